@@ -42,7 +42,7 @@ static bool wants_number(struct eval *x, const struct term *t, const struct valu
 {
     if (v->kind != VALUE_TEXT)
         return true;
-    return expr_error(x->e, t->at, x->err, "a number should stand here, not the text '%s'", v->text);
+    return expr_error(x->e, t->at, x->err, "a number is expected here, not the text '%s'", v->text);
 }
 
 static bool divide(struct eval *x, const struct term *t, int64_t a, int64_t b, struct value *out)
@@ -56,7 +56,7 @@ static bool divide(struct eval *x, const struct term *t, int64_t a, int64_t b, s
         return true;
     }
     if (b == -1 ? a == INT64_MIN : a % b != 0) {
-        expr_error(x->e, t->at, x->err, "%lld / %lld is not a whole number", (long long)a, (long long)b);
+        expr_error(x->e, t->at, x->err, "%lld / %lld is not an integer", (long long)a, (long long)b);
         return error_hint(x->err, "round it: ceil(a, b) or floor(a, b)");
     }
     *out = value_int(a / b);
@@ -84,7 +84,7 @@ static bool arithmetic(struct eval *x, const struct term *t, const struct value 
     case OP_ADD: d = l + r; break;
     case OP_SUB: d = l - r; break;
     case OP_MUL: d = l * r; break;
-    case OP_MOD: return expr_error(x->e, t->at, x->err, "%% wants two whole numbers");
+    case OP_MOD: return expr_error(x->e, t->at, x->err, "%% needs two integers");
     default:
         if (r == 0)
             return expr_error(x->e, t->at, x->err, "division by zero: %g / 0", l);
@@ -108,14 +108,14 @@ static bool compare(struct eval *x, const struct term *t, const struct value *a,
         }
         char s[VALUE_TEXT_MAX];
         value_print(text ? b : a, s, sizeof s);
-        return expr_error(x->e, t->at, x->err, "the text '%s' is compared with the number %s", text ? a->text : b->text, s);
+        return expr_error(x->e, t->at, x->err, "the text '%s' cannot be compared with the number %s", text ? a->text : b->text, s);
     }
     if (t->op == OP_EQ || t->op == OP_NE) {
         *truth = value_equal(a, b) == (t->op == OP_EQ);
         return true;
     }
     if (text)
-        return expr_error(x->e, t->at, x->err, "texts have no order: '%s', '%s'", a->text, b->text);
+        return expr_error(x->e, t->at, x->err, "texts cannot be ordered: '%s', '%s'", a->text, b->text);
     long double l = value_exact(a), r = value_exact(b);
     *truth = t->op == OP_LT ? l < r : t->op == OP_LE ? l <= r : t->op == OP_GT ? l > r : l >= r;
     return true;
@@ -213,7 +213,7 @@ static bool least_or_most(const struct term *t, const struct value *v, struct va
 static bool power_of_two(struct eval *x, const struct term *t, const struct value *v, struct value *out)
 {
     if (v->kind != VALUE_INT || v->i > (INT64_C(1) << 62))
-        return expr_error(x->e, t->at, x->err, "pow2 wants a whole number up to 2^62");
+        return expr_error(x->e, t->at, x->err, "pow2 needs an integer up to 2^62");
     int64_t p = 1;
     while (p < v->i)
         p *= 2;
@@ -224,7 +224,7 @@ static bool power_of_two(struct eval *x, const struct term *t, const struct valu
 static bool logarithm(struct eval *x, const struct term *t, const struct value *v, struct value *out)
 {
     if (!(value_exact(v) > 0))
-        return expr_error(x->e, t->at, x->err, "log2 wants a number above 0");
+        return expr_error(x->e, t->at, x->err, "log2 needs a number above 0");
     bool power = v->kind == VALUE_INT && (v->i & (v->i - 1)) == 0;
     *out = power ? value_int(63 - __builtin_clzll((unsigned long long)v->i)) : value_real(log2((double)value_exact(v)));
     return true;
@@ -315,77 +315,17 @@ bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *ou
     if (v.kind != VALUE_INT) {
         char s[VALUE_TEXT_MAX];
         value_print(&v, s, sizeof s);
-        return expr_error(e, 0, err, "a whole number should stand here, not %s%s%s", v.kind == VALUE_TEXT ? "'" : "", s,
+        return expr_error(e, 0, err, "an integer is expected here, not %s%s%s", v.kind == VALUE_TEXT ? "'" : "", s,
                           v.kind == VALUE_TEXT ? "'" : "");
     }
     *out = v.i;
     return true;
 }
 
-/* Appends "c = 3, CC = 8" for the names below t, each once. */
-static void explain_names(struct eval *x, const struct term *t, struct text *out, const struct term **seen, int *count)
+bool expr_term_value(const struct expr *e, const struct term *t, const struct expr_env *env, struct value *out)
 {
-    enum { MOST = 8 };
-    if (t->kind == TERM_NAME && *count < MOST) {
-        struct value v;
-        char s[VALUE_TEXT_MAX];
-        for (int i = 0; i < *count; i++)
-            if (!strcmp(seen[i]->name, t->name))
-                return;
-        struct eval quiet = {x->e, x->env, NULL};
-        if (!eval_name(&quiet, t, &v) || (v.kind == VALUE_TEXT && !strcmp(v.text, t->name)))
-            return;
-        value_print(&v, s, sizeof s);
-        text_addf(out, "%s%s = %s", *count ? ", " : "", t->name, s);
-        seen[(*count)++] = t;
-    }
-    for (int i = 0; i < t->count; i++)
-        explain_names(x, t->args[i], out, seen, count);
-}
-
-/* "57144 > 49152"; for a side with names in it, also their values. */
-static bool explain_comparison(struct eval *x, const struct term *t, struct text *out)
-{
-    static const char *const opposite[] = {"!=", "==", ">=", ">", "<=", "<"};
-    struct value a, b;
-    if (!eval(x, t->args[0], &a) || !eval(x, t->args[1], &b))
-        return false;
-    char sa[VALUE_TEXT_MAX], sb[VALUE_TEXT_MAX];
-    value_print(&a, sa, sizeof sa);
-    value_print(&b, sb, sizeof sb);
-    text_addf(out, "%s %s %s", sa, opposite[t->op - OP_EQ], sb);
-    if (t->args[0]->height == 1 && t->args[1]->height == 1)
-        return true;
-    SCOPED_TEXT names = {0};
-    const struct term *seen[16];
-    int count = 0;
-    explain_names(x, t, &names, seen, &count);
-    if (count)
-        text_addf(out, " (%s)", text_get(&names));
-    return true;
-}
-
-static bool explain(struct eval *x, const struct term *t, struct text *out)
-{
-    if (term_is_comparison(t))
-        return explain_comparison(x, t, out);
-    if (t->kind == TERM_BINARY && t->op == OP_OR) {
-        if (!explain(x, t->args[0], out))
-            return false;
-        text_add(out, " and ");
-        return explain(x, t->args[1], out);
-    }
-    struct value v;
-    char s[VALUE_TEXT_MAX];
-    if (t->kind == TERM_UNARY && t->op == OP_NOT) {
-        text_addf(out, "%.*s is true", (int)(t->args[0]->end - t->args[0]->begin), x->e->text + t->args[0]->begin);
-        return true;
-    }
-    if (!eval(x, t, &v))
-        return false;
-    value_print(&v, s, sizeof s);
-    text_addf(out, "it is %s", s);
-    return true;
+    struct eval quiet = {e, env, NULL};
+    return eval(&quiet, t, out);
 }
 
 /* Finds the first clause of a chain of `and` that is false. */
@@ -408,7 +348,14 @@ char *expr_failing(const struct expr *e, const struct expr_env *env)
     struct eval x = {e, env, NULL};
     const struct term *clause = NULL;
     bool found = failing_clause(&x, e->root, &clause) && clause;
-    return found ? xstrndup(e->text + clause->begin, (size_t)(clause->end - clause->begin)) : xstrdup(e->text);
+    return found ? expr_needed(e, clause, false) : xstrdup(e->text);
+}
+
+char *expr_failing_values(const struct expr *e, const struct expr_env *env)
+{
+    struct eval x = {e, env, NULL};
+    const struct term *clause = NULL;
+    return failing_clause(&x, e->root, &clause) && clause ? expr_values(e, clause, env) : xstrdup("");
 }
 
 bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err)
@@ -422,10 +369,7 @@ bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, ch
         why[0] = 0;
     if (!clause || !why_bytes)
         return true;
-    SCOPED_TEXT t = {0};
-    text_addf(&t, "%.*s: ", (int)(clause->end - clause->begin), e->text + clause->begin);
-    bool done = explain(&x, clause, &t);
-    if (done)
-        snprintf(why, why_bytes, "%s", text_get(&t));
-    return done;
+    SCOPED char *words = expr_needed(e, clause, false), *values = expr_values(e, clause, env);
+    snprintf(why, why_bytes, *values ? "%s (%s)" : "%s", words, values);
+    return true;
 }

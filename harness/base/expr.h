@@ -46,11 +46,13 @@ struct expr *expr_parse(const struct node *n, struct error *err);
 void expr_free(struct expr *e);
 bool expr_eval(const struct expr *e, const struct expr_env *env, struct value *out, struct error *err);
 bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *out, struct error *err);
-/* Evaluates a condition. When it is false, writes which clause failed and the values of both its sides into `why`
- * ("smem <= smem_per_block_optin: 57144 > 49152"); `and` is split so that only the failing clause is named. */
+/* Evaluates a condition. When it is false, `why` says what it needs, and the values of the names: "c to be a multiple of 8 (c = 3)",
+ * "a residual". `and` is split so that only the failing clause is named. */
 bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err);
 /* The failing clause of a false expression, without values. Malloc'd. */
 char *expr_failing(const struct expr *e, const struct expr_env *env);
+/* The values of the names in that clause: "c = 3, CC = 8". Malloc'd. */
+char *expr_failing_values(const struct expr *e, const struct expr_env *env);
 /* The source text. */
 const char *expr_text(const struct expr *e);
 /* Calls visit for every name that the expression uses. */

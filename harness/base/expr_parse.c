@@ -160,7 +160,7 @@ static struct term *parse_quoted(struct parser *p)
         return NULL;
     }
     if (end - s >= VALUE_TEXT_MAX) {
-        expr_error(p->e, p->at, p->err, "a text of %d characters; at most %d", (int)(end - s), VALUE_TEXT_MAX - 1);
+        expr_error(p->e, p->at, p->err, "the text has %d characters; at most %d are allowed", (int)(end - s), VALUE_TEXT_MAX - 1);
         return NULL;
     }
     struct term *t = term_new(TERM_VALUE, begin);
@@ -176,9 +176,9 @@ static struct term *parse_call_args(struct parser *p, struct term *t)
 {
     while (!expr_parse_take(p, ")")) {
         if (t->count && !expr_parse_take(p, ",")) {
-            expr_error(p->e, p->at, p->err, p->s[p->at] ? "a comma or ')' should stand here" : "the ')' of %s( is missing", t->name);
+            expr_error(p->e, p->at, p->err, p->s[p->at] ? "a comma or ')' is expected here" : "the ')' of %s( is missing", t->name);
             if (!p->s[p->at])
-                error_hint(p->err, "inside {...} and [...] a comma ends a value of YAML: quote the expression, \"%s(a, b)\"", t->name);
+                error_hint(p->err, "inside {...} and [...] a comma ends a YAML value: quote the expression, \"%s(a, b)\"", t->name);
             goto failed;
         }
         if (t->count == EXPR_MAX_ARGS) {
@@ -208,7 +208,7 @@ static struct term *parse_name(struct parser *p)
     char *name = xstrndup(p->s + begin, p->at - begin);
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (!strcmp(name, reserved[i])) {
-            expr_error(p->e, begin, p->err, "a value should stand here, not '%s'", name);
+            expr_error(p->e, begin, p->err, "a value is expected here, not '%s'", name);
             free(name);
             return NULL;
         }
@@ -247,11 +247,11 @@ static struct term *parse_primary(struct parser *p)
         return t;
     }
     if (!c)
-        expr_error(p->e, p->at, p->err, "the expression ends where a value should stand");
+        expr_error(p->e, p->at, p->err, "the expression ends where a value is expected");
     else if (isprint((unsigned char)c))
-        expr_error(p->e, p->at, p->err, "a value should stand here, not '%c'", c);
+        expr_error(p->e, p->at, p->err, "a value is expected here, not '%c'", c);
     else
-        expr_error(p->e, p->at, p->err, "a value should stand here, not byte 0x%02x", (unsigned char)c);
+        expr_error(p->e, p->at, p->err, "a value is expected here, not byte 0x%02x", (unsigned char)c);
     return NULL;
 }
 
@@ -328,7 +328,7 @@ static struct term *parse_comparison(struct parser *p)
     static const struct level level[] = {{"==", OP_EQ}, {"!=", OP_NE}, {"<=", OP_LE}, {">=", OP_GE}, {"<", OP_LT}, {">", OP_GT}, {NULL, 0}};
     struct term *t = parse_level(p, level, parse_sum);
     if (t && term_is_comparison(t) && term_is_comparison(t->args[0]) && !t->args[0]->parens) {
-        expr_error(p->e, t->at, p->err, "comparisons do not chain: write `a < b and b < c`");
+        expr_error(p->e, t->at, p->err, "comparisons cannot be chained: write `a < b and b < c`");
         term_free(t);
         return NULL;
     }
@@ -373,7 +373,7 @@ static struct expr *expr_parse_of(struct expr *e, struct error *err)
     struct parser p = {.e = e, .s = e->text, .err = err};
     size_t n = strlen(e->text);
     if (n > EXPR_MAX_TEXT) {
-        expr_error(e, 0, err, "an expression of %zu characters; at most %d", n, EXPR_MAX_TEXT);
+        expr_error(e, 0, err, "the expression has %zu characters; at most %d are allowed", n, EXPR_MAX_TEXT);
     } else if ((e->root = parse_or(&p))) {
         skip_space(&p);
         if (!p.s[p.at])
@@ -384,9 +384,9 @@ static struct expr *expr_parse_of(struct expr *e, struct error *err)
         else if (c == '&' || c == '|' || c == '!')
             expr_error(e, p.at, err, "'%c' is not an operator; the words are `and`, `or`, `not`", c);
         else if (isprint(c))
-            expr_error(e, p.at, err, "an operator should stand here, not '%c'", c);
+            expr_error(e, p.at, err, "an operator is expected here, not '%c'", c);
         else
-            expr_error(e, p.at, err, "an operator should stand here, not byte 0x%02x", c);
+            expr_error(e, p.at, err, "an operator is expected here, not byte 0x%02x", c);
     }
     expr_free(e);
     return NULL;
@@ -402,7 +402,7 @@ struct expr *expr_parse(const struct node *n, struct error *err)
         e->text = xstrdup(n->text);
         return expr_parse_of(e, err);
     }
-    expr_error(e, 0, err, "an expression should stand here, not %s",
+    expr_error(e, 0, err, "an expression is expected here, not %s",
                n->kind == NODE_LIST  ? "a list"
                : n->kind == NODE_MAP ? "a map"
                                      : "nothing");

@@ -35,6 +35,12 @@ struct expr {
 bool expr_error(const struct expr *e, size_t at, struct error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same for an unknown name or function, with the nearest known one as the hint. */
 bool expr_unknown(const struct expr *e, const struct term *t, const char *const *names, struct error *err);
+/* A condition in words, as it follows "needs": "c to be a multiple of 8"; of its opposite when negated. Malloc'd. */
+char *expr_needed(const struct expr *e, const struct term *t, bool negated);
+/* "c = 3, CC = 8": the values of the names in it; "" when there are none. Malloc'd. */
+char *expr_values(const struct expr *e, const struct term *t, const struct expr_env *env);
+/* Evaluates a part of the expression, without a message when it fails. */
+bool expr_term_value(const struct expr *e, const struct term *t, const struct expr_env *env, struct value *out);
 /* Index in the table of built-in calls, or -1. */
 int expr_builtin(const char *name);
 bool term_is_comparison(const struct term *t);

@@ -120,7 +120,7 @@ bool file_write_named(const char *path, const void *data, size_t bytes, struct e
 {
     struct stat st;
     if (!*path) {
-        error_set(err, ERROR_USAGE, "an empty name of a file");
+        error_set(err, ERROR_USAGE, "the file name is empty");
         return error_hint(err, "- is standard output");
     }
     if (!strcmp(path, "-")) /* as every tool has it; a file of that name is ./- */
@@ -135,7 +135,7 @@ bool file_write_named(const char *path, const void *data, size_t bytes, struct e
         return ok;
     }
     if (there && S_ISDIR(st.st_mode)) {
-        error_set(err, ERROR_USAGE, "%s: is a folder: name a file", path);
+        error_set(err, ERROR_USAGE, "%s: is a folder, not a file", path);
         return false;
     }
     int fd = open(path, O_WRONLY | O_NOCTTY | O_TRUNC | O_CLOEXEC);
@@ -175,7 +175,7 @@ bool file_make_dirs(const char *path, struct error *err)
         *at = 0;
         bool made = !mkdir(copy, 0777);
         if (!made && errno != EEXIST) {
-            error_set(err, ERROR_ENVIRONMENT, "%s: the folder cannot be made: %s", copy, strerror(errno));
+            error_set(err, ERROR_ENVIRONMENT, "%s: cannot create the folder: %s", copy, strerror(errno));
             return ok;
         }
         if (made && !strcmp(file_base(copy), ".bench"))

@@ -35,7 +35,7 @@ static bool set_raw(struct frames *f, const char *raw, struct error *err)
     long long w = 0, h = 0;
     int used = 0;
     if (sscanf(raw, "%lldx%lld:%n", &w, &h, &used) < 2 || !used || w < 1 || h < 1 || w > 65535 || h > 65535) {
-        error_set(err, ERROR_USAGE, "'%.60s' is no raw format", raw);
+        error_set(err, ERROR_USAGE, "'%.60s' is not a raw format", raw);
         return error_hint(err, "--raw 1280x720:yuv420p (or gray, rgb24)");
     }
     const char *format = raw + used;
@@ -74,11 +74,13 @@ static bool set_colours(struct frames *f, const char *c, struct error *err)
         if (*rest)
             rest--; /* mono16: parsed like p16 */
     } else {
-        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 411, 444 and mono are read, with 8 to 16 bits", f->name, c);
+        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s' are not supported; use 420, 422, 411, 444 or mono with 8 to 16 bits",
+                         f->name, c);
     }
     int bits = *rest && isdigit((unsigned char)rest[1]) ? atoi(rest + 1) : 8;
     if (!strcmp(c, "444alpha") || bits < 8 || bits > 16)
-        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 411, 444 and mono are read, with 8 to 16 bits", f->name, c);
+        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s' are not supported; use 420, 422, 411, 444 or mono with 8 to 16 bits",
+                         f->name, c);
     p->most = (1 << bits) - 1;
     p->sample_bytes = bits > 8 ? 2 : 1;
     return true;
@@ -291,7 +293,7 @@ static int next_pnm(struct frames *f, struct image *out, struct error *err)
     ungetc(first, f->file);
     bool end, ok = image_read_pnm(f->name, f->file, out, &end, err);
     if (!ok && !end && f->number == 0 && first != 'P')
-        error_hint(err, "frames are Y4M or pictures, of any other video: ffmpeg -i VIDEO -pix_fmt yuv420p frames.y4m");
+        error_hint(err, "frames must be Y4M or pictures; convert another video: ffmpeg -i VIDEO -pix_fmt yuv420p frames.y4m");
     return ok ? 1 : end ? 0 : -1;
 }
 
@@ -307,7 +309,7 @@ int frames_next(struct frames *f, struct image *out, struct error *err)
     case SOURCE_RAW: got = next_planes(f, out, err); break;
     }
     if (got == 1 && f->w && (out->w != f->w || out->h != f->h)) {
-        error_set(err, ERROR_USAGE, "%s: frame %d has %lld x %lld pixels, those before it %lld x %lld", f->name, f->number,
+        error_set(err, ERROR_USAGE, "%s: frame %d has %lld x %lld pixels, but the earlier frames have %lld x %lld", f->name, f->number,
                   (long long)out->w, (long long)out->h, (long long)f->w, (long long)f->h);
         image_free(out);
         return -1;

@@ -15,7 +15,7 @@ void image_free(struct image *image)
 static bool make_room(const char *name, struct image *i, struct error *err)
 {
     if (i->w < 1 || i->h < 1 || i->w > IMAGE_MAX_PIXELS / i->h)
-        return error_set(err, ERROR_USAGE, "%s: %lld x %lld pixels, between 1 and %lld in all are read", name, (long long)i->w,
+        return error_set(err, ERROR_USAGE, "%s: %lld x %lld pixels; between 1 and %lld in total are supported", name, (long long)i->w,
                          (long long)i->h, (long long)IMAGE_MAX_PIXELS);
     i->at = malloc((size_t)(i->w * i->h * i->channels) * sizeof *i->at);
     return i->at ||
@@ -109,7 +109,7 @@ bool image_read_pnm(const char *name, FILE *file, struct image *out, bool *end, 
     int largest = out->most;
     image_free(out);
     return feof(file) ? error_set(err, ERROR_USAGE, "%s ends too early", name)
-                      : error_set(err, ERROR_USAGE, "%s: a sample is no number from 0 to %d", name, largest);
+                      : error_set(err, ERROR_USAGE, "%s: a sample is not a number from 0 to %d", name, largest);
 }
 
 /* ---- PNG ---- */
@@ -187,7 +187,7 @@ bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w,
 {
     bool png = text_ends(path, ".png"), bitmap = text_ends(path, ".pbm");
     if (!png && !bitmap && !text_ends(path, ".pgm")) {
-        error_set(err, ERROR_USAGE, "%s: a mask is written as .pgm, .pbm or .png", path);
+        error_set(err, ERROR_USAGE, "%s: a mask file must be .pgm, .pbm or .png", path);
         return false;
     }
     size_t across = bitmap ? (size_t)(w + 7) / 8 : (size_t)w, bytes = across * (size_t)h;

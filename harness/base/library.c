@@ -81,7 +81,7 @@ bool library_open(struct library *lib, const char *const *sonames, struct error 
     }
     if (!ok) {
         error_set(err, ERROR_ENVIRONMENT, "%s was not found (looked in %.1500s)%s", sonames[0], text_get(&looked), text_get(&broken));
-        error_hint(err, "sh ci/setup fetches the pinned libraries; or point BENCH_LIBRARY_PATH at the folder that holds it");
+        error_hint(err, "sh ci/setup fetches the pinned libraries; or set BENCH_LIBRARY_PATH to its folder");
     }
     return ok;
 }
@@ -179,7 +179,7 @@ void *library_symbol(struct library *lib, const char *name, struct error *err)
 {
     void *p = dlsym(lib->handle, name);
     if (!p)
-        error_set(err, ERROR_ENVIRONMENT, "%s has no function %s: another version than the one bench expects", lib->path, name);
+        error_set(err, ERROR_ENVIRONMENT, "%s has no function %s: it is not the version that bench expects", lib->path, name);
     return p;
 }
 

@@ -64,10 +64,10 @@ int named_find(const struct named *items, int count, const char *words, const ch
     }
     if (matches != 1) {
         text_add(&near, matches > NEAR_SHOWN ? "  ..." : "");
-        error_set(err, ERROR_USAGE, matches ? "'%s' means %d rows" : "no row '%s'", words, matches);
+        error_set(err, ERROR_USAGE, matches ? "'%s' matches %d rows" : "no row '%s'", words, matches);
         const char *like = matches ? NULL : nearest_name(items, count, words);
         if (matches)
-            error_hint(err, "say more of the id: %s", text_get(&near));
+            error_hint(err, "use more words of the id: %s", text_get(&near));
         else
             error_hint(err, like ? "did you mean '%s'? %s lists the rows" : "%s%s lists the rows", like ? like : "", listed);
         found = -1;

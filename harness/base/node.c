@@ -123,7 +123,7 @@ static struct node *copy(struct reader *r, const struct node *from, yaml_mark_t 
     if (from->text && !take_text(r, n, from->text, at))
         goto done;
     if (from->count && ++depth > NODE_MAX_DEPTH) {
-        place_error(r, at, "an alias that is nested deeper than %d levels", NODE_MAX_DEPTH);
+        place_error(r, at, "an alias is nested deeper than %d levels", NODE_MAX_DEPTH);
         goto done;
     }
     for (int i = 0; i < from->count; i++) {
@@ -188,9 +188,9 @@ static bool next(struct reader *r, yaml_event_t *event)
     if (found == '\t')
         error_hint(r->err, "a tab cannot indent in YAML: use spaces");
     else if (strstr(problem, "mapping values are not allowed"))
-        error_hint(r->err, "a text that holds ': ' stands in quotes; a nested map begins on a line of its own");
+        error_hint(r->err, "put a text with ': ' in quotes; a nested map begins on its own line");
     else if (strstr(problem, "cannot start any token"))
-        error_hint(r->err, "a text that begins with '%c' stands in quotes", found);
+        error_hint(r->err, "put a text that begins with '%c' in quotes", found);
     return false;
 }
 
@@ -203,7 +203,7 @@ static struct node *read_alias(struct reader *r, const yaml_event_t *event)
         if (!strcmp(r->anchors[i].name, name)) {
             if (r->anchors[i].node)
                 return copy(r, r->anchors[i].node, event->start_mark, r->depth);
-            place_error(r, event->start_mark, "alias *%s is used inside its own anchor: it would never end", name);
+            place_error(r, event->start_mark, "alias *%s is used inside its own anchor, which would be endless", name);
             return NULL;
         }
     place_error(r, event->start_mark, "alias *%s: there is no anchor &%s before it", name, name);
@@ -229,11 +229,11 @@ static struct node *read_scalar(struct reader *r, const yaml_event_t *event)
     const char *value = (const char *)event->data.scalar.value, *tag = (const char *)event->data.scalar.tag;
     bool quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || tag;
     if (tag && strcmp(tag, YAML_STR_TAG)) {
-        place_error(r, event->start_mark, "the tag %.60s is not known here", tag);
+        place_error(r, event->start_mark, "the tag %.60s is not supported here", tag);
         return NULL;
     }
     if (has_control(event->data.scalar.value, event->data.scalar.length)) {
-        place_error(r, event->start_mark, "a value with a control character in it");
+        place_error(r, event->start_mark, "the value contains a control character");
         return NULL;
     }
     struct node *n = node_make(r, !quoted && plain_null(value) ? NODE_NULL : NODE_SCALAR, event->start_mark);
@@ -308,7 +308,7 @@ static bool settle_keys(struct reader *r, struct node *map, int own)
         }
     }
     if (twice >= 0)
-        error_set(r->err, ERROR_USAGE, "%s:%d:%d: key '%.80s' stands twice (first in line %d)", r->file, map->keys[twice]->line,
+        error_set(r->err, ERROR_USAGE, "%s:%d:%d: key '%.80s' is repeated (first in line %d)", r->file, map->keys[twice]->line,
                   map->keys[twice]->column, map->keys[twice]->text, map->keys[first]->line);
     for (int i = 0; twice < 0 && i < map->count; i++) {
         if (drop[i]) {
@@ -337,7 +337,7 @@ static bool read_pair(struct reader *r, struct node *map, yaml_event_t *event, s
     key->kind = NODE_SCALAR;
     bool takes_over = !strcmp(key->text, "<<") && !key->quoted;
     if (!*key->text || (takes_over && *merged)) {
-        place_error(r, at, *key->text ? "key '<<' stands twice" : "a key is empty");
+        place_error(r, at, *key->text ? "key '<<' is listed twice" : "a key is empty");
         goto done;
     }
     if (!takes_over) {
@@ -400,7 +400,7 @@ static struct node *read_collection(struct reader *r, const yaml_event_t *start)
     if (!open_anchor(r, map ? start->data.mapping_start.anchor : start->data.sequence_start.anchor, start->start_mark, &anchor))
         goto done;
     if (tag) {
-        place_error(r, start->start_mark, "the tag %.60s is not known here", (const char *)tag);
+        place_error(r, start->start_mark, "the tag %.60s is not supported here", (const char *)tag);
         goto done;
     }
     if (r->depth > NODE_MAX_DEPTH) {
@@ -462,7 +462,7 @@ static struct node *read_document(struct reader *r)
             break;
         case YAML_DOCUMENT_START_EVENT:
             if (root) {
-                place_error(r, event.start_mark, "a second document begins here (---); one is expected");
+                place_error(r, event.start_mark, "a second document begins here (---), but only one is allowed");
                 end = true;
             }
             break;
@@ -506,7 +506,7 @@ static bool check_bytes(const struct reader *r)
             return place_error(r, at, "not YAML: a NUL byte");
         if ((code < 0x20 && code != '\t' && code != '\n' && code != '\r') || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
             code == 0x2029 || code == 0xfeff || code == 0xfffe || code == 0xffff)
-            return place_error(r, at, "not YAML: the character U+%04X has no place in it", code);
+            return place_error(r, at, "not YAML: the character U+%04X is not allowed", code);
         bool end = code == '\n' || (code == '\r' && (i + 1 == r->bytes || r->text[i + 1] != '\n'));
         at.line += end;
         at.column = end ? 0 : at.column + 1;
@@ -536,7 +536,7 @@ struct node *node_parse_text(const char *file, const char *text, size_t bytes, i
         return NULL;
     }
     if (!yaml_parser_initialize(&r.parser)) {
-        error_set(err, ERROR_INTERNAL, "%s: the YAML parser does not start", file);
+        error_set(err, ERROR_INTERNAL, "%s: the YAML parser cannot start", file);
         free(name);
         return NULL;
     }

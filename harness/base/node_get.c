@@ -162,7 +162,7 @@ bool node_int(const struct node *n, const char *what, int64_t min, int64_t max, 
 {
     long long v;
     if (!n || n->kind != NODE_SCALAR || n->quoted || !text_to_int(n->text, &v))
-        return found_instead(n, err, what, "a whole number is expected");
+        return found_instead(n, err, what, "an integer is expected");
     if (v < min || v > max)
         return node_error(n, err, "%s: %lld is not between %lld and %lld", what, v, (long long)min, (long long)max);
     *out = v;

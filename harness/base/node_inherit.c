@@ -30,7 +30,7 @@ static bool check_removals(const struct node *map, const struct node *below, str
         for (int k = 0; k < below->count; k++)
             words[k] = below->keys[k]->text;
         const char *near = text_nearest_in(key->text, words);
-        node_error(key, err, "'%.80s' without a value takes an inherited key away, and none of that name is inherited", key->text);
+        node_error(key, err, "'%.80s' without a value removes an inherited key, but no such key is inherited", key->text);
         if (near)
             error_hint(err, "did you mean '%s'?", near);
         return false;

@@ -101,7 +101,7 @@ static double element(char kind, size_t bytes, const unsigned char *at)
 static bool read_array(const char *file, size_t bytes, struct npy *out, const char **why)
 {
     const unsigned char *u = (const unsigned char *)file;
-    *why = "it is no .npy file";
+    *why = "it is not a .npy file";
     if (bytes < 12 || memcmp(file, "\x93NUMPY", 6))
         return false;
     size_t start = u[6] == 1 ? 10 : 12, length = u[6] == 1 ? (size_t)u[8] | (size_t)u[9] << 8
@@ -119,9 +119,9 @@ static bool read_array(const char *file, size_t bytes, struct npy *out, const ch
     if (!shaped)
         *why = "its shape cannot be read";
     else if (!known)
-        *why = "its elements are neither floats nor whole numbers";
+        *why = "its elements are neither floats nor integers";
     else if (!straight)
-        *why = "it is in Fortran order or big-endian: numpy.ascontiguousarray(a).astype('<f4') is read";
+        *why = "it is in Fortran order or big-endian; convert it with numpy.ascontiguousarray(a).astype('<f4')";
     else if ((bytes - start - length) / each < out->count)
         *why = "it ends too early";
     else
@@ -157,7 +157,7 @@ bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *
     for (int i = 0; i < out->rank; i++)
         text_addf(&is, "%s%lld", i ? " x " : "", (long long)out->dim[i]);
     if (!same) {
-        error_set(err, ERROR_USAGE, "%s: its shape is %s, the op's is %s", path, text_get(&is), text_get(&want));
+        error_set(err, ERROR_USAGE, "%s: its shape is %s, but the op's is %s", path, text_get(&is), text_get(&want));
         npy_free(out);
     }
     return same;

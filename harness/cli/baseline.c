@@ -44,10 +44,10 @@ static bool is_verified(const struct gate_side *side, struct error *err)
             !gate_entry_stands(&side->entries[i]) && side->entries[i].status < ROW_INFEASIBLE && side->entries[i].status != ROW_PLANNED;
     }
     if (wrong) {
-        error_set(err, ERROR_WRONG, "%d rows are wrong, crashed, hung or broken: this is no baseline", wrong);
-        return error_hint(err, "bench show says which");
+        error_set(err, ERROR_WRONG, "rows that are wrong, crashed, hung or broken: %d. This cannot be a baseline", wrong);
+        return error_hint(err, "bench show lists them");
     }
-    return verified || error_set(err, ERROR_ENVIRONMENT, "no row was verified: this is no baseline");
+    return verified || error_set(err, ERROR_ENVIRONMENT, "no row was verified: this cannot be a baseline");
 }
 
 /* Compares the baseline with head. `aside` gets the rows that were not asked for. */
@@ -68,7 +68,7 @@ static bool diff_baseline(struct comparison_arguments *a, const char *path, cons
 static bool keep_aside(struct gate_side *head, struct gate_side *aside, struct error *err)
 {
     if (aside->count)
-        cli_say(stdout, "kept      %d row%s not asked for, as before\n", aside->count, text_s(aside->count));
+        cli_say(stdout, "kept      %d row%s outside the selection, unchanged\n", aside->count, text_s(aside->count));
     for (int i = 0; i < aside->count; i++)
         *APPEND(head->entries, head->count) = aside->entries[i];
     aside->count = 0;
@@ -106,12 +106,12 @@ static bool run_baseline(const char *what, struct comparison_arguments *a, const
     bool ok = cli_side(a->head, &a->side, &head, err);
     path = ok ? baseline_path(file, a, head.device) : NULL;
     if (ok && strcmp(what, "save") && !file_exists(path)) {
-        ok = error_set(err, ERROR_USAGE, "%s: there is no such baseline yet", path);
+        ok = error_set(err, ERROR_USAGE, "%s: this baseline does not exist yet", path);
         error_hint(err, "bench baseline save");
     }
     if (ok && !strcmp(what, "save") && file_exists(path)) {
-        ok = error_set(err, ERROR_USAGE, "%s is there already", path);
-        error_hint(err, "bench baseline diff says what is other now, bench baseline promote takes that over");
+        ok = error_set(err, ERROR_USAGE, "%s already exists", path);
+        error_hint(err, "bench baseline diff shows the differences, bench baseline promote accepts them");
     }
     if (ok && !strcmp(what, "save")) {
         ok = gate_asked_check(&a->asked, &head, &head, err);
@@ -120,7 +120,7 @@ static bool run_baseline(const char *what, struct comparison_arguments *a, const
         if (!ok && head.lack_count) /* a name that neither side has, perhaps misspelled */
             return false;
         if (!ok && !strcmp(what, "promote") && comparison_asks_for_some(a)) {
-            error_hint(err, "without --scenario, --layer and --only promote writes the whole baseline anew");
+            error_hint(err, "without --scenario, --layer and --only, promote writes the whole baseline again");
         } else if (!ok && !strcmp(what, "promote") &&
                    err->kind != ERROR_INTERNAL) { /* broken, or of another compiler: this is how it is made anew */
             cli_say(stderr, "bench: %s\n", err->text);
@@ -143,7 +143,7 @@ int cli_baseline(const struct verb *verb, int argc, char **argv)
     int count, code = 0, word = 0;
     comparison_options(&a, options);
     options[COMPARISON_OPTION_COUNT] =
-        (struct option){"--head", 0, OPTION_TEXT, "HEAD", "what is saved; default the working tree", &a.head};
+        (struct option){"--head", 0, OPTION_TEXT, "HEAD", "the tree or run to save; default the working tree", &a.head};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     while (count && words[word] && strcmp(words[word], rest[0]))

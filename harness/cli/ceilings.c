@@ -83,7 +83,7 @@ int cli_ceilings(const struct ceilings_arguments *a, const char *out_dir)
     struct ceiling_print p = {.t = &t, .chip = d.uuid[0] ? &d.chip : NULL, .uuid = d.uuid};
     ok = ok && store_ceilings_each(store, print_ceilings, &p, &err);
     if (ok && !p.count) {
-        error_set(&err, ERROR_USAGE, "%s holds no measured ceilings", database);
+        error_set(&err, ERROR_USAGE, "%s has no measured ceilings", database);
         ok = error_hint(&err, "bench doctor --measure, or any timed run, on a machine with a GPU");
     }
     int code = ok ? 0 : cli_fail(&err);

@@ -16,8 +16,8 @@ int cli_compare(const struct verb *verb, int argc, char **argv)
     struct error err = {0};
     int count, code;
     comparison_options(&a, options);
-    options[COMPARISON_OPTION_COUNT] = (struct option){
-        "--as", 0, OPTION_TEXT, "NAME", "what the variants of a bare folder of .cu files are called; default my", &a.side.as};
+    options[COMPARISON_OPTION_COUNT] =
+        (struct option){"--as", 0, OPTION_TEXT, "NAME", "name for the variants of a folder of .cu files; default my", &a.side.as};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 2)

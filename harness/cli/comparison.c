@@ -13,17 +13,17 @@
 void comparison_options(struct comparison_arguments *a, struct option *options)
 {
     const struct option all[COMPARISON_OPTION_COUNT] = {
-        {"--scenario", 's', OPTION_LIST, "SCENARIO", "what is run: a file in both trees, or a shipped one", &a->scenarios},
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of variants, looked up in either tree", &a->variants},
-        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them, for both sides", &a->ops},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "default emu, which needs no GPU and counts exactly", &a->side.device},
+        {"--scenario", 's', OPTION_LIST, "SCENARIO", "the scenario: a file in both trees, or a shipped one", &a->scenarios},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of variants, searched in each tree", &a->variants},
+        {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them, for both sides", &a->ops},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "default emu, which counts exactly without a GPU", &a->side.device},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers", &a->side.layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants", &a->side.only},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a->side.compiler},
-        {"--across", 0, OPTION_FLAG, NULL, "compare what other devices, drivers or compilers made, and say so", &a->across},
-        {"--out", 'o', OPTION_TEXT, "DIR", "database and revisions; default ./.bench", &a->out},
+        {"--across", 0, OPTION_FLAG, NULL, "compare runs of different devices, drivers or compilers, and mark the result", &a->across},
+        {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database and the revisions; default ./.bench", &a->out},
         {"--format", 'f', OPTION_TEXT, "FORM", "text (default), md, html or json", &a->format},
-        {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &a->to},
+        {"--to", 0, OPTION_TEXT, "FILE", "write to this file instead of stdout", &a->to},
     };
     memcpy(options, all, sizeof all);
 }
@@ -59,7 +59,7 @@ bool comparison_put(const struct comparison_arguments *a, const struct gate_comp
         gate_json(&t, c, exit_code);
     } else if (!form) {
         error_set(err, ERROR_USAGE, "no format '%s'", a->format);
-        return error_hint(err, "the forms are text, md, html, json");
+        return error_hint(err, "the formats are text, md, html, json");
     } else {
         gate_document(&d, c, exit_code);
         if (form->page)

@@ -287,13 +287,13 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     SCOPED char *path = NULL;
     int count, code;
     cli_plan_options(&a, options);
-    options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins there", &bundle};
+    options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins to this file", &bundle};
     options[PLAN_OPTION_COUNT] =
-        (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "what to compile for: GH100, sm_86, H200 ...; default GH100", &chip_name};
+        (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "target chip: GH100, sm_86, H200 ...; default GH100", &chip_name};
     options[PLAN_OPTION_COUNT + 1] =
-        (struct option){"--emu", 0, OPTION_FLAG, NULL, "the shapes that run on emu (cropped) instead of a GPU's", &full};
-    options[PLAN_OPTION_COUNT + 2] =
-        (struct option){"--registers", 0, OPTION_FLAG, NULL, "registers and spills of each kernel at other launch bounds too", &registers};
+        (struct option){"--emu", 0, OPTION_FLAG, NULL, "use the cropped shapes of emu instead of the shapes of a GPU", &full};
+    options[PLAN_OPTION_COUNT + 2] = (struct option){
+        "--registers", 0, OPTION_FLAG, NULL, "also show registers and spills of each kernel at other launch bounds", &registers};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 1)

@@ -28,7 +28,7 @@ static void describe_list(const struct counter_groups *groups, struct text *t)
         table_cell(list, PAINT_NONE, "%s", groups->items[i]->about);
     }
     cli_table(list);
-    text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 says how many passes each takes\n");
+    text_add(t, "\nbench counters GROUP explains a group; bench counters --chip GH100 shows how many passes each group takes\n");
 }
 
 /* The table in docs/reference/columns.md: every value that a run can store as hw.NAME, once, with the groups that have it. */
@@ -60,7 +60,7 @@ static void describe_rule(const struct counter_rule *r, struct text *t)
     for (int k = 0; k < r->gain_count; k++)
         text_addf(t, "              %s %s %% of the time\n", k ? "else" : "gains at most", expr_text(r->gains[k]));
     if (r->why)
-        text_addf(t, "              %s%s\n", r->gain_count ? "" : "gain not known: ", r->why);
+        text_addf(t, "              %s%s\n", r->gain_count ? "" : "gain not estimated: ", r->why);
 }
 
 static void counters_describe(const struct counter_group *g, struct text *t)
@@ -73,7 +73,7 @@ static void counters_describe(const struct counter_group *g, struct text *t)
         if (strcmp(v->name, expr_text(v->expr)) && counter_group_metric(g, expr_text(v->expr)) < 0)
             text_addf(t, "  %-28s %-8s = %s\n", "", "", expr_text(v->expr));
     }
-    text_add(t, "\nmetrics of CUPTI (the first that a chip has)\n");
+    text_add(t, "\nCUPTI metrics (the first that the chip has)\n");
     for (int i = 0; i < g->metric_count; i++) {
         text_addf(t, "  %-28s ", g->metrics[i].name);
         text_add_list(t, g->metrics[i].choices, (size_t)g->metrics[i].count);
@@ -240,16 +240,16 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
 {
     struct ask ask = {0};
     const struct option options[] = {
-        {"--chip", 'c', OPTION_TEXT, "CHIP", "how many passes they take on GH100, AD102, H200, sm_90 ...; '?' lists the chips", &ask.chip},
-        {"--group", 'g', OPTION_LIST, "A,B", "these groups; default all", &ask.groups},
-        {"--metrics", 'm', OPTION_LIST, "A,B", "these single metrics, as ncu names them", &ask.metrics},
-        {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric with CUPTI's sentence", &ask.names},
+        {"--chip", 'c', OPTION_TEXT, "CHIP", "show the number of passes on GH100, AD102, H200, sm_90 ...; '?' lists the chips", &ask.chip},
+        {"--group", 'g', OPTION_LIST, "A,B", "only these groups; default all", &ask.groups},
+        {"--metrics", 'm', OPTION_LIST, "A,B", "these single metrics, with ncu's names", &ask.metrics},
+        {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric with CUPTI's description", &ask.names},
         {"--values", 0, OPTION_FLAG, NULL, "every value that a run stores as hw.NAME, as the table in docs/reference/columns.md",
          &ask.values},
         {"--pairs", 0, OPTION_FLAG, NULL, "emu's counters with the hardware's that say the same, as the table in docs/reference/columns.md",
          &ask.pairs},
-        {"--pair-metrics", 0, OPTION_FLAG, NULL, "their metrics in one line, for bench run --metrics", &ask.pair_metrics},
-        {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match, as '*shared*'", &ask.list},
+        {"--pair-metrics", 0, OPTION_FLAG, NULL, "the metrics of --pairs in one line, for bench run --metrics", &ask.pair_metrics},
+        {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match a pattern such as '*shared*'", &ask.list},
         {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct counter_groups groups = {0};

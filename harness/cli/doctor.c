@@ -56,7 +56,7 @@ static void check_emu(struct checkup *c)
     struct error err = {0};
     if (session_device(&(struct session_probe){.spec = "emu"}, NULL, &d, &err)) {
         SCOPED char *detail =
-            text_format("%s, %d threads (%s): verifies and counts, keeps no time", d.about, pool_threads(), emu_isa_name());
+            text_format("%s, %d threads (%s): verifies and counts, measures no time", d.about, pool_threads(), emu_isa_name());
         line(c, GOOD, "emu", detail, NULL);
     } else {
         line(c, BAD, "emu", err.text, err.hint);
@@ -81,22 +81,23 @@ static void check_gpu(struct checkup *c)
     struct error err = {0};
     if (!session_device(&(struct session_probe){.spec = "cuda:0"}, NULL, &d, &err)) {
         line(c, ABSENT, "GPU", err.text,
-             err.hint[0] ? err.hint : "without one bench runs on emu: right or wrong, safe or not, exact counts, no times");
+             err.hint[0] ? err.hint
+                         : "without a GPU bench runs on emu: it verifies, checks memory safety and counts exactly, but measures no time");
         return;
     }
     line(c, GOOD, "GPU", d.about, NULL);
     if (d.library[0] && older(d.library, BENCH_CUDNN_PINNED))
         line(c, ABSENT, "cuDNN", d.library,
              "older than " BENCH_CUDNN_PINNED
-             ", which bench pins: a weaker baseline; sh ci/setup fetches it; or BENCH_LIBRARY_PATH=FOLDER");
+             ", the pinned version: the baseline is weaker without it; sh ci/setup fetches it, or set BENCH_LIBRARY_PATH=FOLDER");
     else if (d.library[0])
         line(c, GOOD, "cuDNN", d.library, NULL);
     else
         line(c, BAD, "cuDNN", "not found: convolution layers have no baseline",
-             "sh ci/setup fetches it where a driver is found; or BENCH_LIBRARY_PATH=FOLDER");
+             "sh ci/setup fetches it if a driver is installed; or set BENCH_LIBRARY_PATH=FOLDER");
     if (file_exists("/.dockerenv") || file_exists("/run/.containerenv"))
-        line(c, ABSENT, "others", "a container: runs of bench in another one on this GPU are not seen, nor do they wait",
-             "start all of them with -v /tmp:/tmp: the lock of a GPU is a file there");
+        line(c, ABSENT, "others", "this is a container: bench cannot see or wait for runs in another container on the same GPU",
+             "start all containers with -v /tmp:/tmp, where bench keeps the lock file of a GPU");
     char text[4096] = "";
     FILE *f = fopen("/proc/driver/nvidia/params", "r");
     if (f) {
@@ -106,10 +107,10 @@ static void check_gpu(struct checkup *c)
     }
     bool restricted = strstr(text, "RmProfilingAdminOnly: 1") != NULL;
     if (restricted && geteuid())
-        line(c, ABSENT, "counters", "only root may read them here (RmProfilingAdminOnly = 1)",
+        line(c, ABSENT, "counters", "only root can read them here (RmProfilingAdminOnly = 1)",
              "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root or with CAP_SYS_ADMIN");
     else
-        line(c, GOOD, "counters", restricted ? "root may read them" : "not restricted", NULL);
+        line(c, GOOD, "counters", restricted ? "root can read them" : "not restricted", NULL);
 }
 
 static void check_library(struct checkup *c, const char *what, const char *soname, const char *use, const char *hint)
@@ -154,11 +155,11 @@ static void check_folders(struct checkup *c, const char *out_dir)
             file_unmake_dir(out_dir);
         line(c, GOOD, "output", out_dir, NULL);
     } else {
-        line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR names a folder that can be written");
+        line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR selects a writable folder");
     }
     char why[512], *cache = compile_cache_folder(why, sizeof why);
     line(c, cache ? GOOD : ABSENT, "cache", cache ? cache : why,
-         cache ? NULL : "every run compiles anew; BENCH_CACHE=DIR names another folder");
+         cache ? NULL : "every run compiles again; BENCH_CACHE=DIR selects another folder");
     free(cache);
 }
 
@@ -171,12 +172,14 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     SCOPED char *argv_text = cli_line(argc, argv);
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out},
-        {"--roofs", 0, OPTION_FLAG, NULL, "print what this machine was measured to do at the most", &show_ceilings},
-        {"--measure", 0, OPTION_FLAG, NULL, "measure that now, also when it was measured before", &ceilings.measure},
-        {"--noise", 0, OPTION_FLAG, NULL, "time one kernel beside itself, some seconds: what change this machine can see", &noise},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "of ceilings and noise; default cuda:0", &ceilings.device},
+        {"--ceilings", 0, OPTION_FLAG, NULL, "print the measured ceilings of this machine", &show_ceilings},
+        {"--roofs", 0, OPTION_FLAG, NULL, NULL, &show_ceilings},
+        {"--measure", 0, OPTION_FLAG, NULL, "measure the ceilings now, even if they were measured before", &ceilings.measure},
+        {"--noise", 0, OPTION_FLAG, NULL,
+         "time one kernel against itself for some seconds: the smallest change that this machine can detect", &noise},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "device for the ceilings and the noise; default cuda:0", &ceilings.device},
         {"--compiler", 0, OPTION_TEXT, "NAME", "as in bench run", &ceilings.compiler},
-        {"--bundle", 0, OPTION_TEXT, "FILE", "compiled elsewhere by bench compile --bundle", &ceilings.bundle},
+        {"--bundle", 0, OPTION_TEXT, "FILE", "kernels from a bundle that bench compile --bundle wrote", &ceilings.bundle},
         {0},
     };
     int count, code;
@@ -199,11 +202,11 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     check_emu(&c);
     check_gpu(&c);
     check_library(&c, "CUPTI", "libcupti.so.13", "no hardware counters", "sh ci/setup");
-    check_library(&c, "cublasLt", "libcublasLt.so.13", "ceilings of matrix products come from bench's own kernels",
+    check_library(&c, "cublasLt", "libcublasLt.so.13", "the ceilings of matrix products come from bench's own kernels",
                   "sh ci/setup fetches it where a driver is found");
     check_gnuplot(&c);
     check_folders(&c, cli_out_dir(out));
-    text_add(&c.text, c.missing ? "\nsomething that bench needs is missing (NO above)\n" : "\nready: bench run smoke\n");
+    text_add(&c.text, c.missing ? "\nbench needs the parts marked NO above\n" : "\nready: bench run smoke\n");
     if (!cli_json()) {
         cli_page(&c.text);
         table_free(c.table);

@@ -96,8 +96,8 @@ static bool read_source(const struct emulate_arguments *a, const char *file, con
     if (!chip)
         return false;
     if (!text_ends(file, ".cu") && !text_ends(file, ".ptx")) {
-        error_set(err, ERROR_USAGE, "%.200s: a .cu or a .ptx, please", file);
-        return error_hint(err, "bench emulate KERNEL.cu prints a launch to begin with");
+        error_set(err, ERROR_USAGE, "%.200s: a .cu or .ptx file is expected", file);
+        return error_hint(err, "bench emulate KERNEL.cu prints a launch file to start from");
     }
     s->text = file_read(file, 64u << 20, &bytes, err);
     s->path = s->text ? realpath(file, NULL) : NULL;
@@ -150,11 +150,11 @@ static void add_facts(const struct emulate_source *s, const struct chip *chip, s
         const uint32_t *g = r->launch.grid;
         if (o.possible)
             snprintf(r->facts.occupancy, sizeof r->facts.occupancy,
-                     "%.0f %%, %d of %d warps an SM of %s, limited by %s%s%s; %.3g waves of blocks", 100 * o.share, o.warps_per_sm,
+                     "%.0f %%, %d of %d warps per SM of %s, limited by %s%s%s; %.3g waves of blocks", 100 * o.share, o.warps_per_sm,
                      (int)(o.warps_per_sm / o.share + 0.5), chip->name, occupancy_limit_name(o.limit), o.lift[0] ? ": " : "", o.lift,
                      occupancy_waves(chip, &o, (double)g[0] * g[1] * g[2]));
         else
-            snprintf(r->facts.occupancy, sizeof r->facts.occupancy, "no block fits on an SM of %s, by %s", chip->name,
+            snprintf(r->facts.occupancy, sizeof r->facts.occupancy, "no block fits on an SM of %s, limited by %s", chip->name,
                      occupancy_limit_name(o.limit));
     }
     free(facts);
@@ -209,7 +209,7 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
         if (ok && !emulate_right(&r)) { /* an error on emu is an error on the device */
             emulate_text(&r, &t);
             cli_print(&t);
-            cli_say(stderr, "bench: not run on %s: emu says that it is not right\n", a->device);
+            cli_say(stderr, "bench: not run on %s, because emu found errors\n", a->device);
             code = 4;
         } else if (!ok || !emulate_device_add(&of, &r, &err)) {
             code = cli_fail(&err);
@@ -291,7 +291,7 @@ static void name_instance(const struct emulate_arguments *a, const struct node *
         error_set(err, ERROR_USAGE, "--kernel: %s has no kernel '%.80s': %s", file_base(file), kernel, why);
     else
         node_error(node_get(launch, "kernel"), err, "%s has no kernel '%.80s': %s", file_base(file), kernel, why);
-    error_hint(err, "a __global__ template is named with its arguments: 'scale<32, float>'");
+    error_hint(err, "name a __global__ template with its arguments: 'scale<32, float>'");
 }
 
 int cli_emulate(const struct verb *verb, int argc, char **argv)
@@ -299,16 +299,19 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     struct emulate_arguments a = {0};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
-        {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the launch's, or the only one", &a.kernel},
-        {"--chip", 0, OPTION_TEXT, "CHIP", "limits and architecture: GH100 (default), sm_86, H200 ...", &a.chip},
-        {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this one instead of the chip's: sm_75 ... sm_121", &a.arch},
+        {"--kernel", 'k', OPTION_TEXT, "NAME", "run this __global__ function; default: the one in the launch file, or the only one",
+         &a.kernel},
+        {"--chip", 0, OPTION_TEXT, "CHIP", "chip to emulate: GH100 (default), sm_86, H200 ...", &a.chip},
+        {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this architecture instead of the chip's: sm_75 ... sm_121", &a.arch},
         {"--define", 'D', OPTION_LIST, "NAME=VALUE", "for the compiler", &a.defines},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "run there what emu ran: cuda:0 times and counts it; stored like bench run", &a.device},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "also run the launch on this device, cuda:0: timed, counted and stored like bench run",
+         &a.device},
         {"--out", 'o', OPTION_TEXT, "DIR", "with --device: default ./.bench", &a.out},
-        {"--no-check", 0, OPTION_FLAG, NULL, "only bounds and alignment: twice as fast", &a.no_check},
-        {"--threads", 0, OPTION_INT, "N", "host threads; default: all cores. The result is the same", &a.threads},
-        {"--seed", 0, OPTION_INT, "N", "the blocks in another order, a second opinion on races; default 0: as they are numbered", &a.seed},
+        {"--no-check", 0, OPTION_FLAG, NULL, "check only bounds and alignment, which is twice as fast", &a.no_check},
+        {"--threads", 0, OPTION_INT, "N", "host threads; default: all cores. The result does not depend on it", &a.threads},
+        {"--seed", 0, OPTION_INT, "N", "run the blocks in another order to find more races; default 0: in the order of their numbers",
+         &a.seed},
         {0},
     };
     struct emulate_source s = {0};
@@ -320,7 +323,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count < 1 || count > 2) {
-        code = cli_usage(verb, count ? "a kernel and a launch, no more" : "which kernel? a .cu or .ptx");
+        code = cli_usage(verb, count ? "a kernel and a launch file are expected, nothing more" : "which kernel? a .cu or .ptx");
         goto done;
     }
     launch = count == 2 ? node_parse_file(rest[1], &err) : NULL;

@@ -49,7 +49,7 @@ static bool add_tensors(struct text *t, const char *dir, const char *op, const s
         for (int i = 0; i < r->tensor_count; i++) {
             const struct emulate_tensor *b = &r->tensors[i];
             if (b->type == DTYPE_F64)
-                return error_set(err, ERROR_USAGE, "buffer '%s' is f64, which no op has: it cannot be run on a device yet", b->name);
+                return error_set(err, ERROR_USAGE, "buffer '%s' is f64, which no op supports: it cannot run on a device yet", b->name);
             if (pass == 0 && b->written) { /* the reference copies this value */
                 any = true;
                 add_tensor(t, op, b, "_expected", DTYPE_F32, true);
@@ -96,7 +96,7 @@ static bool write_reference(struct text *op_text, const char *dir, const char *o
 static bool write_op(const char *dir, const char *op, const struct emulate_launch_of *of, const struct emulate_result *r, struct error *err)
 {
     struct text t = {0};
-    text_addf(&t, "about: \"%s, launched as %s says%s%s. Written by bench emulate.\"\n", file_base(of->source), file_base(of->launch),
+    text_addf(&t, "about: \"%s, launched as in %s%s%s. Written by bench emulate.\"\n", file_base(of->source), file_base(of->launch),
               r->fields[0] ? ": " : "", r->fields);
     text_add(&t, "fields:\n  launch: {default: 1, what: the launch}\n");
     if (!add_tensors(&t, dir, op, r, err)) {
@@ -162,7 +162,7 @@ bool emulate_device_add(struct emulate_launch_of *of, const struct emulate_resul
     text_addf(&of->layers, "  %s: {op: %s, dtype: f32}\n", layer, op);
     text_addf(&of->variants, "  - launch/%s\n", op + strlen("launch_"));
     if (!*r->arguments)
-        error_set(err, ERROR_USAGE, "a structure or a tensor map among the arguments: such a launch cannot be run on a device yet");
+        error_set(err, ERROR_USAGE, "an argument is a structure or a tensor map: such a launch cannot run on a device yet");
     bool ok = *r->arguments && write_op(of->dir, op, of, r, err) && write_head(of->dir, op, of, r, err);
     free(op);
     free(layer);

@@ -11,8 +11,8 @@ static const struct {
     const char *const words[3]; /* one of these */
     size_t word_count;
 } variables[] = {
-    {"BENCH_THREADS", "a whole number of threads", POOL_THREADS_MOST, {NULL}, 0},
-    {"BENCH_COMPILE_MEMORY", "a whole number of MiB for one compiler,", 1 << 24, {NULL}, 0},
+    {"BENCH_THREADS", "an integer number of threads", POOL_THREADS_MOST, {NULL}, 0},
+    {"BENCH_COMPILE_MEMORY", "an integer number of MiB for one compiler,", 1 << 24, {NULL}, 0},
     {"BENCH_EMU_ISA", "portable, v3 or v4", 0, {"portable", "v3", "v4"}, 3},
 };
 

@@ -33,8 +33,8 @@ static bool take_engine(const char *text, struct library_plan *which, struct err
     int end = 0;
     if (!text || (sscanf(text, "%d:%c%d%n", &which->engine, &which->heuristic, &which->rank, &end) == 3 && !text[end]))
         return true;
-    error_set(err, ERROR_USAGE, "--engine '%.60s' names no plan", text);
-    return error_hint(err, "--engine 41:A0, as a row's engine_number, engine_heuristic and engine_rank are");
+    error_set(err, ERROR_USAGE, "--engine '%.60s' is not a plan", text);
+    return error_hint(err, "--engine 41:A0: the row's engine_number, engine_heuristic and engine_rank");
 }
 
 int cli_exec(const struct verb *verb, int argc, char **argv)
@@ -52,11 +52,11 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
     options[PLAN_OPTION_COUNT + 1] = (struct option){
-        "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN's plan: engine, heuristic and rank of the row, 41:A0; default its first", &engine};
+        "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN plan by engine, heuristic and rank, such as 41:A0; default its first", &engine};
     options[PLAN_OPTION_COUNT + 2] =
-        (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is, for a row without a scenario; default ./.bench", &out};
+        (struct option){"--out", 'o', OPTION_TEXT, "DIR", "folder of the database, for a row without a scenario; default ./.bench", &out};
     options[PLAN_OPTION_COUNT + 3] =
-        (struct option){"--save", 0, OPTION_TEXT, "DIR", "its tensors, inputs and results, as DIR/NAME.npy, in logical order", &save};
+        (struct option){"--save", 0, OPTION_TEXT, "DIR", "write its tensors, inputs and results, to DIR/NAME.npy, in logical order", &save};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         return code;
     if (!count)

@@ -16,9 +16,8 @@ static bool share(const struct stored *s, struct error *err)
     free(data);
     if (ok)
         cli_say(stderr,
-                "bench: %s: run %lld of %s, %d rows, %s KiB; the machine's name is not in it, the home folder is ~; the scenario's text, "
-                "the command "
-                "line and other paths are\nhint: whoever gets it: bench report %s\n",
+                "bench: %s: run %lld of %s, %d rows, %s KiB; without the machine's name and with ~ for the home folder, but with the "
+                "scenario's text, the command line and other paths\nhint: to read the file: bench report %s\n",
                 s->share, (long long)s->r.run.id, s->r.run.scenario, s->r.count, number_3((double)bytes / 1024, kib), s->share);
     return ok;
 }
@@ -40,8 +39,7 @@ static bool make_export(struct stored *s, struct text *t, struct error *err)
 int cli_export(const struct verb *verb, int argc, char **argv)
 {
     struct stored s = {0};
-    const struct option own[] = {
-        {"--format", 'f', OPTION_TEXT, "json|csv", "default json", &s.format},
-        {"--share", 0, OPTION_TEXT, "FILE", "the run alone as one file to send: anyone opens it with bench report FILE", &s.share}};
+    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv", "default json", &s.format},
+                                 {"--share", 0, OPTION_TEXT, "FILE", "one run in one file to send; bench report FILE opens it", &s.share}};
     return stored_verb(verb, argc, argv, &s, own, 2, make_export);
 }

@@ -69,22 +69,23 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
     struct error err = {0};
     int count, code;
     const struct option own[] = {
-        {"--against", 0, OPTION_TEXT, "BASE", "a revision, folder, stored run or baseline, instead of the rules'", &a.against},
-        {"--head", 0, OPTION_TEXT, "HEAD", "what is judged; default the working tree", &a.head},
-        {"--junit", 0, OPTION_TEXT, "FILE", "write JUnit's XML, too", &a.junit},
-        {"--budget", 0, OPTION_REAL, "SECONDS", "on a GPU: for the rounds of one layer, default 6", &a.side.budget_s},
-        {"--annotate", 0, OPTION_FLAG, NULL, "print ::error file=,line=:: lines; by itself where GITHUB_ACTIONS is true", &a.annotate},
+        {"--against", 0, OPTION_TEXT, "BASE", "compare with this revision, folder, stored run or baseline instead of the one in the rules",
+         &a.against},
+        {"--head", 0, OPTION_TEXT, "HEAD", "the tree or run to judge; default the working tree", &a.head},
+        {"--junit", 0, OPTION_TEXT, "FILE", "also write JUnit XML", &a.junit},
+        {"--budget", 0, OPTION_REAL, "SECONDS", "on a GPU: time for the rounds of one layer; default 6", &a.side.budget_s},
+        {"--annotate", 0, OPTION_FLAG, NULL, "print ::error file=,line=:: lines; the default if GITHUB_ACTIONS is true", &a.annotate},
     };
     comparison_options(&a, options);
     memcpy(options + COMPARISON_OPTION_COUNT, own, sizeof own);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count > 1)
-        return cli_usage(verb, "one file of rules at a time");
+        return cli_usage(verb, "only one rules file is expected");
     if (!comparison_finish(&a, verb, argc, argv, &err) || !comparison_rules(&a, rest[0], &rules, &err))
         return cli_fail(&err);
     if (!a.against)
-        return cli_usage(verb, "against what? --against REVISION, FOLDER or BASELINE, or `against:` in the rules");
+        return cli_usage(verb, "--against REVISION, FOLDER or BASELINE is missing, or `against:` in the rules");
     bool ok = make_sides(&a, &rules, &base, &head, &err) && gate_asked_check(&a.asked, &base, &head, &err);
     if (ok)
         comparison_set_aside(&a, &base, &head, &aside);

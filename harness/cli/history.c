@@ -136,7 +136,7 @@ static bool print_history(const struct history *h, const struct past *p, const c
         text_addf(&t, "left out: %d run%s on other hardware\n", p->left_out, text_s(p->left_out));
     bool ok = !plot || history_plot(h, dir, &problem, err);
     if (ok && plot && problem)
-        text_addf(&t, "plot  %s; its data and script are in %s/plots\n", problem, dir);
+        text_addf(&t, "plot  %s; data and script are in %s/plots\n", problem, dir);
     else if (ok && plot)
         text_addf(&t, "plot  %s/plots/01_history.svg\n", dir);
     cli_print(&t);
@@ -150,14 +150,13 @@ int cli_history(const struct verb *verb, int argc, char **argv)
     double margin = 1;
     bool plot = false;
     const struct option options[] = {
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {"--of", 0, OPTION_TEXT, "WHAT", "time, or a count: registers, emu.warp_instructions ...; default the time where there is one",
-         &of},
-        {"--since", 0, OPTION_TEXT, "RELEASE",
-         "a revision or a run that the last one is held against; default git's last tag, if it was run", &since},
-        {"--margin", 0, OPTION_REAL, "PER CENT", "of a gate, default 1: what crept under it is said", &margin},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "runs on this device; default that of the last run that has the row", &device},
-        {"--plot", 0, OPTION_FLAG, NULL, "draw it, too (gnuplot): DIR/history/plots", &plot},
+        {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
+        {"--of", 0, OPTION_TEXT, "WHAT", "time, or a count: registers, emu.warp_instructions ...; default the time if there is one", &of},
+        {"--since", 0, OPTION_TEXT, "RELEASE", "compare the last run with this revision or run; default the last git tag, if it was run",
+         &since},
+        {"--margin", 0, OPTION_REAL, "PER CENT", "margin of the gate, default 1; slow drift within it is reported", &margin},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "runs on this device; default the device of the last run with the row", &device},
+        {"--plot", 0, OPTION_FLAG, NULL, "also draw a plot (gnuplot): DIR/history/plots", &plot},
         {0},
     };
     SCOPED_BY(past_close) struct past p = {0};
@@ -171,7 +170,7 @@ int cli_history(const struct verb *verb, int argc, char **argv)
         return code;
     SCOPED char *words = cli_words(rest, &count, &named);
     if (!*words)
-        return cli_usage(verb, "the history of which row? bench history body_1 naive");
+        return cli_usage(verb, "which row? bench history body_1 naive");
     SCOPED char *database = named ? xstrdup(named) : cli_database(cli_out_dir(out));
     bool ok = cli_store(database, "bench run SCENARIO", &p.r.store, &err) && store_runs(p.r.store, &p.runs, &err) &&
               (id = find_id(&p, words, device, &kind, &err)) && take_runs(&p, id, kind, &err);

@@ -38,10 +38,10 @@ static int cli_import_database(const char *from, const char *out_dir)
         fields_text(file, "kind", "database");
         fields_text(file, "path", from);
         fields_counts(file, counts, sizeof counts / sizeof *counts);
-        cli_say(stdout, "%s: %d run%s with %d row%s added, %d there before", from, n.runs, text_s(n.runs), n.rows, text_s(n.rows),
+        cli_say(stdout, "%s: %d run%s with %d row%s added, %d already stored", from, n.runs, text_s(n.runs), n.rows, text_s(n.rows),
                 n.runs_known);
         if (n.wisdom || n.wisdom_older)
-            cli_say(stdout, "; %d tuned configuration%s added, %d there before or older", n.wisdom, text_s(n.wisdom), n.wisdom_older);
+            cli_say(stdout, "; %d tuned configuration%s added, %d already stored or older", n.wisdom, text_s(n.wisdom), n.wisdom_older);
         cli_say(stdout, "\n");
     }
     store_close(store);
@@ -65,8 +65,8 @@ static int import_ops(const char *path, const char *name, const char *to)
     }
     ok = ok && cli_put(to, &t, false, &err);
     if (text && !ok && !err.hint[0])
-        error_hint(&err,
-                   "what is no database and no JSON is a list of convolutions; times of another tool are JSON (docs/FOREIGN.md, Times)");
+        error_hint(&err, "a file that is neither a database nor JSON must be a list of convolutions; times of another tool are JSON "
+                         "(docs/FOREIGN.md, Times)");
     return ok ? 0 : cli_fail(&err);
 }
 
@@ -92,10 +92,10 @@ int cli_import(const struct verb *verb, int argc, char **argv)
     const char *name = NULL, *to = NULL, *out = NULL;
     int run_id = 0, count, code, lists = 0;
     const struct option options[] = {
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {"--run", 0, OPTION_INT, "N", "times: into this run instead of the last of the scenario", &run_id},
-        {"--name", 0, OPTION_TEXT, "NAME", "convolutions: of the scenario; default: the file's", &name},
-        {"--to", 0, OPTION_TEXT, "FILE", "convolutions: write the scenario there instead of to stdout", &to},
+        {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
+        {"--run", 0, OPTION_INT, "N", "times: add to this run instead of the last run of the scenario", &run_id},
+        {"--name", 0, OPTION_TEXT, "NAME", "convolutions: name of the scenario; default: from the file name", &name},
+        {"--to", 0, OPTION_TEXT, "FILE", "convolutions: write the scenario to this file instead of stdout", &to},
         {0},
     };
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
@@ -103,7 +103,7 @@ int cli_import(const struct verb *verb, int argc, char **argv)
     for (int i = 0; i < count; i++)
         lists += import_kind(rest[i]) == IMPORT_OPS;
     if (!count || (lists && count > 1))
-        return cli_usage(verb, count ? "one list of convolutions at a time" : "which file?");
+        return cli_usage(verb, count ? "only one list of convolutions is expected" : "which file?");
     out = cli_out_dir(out);
     code = 0;
     for (int i = 0; i < count && !code; i++)

@@ -45,8 +45,8 @@ static bool read_file(struct import *m, struct error *err)
     if (json_integer_value(json_object_get(m->root, "bench_import")) != 1 || !text_at(m->root, "scenario") ||
         !json_is_object(m->provenance) || !text_at(m->provenance, "tool") || !text_at(m->provenance, "device") ||
         !json_is_array(json_object_get(m->root, "rows")))
-        return error_set(err, ERROR_USAGE, "%s: an import is {bench_import: 1, scenario, provenance: {tool, device, ..}, rows: [..]}",
-                         m->path);
+        return error_set(err, ERROR_USAGE,
+                         "%s: an import file must be {bench_import: 1, scenario, provenance: {tool, device, ..}, rows: [..]}", m->path);
     if (json_array_size(json_object_get(m->root, "rows")))
         return true;
     return error_set(err, ERROR_USAGE, "%s: it has no rows", m->path);
@@ -58,23 +58,24 @@ static bool open_run(struct import *m, struct error *err)
     m->database = cli_database(cli_out_dir(m->out_dir));
     if (!file_exists(m->database)) {
         error_set(err, ERROR_USAGE, "%s: there is no database", m->database);
-        return error_hint(err, "bench run SCENARIO makes one; -o DIR names another folder");
+        return error_hint(err, "bench run SCENARIO creates one; -o DIR selects another folder");
     }
     if (!store_open(m->database, false, &m->store, err))
         return false;
     bool found = m->run_id ? store_run(m->store, m->run_id, &m->run, err) : store_last_run(m->store, NULL, scenario, NULL, &m->run, err);
     if (!found) {
         if (err->kind == ERROR_NONE)
-            error_set(err, ERROR_USAGE, "%s holds no run of scenario %s", m->database, scenario);
+            error_set(err, ERROR_USAGE, "%s has no run of scenario %s", m->database, scenario);
         return false;
     }
     if (strcmp(m->run.scenario, scenario))
-        return error_set(err, ERROR_USAGE, "run %lld is of scenario %s, the file of %s", (long long)m->run.id, m->run.scenario, scenario);
+        return error_set(err, ERROR_USAGE, "run %lld is of scenario %s, but the file is of %s", (long long)m->run.id, m->run.scenario,
+                         scenario);
     if (!m->run.uuid || !m->run.uuid[0])
-        return error_set(err, ERROR_USAGE, "run %lld was made on %s, which keeps no time: nothing can stand beside it",
+        return error_set(err, ERROR_USAGE, "run %lld was made on %s, which measures no time: imported times cannot be compared with it",
                          (long long)m->run.id, m->run.device);
     if (uuid && strcmp(uuid, m->run.uuid)) /* times of two GPUs are not compared */
-        return error_set(err, ERROR_USAGE, "the file was measured on GPU %s, run %lld on %s", uuid, (long long)m->run.id, m->run.uuid);
+        return error_set(err, ERROR_USAGE, "the file was measured on GPU %s, but run %lld on %s", uuid, (long long)m->run.id, m->run.uuid);
     m->count = store_rows(m->store, m->run.id, &m->rows, err);
     return m->count >= 0;
 }
@@ -89,14 +90,14 @@ static const struct row *case_of(const struct import *m, const json_t *entry, st
         if (!(id ? !strcmp(row->case_id, id) : layer && !strcmp(row->layer, layer)))
             continue;
         if (found && strcmp(found->case_id, row->case_id)) {
-            error_set(err, ERROR_USAGE, "layer %s has several cases in the run: `case` says which", layer);
+            error_set(err, ERROR_USAGE, "layer %s has several cases in the run: name one with `case`", layer);
             error_hint(err, "\"case\": \"%.200s\", or \"%.200s\"", found->case_id, row->case_id);
             return NULL;
         }
         found = found ? found : row;
     }
     if (!found)
-        error_set(err, ERROR_USAGE, "no case of the run has that layer or id");
+        error_set(err, ERROR_USAGE, "the run has no case with that layer or id");
     return found;
 }
 
@@ -121,7 +122,7 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     int count = (int)json_array_size(samples);
     enum time_mode mode = mode_of(cache, load);
     if (count < 6 || mode == MODE_NONE)
-        return error_set(err, ERROR_USAGE, "a row has cache (cold, warm), load (isolated, sustained) and at least 6 samples_ns");
+        return error_set(err, ERROR_USAGE, "a row needs cache (cold, warm), load (isolated, sustained) and at least 6 samples_ns");
     struct row_time *t = row_add_time(row);
     t->step = -1;
     row_time_set_mode(t, mode);
@@ -130,7 +131,7 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     for (int i = 0; i < count; i++) {
         t->samples_ns[i] = json_number_value(json_array_get(samples, (size_t)i));
         if (!(t->samples_ns[i] > 0 && t->samples_ns[i] < 1e12))
-            return error_set(err, ERROR_USAGE, "samples_ns[%d] is no time", i);
+            return error_set(err, ERROR_USAGE, "samples_ns[%d] is not a time", i);
     }
     struct estimate e = estimate_median(t->samples_ns, count);
     t->median_ns = e.median;
@@ -148,7 +149,7 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
     if (!like)
         return false;
     if (!variant || !strchr(variant, '/'))
-        return error_set(err, ERROR_USAGE, "a row has a variant, TOOL/OP");
+        return error_set(err, ERROR_USAGE, "a row needs a variant, TOOL/OP");
     struct row *row = row_new();
     for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
         struct column_value v = column_get(c, like);
@@ -160,7 +161,7 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
     row_add_part(row, variant, variant_own_name(variant));
     SCOPED char *id = text_format("%s/%s", like->case_id, variant);
     SCOPED char *note =
-        text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",
+        text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); not verified by bench, and not paired with its rounds",
                     text_at(m->provenance, "tool"), file_base(m->path), m->hash);
     row_set(&row->id, id);
     row_set(&row->variant, variant);

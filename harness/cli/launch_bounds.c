@@ -13,7 +13,7 @@ void cli_print_launch_bounds(struct text *t, const struct register_point *points
         else
             text_add(t, "    as the source says         ");
         if (p->failed)
-            text_add(t, "  does not compile so\n");
+            text_add(t, "  does not compile\n");
         else
             text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes,
                       p->blocks_per_sm, text_s(p->blocks_per_sm), p->blocks_per_sm == 1 ? "s" : "");

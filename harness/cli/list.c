@@ -88,10 +88,10 @@ static void list_op(struct text *t, const struct op *op)
     text_addf(t, "%s: %s\n\nlayer keys\n", op->name, op->about);
     for (const struct op_field *f = op->fields; f->name; f++)
         list_field(t, f);
-    text_add(t, "\nsymbols of a head's expressions\n");
+    text_add(t, "\nsymbols for expressions in a head\n");
     for (const struct op_symbol *s = op->symbols; s->name; s++)
         text_addf(t, "  %-10s %s\n", s->name, s->what);
-    text_add(t, op->file ? "\ntensors\n" : "\ntensors (bias, residual, masks: where the layer has them)\n");
+    text_add(t, op->file ? "\ntensors\n" : "\ntensors (bias, residual and masks only if the layer has them)\n");
     for (int i = 0; op->file && i < op->file->tensor_count; i++)
         list_tensor(t, &op->file->tensors[i]);
     for (int i = 0; !op->file && op->roles[i]; i++)
@@ -290,9 +290,9 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     SCOPED_BY(option_list_free) struct option_list ops = {0};
     const char *out = NULL;
     const struct option options[] = {
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs},
-        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them", &ops},
-        {"--out", 'o', OPTION_TEXT, "DIR", "runs: where the database is; default ./.bench", &out},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your variants, or one .cu file", &dirs},
+        {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them", &ops},
+        {"--out", 'o', OPTION_TEXT, "DIR", "runs: folder of the database; default ./.bench", &out},
         {0},
     };
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
@@ -335,7 +335,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         list_columns();
     } else {
         const char *near = text_nearest_in(what, whats);
-        error_set(&err, ERROR_USAGE, "nothing called '%s' to list", what);
+        error_set(&err, ERROR_USAGE, "there is no list '%s'", what);
         error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs, history ROW");
         code = cli_fail(&err);
     }

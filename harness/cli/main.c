@@ -11,86 +11,77 @@
 
 static const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
-     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Each row is stored as soon as it is known; after "
-     "Ctrl-C or a "
-     "crash, --resume goes on."},
-    {"try", "FILE.cu", "one variant file against the baseline and `naive` on its op's standard layers", cli_try, false,
-     "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
+     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Each row is stored when it is finished; after Ctrl-C "
+     "or a crash, --resume continues."},
+    {"try", "FILE.cu", "run one variant file next to the baseline and `naive` on the standard layers of its op", cli_try, false,
+     "The file needs a head (bench new writes one). --loop runs again each time the file is saved."},
     {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs; `bench history ROW`", cli_list,
      false,
-     "`bench list runs` tells what the database holds, oldest first; `bench history ROW`, or `bench list history ROW`, one number of a row "
-     "over "
-     "them: where it changed, by how much, and what crept since the last release."},
-    {"plan", "SCENARIO...", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false,
-     "--check says of each scenario whether it and every head it uses is valid, on emu and on a GPU, and runs nothing."},
-    {"new", "OP FILE.cu|.ptx", "print the file with a head filled in from its kernel's signature; for PTX, the sidecar beside it", cli_new,
-     false, "Nothing is changed unless --write is given (a .cu only): bench new conv2d my.ptx >my.yaml"},
-    {"compile", "SCENARIO", "compile a plan's kernels without a GPU; registers, spills, shared memory", cli_compile, false,
-     "--bundle FILE keeps PTX and cubins for `bench run --bundle FILE` on a machine with a GPU and no compiler."},
-    {"emulate", "KERNEL.cu|.ptx [LAUNCH.yaml]", "run any kernel without a GPU: exact counters, memory safety, what each line costs",
+     "`bench list runs` lists the runs in the database, oldest first. `bench history ROW`, or `bench list history ROW`, shows one number "
+     "of a row over the runs: where it changed, by how much, and the drift since the last release."},
+    {"plan", "SCENARIO...", "list the expanded cases with FLOP, bytes, speed of light, rows and the estimated duration", cli_plan, false,
+     "--check reports whether each scenario and every head that it uses are valid, on emu and on a GPU, and runs nothing."},
+    {"new", "OP FILE.cu|.ptx", "print the file with a head made from its kernel's signature; for PTX, the sidecar file", cli_new, false,
+     "Without --write (.cu only) nothing is changed: bench new conv2d my.ptx >my.yaml"},
+    {"compile", "SCENARIO", "compile the kernels of a scenario without a GPU; print registers, spills, shared memory", cli_compile, false,
+     "--bundle FILE stores PTX and cubins for `bench run --bundle FILE` on a machine with a GPU but no compiler."},
+    {"emulate", "KERNEL.cu|.ptx [LAUNCH.yaml]", "run any kernel without a GPU: exact counters, memory safety, the cost of each line",
      cli_emulate, false,
-     "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the "
-     "rest.\n"
-     "Exit status 4 when the safety checks found something, a value is not the expected one, or the kernel did not finish."},
+     "Without LAUNCH.yaml it prints a launch file made from the kernel's parameters: bench emulate k.cu >k.yaml. See docs/EMU.md.\nExit "
+     "status 4 if a safety check failed, a value differs from the expected one, or the kernel did not finish."},
     {"exec", "[FILE.db] [SCENARIO] ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec,
      false,
-     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a scenario it is a row of the last stored run. "
-     "Without a COMMAND the row runs in this process."},
-    {"tune", "[SCENARIO]", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune,
-     false,
-     "All values of a parameter are tried unless the scenario names some. Configurations that the variant's conditions, spills or limits "
-     "rule out "
-     "are rows with their reason.\n"
-     "`bench run --tuned` takes what was found; --list prints it, --export writes it to a file, --import reads such a file."},
-    {"import", "FILE...", "what other runs and tools know: a database, times in JSON, or a list of convolutions", cli_import, false,
-     "FILE.db: its runs, rows and tuned configurations are added to the database. Runs that are there already are left alone; of two "
-     "findings for "
-     "the same layer, variant, chip and compiler the newer stays.\n"
-     "FILE.json: times of another tool, measured beside a run on the same GPU, as rows marked foreign. tests/gpu/torch_peers.py "
-     "SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not verified, have no paired ratio, "
-     "and count in no sum.\n"
-     "Any other FILE: convolutions in Boda's format, one to a line, printed as a scenario. A layer for each different line; its repeat is "
-     "how often the line stood there. An error names FILE:LINE:COLUMN."},
-    {"show", "[FILE.db] [SCENARIO] [CASE | ROW]", "the tables of a stored run again; of one case all, of one row every kernel and counter",
-     cli_show, false, NULL},
+     "ROW is a row id, or words of it that match exactly one row (\"body_1 naive\"). Without a scenario it is a row of the last stored "
+     "run. Without a COMMAND the row runs in this process."},
+    {"tune", "[SCENARIO]", "search the parameters of variants, timed next to the library; store the best of each layer", cli_tune, false,
+     "The search tries all values of a parameter unless the scenario lists some. A configuration that violates the variant's conditions, "
+     "spills, or exceeds a limit is a row with that reason.\n`bench run --tuned` uses the results; --list prints them, --export writes "
+     "them to a file, --import reads such a file."},
+    {"import", "FILE...", "import a database, times of another tool (JSON), or a list of convolutions", cli_import, false,
+     "FILE.db: adds its runs, rows and tuned configurations to the database. Runs that are already stored stay unchanged; of two tuned "
+     "configurations for the same layer, variant, chip and compiler the newer one is kept.\nFILE.json: times of another tool, measured on "
+     "the same GPU as a stored run, become rows marked foreign. tests/gpu/torch_peers.py SCENARIO.yaml -o FILE.json times PyTorch's ops "
+     "for the layers of a scenario. Such rows are not verified, have no paired ratio, and are left out of sums.\nAny other FILE: "
+     "convolutions in Boda's format, one per line, printed as a scenario. Each distinct line becomes a layer, repeated as often as the "
+     "line occurs. Errors name FILE:LINE:COLUMN."},
+    {"show", "[FILE.db] [SCENARIO] [CASE | ROW]",
+     "print the tables of a stored run; for one case everything, for one row every kernel and counter", cli_show, false, NULL},
     {"report", "[FILE.db] [SCENARIO | RUN... --compare]",
-     "a stored run, or several side by side, as Markdown or as one HTML page with plots", cli_report, false, NULL},
-    {"export", "[FILE.db] [SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
-    {"compare", "BASE HEAD", "two runs, revisions, folders, bundles or baselines, row by row, and what changed at which line", cli_compare,
-     false,
+     "write a stored run, or several side by side, as Markdown or as one HTML page with plots", cli_report, false, NULL},
+    {"export", "[FILE.db] [SCENARIO]", "write a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false,
+     NULL},
+    {"compare", "BASE HEAD", "compare two runs, revisions, folders, bundles or baselines row by row, with the changed source lines",
+     cli_compare, false,
      "BASE and HEAD are each a baseline file, a stored run (12, or 12/head for one of its sides, FILE.db:12), a bundle, a folder (. is the "
-     "working tree), or a git revision. What is not stored is run, on emu unless a device is named: bench compare main . -s edsr\n"
-     "A ratio is base's time over head's: above 1 is faster. Two rows of one run are paired round by round; those of two runs get the "
-     "wider "
-     "interval."},
-    {"gate", "[RULES.yaml]", "fail when a row got slower, wrong or went missing since a revision or a baseline", cli_gate, false,
-     "RULES.yaml says what is run, against what, how much may change and what is waived until when (docs/GATE.md). Needs no GPU: the same "
-     "launches of the same image are SAME; else the compiler's facts and emu's exact counts are compared.\n"
-     "3: SLOWER, MISSING, or not promoted yet; 4: WRONG; 5: cannot be judged here; 6: UNDECIDED where the rules want a decision."},
-    {"baseline", "save|show|diff|promote [RULES.yaml] [FILE]", "the facts of a run in a file that is kept under version control",
-     cli_baseline, false,
-     "FILE is the rules' `against` where that is a .yaml, else ci/baselines/DEVICE.yaml. promote shows what is other and takes it over; "
-     "what --scenario, --layer and --only leave out stays."},
-    {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
-     "GROUP is a shipped group or a .yaml of your own. --chip counts all groups that are named, or all there are, in as few passes as "
-     "CUPTI "
-     "can."},
-    {"mask", "FRAMES --to FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
+     "working tree), or a git revision. A side that is not stored is run, on emu unless a device is given: bench compare main . -s edsr\nA "
+     "ratio is speed-up: base's time over head's; above 1 is faster. Two rows of one run are paired round by round; rows of two runs have "
+     "a wider interval."},
+    {"gate", "[RULES.yaml]", "fail if a row became slower, wrong or missing since a revision or a baseline", cli_gate, false,
+     "RULES.yaml names the scenario, the base, the allowed changes and the waivers (docs/GATE.md). Needs no GPU: rows with the same "
+     "launches of the same machine code are SAME; otherwise the gate compares compiler facts and emu's exact counts.\nExit codes: 3: "
+     "SLOWER, MISSING, or not promoted yet; 4: WRONG; 5: cannot be judged here; 6: UNDECIDED and the rules ask for a decision."},
+    {"baseline", "save|show|diff|promote [RULES.yaml] [FILE]", "keep the facts of a run in a file under version control", cli_baseline,
+     false,
+     "FILE defaults to `against` of the rules if that is a .yaml, else to ci/baselines/DEVICE.yaml. promote shows the differences and "
+     "accepts them; rows outside --scenario, --layer and --only stay unchanged."},
+    {"counters", "[GROUP]", "explain the counter groups, and with --chip their passes, without a GPU", cli_counters, false,
+     "GROUP is a shipped group or your own .yaml. --chip plans the named groups, or all groups, in the fewest passes that CUPTI finds."},
+    {"mask", "FRAMES --to FILE", "write mask files that mark where the frames of a video change", cli_mask, false,
      "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench "
-     "mask - --to m_%03d.png\n"
-     "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active "
-     "everywhere."},
-    {"why", "[FILE.db] [SCENARIO] ROW", "the bottleneck of a row, where its time goes, and what the fastest does better", cli_why, false,
-     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"; SCENARIO#body_1 too), of the newest run that has it. "
-     "It needs no GPU: everything comes from the database.\n"
-     "--measure runs the row again, with every counter, and prints all that explains it: code, counters, source lines, launch bounds "
-     "too. Without a scenario it is a row of the last stored run. Its rows are kept in DIR/profile."},
-    {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false,
-     "--roofs prints what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch. bench run "
-     "measures a machine once, when its database has no figures; --measure does it again. Every row's roof is made of them."},
-    {"history", "[FILE.db] [SCENARIO] ROW", "one number of a row over the stored runs: where it changed", cli_history, true,
-     "Change points by E-divisive with Student's t-test; what crept under a gate's margin since the last release is said. ROW as in bench "
-     "why."},
+     "mask - --to m_%03d.png\nA pixel is active when it differs from its value when it was last active, so slow changes add up. In the "
+     "first frame every pixel is active."},
+    {"why", "[FILE.db] [SCENARIO] ROW", "explain a row: its bottleneck, where its time goes, and what the fastest row does better", cli_why,
+     false,
+     "ROW is a row id, or words of it that match exactly one row (\"body_1 naive\"; SCENARIO#body_1 too), of the newest run with that row. "
+     "It needs no GPU: everything comes from the database.\n--measure runs the row again with every counter and also prints code, "
+     "counters, source lines and launch bounds. Without a scenario it is a row of the last stored run. The rows are stored in "
+     "DIR/profile."},
+    {"doctor", "", "check what works on this machine, and how to fix the rest", cli_doctor, false,
+     "--ceilings prints the measured ceilings of this machine: copy, L2, shared memory, FLOP by type, an empty launch. The speed of light "
+     "of every row is computed from them. bench run measures them once per machine and database; --measure measures them again."},
+    {"history", "[FILE.db] [SCENARIO] ROW", "show one number of a row over the stored runs, with its change points", cli_history, true,
+     "Change points by E-divisive with Student's t-test; drift within the gate's margin since the last release is reported. ROW as in "
+     "bench why."},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},
 };
@@ -99,17 +90,17 @@ static const struct verb verbs[] = {
 static const struct {
     const char *old, *now;
 } renamed[] = {
-    {"validate", "plan --check"}, {"wisdom", "tune --list"},   {"merge", "import"}, {"import-ops", "import"},
-    {"profile", "why --measure"}, {"roofs", "doctor --roofs"}, {"sequence", "run"},
+    {"validate", "plan --check"}, {"wisdom", "tune --list"},      {"merge", "import"}, {"import-ops", "import"},
+    {"profile", "why --measure"}, {"roofs", "doctor --ceilings"}, {"sequence", "run"},
 };
 
 static void usage(struct text *t)
 {
-    text_add(t, "bench: why a GPU kernel is as fast as it is\n\nusage: bench VERB [ARGUMENTS] [OPTIONS]\n\n");
+    text_add(t, "bench: verify, time and explain GPU kernels\n\nusage: bench VERB [ARGUMENTS] [OPTIONS]\n\n");
     for (const struct verb *v = verbs; v->name; v++)
         if (!v->hidden)
             text_addf(t, "  %-11s %s\n", v->name, v->about);
-    text_add(t, "\nbench VERB --help says more of each.  First steps: bench doctor; bench run smoke\n\n");
+    text_add(t, "\nbench VERB --help explains each verb.  First steps: bench doctor; bench run smoke\n\n");
     cli_exit_codes(t);
 }
 
@@ -119,7 +110,7 @@ static int all_written(int code)
     struct error err = {0};
     if (!fflush(stdout) && !ferror(stdout))
         return code;
-    error_set(&err, ERROR_ENVIRONMENT, "not everything could be written to stdout (is the disk full?)");
+    error_set(&err, ERROR_ENVIRONMENT, "the output to stdout is incomplete (is the disk full?)");
     return code ? code : cli_fail(&err);
 }
 

@@ -30,7 +30,7 @@ static bool parse_size(const char *text, int64_t *h, int64_t *w, struct error *e
     if (!text)
         return true;
     if (sscanf(text, "%lldx%lld%n", &a, &b, &used) < 2 || text[used] || a < 1 || b < 1 || a > 65535 || b > 65535) {
-        error_set(err, ERROR_USAGE, "--size '%.40s' is not WIDTHxHEIGHT", text);
+        error_set(err, ERROR_USAGE, "--size: WIDTHxHEIGHT is expected, not '%.40s'", text);
         return error_hint(err, "--size 1280x720");
     }
     *w = a;
@@ -61,7 +61,7 @@ static bool one_frame(const struct mask_arguments *a, struct change *change, con
         json_t *file = fields_item(fields_list(fields("mask"), "masks"));
         fields_text(file, "path", path);
         fields_number(file, "active_share", share);
-        cli_say(stdout, "%s  %s %%%s\n", path, number_percent(share, p), number ? "" : "  the first frame is computed whole");
+        cli_say(stdout, "%s  %s %%%s\n", path, number_percent(share, p), number ? "" : "  every pixel of the first frame is active");
         sums->least = number == 1 || share < sums->least ? share : sums->least;
         sums->most = number == 1 || share > sums->most ? share : sums->most;
         sums->sum += number ? share : 0;
@@ -82,7 +82,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
         if (got != 1)
             break;
         if (number && !numbered) {
-            ok = error_set(err, ERROR_USAGE, "--to %s names one file, and there is a second frame", a->out);
+            ok = error_set(err, ERROR_USAGE, "--to %s names one file, but there are several frames", a->out);
             error_hint(err, "--to masks/frame_%%03d.png");
         }
         ok = ok && one_frame(a, &change, &frame, number, h, w, sums, err);
@@ -90,7 +90,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
     }
     change_end(&change);
     if (ok && got == 0 && !sums->count)
-        return error_set(err, ERROR_USAGE, "there is no frame");
+        return error_set(err, ERROR_USAGE, "there are no frames");
     return ok && got >= 0;
 }
 
@@ -106,7 +106,7 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
     fields_number(o, "active_share_mean", s->count > 1 ? s->sum / (s->count - 1) : NAN);
     text_addf(&t, "%d mask%s of %lld x %lld pixels", s->count, text_s(s->count), (long long)s->w, (long long)s->h);
     if (s->count > 1)
-        text_addf(&t, ", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least),
+        text_addf(&t, ", %s to %s %% active after the first frame, %s %% on average", number_percent(s->least, least),
                   number_percent(s->most, most), number_percent(s->sum / (s->count - 1), mean));
     if (s->count > 1)
         text_addf(&t, "\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
@@ -119,13 +119,13 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     struct mask_arguments a = {.threshold = 0.05, .frames = -1};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
-        {"--to", 0, OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
-        {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05",
-         &a.threshold},
-        {"--dilate", 0, OPTION_INT, "PIXELS", "active pixels spread this far to every side", &a.dilate},
-        {"--size", 's', OPTION_TEXT, "WxH", "masks of this size; a pixel is active when any that it covers is", &a.size},
+        {"--to", 0, OPTION_TEXT, "FILE", "file name of the masks, with %03d and ending in .pgm, .pbm or .png", &a.out},
+        {"--threshold", 't', OPTION_REAL, "SHARE",
+         "a pixel is active if a channel changed by more than this share of white, 0 to 1; default 0.05", &a.threshold},
+        {"--dilate", 0, OPTION_INT, "PIXELS", "grow the active regions by this many pixels on every side", &a.dilate},
+        {"--size", 's', OPTION_TEXT, "WxH", "size of the masks; a pixel is active if any pixel that it covers is active", &a.size},
         {"--frames", 'n', OPTION_INT, "COUNT", "at most this many frames; default: all", &a.frames},
-        {"--raw", 0, OPTION_TEXT, "WxH:FORMAT", "frames without a header: gray, rgb24 or yuv420p", &a.raw},
+        {"--raw", 0, OPTION_TEXT, "WxH:FORMAT", "frames without a header, in the format gray, rgb24 or yuv420p", &a.raw},
         {0},
     };
     struct error err = {0};
@@ -136,12 +136,12 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 1 || !a.out)
-        return cli_usage(verb, count != 1 ? "one source of frames, please" : "where to? --to masks/frame_%%03d.png");
+        return cli_usage(verb, count != 1 ? "only one source of frames is expected" : "--to is missing: --to masks/frame_%%03d.png");
     if (!a.frames || a.threshold > 1 || a.dilate > 4096 || strlen(a.out) >= sizeof((struct mask *)0)->path)
-        return cli_usage(verb, !a.frames         ? "--frames 0 leaves nothing; without it all frames are taken"
-                               : a.threshold > 1 ? "--threshold is a share of white, 0 to 1"
-                               : a.dilate > 4096 ? "--dilate goes up to 4096 pixels"
-                                                 : "the name behind --to is too long");
+        return cli_usage(verb, !a.frames         ? "--frames 0 selects nothing; without the option all frames are used"
+                               : a.threshold > 1 ? "--threshold must be a share of white, 0 to 1"
+                               : a.dilate > 4096 ? "--dilate must be at most 4096 pixels"
+                                                 : "the name after --to is too long");
     bool ok = parse_size(a.size, &h, &w, &err) && (frames = frames_open(rest[0], a.raw, &err)) && all_frames(&a, frames, h, w, &sums, &err);
     if (ok)
         print_end(&a, &sums);

@@ -44,7 +44,7 @@ static void no_op(const char *name, const char *path, struct error *err)
     if (near)
         error_hint(err, "bench new %s %s", near, path);
     else
-        error_hint(err, "an op of your own is a file: bench new %s %s --op >%s.yaml, fill it in, --ops %s.yaml", name, path, name, name);
+        error_hint(err, "to define your own op: bench new %s %s --op >%s.yaml, fill it in, then use --ops %s.yaml", name, path, name, name);
 }
 
 int cli_new(const struct verb *verb, int argc, char **argv)
@@ -54,10 +54,10 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *kernel = NULL;
     const struct option options[] = {
-        {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the first", &kernel},
-        {"--write", 'w', OPTION_FLAG, NULL, "put the head into the file", &write},
-        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them (docs/OP.md)", &ops},
-        {"--op", 0, OPTION_FLAG, NULL, "print a file for an op that does not exist yet, to be filled in", &new_op},
+        {"--kernel", 'k', OPTION_TEXT, "NAME", "use this __global__ function; default: the first", &kernel},
+        {"--write", 'w', OPTION_FLAG, NULL, "write the head into the file", &write},
+        {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them (docs/OP.md)", &ops},
+        {"--op", 0, OPTION_FLAG, NULL, "print a template file for a new op", &new_op},
         {0},
     };
     struct error err = {0};
@@ -66,10 +66,10 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 2)
-        return cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
+        return cli_usage(verb, "an op and a file are expected: bench new conv2d my.cu");
     if (new_op && op_load(ops.items, &err) && op_find(rest[0])) {
-        error_set(&err, ERROR_USAGE, "there is an op '%s' already: %s", rest[0], op_find(rest[0])->about);
-        error_hint(&err, "bench new %s %s for a kernel of it; a new op has another name", rest[0], rest[1]);
+        error_set(&err, ERROR_USAGE, "the op '%s' already exists: %s", rest[0], op_find(rest[0])->about);
+        error_hint(&err, "bench new %s %s makes a head for a kernel of it; a new op needs another name", rest[0], rest[1]);
         return cli_fail(&err);
     }
     if (new_op)
@@ -88,17 +88,17 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         return code;
     }
     if (text_ends(rest[1], ".cubin")) {
-        error_set(&err, ERROR_USAGE, "%s: a cubin says neither names nor types of its parameters", rest[1]);
-        error_hint(&err,
-                   "bench new %s of the same kernel's .cu or .ptx, `source: %s` in what it prints, and the numbers' types as they are "
-                   "(docs/FOREIGN.md)",
-                   rest[0], file_base(rest[1]));
+        error_set(&err, ERROR_USAGE, "%s: a cubin does not contain the names and types of its parameters", rest[1]);
+        error_hint(
+            &err,
+            "run bench new %s on the .cu or .ptx of the same kernel, then set `source: %s` and the types of the numbers (docs/FOREIGN.md)",
+            rest[0], file_base(rest[1]));
         return cli_fail(&err);
     }
     SCOPED char *source = file_read(rest[1], 8u << 20, &bytes, &err);
     if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
         error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
-        error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1],
+        error_hint(&err, "bench new %s %s --write writes the head into the file; `>%s` would empty it before it is read", rest[0], rest[1],
                    rest[1]);
         return cli_fail(&err);
     }

@@ -67,7 +67,7 @@ static void put_clock(struct text *t, const struct band *n)
     else
         text_addf(t, "  %14s", "-");
     if (n->ta->retaken > 0)
-        text_addf(t, ", %lld taken again, %lld kept low", (long long)n->ta->retaken,
+        text_addf(t, ", %lld samples repeated, %lld kept at a lower clock", (long long)n->ta->retaken,
                   (long long)(n->ta->kept_low > 0 ? n->ta->kept_low : 0));
 }
 
@@ -79,7 +79,7 @@ static void put_throttle(struct text *t, const struct band *n)
         bits |= n->ta->throttle[i] > 0 ? (int64_t)n->ta->throttle[i] : 0;
     throttle_text(bits, &why);
     if (why.len)
-        text_addf(t, ", held down: %s", text_get(&why));
+        text_addf(t, ", throttled: %s", text_get(&why));
 }
 
 static void put_band(struct text *t, const struct band *n)
@@ -138,20 +138,19 @@ int cli_noise(const struct ceilings_arguments *a, const char *out_dir, const cha
     SCOPED_TEXT t = {0};
     bool ok = !spec_is(run.plan.device, SPEC_COUNTS);
     if (!ok) {
-        error_set(&err, ERROR_ENVIRONMENT, "%s keeps no time: there is no noise", run.plan.device);
-        error_hint(&err, "a machine with a GPU: --device cuda:0");
+        error_set(&err, ERROR_ENVIRONMENT, "%s measures no time, so there is no noise", run.plan.device);
+        error_hint(&err, "use a machine with a GPU: --device cuda:0");
     }
     ok = ok && cli_session_rows(&run, &result, &err) && cli_run_open(&stored, database, result.run_id, &err);
     if (ok) {
-        text_addf(&t, "%s, %s: one kernel beside itself, loaded twice, in turns\n\n", stored.run.device_about, stored.run.started);
+        text_addf(&t, "%s, %s: A/A control, one kernel loaded twice and timed alternately\n\n", stored.run.device_about,
+                  stored.run.started);
         put_bands(&t, stored.rows, stored.count);
         text_addf(&t,
-                  "\nA/A: how much slower the second seemed; band: what that lies in, however often it is looked at, in 99.9 %% of runs; "
-                  "spread: of a round's ratio, with what\n"
-                  "rounds and places have in common. in 10 s, in 60 s: the slow-down that is found in nine of ten such times, alpha %g, "
-                  "margin 0: computed from the spread and\n"
-                  "what a round took here (%.1f s in all), and no less than A/A. bench gate adds the margin, and draws other places of "
-                  "code and buffers.\n",
+                  "\nA/A: measured slow-down of the second copy. band: 99.9 %% confidence sequence of that slow-down. spread: standard "
+                  "deviation of the ratio of a round,\nwith the correlation of rounds and placements. in 10 s, in 60 s: slow-down that a "
+                  "comparison of that length detects with a power of 90 %% at alpha %g\nand margin 0, computed from the spread and the "
+                  "time of a round (%.1f s in total), and at least A/A. bench gate adds its margin and draws new placements.\n",
                   ALPHA, result.seconds);
         cli_print(&t);
     }

@@ -22,7 +22,7 @@ bool cli_store(const char *database, const char *maker, struct store **store, st
     if (file_exists(database))
         return store_open(database, true, store, err);
     error_set(err, ERROR_USAGE, "%s: there is no database", database);
-    return error_hint(err, "%s makes one; -o DIR names another folder", maker);
+    return error_hint(err, "%s creates one; -o DIR selects another folder", maker);
 }
 
 bool cli_run_open(struct stored_run *r, const char *database, int64_t id, struct error *err)
@@ -42,21 +42,20 @@ void cli_run_close(struct stored_run *r)
 
 void cli_exit_codes(struct text *t)
 {
-    text_add(t, "exit codes:\n"
-                "  0  done (skipped and infeasible rows included)\n"
-                "  1  an error inside bench, or of CUDA\n"
-                "  2  wrong arguments, scenario, head or database\n"
-                "  3  bench gate: SLOWER, MISSING, or not promoted\n"
-                "  4  a row is wrong, unsafe, stateful, impossible, crashed, hung or does not compile\n"
-                "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  bench gate: UNDECIDED where a decision is asked for\n"
-                "130  interrupted; what was stored stays (--resume)\n");
+    text_add(
+        t,
+        "exit codes:\n  0  done (also with skipped and infeasible rows)\n  1  an error in bench or CUDA\n  2  wrong arguments, scenario, "
+        "head or database\n  3  bench gate: SLOWER, MISSING, or not promoted\n  4  a row is wrong, unsafe, stateful, impossible, crashed, "
+        "hung or does not compile\n  5  the environment: no such device, a missing library, no access to counters\n  6  bench gate: "
+        "UNDECIDED, and the rules ask for a decision\n130  interrupted; stored rows are kept (--resume continues)\n");
 }
 
 static void help_options(struct text *t, const struct option *options)
 {
     for (const struct option *o = options; o && o->name; o++) {
         char left[64];
+        if (!o->help) /* a former name */
+            continue;
         snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ', o->letter ? ", " : "   ", o->name,
                  o->argument ? " " : "", o->argument ? o->argument : "");
         text_addf(t, "  %-30s %s%s\n", left, o->help, o->kind == OPTION_LIST ? " (may be repeated)" : "");
@@ -89,7 +88,7 @@ static bool set_option(const struct option *o, const char *value, char *why, siz
     case OPTION_TEXT: *(const char **)o->to = value; return true;
     case OPTION_INT:
         if (!text_to_int(value, &i) || i < 0 || i > 1000000000) {
-            snprintf(why, bytes, "%s needs a whole number, not '%.60s'", o->name, value);
+            snprintf(why, bytes, "%s needs an integer, not '%.60s'", o->name, value);
             return false;
         }
         *(int *)o->to = (int)i;
@@ -192,18 +191,18 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
     const struct option all[PLAN_OPTION_COUNT] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86, emu:no-check ...; default: the best present",
          &a->device},
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE",
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your .cu variants, or one .cu file; the rows are named NAME/FILE",
          &a->variants},
-        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them (docs/OP.md)", &a->ops},
+        {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them (docs/OP.md)", &a->ops},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
-        {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants (comma list); where times are compared the library's rows stay", &a->only},
+        {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants (comma list); timed runs keep the library's rows", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE",
-         "only cases with this value: n=1, mask.density=0.10; `basic` or `full` alone: a set of counters", &a->set},
-        {"--budget", 0, OPTION_REAL, "SECONDS", "time spent measuring one layer, instead of the scenario's", &a->budget_s},
-        {"--seed", 0, OPTION_TEXT, "NUMBER", "repeats the further sets of inputs and the order of rounds of a run (bench show RUN)",
-         &a->seed},
+         "only cases with this value: n=1, mask.density=0.10; or `basic` or `full`: a set of counters", &a->set},
+        {"--budget", 0, OPTION_REAL, "SECONDS", "time to spend on one layer, instead of the scenario's", &a->budget_s},
+        {"--seed", 0, OPTION_TEXT, "NUMBER",
+         "repeat the random inputs and the order of rounds of an earlier run (bench show RUN prints its seed)", &a->seed},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a->compiler},
-        {"--bundle", 0, OPTION_TEXT, "FILE", "take compiled kernels from a bundle (bench compile --bundle)", &a->bundle},
+        {"--bundle", 0, OPTION_TEXT, "FILE", "use the compiled kernels of a bundle (bench compile --bundle)", &a->bundle},
     };
     memcpy(options, all, sizeof all);
 }
@@ -212,11 +211,11 @@ void cli_counter_options(struct plan_arguments *a, struct option *options)
 {
     const struct option all[COUNTER_OPTION_COUNT] = {
         {"--group", 'g', OPTION_LIST, "A,B", "count these groups (bench counters) or FILE.yaml, instead of the scenario's", &a->groups},
-        {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, as ncu names them", &a->metrics},
-        {"--source", 0, OPTION_FLAG, NULL, "by source line: where the warps stand and why (PC sampling), what ran (SASS metrics)",
+        {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, with ncu's names", &a->metrics},
+        {"--source", 0, OPTION_FLAG, NULL, "by source line: stall reasons (PC sampling) and executed instructions (SASS metrics)",
          &a->counters.source},
         {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters", &a->counters.off},
-        {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 where a row cannot be counted", &a->counters.required},
+        {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 if a row cannot be counted", &a->counters.required},
     };
     memcpy(options, all, sizeof all);
 }
@@ -232,7 +231,7 @@ static bool take_set(struct plan_arguments *a, struct error *err)
             continue;
         }
         if (a->counters.set && strcmp(a->counters.set, item))
-            return error_set(err, ERROR_USAGE, "--set basic and --set full at once");
+            return error_set(err, ERROR_USAGE, "--set basic and --set full exclude each other");
         a->counters.set = item;
     }
     a->set.count = kept;
@@ -261,7 +260,7 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
             }
         }
         if (!file_exists(*path)) {
-            error_set(err, ERROR_USAGE, "%s: no such file, and no shipped scenario of that name", scenario);
+            error_set(err, ERROR_USAGE, "%s: neither a file nor a shipped scenario", scenario);
             error_hint(err, "bench list scenarios");
             free(*path);
             *path = NULL;

@@ -123,11 +123,11 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
     text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
     text_addf(t, "  %.4g GFLOP  %.4g MB", flop / 1e9, bytes / 1e6);
     if (sparse && made)
-        text_addf(t, "  %.3g %% of inputs change, %.3g %% of outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100,
+        text_addf(t, "  %.3g %% of the inputs change, %.3g %% of the outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100,
                   useful.output_share * 100, useful.flop / 1e9, useful.bytes / 1e6);
     else if (sparse)
         text_addf(t, "  %s", mask.text);
-    text_addf(t, "  floor %.3g us (%s)", f.ns / 1e3, floor_by_name(f.by));
+    text_addf(t, "  speed of light %.3g us (data sheet, %s)", f.ns / 1e3, floor_by_name(f.by));
     plan_record(record, c->id, text_get(&line), (double[]){flop, bytes, f.ns, (double)c->repeat, ready, infeasible, broken, claimed}, 8);
     text_free(&line);
     scenario_layer_networks(plan->scenario, c->layer, &line);
@@ -137,7 +137,7 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
         text_addf(t, "  x%lld", (long long)c->repeat);
     text_addf(t, "  %d row%s ready, %d infeasible", ready, text_s(ready), infeasible);
     if (claimed)
-        text_addf(t, ", %d claim%s to be at par with the library", claimed, claimed == 1 ? "s" : "");
+        text_addf(t, ", %d claim%s to be as fast as the library", claimed, claimed == 1 ? "s" : "");
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
     for (int i = 0; all_rows && i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];
@@ -176,13 +176,13 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     int count, code;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] =
-        (struct option){"--rows", 0, OPTION_FLAG, NULL, "every row, with the reason of those that cannot run", &all_rows};
+        (struct option){"--rows", 0, OPTION_FLAG, NULL, "list every row, with the reason if it cannot run", &all_rows};
     options[PLAN_OPTION_COUNT + 1] = (struct option){
-        "--check", 0, OPTION_FLAG, NULL, "only say whether scenarios, heads and mask files are valid; exit 2 when one is not", &check};
+        "--check", 0, OPTION_FLAG, NULL, "only check whether scenarios, heads and mask files are valid; exit 2 if one is not", &check};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count < 1 || (count > 1 && !check))
-        return cli_usage(verb, count ? "one scenario at a time, but for --check" : "which scenario?");
+        return cli_usage(verb, count ? "only one scenario is expected, except with --check" : "which scenario?");
     if (check)
         return validate(rest, count, &a);
     bool cuda;

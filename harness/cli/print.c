@@ -24,8 +24,7 @@ static struct {
 
 const struct option cli_shared[] = {
     {"--json", 0, OPTION_FLAG, NULL, "one JSON document on stdout (docs/schema)", &shared.json},
-    {"--wide", 0, OPTION_FLAG, NULL, "every column of a table, however wide, and the metrics that Nsight Compute has for them",
-     &shared.wide},
+    {"--wide", 0, OPTION_FLAG, NULL, "all columns of the tables at full width, with the equivalent Nsight Compute metrics", &shared.wide},
     {0},
 };
 

@@ -17,7 +17,7 @@ static bool run_of(struct stored *s, const char *word, long long *id, struct err
     *id = run.id;
     if (!found && err->kind == ERROR_NONE) {
         error_set(err, ERROR_USAGE, "%s holds no run '%s'", s->database, word);
-        error_hint(err, "bench list runs lists what there is");
+        error_hint(err, "bench list runs lists the stored runs");
     }
     return found;
 }
@@ -46,8 +46,8 @@ static int compared(struct stored *s, struct stored_run **runs, struct error *er
             ok = add_compared(s, runs, &count, r->id, err);
     }
     if (ok && count < 2) {
-        ok = error_set(err, ERROR_USAGE, "%d runs: two or more are needed to compare", count);
-        error_hint(err, "bench report 3 5 --compare; bench list runs lists what there is");
+        ok = error_set(err, ERROR_USAGE, "%d runs given; a comparison needs two or more", count);
+        error_hint(err, "bench report 3 5 --compare; bench list runs lists the stored runs");
     }
     return ok ? count : -1 - count;
 }
@@ -98,7 +98,7 @@ static bool rows_on(struct stored *s, const char *kind, struct run *run, struct 
         if (ok)
             add_missing(rows, count, more, n);
     }
-    return ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->r.run.scenario, kind));
+    return ok && (run->id || error_set(err, ERROR_USAGE, "%s has no run of %s on %s", s->database, s->r.run.scenario, kind));
 }
 
 static bool make_calibration(struct stored *s, struct text *t, struct error *err)
@@ -139,8 +139,8 @@ int cli_report(const struct verb *verb, int argc, char **argv)
     struct stored s = {0};
     const struct option own[] = {
         {"--format", 'f', OPTION_TEXT, "FORM", "md, html, text or json; default md", &s.format},
-        {"--compare", 0, OPTION_FLAG, NULL, "several runs in one report: RUN... are numbers or scenarios; none: all of the scenario",
-         &s.compare},
-        {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &s.calibration}};
+        {"--compare", 0, OPTION_FLAG, NULL,
+         "several runs in one report: RUN... are numbers or scenarios; without any, all runs of the scenario", &s.compare},
+        {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters next to the hardware's, of the last run on each", &s.calibration}};
     return stored_verb(verb, argc, argv, &s, own, 3, make_report);
 }

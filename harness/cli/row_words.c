@@ -11,8 +11,8 @@ static bool take_stored(const char *device, struct row_words *r, const char *wor
 {
     SCOPED_BY(cli_run_close) struct stored_run s = {0};
     if (!file_exists(database)) {
-        error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", words, database);
-        return error_hint(err, "bench run SCENARIO, or name a scenario before the row");
+        error_set(err, ERROR_USAGE, "%s is not a scenario, and there is no database %s with a row of that name", words, database);
+        return error_hint(err, "bench run SCENARIO, or put a scenario before the row");
     }
     if (!store_open(database, true, &s.store, err))
         return false;
@@ -32,7 +32,7 @@ static bool take_stored(const char *device, struct row_words *r, const char *wor
 void cli_row_needs(const struct row_words *r, const struct plan_arguments *a, struct error *err)
 {
     if (r->asked && err->kind == ERROR_USAGE && !a->variants.count && !a->ops.count)
-        error_hint(err, "the run that has the row was given %.900s; give the same here", r->asked);
+        error_hint(err, "the run of this row had the options %.900s; use the same here", r->asked);
 }
 
 void cli_row_words_free(struct row_words *r)

@@ -24,8 +24,9 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
         const char *spec = list->items[i], *equals = strchr(spec, '=');
         char *dir = realpath(equals ? equals + 1 : spec, NULL), *variants = file_join(dir ? dir : ".", "kernels/variants");
         if (!equals || equals == spec || !dir || !file_is_dir(variants)) {
-            error_set(err, ERROR_USAGE, "--side %s: %s", spec, equals && equals != spec ? "has no kernels/variants" : "should be NAME=DIR");
-            error_hint(err, "DIR is a tree of bench, such as a worktree of another revision: --side base=../base");
+            error_set(err, ERROR_USAGE, "--side %s: %s", spec,
+                      equals && equals != spec ? "has no kernels/variants" : "NAME=DIR or NAME=FILE.cu is expected");
+            error_hint(err, "DIR is a source tree of bench, such as a worktree of another revision: --side base=../base");
             free(variants);
             free(dir);
             return false;
@@ -35,7 +36,7 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
         free(dir);
         for (int k = 0; k < i; k++)
             if (!strcmp((*sides)[k].name, (*sides)[i].name))
-                return error_set(err, ERROR_USAGE, "two sides are called %s", (*sides)[i].name);
+                return error_set(err, ERROR_USAGE, "two sides have the name %s", (*sides)[i].name);
     }
     return true;
 }
@@ -64,19 +65,18 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
-        {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
-        {"--tuned", 0, OPTION_FLAG, NULL,
-         "each variant at its best configuration for this layer, where bench tune has found one (bench tune --list)", &o.tuned},
-        {"--as-given", 0, OPTION_FLAG, NULL, "no densities beside the scenario's own: a break-even is bracketed by those alone",
-         &o.as_given},
-        {"--ablate", 0, OPTION_FLAG, NULL, "time verified rows without store, bias or maths, where a head offers it", &o.ablate},
-        {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
-        {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
-        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
-        {"--in-process", 0, OPTION_FLAG, NULL, "no worker processes: for debuggers", &in_process},
-        {"--no-report", 0, OPTION_FLAG, NULL, "no Markdown and HTML page at the end", &no_report},
-        {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing lines", &quiet},
-        {"--side", 0, OPTION_LIST, "NAME=DIR", "the variants and headers of that tree, beside those of other sides in one run", &side_list},
+        {"--resume", 0, OPTION_FLAG, NULL, "continue the last run of this scenario: keep the rows whose key is unchanged", &o.resume},
+        {"--tuned", 0, OPTION_FLAG, NULL, "run each variant with the configuration that bench tune found for the layer (bench tune --list)",
+         &o.tuned},
+        {"--as-given", 0, OPTION_FLAG, NULL, "do not add densities by bisection", &o.as_given},
+        {"--ablate", 0, OPTION_FLAG, NULL, "also time verified rows without store, bias or math, if the head supports it", &o.ablate},
+        {"--dump", 0, OPTION_FLAG, NULL, "write the tensors and an error map of every wrong row", &o.dump},
+        {"--no-time", 0, OPTION_FLAG, NULL, "only verify, even on a GPU", &o.no_time},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "time limit for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
+        {"--in-process", 0, OPTION_FLAG, NULL, "use no worker processes, for debugging", &in_process},
+        {"--no-report", 0, OPTION_FLAG, NULL, "write no Markdown and HTML page at the end", &no_report},
+        {"--quiet", 'q', OPTION_FLAG, NULL, "print only the closing lines", &quiet},
+        {"--side", 0, OPTION_LIST, "NAME=DIR", "use the variants and headers of this tree, as one of several sides of the run", &side_list},
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
@@ -85,7 +85,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 1)
-        return cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
+        return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
     if (!cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.plan = a.plan;

@@ -122,9 +122,8 @@ static void say_untried(const char *name, struct row *const *rows, int count)
             met++;
         }
     cli_say(stderr,
-            "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\nhint: check its layout, dtype, math and needs; for "
-            "a layer of "
-            "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
+            "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\nhint: check its layout, dtype, math and needs; for your "
+            "own layer: bench run SCENARIO.yaml --variants my=FILE.cu\n",
             name, met, text_s(met), met == 1 ? "is" : "are", text_get(&kinds));
 }
 
@@ -185,7 +184,7 @@ static int run_finish(const struct session_options *o, const struct session_resu
     if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
         code = cli_fail(err);
     if (result->interrupted)
-        cli_say(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
+        cli_say(stderr, "bench: interrupted; stored rows are kept\nhint: the same command with --resume continues\n");
     return code;
 }
 
@@ -287,7 +286,7 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct wis
     o->plan.filter.extra = more->items;
     screen->added = more->count > before ? more->items + before : NULL;
     if (screen->added)
-        cli_say(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", cases_from(more, before));
+        cli_say(stderr, "bench: break-even: bisection adds %d cases (--as-given adds none)\n", cases_from(more, before));
     return screen->added;
 }
 
@@ -347,7 +346,7 @@ bool cli_session_rows(struct session_options *o, struct session_result *result, 
 {
     struct screen screen;
     return run_session(o, CLI_SHOW_PROGRESS, &screen, result, err) &&
-           (!result->interrupted || error_set(err, ERROR_INTERRUPTED, "interrupted; what was stored stays"));
+           (!result->interrupted || error_set(err, ERROR_INTERRUPTED, "interrupted; stored rows are kept"));
 }
 
 int cli_session(struct session_options *o, int show)

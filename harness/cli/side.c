@@ -30,7 +30,7 @@ static bool git(const char *folder, const char *const *argv, char **answer, stru
         said[strcspn(said, "\n")] = 0;
     *answer = said ? said : xstrdup("");
     if (code == PROCESS_MISSING) /* the caller asked for a revision */
-        error_set(err, ERROR_USAGE, "git is not installed: a revision cannot be read");
+        error_set(err, ERROR_USAGE, "git is not installed, so a revision cannot be read");
     else if (code == PROCESS_LATE)
         error_set(err, ERROR_ENVIRONMENT, "git did not answer within %.0f s", GIT_LIMIT_S);
     return code == 0;
@@ -81,13 +81,13 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, c
     if (!here || !git(here, ask_top, &top, err) || !git(here, ask_prefix, &prefix, err) || !git(here, ask_sha, &sha, err)) {
         if (err->kind != ERROR_ENVIRONMENT) {
             bool no_git = err->kind == ERROR_USAGE;
-            error_set(err, ERROR_USAGE, "'%s' is no baseline, run, database, bundle or folder%s", word,
+            error_set(err, ERROR_USAGE, "'%s' is not a baseline, run, database, bundle or folder%s", word,
                       no_git ? ", and git is not installed"
-                      : sha  ? ", and no revision of this repository"
-                             : ", and here is no git repository");
+                      : sha  ? ", and not a revision of this repository"
+                             : ", and this is not a git repository");
             const char *number = strncmp(word, "run", 3) ? NULL : strpbrk(word, "0123456789");
-            error_hint(err, "%s%.12s%sbench list runs; git log --oneline; a shallow clone wants git fetch --unshallow",
-                       number ? "a run is its number, " : "", number ? number : "", number ? "; " : "");
+            error_hint(err, "%s%.12s%ssee bench list runs, or git log --oneline; in a shallow clone run git fetch --unshallow",
+                       number ? "write a run as its number, " : "", number ? number : "", number ? "; " : "");
         }
         return path;
     }
@@ -138,7 +138,7 @@ static bool take_stored(struct gate_side *side, const char *database, long long 
     if (side->count || !count || side->timed)
         return true;
     error_set(err, ERROR_USAGE, "%s: run %lld has no rows of %s%s", database, run_id, of ? "side " : "no side", of ? of : "");
-    return error_hint(err, "a run of several sides is named with one of them: %lld/head", run_id);
+    return error_hint(err, "add the side to a run of several sides: %lld/head", run_id);
 }
 
 static bool stored_side(const char *word, const struct side_options *o, struct gate_side *side, bool *found, struct error *err)
@@ -295,8 +295,8 @@ done:
 static bool run_side(const struct tree *tree, const struct side_options *o, struct gate_side *side, struct error *err)
 {
     if (!o->scenarios || !o->scenarios[0]) {
-        error_set(err, ERROR_USAGE, "%s is to be run: with which scenario?", side->name);
-        return error_hint(err, "--scenario edsr, or one of your own: --scenario net.yaml");
+        error_set(err, ERROR_USAGE, "%s must be run: with which scenario?", side->name);
+        return error_hint(err, "--scenario edsr, or your own: --scenario net.yaml");
     }
     for (int i = 0; o->scenarios[i]; i++)
         if (!run_tree(tree, o->scenarios[i], o, side, err))
@@ -334,10 +334,10 @@ static bool find_tree(const char *word, const struct side_options *o, struct tre
             free(root);
         side->name = xstrdup(strcmp(word, ".") ? word : "working tree");
         if (!folder && !file_begins(word, BUNDLE_BEGINS))
-            return error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
+            return error_set(err, ERROR_USAGE, "%s: not a baseline, database, bundle or folder", word);
         if (folder && strcmp(word, ".") != 0 && !holds_any(tree, o))
             return error_set(err, ERROR_USAGE,
-                             "%s: the folder holds neither kernels, nor variants, nor the scenario: nothing of it would be run", word);
+                             "%s: the folder has neither kernels, nor variants, nor the scenario, so nothing of it would run", word);
     } else {
         tree->root = revision_tree(word, o->out_dir, &side->name, tree->sha, err);
         tree->revision = true;
@@ -518,8 +518,8 @@ bool cli_sides_timed(const char *const words[2], const struct side_options *o, c
     bool ok = op_load(o->ops, err);
     *base = *head = (struct gate_side){0};
     if (ok && (!o->scenarios || !o->scenarios[0])) {
-        ok = error_set(err, ERROR_USAGE, "both sides are to be run: with which scenario?");
-        error_hint(err, "--scenario edsr, or one of your own: --scenario net.yaml");
+        ok = error_set(err, ERROR_USAGE, "both sides must be run: with which scenario?");
+        error_hint(err, "--scenario edsr, or your own: --scenario net.yaml");
     }
     for (int i = 0; i < 2 && ok; i++) {
         ok = find_tree(words[i], o, &trees[i], both[i], err);

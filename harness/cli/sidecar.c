@@ -54,11 +54,10 @@ static void add_args(struct text *t, const char *const *names, const struct para
                       p->kind == PARAM_BYTES ? p->bytes : 8 * p->bytes, i);
         }
     }
-    text_add(
-        t, "   # the entry's parameters; i32_4 is an integer of 32 bits, the parameter after four others: write a\n"
-           "    # symbol in its place (bench list op), an expression or a number, and the tensors in the order that my kernel has them\n");
+    text_add(t, "   # the entry's parameters; i32_4 is a 32-bit integer, the parameter after four others: replace it by a\n    # symbol "
+                "(bench list op), an expression or a number, and put the tensors in the order of my kernel\n");
     if (left)
-        text_add(t, "    # 0: a pointer to nothing, as Triton's scratch is when a kernel needs none\n");
+        text_add(t, "    # 0: a null pointer, such as Triton's unused scratch\n");
 }
 
 /* What the first tensor may be: its own type, else the case's, f16 where that may be one. */
@@ -89,14 +88,14 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
     if (parameters >= 0) {
         const char *base = strrchr(path, '/');
         int block = ptx_block(ptx, kernel);
-        text_addf(t, "op: %s\nwhat: %s   # one line: what this variant does that others do not\nsource: %s\n", op->name, kernel,
+        text_addf(t, "op: %s\nwhat: %s   # one line: what is special about this variant\nsource: %s\n", op->name, kernel,
                   base ? base + 1 : path);
-        text_addf(t, "# needs: %s%s   # shapes that my kernel is right for; others become rows with this reason\n",
+        text_addf(t, "# needs: %s%s   # shapes that my kernel supports; other shapes become rows with this reason\n",
                   op->has_filter ? "c == 64 and r == 3 and s == 3" : op->fields[op->file ? 0 : 1].name, op->has_filter ? "" : " % 4 == 0");
         if (!op->file || op->layouts & (1u << LAYOUT_NHWC))
-            text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them\n", op->roles[0]->name,
+            text_addf(t, "layout: {%s: NHWC, %soutput: same}   # the layouts that my kernel uses\n", op->roles[0]->name,
                       op->has_filter ? "filter: RSCK, " : "");
-        text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", op->roles[0]->name, first_type(op),
+        text_addf(t, "dtype: {%s: %s%s%s}   # the types of my kernel's inputs, outputs and sums\n", op->roles[0]->name, first_type(op),
                   op_follows(op, "output") ? ", output: same" : "",
                   !op->has_math                          ? ""
                   : op->epilogues && op_role(op, "bias") ? ", bias: f32, accumulate: f32"
@@ -105,13 +104,11 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
         bool biased = op->has_filter && !strcmp(names[2], "bias");
         if (op->epilogues)
             text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ",
-                      biased ? "" : ", relu", biased ? "; add relu when it does" : "");
-        text_addf(t,
-                  "steps:\n  - kernel: %s\n    grid: ceil(%s, %d)   # one thread an output; change it to how my kernel divides "
-                  "the work\n",
+                      biased ? "" : ", relu", biased ? "; add relu if it applies it" : "");
+        text_addf(t, "steps:\n  - kernel: %s\n    grid: ceil(%s, %d)   # one thread per output; change it to the grid of my kernel\n",
                   kernel, op->elements ? op->elements : "n * k * p * q", block ? block : 256);
         text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n",
-                  block ? block : 256, block ? "as the entry says" : "the entry does not say");
+                  block ? block : 256, block ? "from the entry" : "not in the entry");
         add_args(t, names, params, parameters);
     }
     for (int i = 0; i < count; i++)

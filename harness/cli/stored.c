@@ -20,9 +20,8 @@ static void no_such_run(struct stored *s, struct error *err)
         if (runs.items[i].scenario)
             names[n++] = runs.items[i].scenario;
     const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
-    error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "",
-              s->scenario ? s->scenario : "");
-    error_hint(err, near ? "%s" : "bench list runs lists what there is%s", near ? near : "");
+    error_set(err, ERROR_USAGE, "%s has no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
+    error_hint(err, near ? "%s" : "bench list runs lists the stored runs%s", near ? near : "");
 }
 
 int stored_case(struct row *const *rows, int count, const char *name, int *from)
@@ -93,10 +92,10 @@ static int run_verb(const struct verb *verb, int argc, char **argv, struct store
                     bool (*make)(struct stored *s, struct text *t, struct error *err))
 {
     const struct option common[] = {
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s->out_dir},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s->device},
-        {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench list runs)", &s->run_id},
-        {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &s->to},
+        {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &s->out_dir},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "use the last run on this device", &s->device},
+        {"--run", 0, OPTION_INT, "N", "use this run instead of the last (bench list runs)", &s->run_id},
+        {"--to", 0, OPTION_TEXT, "FILE", "write to this file instead of stdout", &s->to},
     };
     struct option options[8] = {{0}};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
@@ -112,7 +111,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv, struct store
     s->from_file = named != NULL;
     s->database = named ? xstrdup(named) : NULL;
     if (count > 1 && !s->takes_row && !s->compare)
-        return cli_usage(verb, "one scenario at a time");
+        return cli_usage(verb, "only one scenario is expected");
     struct text words = {0};
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);

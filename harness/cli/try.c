@@ -83,7 +83,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
     const struct option options[] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "as for bench run; default: the best present", &device},
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
-        {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
+        {"--loop", 0, OPTION_FLAG, NULL, "run again each time the file is saved, until Ctrl-C", &loop},
         {"--ops", 0, OPTION_LIST, "FILE", "as for bench run", &a.ops},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a.plan.compiler},

@@ -20,7 +20,7 @@ static bool list_wisdom(const char *database, const char *to, bool json, struct 
         report_wisdom(&t, list, count, &style);
     bool ok = cli_put(to, &t, json || cli_json(), err);
     if (ok && !count && !json)
-        cli_say(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
+        cli_say(stderr, "bench: %s has no tuned configurations\nhint: bench tune SCENARIO\n", database);
     wisdom_free(list, count);
     return ok;
 }
@@ -63,18 +63,20 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     struct option options[PLAN_OPTION_COUNT + 11] = {{0}};
     cli_plan_options(&a, options);
     const struct option own[] = {
-        {"--variant", 0, OPTION_TEXT, "GLOBS", "search only these variants: the same as --only", &a.only},
+        {"--variant", 0, OPTION_TEXT, "GLOBS", "search only these variants, as --only", &a.only},
         {"--out", 'o', OPTION_TEXT, "DIR", "database and reports; default ./.bench", &out},
-        {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep layers that are done", &o.resume},
-        {"--configurations", 0, OPTION_FLAG, NULL, "print a table of all configurations for every layer, too", &every},
-        {"--no-time", 0, OPTION_FLAG, NULL, "find nothing: verify every configuration and say which are infeasible, also without a GPU",
+        {"--resume", 0, OPTION_FLAG, NULL, "continue the last run of this scenario: keep finished layers", &o.resume},
+        {"--configurations", 0, OPTION_FLAG, NULL, "also print a table of all configurations for every layer", &every},
+        {"--no-time", 0, OPTION_FLAG, NULL, "do not search: verify every configuration and list the infeasible ones, even without a GPU",
          &o.no_time},
-        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a configuration; default 10 on cuda, 60 on emu", &o.time_limit_s},
-        {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing tables", &quiet},
-        {"--list", 0, OPTION_FLAG, NULL, "search nothing: print what was found before", &list},
-        {"--export", 0, OPTION_TEXT, "FILE", "search nothing: write all of it there as JSON (docs/EXPORT.md)", &to},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "time limit for one run of a configuration; default 10 on cuda, 60 on emu",
+         &o.time_limit_s},
+        {"--quiet", 'q', OPTION_FLAG, NULL, "print only the closing tables", &quiet},
+        {"--list", 0, OPTION_FLAG, NULL, "do not search: print the stored configurations", &list},
+        {"--export", 0, OPTION_TEXT, "FILE", "do not search: write the stored configurations to this file as JSON (docs/EXPORT.md)", &to},
         {"--import", 0, OPTION_TEXT, "FILE",
-         "search nothing: add what such a file holds; it replaces what is known of the same layer, variant, chip and compiler", &from},
+         "do not search: add the configurations of such a file; they replace stored ones for the same layer, variant, chip and compiler",
+         &from},
     };
     memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
     int count, code;
@@ -85,7 +87,7 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     if (list + !!to + !!from > 1 || (list || to || from ? count : count != 1)) {
         code = cli_usage(verb, list + !!to + !!from > 1 ? "--list, --export and --import exclude each other"
                                : list || to || from     ? "--list, --export and --import take no scenario"
-                               : count                  ? "one scenario at a time"
+                               : count                  ? "only one scenario is expected"
                                                         : "which scenario?");
         return code;
     }

@@ -44,8 +44,8 @@ static bool find_row(struct stored_row *r, const char *database, const char *dev
         any = true;
     }
     if (!any) {
-        error_set(err, ERROR_USAGE, "%s holds no such run", database);
-        error_hint(err, "bench list runs lists what there is");
+        error_set(err, ERROR_USAGE, "%s has no such run", database);
+        error_hint(err, "bench list runs lists the stored runs");
     }
     return false;
 }
@@ -78,9 +78,9 @@ int cli_why(const struct verb *verb, int argc, char **argv)
     int run_id = 0, count, code;
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 4] = {{0}};
     const struct option own[] = {
-        {"--measure", 0, OPTION_FLAG, NULL, "run the row again with every counter; the options of bench run belong to it", &measure},
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {"--run", 0, OPTION_INT, "N", "only this run (bench list runs); default: the newest that has the row", &run_id},
+        {"--measure", 0, OPTION_FLAG, NULL, "run the row again with every counter; takes the options of bench run", &measure},
+        {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
+        {"--run", 0, OPTION_INT, "N", "this run (bench list runs) instead of the newest run with the row", &run_id},
     };
     memcpy(options, own, sizeof own);
     cli_plan_options(&a, options + 3);

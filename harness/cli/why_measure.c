@@ -38,7 +38,7 @@ static bool find_row(struct profile *p, struct plan *plan, int *index, struct er
     if (*index < 0)
         return false;
     if (!plan->rows[*index].variant)
-        return error_set(err, ERROR_USAGE, "%s is a whole network: profile its layers", plan->rows[*index].id);
+        return error_set(err, ERROR_USAGE, "%s is a whole network: profile its layers instead", plan->rows[*index].id);
     const struct scenario_case *c = &plan->cases[plan->rows[*index].case_index];
     p->id = xstrdup(plan->rows[*index].id);
     p->layers = xstrdup(c->layer->name);

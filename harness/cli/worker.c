@@ -6,5 +6,5 @@ int cli_worker(const struct verb *verb, int argc, char **argv)
     (void)argc;
     (void)argv;
     worker_main();
-    return cli_usage(verb, "it is started by bench itself");
+    return cli_usage(verb, "bench starts it itself");
 }

@@ -17,7 +17,7 @@ static bool add_set(struct counter_choice *c, const char *set, struct error *err
     bool full = !strcmp(set, "full");
     if (!full && strcmp(set, "basic")) {
         const char *near = text_nearest_in(set, sets);
-        error_set(err, ERROR_USAGE, "no counter set '%.60s'; there are basic and full", set);
+        error_set(err, ERROR_USAGE, "there is no counter set '%.60s'; the sets are basic and full", set);
         return near ? error_hint(err, "%s", near) : false;
     }
     for (int i = 0; i < c->known.count; i++)
@@ -67,7 +67,7 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
     if (wish->off) {
         ok = !asked && !wish->required && !wish->source;
         if (!ok)
-            error_set(err, ERROR_USAGE, "--no-counters goes with no other option about counters");
+            error_set(err, ERROR_USAGE, "--no-counters excludes the other options for counters");
         goto done;
     }
     if (wish->set && !add_set(c, wish->set, err))

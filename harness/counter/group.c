@@ -13,31 +13,31 @@ const char *const counter_bottleneck_names[] = {"latency",   "memory",     "comp
                                                 "conflicts", "divergence", "launch",  "tail",      NULL};
 
 const struct counter_fact counter_facts[] = {
-    {"occupancy_theoretical", "%", "warps per SM that fit, of the most there can be"},
-    {"waves", "", "blocks of the grid per block that fits on the whole GPU"},
+    {"occupancy_theoretical", "%", "theoretical occupancy: warps per SM that fit, over the maximum"},
+    {"waves", "", "waves: blocks of the grid over the blocks that fit on the GPU"},
     {"blocks_per_sm", "", "blocks that fit on one SM"},
     {"registers", "", "registers a thread"},
-    {"spill_bytes", "B", "bytes that the compiler spills, stores and loads"},
+    {"spill_bytes", "B", "bytes of spill stores and spill loads, by the compiler"},
     {"sm_count", "", "SMs of the GPU"},
     {"flop", "FLOP", "useful FLOP of the work"},
     {"bytes", "B", "compulsory bytes of the work"},
     {"time_ns", "ns", "the measured time, in the cache state of the counters"},
-    {"counted", "", "1 when the row has hardware counters, else 0"},
-    {"headroom", "%", "what the longest step takes above its own roof; 100 where no roof is known, absent without a time"},
-    {"occupancy_limit", "text", "what limits the occupancy, and what would lift it"},
-    {"near", "%", "roof over time, of the longest step; the data sheet's floor where no ceilings were measured"},
-    {"near_memory", "%", "the same for its bytes alone"},
-    {"near_compute", "%", "the same for its operations alone, at the rate of the pipe that its code uses"},
-    {"launch_ns", "ns", "a launch that does nothing: measured, else 1000"},
-    {"idle_places", "%", "block places of the launch that no block fills"},
-    {"tensor", "", "1 when the machine code has tensor instructions, else 0"},
-    {"pipe_idle", "x", "that where the machine code has no tensor instructions; 1 where it has, or nobody knows"},
-    {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
-    {"emu_moved", "x", "emu: bytes moved per compulsory byte; absent for a crop"},
-    {"emu_moved_here", "x", "emu: the same of what ran, crop or not"},
-    {"intensity", "FLOP/B", "FLOP of the work per compulsory byte; of a crop those of the whole layer"},
-    {"cropped", "", "1 when a part of the layer ran, else 0"},
-    {"balance", "FLOP/B", "FLOP in the math mode that the chip can do while DRAM moves a byte, by its data sheet"},
+    {"counted", "", "1 if the row has hardware counters, else 0"},
+    {"headroom", "%", "time of the longest step above its speed of light; 100 if the speed of light is unknown, absent without a time"},
+    {"occupancy_limit", "text", "what limits the occupancy, and how to raise it"},
+    {"near", "%", "speed of light over time, of the longest step; from the data sheet if no ceilings were measured"},
+    {"near_memory", "%", "the same for the bytes alone"},
+    {"near_compute", "%", "the same for the operations alone, at the rate of the pipe that the code uses"},
+    {"launch_ns", "ns", "time of an empty launch: measured, else 1000"},
+    {"idle_places", "%", "block slots of the launch that stay empty"},
+    {"tensor", "", "1 if the machine code has tensor instructions, else 0"},
+    {"pipe_idle", "x", "the same ratio if the machine code has no tensor instructions; 1 if it has some, or if that is unknown"},
+    {"pipe_width", "x", "rate of the fastest pipe for the math mode over the rate of f32 multiply-adds"},
+    {"emu_moved", "x", "emu: bytes moved per compulsory byte; absent for a cropped layer"},
+    {"emu_moved_here", "x", "emu: the same for the part that ran, cropped or not"},
+    {"intensity", "FLOP/B", "FLOP of the work per compulsory byte; for a cropped layer, of the whole layer"},
+    {"cropped", "", "1 if only a cropped part of the layer ran, else 0"},
+    {"balance", "FLOP/B", "ridge: FLOP in the math mode that the chip does while DRAM moves a byte, by the data sheet"},
     {NULL, NULL, NULL},
 };
 
@@ -129,13 +129,13 @@ static bool check_name(const struct counter_group *g, const struct node *key, st
     for (int i = 0; words[i]; i++)
         good = good && strcmp(s, words[i]);
     if (!good)
-        return node_error(key, err, "'%.80s' is no name: small letters, digits and _ are expected, %d at most", s, NAME_MAX_BYTES);
+        return node_error(key, err, "'%.80s' is not a name: lower case letters, digits and _ are expected, at most %d", s, NAME_MAX_BYTES);
     if (is_fact(s))
-        return node_error(key, err, "'%s' is a fact already: it needs another name", s);
+        return node_error(key, err, "'%s' is the name of a fact: use another name", s);
     if (!isnan(counter_limit(g->limits, s)))
-        return node_error(key, err, "'%s' is a limit already: it needs another name", s);
+        return node_error(key, err, "'%s' is the name of a limit: use another name", s);
     if (counter_group_metric(g, s) >= 0 || counter_group_value(g, s) >= 0)
-        return node_error(key, err, "'%s' stands twice", s);
+        return node_error(key, err, "'%s' is listed twice", s);
     return true;
 }
 
@@ -152,10 +152,10 @@ static bool add_choice(struct counter_metric *m, const struct node *n, struct er
     for (const char *c = name; *c; c++)
         good = good && (isalnum((unsigned char)*c) || *c == '_' || *c == '.');
     if (!good)
-        return node_error(n, err, "'%.80s' is no metric of CUPTI: unit__name.roll-up is expected, as in dram__bytes.sum", name);
+        return node_error(n, err, "'%.80s' is not a CUPTI metric: unit__name.roll-up is expected, such as dram__bytes.sum", name);
     for (int i = 0; i < m->count; i++)
         if (!strcmp(m->choices[i], name))
-            return node_error(n, err, "'%s' stands twice", name);
+            return node_error(n, err, "'%s' is listed twice", name);
     m->choices[m->count++] = name;
     return true;
 }
@@ -201,7 +201,7 @@ static bool check_more(const struct node *n, const char *s, struct error *err)
             while (words[w] && strcmp(words[w], word))
                 w++;
             if (!words[w])
-                return node_error(n, err, "{%.80s}: {ratio}, {this}, {that} and {other} are filled in", word);
+                return node_error(n, err, "{%.80s}: only {ratio}, {this}, {that} and {other} are allowed", word);
         } else if (open ? *s == '[' : *s == ']') {
             return node_error(n, err, "a %c has no other", *s);
         }
@@ -220,15 +220,16 @@ static bool parse_shown(struct counter_value *v, const struct node *n, struct er
         return false;
     text_addf(&name, "stall_%s", v->state ? v->state : "");
     if (state && strcmp(text_get(&name), v->name))
-        return node_error(state, err, "value '%s': the share of the state '%.60s' is called '%.70s'", v->name, v->state, text_get(&name));
+        return node_error(state, err, "value '%s': the share of the state '%.60s' must have the name '%.70s'", v->name, v->state,
+                          text_get(&name));
     if (head && !(v->head = node_text(head, "head", err)))
         return false;
     if (more && !((v->more = node_text(more, "more", err)) && check_more(more, v->more, err)))
         return false;
     if (brief && !head)
-        return node_error(brief, err, "value '%s': brief: goes with head:", v->name);
+        return node_error(brief, err, "value '%s': brief: needs head:", v->name);
     if (!more != !from)
-        return node_error(n, err, "value '%s': more: and from: go together", v->name);
+        return node_error(n, err, "value '%s': more: and from: need each other", v->name);
     if ((when && !(v->more_if = expr_parse(when, err))) || (shown && !(v->shown_if = expr_parse(shown, err))))
         return false;
     return (!brief || node_bool(brief, "brief", &v->brief, err)) && (!from || node_real(from, "from", 1, 1e9, &v->from, err));
@@ -265,7 +266,7 @@ static bool check_sentence(const struct counter_group *g, const struct node *n, 
         bool ok = known((void *)g, name, false) && counter_group_metric(g, name) < 0;
         if (!ok) {
             const char **names = names_of(g, false), *near = text_nearest_in(name, names);
-            node_error(n, err, "{%.80s} is no value or fact", name);
+            node_error(n, err, "{%.80s} is neither a value nor a fact", name);
             if (near)
                 error_hint(err, "{%s}", near);
             free(names);
@@ -285,7 +286,7 @@ static bool parse_gain(const struct node *n, struct counter_rule *r, struct erro
     if (!list && n->text && !strcmp(n->text, "none"))
         return true;
     if (!count || count > COUNTER_GAINS)
-        return node_error(n, err, "gain: none, a formula, or up to %d of them", COUNTER_GAINS);
+        return node_error(n, err, "gain: none, a formula, or up to %d formulas are expected", COUNTER_GAINS);
     for (int i = 0; i < count; i++) {
         r->gains[i] = expr_parse(list ? n->items[i] : n, err);
         if (!r->gains[i])
@@ -305,7 +306,7 @@ static bool parse_rule(struct counter_group *g, const struct node *n, struct err
             return node_error(n, err, "a rule needs when:, bottleneck:, says: and try:; %s: is missing", keys[i]);
     const struct node *gain = node_get(n, "gain"), *why = node_get(n, "why");
     if (!gain != !why)
-        return node_error(n, err, "a rule's gain: needs why:, a whole sentence that says where it comes from, and why: a gain:");
+        return node_error(n, err, "a rule needs both gain: and why:, a whole sentence that explains the gain");
     struct counter_rule *r = &g->rules[g->rule_count++]; /* freed with the group, whatever is wrong with it */
     int bottleneck = node_word(node_get(n, "bottleneck"), "bottleneck", counter_bottleneck_names, err);
     if (bottleneck < 0)
@@ -436,7 +437,7 @@ static struct counter_group *group_load(const char *path, const struct counter_l
     const char *base = file_base(path), *end = strrchr(base, '.');
     size_t length = end ? (size_t)(end - base) : strlen(base);
     if (strlen(g->name) != length || strncmp(g->name, base, length)) {
-        node_error(node_get(g->root, "group"), err, "the group is called '%.80s' but the file %.80s", g->name, base);
+        node_error(node_get(g->root, "group"), err, "the group has the name '%.80s', but the file %.80s", g->name, base);
         counter_group_free(g);
         return NULL;
     }
@@ -484,7 +485,7 @@ bool counter_groups_load(const char *dir, const struct counter_groups *others, s
     int count = file_list(folder, ".yaml", &names, err);
     *groups = (struct counter_groups){0};
     if (!count)
-        error_set(err, ERROR_USAGE, "%s: there are no counter groups (*.yaml) in it", folder);
+        error_set(err, ERROR_USAGE, "%s: the folder has no counter groups (*.yaml)", folder);
     bool ok = count > 0 && (groups->limits = counter_limits_load(err));
     for (int i = 0; i < count; i++) {
         char *path = file_join(folder, names[i]);

@@ -21,7 +21,7 @@ static bool limits_parse(struct counter_limits *l, struct error *err)
             if (!node_get(n, keys[k]))
                 return node_error(n, err, "a limit needs value:, unit: and why:; %s: is missing", keys[k]);
         if (!isnan(counter_limit(l, l->root->keys[i]->text)))
-            return node_error(l->root->keys[i], err, "'%s' stands twice", l->root->keys[i]->text);
+            return node_error(l->root->keys[i], err, "'%s' is listed twice", l->root->keys[i]->text);
         if (!node_real(node_get(n, "value"), "value", 0, 1e12, &limit->value, err))
             return false;
         limit->name = l->root->keys[i]->text;

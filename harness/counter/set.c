@@ -36,7 +36,7 @@ static bool pick_metric(struct counter_set *set, const struct counter_metric *m,
         return true;
     text_add_list(&tried, m->choices, (size_t)m->count);
     node_error(m->node, err, "%s has no metric for '%s' (%s)", chip->name, m->name, text_get(&tried));
-    error_hint(err, "bench counters --chip %s --list '*PART*' finds what it has; or {optional: ...}", chip->name);
+    error_hint(err, "bench counters --chip %s --list '*PART*' lists its metrics; or use {optional: ...}", chip->name);
     text_free(&tried);
     return false;
 }
@@ -74,7 +74,7 @@ static bool check_meaning(const struct counter_set *set, const struct counter_gr
         for (int i = 0; i < g->value_count; i++) {
             int k = counter_group_value(other, g->values[i].name);
             if (k >= 0 && !same_meaning(g, i, other, k))
-                return node_error(g->values[i].node, err, "value '%s' is '%s' in group %s: one name, one meaning", g->values[i].name,
+                return node_error(g->values[i].node, err, "value '%s' is '%s' in group %s: a name must have one meaning", g->values[i].name,
                                   expr_text(other->values[k].expr), other->name);
         }
     }
@@ -86,7 +86,7 @@ bool counter_set_make(const struct counter_group *const *groups, int count, cons
 {
     *set = (struct counter_set){0};
     set->picks = xcalloc((size_t)count + 1, sizeof *set->picks);
-    bool ok = count + extra_count > 0 || error_set(err, ERROR_USAGE, "no counter groups and no metrics are asked for");
+    bool ok = count + extra_count > 0 || error_set(err, ERROR_USAGE, "no counter groups and no metrics are selected");
     for (int i = 0; ok && i < extra_count; i++)
         set_put(set, extra[i]);
     for (int i = 0; ok && i < count; i++) {

@@ -95,7 +95,7 @@ void baseline_write(struct text *t, const struct gate_side *side)
 {
     char sum[HASH_TEXT];
     size_t start = t->len;
-    text_addf(t, FIRST_LINE " one fact a line. `bench baseline promote` writes it; a change by hand is refused.\nversion: %d\n",
+    text_addf(t, FIRST_LINE " one fact per line. `bench baseline promote` writes it; changes by hand are refused.\nversion: %d\n",
               BASELINE_VERSION);
     for (size_t i = 0; i < MADE_BY; i++) {
         const char *text = *made_at(side, i);
@@ -124,26 +124,26 @@ static bool check_sum(const char *path, const char *text, size_t bytes, struct e
 {
     char sum[HASH_TEXT];
     if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)))
-        return error_set(err, ERROR_USAGE, "%s: not a baseline of `bench baseline`", path);
+        return error_set(err, ERROR_USAGE, "%s: not a baseline written by `bench baseline`", path);
     const char *line = strstr(text, "\nversion: "), *at = NULL;
     int version = line ? atoi(line + strlen("\nversion: ")) : BASELINE_VERSION;
     if (version != BASELINE_VERSION) {
         bool newer = version > BASELINE_VERSION;
-        error_set(err, ERROR_USAGE, "%s: written by %s bench (version %d, this one knows %d)", path, newer ? "a newer" : "an older",
+        error_set(err, ERROR_USAGE, "%s: written by %s bench (version %d; this bench reads up to %d)", path, newer ? "a newer" : "an older",
                   version, BASELINE_VERSION);
         return error_hint(err, newer ? "update bench" : "write it anew: bench baseline promote");
     }
     for (const char *p = text; (p = strstr(p, SUM)); p++)
         at = p + 1;
     if (!at || strlen(at) != strlen(SUM) - 1 + HASH_TEXT - 1 + 1 || text[bytes - 1] != '\n') {
-        error_set(err, ERROR_USAGE, "%s: cut off: it does not end with the line `sum: ...`", path);
-        return error_hint(err, "take it from version control again, or write it anew: bench baseline promote");
+        error_set(err, ERROR_USAGE, "%s: incomplete: the last line is not `sum: ...`", path);
+        return error_hint(err, "restore it from version control, or write it again: bench baseline promote");
     }
     hash_bytes(text, (size_t)(at - text), sum);
     if (!strncmp(sum, at + strlen(SUM) - 1, HASH_TEXT - 1))
         return true;
-    error_set(err, ERROR_USAGE, "%s: changed by hand, or merged: its sum is not that of its lines", path);
-    return error_hint(err, "take a change back, or write it anew: bench baseline promote");
+    error_set(err, ERROR_USAGE, "%s: changed by hand or merged: its checksum does not match its lines", path);
+    return error_hint(err, "undo the change, or write it again: bench baseline promote");
 }
 
 /* A fact that this build does not know is skipped. */
@@ -161,11 +161,11 @@ static bool read_fact(const char *step, const char *what, const struct node *val
 static bool read_steps(const struct node *steps, struct gate_entry *e, struct error *err)
 {
     if (steps->kind != NODE_MAP)
-        return node_error(steps, err, "steps: a map of steps");
+        return node_error(steps, err, "steps: a map of steps is expected");
     for (int i = 0; i < steps->count; i++) {
         const struct node *step = steps->items[i];
         if (step->kind != NODE_MAP)
-            return node_error(step, err, "a step is a map of facts");
+            return node_error(step, err, "a step must be a map of facts");
         for (int k = 0; k < step->count; k++)
             if (!read_fact(steps->keys[i]->text, step->keys[k]->text, step->items[k], e, err))
                 return false;
@@ -178,14 +178,14 @@ static bool read_entry(const struct node *key, const struct node *map, struct ga
     struct gate_entry *e = gate_side_add(side, key->text);
     e->status = ROW_OK;
     if (map->kind != NODE_MAP)
-        return node_error(map, err, "a row is a map of facts");
+        return node_error(map, err, "a row must be a map of facts");
     for (int i = 0; i < map->count; i++) {
         const struct node *item = map->items[i];
         const char *name = map->keys[i]->text, *text = item->kind == NODE_SCALAR ? item->text : "";
         if (!strcmp(name, "status")) {
             e->status = row_status_parse(text);
             if (!gate_entry_stands(e))
-                return node_error(item, err, "status: foil, or none");
+                return node_error(item, err, "status: `foil` is the only value allowed here");
         } else if (!strcmp(name, "launch")) {
             snprintf(e->launch, sizeof e->launch, "%s", text);
             if (strlen(text) != LAUNCH_DIGITS)
@@ -200,7 +200,7 @@ static bool read_entry(const struct node *key, const struct node *map, struct ga
             return false;
         }
     }
-    return (e->scenario && e->layer) || node_error(map, err, "a row says its scenario and its layer");
+    return (e->scenario && e->layer) || node_error(map, err, "a row needs a scenario and a layer");
 }
 
 static bool read_root(const struct node *root, struct gate_side *side, struct error *err)

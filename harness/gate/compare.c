@@ -85,12 +85,13 @@ static void decide_by_counts(struct gate_pair *p)
     p->verdict = worse && !better ? GATE_SLOWER : better && !worse ? GATE_FASTER : GATE_UNDECIDED;
     p->waived = worse && worse == waived;
     if (worse && better)
-        p->note = xstrdup("some counts are worse, some better: only a time can tell");
+        p->note = xstrdup("some counts are worse, some better: only a timed run on a GPU can decide");
     else if (p->verdict == GATE_UNDECIDED)
-        p->note =
-            xstrdup(!p->base->fact_count && !p->head->fact_count ? "nothing was counted of it, and its time is not judged"
-                    : p->change_count ? "other code or launch; no count that is judged changed beyond its allowance: only a time can tell"
-                                      : "other code or launch, every count equal: only a time can tell");
+        p->note = xstrdup(
+            !p->base->fact_count && !p->head->fact_count ? "it was not counted, and its time is not judged"
+            : p->change_count
+                ? "the code or the launch changed, but no judged count changed beyond its allowance: only a timed run on a GPU can decide"
+                : "the code or the launch changed, but all counts are equal: only a timed run on a GPU can decide");
 }
 
 /* ---- times ---- */
@@ -161,7 +162,7 @@ static void note_others(struct gate_pair *p)
     const char *a = p->base->row->others, *b = p->head->row->others;
     p->disturbed = (a && *a) || (b && *b);
     if (p->disturbed)
-        p->note = text_format("not alone on the GPU while it was timed: %s", b && *b ? b : a);
+        p->note = text_format("another process used the GPU during the timing: %s", b && *b ? b : a);
 }
 
 /* False: no times that can be judged. */
@@ -190,7 +191,7 @@ static void take_verdict(const struct gate_comparison *c, struct gate_pair *p)
         [VERDICT_UNDECIDED] = GATE_UNDECIDED, [VERDICT_SAME] = GATE_SAME, [VERDICT_SLOWER] = GATE_SLOWER, [VERDICT_FASTER] = GATE_FASTER};
     p->verdict = p->disturbed ? GATE_UNDECIDED : verdicts[p->decision.verdict];
     if (p->paired && p->placements < PLACEMENTS_LEAST && (p->verdict == GATE_SLOWER || p->verdict == GATE_FASTER)) {
-        p->note = text_format("%s in %d placement%s; a verdict wants %d: bench gate times so", gate_verdict_names[p->verdict],
+        p->note = text_format("%s in %d repetition%s; a verdict needs %d, as bench gate makes them", gate_verdict_names[p->verdict],
                               p->placements, p->placements > 1 ? "s" : "", PLACEMENTS_LEAST);
         p->verdict = GATE_UNDECIDED;
     }
@@ -238,7 +239,7 @@ static void decide(const struct gate_comparison *c, struct gate_pair *p, double 
     p->by = GATE_BY_STATUS;
     if (p->head && is_failed(p->head)) {
         p->verdict = GATE_WRONG;
-        p->note = text_format("%s: %s", row_status_name(p->head->status), p->head->reason ? p->head->reason : "no reason is known");
+        p->note = text_format("%s: %s", row_status_name(p->head->status), p->head->reason ? p->head->reason : "no reason given");
         gate_place_said(p->head->row, &p->file, &p->line);
         text_one_line(p->note);
     } else if (base && !head) {
@@ -299,7 +300,7 @@ static void find_renamed(struct gate_comparison *c)
             struct gate_pair *gone = &c->pairs[i], *came = &c->pairs[k];
             if (came->verdict != GATE_NEW || came->base || came->note || !same_launches(gone->base, came->head))
                 continue;
-            gone->note = text_format("renamed: %s launches the same", came->head->id);
+            gone->note = text_format("renamed: %s has the same launches", came->head->id);
             came->note = text_format("renamed: was %s", gone->base->id);
             break;
         }
@@ -362,7 +363,7 @@ bool gate_compare(const struct gate_side *base, const struct gate_side *head, st
     if (differences.len && !across) {
         error_set(err, ERROR_ENVIRONMENT, "%s and %s cannot be compared: %s", base->name, head->name, text_get(&differences));
         text_free(&differences);
-        return error_hint(err, "--across compares them all the same, and says so");
+        return error_hint(err, "--across compares them anyway, and marks the result");
     }
     c->ratchet = rules->ratchet && base->kept;
     c->across = differences.len ? text_take(&differences) : NULL;
@@ -378,8 +379,9 @@ bool gate_compare(const struct gate_side *base, const struct gate_side *head, st
     if (rows_hit(c, err) && c->count)
         return true;
     if (err && err->kind == ERROR_NONE) {
-        error_set(err, ERROR_ENVIRONMENT, "%s and %s: nothing of either was verified, so nothing can be judged", base->name, head->name);
-        error_hint(err, "bench run SCENARIO -d emu says why");
+        error_set(err, ERROR_ENVIRONMENT, "%s and %s: no row of either side was verified, so nothing can be judged", base->name,
+                  head->name);
+        error_hint(err, "bench run SCENARIO -d emu shows the reasons");
     }
     gate_comparison_free(c);
     return false;

@@ -40,7 +40,7 @@ static void ratio_sentence(const struct gate_pair *p, struct text *t)
     char a[NUMBER_TEXT], b[NUMBER_TEXT], r[NUMBER_TEXT];
     if (p->rounds)
         text_addf(t, "%s x [%s %s] in %d rounds%s", number_3(p->ratio, r), number_3(p->low, a), number_3(p->high, b), p->rounds,
-                  p->paired ? "" : ", two runs: not paired");
+                  p->paired ? "" : ", not paired (two runs)");
 }
 
 void gate_sentence(const struct gate_comparison *c, const struct gate_pair *p, struct text *t)
@@ -130,7 +130,7 @@ static void add_pair_lines(struct table *t, const struct gate_comparison *c, con
         table_row(t, LINE_STEP);
         table_absent(t, 5);
         table_cell(t, PAINT_DIM, "%s%s%s", p->note ? p->note : "", p->note && cut ? "; " : "",
-                   cut ? "more facts changed: --format html or json" : "");
+                   cut ? "--format html or json lists more changed facts" : "");
     }
 }
 
@@ -140,7 +140,7 @@ static struct table *rows_table(const struct gate_comparison *c, int most)
     table_column(t, "verdict", "verdict", ALIGN_LEFT);
     table_column(t, "row", "row", ALIGN_LEFT);
     table_column(t, "by", "by", ALIGN_LEFT);
-    table_column(t, "ratio", "ratio", ALIGN_POINT, .note = "[interval]", .about = "base's time over head's: above 1 is faster",
+    table_column(t, "ratio", "ratio", ALIGN_POINT, .note = "[interval]", .about = "speed-up: base's time over head's; above 1 is faster",
                  .detail = DETAIL_ALWAYS);
     table_column(t, "rounds", "rounds", ALIGN_RIGHT);
     table_column(t, "changed", "what changed", ALIGN_LEFT);
@@ -157,10 +157,10 @@ static struct table *means_table(const struct gate_comparison *c)
     int count = gate_means(c, &means);
     char a[NUMBER_TEXT];
     struct table *t = table_new();
-    table_column(t, "mean", "geometric mean", ALIGN_LEFT);
+    table_column(t, "mean", "geometric mean, base / head (below 1 is worse)", ALIGN_LEFT);
     table_column(t, "rows", "rows", ALIGN_RIGHT);
     table_column(t, "changed", "changed", ALIGN_RIGHT);
-    table_column(t, "time", "time", ALIGN_POINT, .about = "base over head: above 1 is less", .detail = DETAIL_ALWAYS);
+    table_column(t, "time", "time", ALIGN_POINT, .about = "base over head: above 1 is better, below 1 is worse", .detail = DETAIL_ALWAYS);
     table_column(t, "instructions", "instructions", ALIGN_POINT);
     table_column(t, "sectors", "sectors", ALIGN_POINT);
     for (int i = 0; i < count; i++) {
@@ -190,7 +190,7 @@ static void add_head(struct document *d, const struct gate_comparison *c)
     if (c->across)
         block_item(b, "across", NULL, c->across);
     if (c->base->bench && c->head->bench && strcmp(c->base->bench, c->head->bench))
-        block_itemf(b, "note", NULL, "base was counted by bench %s, head by %s", c->base->bench, c->head->bench);
+        block_itemf(b, "note", NULL, "base was counted with bench %s, head with %s", c->base->bench, c->head->bench);
 }
 
 static void add_counts(struct document *d, const struct gate_comparison *c, const int *exit_code)
@@ -199,27 +199,50 @@ static void add_counts(struct document *d, const struct gate_comparison *c, cons
     for (int i = 0; i < GATE_VERDICTS; i++)
         text_addf(&t, "%s%s %d", i ? " \302\267 " : "", gate_verdict_names[i], c->counts[i]);
     if (c->timed)
-        text_addf(&t, " \302\267 %d judged by time, %.3g %% false SLOWER in all of them together", c->timed, 100 * c->rules->alpha);
+        text_addf(&t, " \302\267 %d judged by time, with a %.3g %% chance of any false SLOWER", c->timed, 100 * c->rules->alpha);
     if (c->left_out)
-        text_addf(&t, " \302\267 %d run on neither side (infeasible, skipped)", c->left_out);
+        text_addf(&t, " \302\267 %d row%s run on neither side (infeasible or skipped)", c->left_out, c->left_out == 1 ? " was" : "s were");
     if (c->not_asked)
-        text_addf(&t, " \302\267 %d not asked for", c->not_asked);
+        text_addf(&t, " \302\267 %d row%s outside the selection", c->not_asked, text_s(c->not_asked));
     struct block *b = document_prose(d, TONE_LEAD, DETAIL_ALWAYS);
     block_text(b, exit_code ? (*exit_code ? "FAIL" : "PASS") : NULL, NULL, &t);
 }
 
-static const char *exit_reason(const struct gate_comparison *c, int exit_code)
+/* "3: 2 rows SLOWER, 1 row MISSING, 1 waiver expired": what failed, and nothing else. */
+static void add_failures(struct text *t, const struct gate_comparison *c)
 {
+    int by[GATE_VERDICTS] = {0};
+    const char *separator = "";
+    for (int i = 0; i < c->count; i++)
+        by[c->pairs[i].verdict] += !gate_pair_passes(c, &c->pairs[i]) && !c->pairs[i].disturbed;
+    for (int i = 0; i < GATE_VERDICTS; i++)
+        if (by[i]) {
+            text_addf(t, "%s%d row%s %s", separator, by[i], text_s(by[i]), gate_verdict_names[i]);
+            separator = ", ";
+        }
+    if (c->expired)
+        text_addf(t, "%s%d waiver%s expired", separator, c->expired, text_s(c->expired));
+}
+
+static void exit_reason(const struct gate_comparison *c, int exit_code, struct text *t)
+{
+    if (exit_code)
+        text_addf(t, "%d: ", exit_code);
     switch (exit_code) {
     case 3:
-        return c->promotable && c->ratchet ? "3: what changed is not in the baseline; if it is meant to be: bench baseline promote"
-                                           : "3: SLOWER, MISSING, a count beyond its allowance, or a waiver that expired";
-    case 4: return "4: a row is wrong, crashed or hung";
+    case 4:
+    case 6:
+        add_failures(t, c);
+        if (exit_code == 3 && c->promotable && c->ratchet)
+            text_add(t, ": the changes are not in the baseline; to accept them: bench baseline promote");
+        if (exit_code == 6)
+            text_add(t, ", and the rules ask for a decision");
+        break;
     case 5:
-        return c->verified ? "5: others were on the GPU while rows were timed: their times cannot be judged"
-                           : "5: nothing was verified here, so nothing can be judged";
-    case 6: return "6: UNDECIDED, and the gate asks for a decision";
-    default: return NULL;
+        text_add(t, c->verified ? "other processes used the GPU during the timing, so the times cannot be judged"
+                                : "no row was verified, so nothing can be judged");
+        break;
+    default: break;
     }
 }
 
@@ -231,15 +254,18 @@ static void add_notes(struct document *d, const struct gate_comparison *c, const
         if (!w->expired && w->used)
             continue;
         block_itemf(list, "waiver", NULL, "%s:%d: %s of %s, until %s (%s): %s", c->rules->file, w->line, w->what, w->row, w->until,
-                    w->owner, w->expired ? "expired: renew it or delete it" : "it covers nothing any more: delete it");
+                    w->owner, w->expired ? "expired: renew it or delete it" : "it applies to nothing any more: delete it");
     }
     for (int i = 0; i < c->rules->count; i++)
         if (!c->timed && !strcmp(c->rules->items[i].what[0], "time"))
-            block_item(list, "note", NULL, "no row has a time on both sides: the rules for `time` judged nothing");
+            block_item(list, "note", NULL, "no row has a time on both sides, so the rules for `time` were not applied");
     if (exit_code && !*exit_code && c->counts[GATE_FASTER])
-        block_item(list, "note", NULL, "what got better is kept by a baseline: bench baseline promote");
+        block_item(list, "note", NULL, "to keep the improvements in the baseline: bench baseline promote");
+    SCOPED_TEXT exit = {0};
     if (exit_code)
-        block_item(list, "exit", NULL, exit_reason(c, *exit_code));
+        exit_reason(c, *exit_code, &exit);
+    if (exit_code)
+        block_item(list, "exit", NULL, exit.len ? text_get(&exit) : NULL);
 }
 
 void gate_document(struct document *d, const struct gate_comparison *c, const int *exit_code)

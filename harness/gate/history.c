@@ -92,8 +92,8 @@ static bool find_release(struct history *h, const char *word, struct error *err)
         }
     if (!word || h->release >= 0)
         return true;
-    error_set(err, ERROR_USAGE, "no run of %s is of '%s'", h->id, word);
-    return error_hint(err, "--since takes the number of a run (bench list runs) or a revision that was run");
+    error_set(err, ERROR_USAGE, "%s has no run of '%s'", h->id, word);
+    return error_hint(err, "--since takes the number of a run (bench list runs) or a stored revision");
 }
 
 bool history_make(const struct gate_side *sides, int count, const char *id, const char *what, double margin, const char *release,
@@ -109,7 +109,7 @@ bool history_make(const struct gate_side *sides, int count, const char *id, cons
     h->unit = timed ? "us" : "";
     h->exact = !timed;
     if (what && !timed && !kind) {
-        error_set(err, ERROR_USAGE, "no fact is called '%s'", what);
+        error_set(err, ERROR_USAGE, "there is no fact '%s'", what);
         return error_hint(err, "time, registers, occupancy, emu.warp_instructions, emu.global_sectors_ld ...");
     }
     for (int i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ bool history_make(const struct gate_side *sides, int count, const char *id, cons
             *APPEND(h->points, h->count) = p;
     }
     if (!h->count) {
-        error_set(err, ERROR_USAGE, "no run has the %s of %s", h->what, id);
+        error_set(err, ERROR_USAGE, "no run has a value of %s for %s", h->what, id);
         return error_hint(err, timed ? "--of emu.warp_instructions" : "--of time");
     }
     find_changes(h);
@@ -239,9 +239,9 @@ static void add_drift(struct document *d, const struct history *h)
     text_addf(&t, "%+.2f %% since run %lld%s%s", 100 * drift, (long long)since->id, since->revision ? " of " : "",
               since->revision ? since->revision : "");
     if (fabs(drift) > h->margin && step <= h->margin)
-        text_addf(&t, ": it crept; no step of it is beyond the margin of %g %%, which is why no gate saw it", 100 * h->margin);
+        text_addf(&t, ": it crept up in steps within the margin of %g %%, so no gate reported it", 100 * h->margin);
     else if (fabs(drift) > h->margin)
-        text_addf(&t, ", beyond the margin of %g %%; the largest step %.2f %%", 100 * h->margin, 100 * step);
+        text_addf(&t, ", beyond the margin of %g %%; the largest step is %.2f %%", 100 * h->margin, 100 * step);
     else
         text_addf(&t, ", within the margin of %g %%", 100 * h->margin);
     block_text(document_list(d, DETAIL_ALWAYS), "drift", NULL, &t);
@@ -255,7 +255,7 @@ void history_document(struct document *d, const struct history *h)
     document_table(d, points_table(h), DETAIL_ALWAYS);
     struct block *list = document_list(d, DETAIL_ALWAYS);
     block_itemf(list, "changes", NULL, "%d in %d run%s%s", h->change_count, h->count, text_s(h->count),
-                h->exact ? ": a count has no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
+                h->exact ? ": counts have no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
     add_drift(d, h);
 }
 
@@ -280,7 +280,8 @@ bool history_plot(const struct history *h, const char *dir, char **problem, stru
     struct plots plots;
     SCOPED char *folder = file_join(dir, "plots");
     bool done = plots_open(&plots, folder, err);
-    plot_write(&plots, &draft, "%s over the runs; a line is the level between two changes, a ring the first run behind one", h->id);
+    plot_write(&plots, &draft, "%s over the runs; a line is the level between two change points, a ring marks the first run after a change",
+               h->id);
     done = done && plots_draw(&plots, err);
     *problem = plots.problem;
     plots.problem = NULL;

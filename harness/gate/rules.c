@@ -50,7 +50,7 @@ static bool read_texts(const struct node *n, const char *what, char ***to, struc
     char **texts = xcalloc((size_t)count + 1, sizeof *texts);
     *to = texts;
     if (n && n->kind == NODE_LIST && !n->count)
-        return node_error(n, err, "%s: an empty list selects nothing", what);
+        return node_error(n, err, "%s: the list is empty", what);
     for (int i = 0; i < count; i++) {
         const char *text = node_text(n->kind == NODE_LIST ? n->items[i] : n, what, err);
         if (!text)
@@ -87,7 +87,7 @@ static bool read_seconds(const struct node *n, const char *what, double *ns, str
     if (!node_quantity(n, what, "s", &s, err))
         return false;
     *ns = s * 1e9;
-    return (s >= 0 && s < 1e6) || node_error(n, err, "%s: a time, such as 5 us", what);
+    return (s >= 0 && s < 1e6) || node_error(n, err, "%s: a time is expected, such as 5 us", what);
 }
 
 /* A glob of facts must mean one. */
@@ -104,7 +104,7 @@ static bool known_fact(const struct node *at, const char *glob, struct error *er
     if (found)
         return true;
     const char *near = text_nearest(glob, words, count);
-    node_error(at, err, "what: no fact is called '%s'", glob);
+    node_error(at, err, "what: there is no fact '%s'", glob);
     return error_hint(err, near ? "%s" : "time, registers, spill_store_bytes, occupancy, emu.global_sectors_*, ... (docs/GATE.md)%s",
                       near ? near : "");
 }
@@ -117,7 +117,7 @@ static bool read_rule(const struct node *n, struct gate_rule *r, struct error *e
         return false;
     const struct node *what = node_get(n, "what");
     if (!what)
-        return node_error(n, err, "a rule without `what`: which fact does it gate?");
+        return node_error(n, err, "a rule needs `what`: the fact that it judges");
     if (!read_texts(what, "what", &r->what, err) || !read_rows(n, &r->rows, err) || !read_allow(node_get(n, "allow"), r, err) ||
         !read_seconds(node_get(n, "floor"), "floor", &r->floor_ns, err))
         return false;
@@ -155,7 +155,7 @@ static bool read_waiver(const struct node *n, const char *today, struct gate_wai
         (to && !node_real(to, "to", -1e18, 1e18, &w->to, err)))
         return false;
     if (!is_date(w->until))
-        return node_error(until, err, "until: a day, such as 2027-03-01, not '%s'", w->until);
+        return node_error(until, err, "until: a date such as 2027-03-01 is expected, not '%s'", w->until);
     w->expired = strcmp(w->until, today) < 0;
     return !strcmp(w->what, "MISSING") || known_fact(what, w->what, err);
 }
@@ -164,7 +164,7 @@ static bool read_waiver(const struct node *n, const char *today, struct gate_wai
 static bool read_variants(const struct node *n, char ***to, struct error *err)
 {
     if (n && n->kind != NODE_MAP)
-        return node_error(n, err, "variants: a map of names and folders: {my: .}");
+        return node_error(n, err, "variants: a map of names and folders is expected, such as {my: .}");
     char **all = *to = xcalloc((size_t)(n ? n->count : 0) + 1, sizeof *all);
     for (int i = 0; n && i < n->count; i++) {
         const char *dir = node_text(n->items[i], "variants", err);
@@ -179,7 +179,7 @@ static bool read_lists(const struct node *root, const char *today, struct gate_r
 {
     const struct node *rules = node_get(root, "rules"), *waivers = node_get(root, "waivers");
     if ((rules && (rules->kind != NODE_LIST || !rules->count)) || (waivers && waivers->kind != NODE_LIST))
-        return node_error(rules && (rules->kind != NODE_LIST || !rules->count) ? rules : waivers, err, "a list is needed here");
+        return node_error(rules && (rules->kind != NODE_LIST || !rules->count) ? rules : waivers, err, "a list is expected here");
     g->items = xcalloc((size_t)(rules ? rules->count : 0) + 1, sizeof *g->items);
     for (int i = 0; rules && i < rules->count; i++, g->count++)
         if (!read_rule(rules->items[i], &g->items[i], err)) {
@@ -313,9 +313,9 @@ bool gate_rules_used(const struct gate_rules *g, struct error *err)
         const char *word = glob_list_unmatched(&g->items[i].rows);
         if (g->items[i].used && !word)
             continue;
-        error_set(err, ERROR_USAGE, "%s:%d: the rule for %s applies to no fact of any row%s%s", g->file, g->items[i].line,
-                  g->items[i].what[0], word ? " that is called " : "", word ? word : "");
-        return error_hint(err, "bench baseline show, or bench gate --format json, lists what the rows have");
+        error_set(err, ERROR_USAGE, "%s:%d: the rule for %s matches no fact of any row%s%s", g->file, g->items[i].line, g->items[i].what[0],
+                  word ? " named " : "", word ? word : "");
+        return error_hint(err, "bench baseline show, or bench gate --format json, lists the facts of the rows");
     }
     return true;
 }

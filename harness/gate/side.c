@@ -200,7 +200,7 @@ bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, 
         gate_side_differences(side, &one, &differences);
     }
     bool ok = !differences.len ||
-              error_set(err, ERROR_ENVIRONMENT, "%s: its runs were made by different things: %s", side->name, text_get(&differences));
+              error_set(err, ERROR_ENVIRONMENT, "%s: its runs were made on different systems: %s", side->name, text_get(&differences));
     for (int i = 0; ok && i < count; i++)
         if (!only ? !rows[i]->side || !*rows[i]->side : rows[i]->side && !strcmp(rows[i]->side, only))
             take_row(side, &part->run, rows[i]);
@@ -219,7 +219,7 @@ bool gate_side_sort(struct gate_side *side, struct error *err)
         qsort(side->entries, (size_t)side->count, sizeof *side->entries, side_by_id);
     for (int i = 1; i < side->count; i++)
         if (!strcmp(side->entries[i - 1].id, side->entries[i].id))
-            return error_set(err, ERROR_USAGE, "%s: two rows are called %s", side->name, side->entries[i].id);
+            return error_set(err, ERROR_USAGE, "%s: two rows have the name %s", side->name, side->entries[i].id);
     return true;
 }
 

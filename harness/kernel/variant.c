@@ -27,20 +27,19 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
         if (!strcmp(strchr(set->items[i]->name, '/') + 1, near))
             near = set->items[i]->name;
     if (where)
-        node_error(where, err, "no variant is called '%.100s'", name);
+        node_error(where, err, "there is no variant '%.100s'", name);
     else
-        error_set(err, ERROR_USAGE, "no variant is called '%.100s'", name);
+        error_set(err, ERROR_USAGE, "there is no variant '%.100s'", name);
     size_t folder = strcspn(name, "/*");
     bool all = where && !strcmp(name + folder, name[folder] == '/' ? "/*" : ""), brought = false;
     for (int i = 0; i < count && all; i++)
         brought |= !strncmp(set->items[i]->name, name, folder) && set->items[i]->name[folder] == '/';
     if (brought)
-        error_hint(err, "%.*s is a folder; `variants: []` with --variants NAME=DIR runs all of one, as any list does that names none of it",
-                   (int)folder, name);
+        error_hint(err, "%.*s is a folder; to run all of its variants use `variants: []` and --variants NAME=DIR", (int)folder, name);
     else if (near)
         error_hint(err, "did you mean '%s'?", near);
     else
-        error_hint(err, "`bench list` names them all; --variants NAME=DIR adds a folder");
+        error_hint(err, "`bench list` lists all variants; --variants NAME=DIR adds a folder");
     return false;
 }
 

@@ -28,9 +28,9 @@ static bool check_item(const struct work *work, int i, struct error *err)
     const struct epilogue *e = &work->epilogue[i];
     struct epilogue_shape s = epilogue_shape_at(work, i);
     if (e->kind == EPILOGUE_LEAKY_RELU && !isfinite(e->alpha))
-        return error_set(err, ERROR_USAGE, "epilogue leaky_relu: its slope is not a finite number");
+        return error_set(err, ERROR_USAGE, "epilogue leaky_relu: the slope is not a finite number");
     if (e->kind == EPILOGUE_LAYOUT && e->layout != LAYOUT_NCHW && e->layout != LAYOUT_NHWC)
-        return error_set(err, ERROR_USAGE, "epilogue layout: the result is NCHW or NHWC, not %s", layout_name(e->layout));
+        return error_set(err, ERROR_USAGE, "epilogue layout: the result must be NCHW or NHWC, not %s", layout_name(e->layout));
     if (e->kind != EPILOGUE_DEPTH_TO_SPACE)
         return true;
     if (e->block < 1 || e->block > 64)
@@ -48,13 +48,13 @@ static bool check_item(const struct work *work, int i, struct error *err)
 bool epilogue_check(const struct work *work, struct error *err)
 {
     if (work->epilogue_count < 0 || work->epilogue_count > WORK_MAX_EPILOGUE)
-        return error_set(err, ERROR_USAGE, "an epilogue of %d items: at most %d", work->epilogue_count, WORK_MAX_EPILOGUE);
+        return error_set(err, ERROR_USAGE, "the epilogue has %d items; at most %d are allowed", work->epilogue_count, WORK_MAX_EPILOGUE);
     for (int i = 0; i < work->epilogue_count; i++) {
         enum epilogue_kind kind = work->epilogue[i].kind;
         if (kind < 0 || kind >= EPILOGUE_COUNT || !(work->op->epilogues >> kind & 1))
             return error_set(err, ERROR_USAGE, "%s cannot be followed by %s", work->op->name, epilogue_name(kind));
         if (work_epilogue_find(work, kind) != i)
-            return error_set(err, ERROR_USAGE, "the epilogue names %s twice", epilogue_name(kind));
+            return error_set(err, ERROR_USAGE, "the epilogue lists %s twice", epilogue_name(kind));
         if (!check_item(work, i, err))
             return false;
     }

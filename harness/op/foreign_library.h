@@ -26,8 +26,8 @@ static inline int library_find(struct bench_call *call, const char *soname, cons
     if (call->on_host)
         return library_say(call, BENCH_UNSUPPORTED, "the library needs a GPU");
     if (!library) {
-        snprintf(call->message, call->message_bytes, "%s was not found: of the wheel %s; BENCH_LIBRARY_PATH names its folder", soname,
-                 wheel);
+        snprintf(call->message, call->message_bytes, "%s was not found; it is in the wheel %s; set BENCH_LIBRARY_PATH to its folder",
+                 soname, wheel);
         return BENCH_UNSUPPORTED;
     }
     for (int i = 0; i < count; i++)

@@ -134,7 +134,7 @@ static bool make_over(struct making *m, const struct term *t, enum formula_step_
 {
     int at = m->to->count;
     if (m->inside++ || t->count != 1)
-        return expr_error(m->e, t->at, m->err, "%s takes one expression, without another sum in it", t->name);
+        return expr_error(m->e, t->at, m->err, "%s takes one expression without another sum in it", t->name);
     if (!push(m, t, kind, 0, 0, 0) || !formula_term(m, t->args[0]))
         return false;
     m->inside--;
@@ -172,7 +172,8 @@ static bool make_call(struct making *m, const struct term *t)
     }
     int slot = slot_of(m, t->name);
     if (slot < 0 || t->count != 1)
-        return expr_error(m->e, t->at, m->err, "%s: here are floor, ceil, min, max, select, sum, largest, mean, and tensors with a channel",
+        return expr_error(m->e, t->at, m->err,
+                          "%s: only floor, ceil, min, max, select, sum, largest, mean, and tensors with a channel are allowed here",
                           t->name);
     return formula_term(m, t->args[0]) && push(m, t, FORMULA_READ_AT, slot, 0, 1);
 }
@@ -182,7 +183,7 @@ static bool formula_term(struct making *m, const struct term *t)
     switch (t->kind) {
     case TERM_VALUE:
         if (t->value.kind == VALUE_TEXT)
-            return expr_error(m->e, t->at, m->err, "a number should stand here, not the text '%s'", t->value.text);
+            return expr_error(m->e, t->at, m->err, "a number is expected here, not the text '%s'", t->value.text);
         return push(m, t, FORMULA_NUMBER, 0, t->value.kind == VALUE_INT ? (double)t->value.i : t->value.d, 0);
     case TERM_NAME: return make_name(m, t);
     case TERM_CALL: return make_call(m, t);

@@ -36,7 +36,7 @@ bool shape_check(const char *what, const struct tensor *t, struct error *err)
     if (!positive)
         error_set(err, ERROR_USAGE, "%s would have the shape %s", what, text_get(&sizes));
     else if (!small)
-        error_set(err, ERROR_USAGE, "%s of %s elements is larger than %ld (2^31 - 1)", what, text_get(&sizes), (long)SHAPE_MAX_ELEMENTS);
+        error_set(err, ERROR_USAGE, "%s of %s elements exceeds %ld (2^31 - 1)", what, text_get(&sizes), (long)SHAPE_MAX_ELEMENTS);
     text_free(&sizes);
     return small;
 }

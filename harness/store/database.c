@@ -18,18 +18,18 @@ bool store_error(struct store *store, const char *doing, struct error *err)
         return error_hint(err, "nothing was changed; move it away (`sqlite3 FILE .recover` may save its rows) and run again");
     case SQLITE_FULL:
         error_set(err, ERROR_ENVIRONMENT, "%s: the disk is full, while %s", store->path, doing);
-        return error_hint(err, "every row stored before is safe: make room, then `bench run --resume`");
+        return error_hint(err, "the rows stored before are safe: free some space, then `bench run --resume`");
     case SQLITE_IOERR:
         error_set(err, ERROR_ENVIRONMENT, "%s: the disk failed, while %s: %s", store->path, doing, os ? strerror(os) : message);
-        return error_hint(err, "every row stored before is safe: see to the disk, then `bench run --resume`");
+        return error_hint(err, "the rows stored before are safe: check the disk, then `bench run --resume`");
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written, while %s: %s", store->path, doing, os ? strerror(os) : message);
-        return error_hint(err, "file and folder must be writable for a run: choose another place with -o DIR");
+        return error_hint(err, "file and folder must be writable for a run: select another folder with -o DIR");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        error_set(err, ERROR_ENVIRONMENT, "%s: another program keeps it locked, while %s", store->path, doing);
+        error_set(err, ERROR_ENVIRONMENT, "%s: locked by another program, while %s", store->path, doing);
         return error_hint(err, "close it there (an open `sqlite3`?) and try again");
     case SQLITE_NOMEM: return error_set(err, ERROR_MACHINE, "%s: no memory, while %s", store->path, doing);
     case SQLITE_ERROR:
@@ -65,7 +65,7 @@ bool store_integer(struct store *store, const char *sql, int64_t *value, struct 
 
 bool store_writable(struct store *store, struct error *err)
 {
-    return !store->read_only || error_set(err, ERROR_INTERNAL, "%s: was opened for reading only", store->path);
+    return !store->read_only || error_set(err, ERROR_INTERNAL, "%s: opened for reading only", store->path);
 }
 
 void store_finalize(sqlite3_stmt **statement)

@@ -29,10 +29,10 @@ static bool held_error(int fd, const char *database, struct error *err)
 {
     long long pid = holder_of(fd);
     if (pid > 0)
-        error_set(err, ERROR_ENVIRONMENT, "%s: another run holds it: pid %lld%s", database, pid, pid == getpid() ? " (this process)" : "");
+        error_set(err, ERROR_ENVIRONMENT, "%s: used by another run: pid %lld%s", database, pid, pid == getpid() ? " (this process)" : "");
     else
-        error_set(err, ERROR_ENVIRONMENT, "%s: another run holds it: its pid is not known yet", database);
-    return error_hint(err, "wait for it to end, or give this run a database of its own: -o DIR");
+        error_set(err, ERROR_ENVIRONMENT, "%s: used by another run, whose pid is not known yet", database);
+    return error_hint(err, "wait for it to end, or use another database: -o DIR");
 }
 
 /* 0, or the errno of a lock that is not to be had. */
@@ -61,7 +61,7 @@ bool lock_take(const char *database, int *fd, struct error *err)
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0) {
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be created: %s", path, strerror(errno));
-        error_hint(err, "the folder must be writable for a run: choose another with -o DIR");
+        error_hint(err, "the folder must be writable for a run: select another with -o DIR");
         goto done;
     }
     int refused = grab(file);
@@ -96,7 +96,7 @@ bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), voi
         nanosleep(&(struct timespec){0, ASK_AGAIN_NS}, NULL);
     if (refused) {
         close(file);
-        return refused != EWOULDBLOCK || error_set(err, ERROR_INTERRUPTED, "interrupted while another run had the GPU");
+        return refused != EWOULDBLOCK || error_set(err, ERROR_INTERRUPTED, "interrupted while another run used the GPU");
     }
     name_holder(file);
     *fd = file;

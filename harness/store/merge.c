@@ -136,7 +136,7 @@ static bool merge(struct store *store, const char *from, int64_t only, struct me
     struct stat one, two;
     *counts = (struct merge_counts){0};
     if (!stat(store->path, &one) && !stat(from, &two) && one.st_dev == two.st_dev && one.st_ino == two.st_ino)
-        return error_set(err, ERROR_USAGE, "%s: cannot be merged into itself", from);
+        return error_set(err, ERROR_USAGE, "%s: a database cannot be merged into itself", from);
     if (!store_writable(store, err) || !lock_take(store->path, &store->lock, err))
         return false;
     if (!store_open(from, true, &other, err)) /* is it ours and whole? An older schema is brought up to date. */

@@ -76,9 +76,9 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
         return error_hint(err, "nothing was changed; name another file");
     }
     if (*version > schema_version()) {
-        error_set(err, ERROR_USAGE, "%s: written by a newer bench (schema %lld, this one knows %d)", store->path, (long long)*version,
-                  schema_version());
-        return error_hint(err, "update bench, or give this run a database of its own: -o DIR");
+        error_set(err, ERROR_USAGE, "%s: written by a newer bench (schema %lld; this bench reads up to %d)", store->path,
+                  (long long)*version, schema_version());
+        return error_hint(err, "update bench, or use another database: -o DIR");
     }
     if (*version && *version < schema_first()) {
         error_set(err, ERROR_USAGE, "%s: written by an older bench (schema %lld, this one reads %d to %d)", store->path,
@@ -94,7 +94,7 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
         return store_error(store, "checking it", err);
     const char *verdict = (const char *)sqlite3_column_text(s, 0);
     if (!verdict || strcmp(verdict, "ok") != 0) {
-        error_set(err, ERROR_USAGE, "%s: damaged: %s", store->path, verdict ? verdict : "its check says nothing");
+        error_set(err, ERROR_USAGE, "%s: damaged: %s", store->path, verdict ? verdict : "the integrity check gives no result");
         return error_hint(err, "nothing was changed; move it away (`sqlite3 FILE .recover` may save its rows) and run again");
     }
     return true;
@@ -148,7 +148,7 @@ static bool open_file(struct store *store, struct error *err)
         return prepare_writer(store, complete, err);
     SCOPED_BY(store_leave) struct store *writer = NULL; /* an older one: migrate it as a writer would, then read */
     return complete || store_open(store->path, false, &writer, err) ||
-           error_where(err, "its schema is %lld, this bench reads %d", (long long)version, schema_version());
+           error_where(err, "its schema is %lld; this bench reads %d", (long long)version, schema_version());
 }
 
 bool store_open(const char *path, bool read_only, struct store **out, struct error *err)
@@ -264,7 +264,7 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
     json_auto_t *new = json_loads(json, JSON_REJECT_DUPLICATES, &where);
     if (!json_is_object(new))
         return error_set(err, ERROR_INTERNAL, "environment of run %lld: not a JSON object: %s", (long long)run_id,
-                         new ? "another kind of value" : where.text);
+                         new ? "not a value of the expected type" : where.text);
     if (!store_writable(store, err) || !store_run(store, run_id, &run, err))
         return false;
     json_auto_t *old = json_loads(run.environment ? run.environment : "{}", 0, NULL);

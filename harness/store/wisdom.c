@@ -90,11 +90,11 @@ static bool take_entry(const char *file, int index, const json_t *one, struct wi
 {
     for (const struct column *c = column_first(COLUMN_WISDOM); c; c = column_next(c))
         if (!take_value(c, json_object_get(one, c->name), w))
-            return error_set(err, ERROR_USAGE, "%s: entry %d: '%s' is missing or of another kind", file, index, c->name);
+            return error_set(err, ERROR_USAGE, "%s: entry %d: '%s' is missing or has another type", file, index, c->name);
     bool hashes = strspn(w->signature, "0123456789abcdef") == HASH_TEXT - 1 && strspn(w->source_hash, "0123456789abcdef") == HASH_TEXT - 1;
     if (!hashes || !w->variant || !*w->variant || !w->chip || !*w->chip || !w->compiler || !*w->compiler || !w->tuned[0])
-        return error_set(err, ERROR_USAGE, "%s: entry %d: signature, source_hash, variant, chip, compiler and tuned must all be there",
-                         file, index);
+        return error_set(err, ERROR_USAGE, "%s: entry %d: signature, source_hash, variant, chip, compiler and tuned are all required", file,
+                         index);
     if (strpbrk(w->variant, "\t\n") || strpbrk(w->params ? w->params : "", "\t\n"))
         return error_set(err, ERROR_USAGE, "%s: entry %d: a control character in a name", file, index);
     return true;

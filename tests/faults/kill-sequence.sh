@@ -41,7 +41,7 @@ grep -qE "at '(frame [0-9]*/50|pixels)'.*signal 9" dead || fail "where it was ki
 status=0
 bench run frames.yaml --layer s --device emu -o out --no-report --resume >log 2>&1 || status=$?
 [ $status = 0 ] || { tail -n 5 log >&2; fail "exit status $status on resume"; }
-grep -q ': 1 row kept, 0 done again .*, 3 were in flight or not reached' log || fail "resume: $(grep resume log)"
+grep -q ': 1 row kept, 0 repeated .*, 3 unfinished or not started' log || fail "resume: $(grep resume log)"
 [ "$(bench list runs -o out | wc -l)" = 1 ] || fail "more than one run: $(bench list runs -o out)"
 rows whole | cut -f 1 >whole.ids; rows out | cut -f 1 | diff whole.ids - >&2 || fail 'rows lost or doubled'
 rows whole | grep '	ok	' >whole.ok; rows out | grep '	ok	' | comm -23 - whole.ok >other

@@ -22,7 +22,7 @@ strike $pid
 status=0
 wait $pid || status=$?
 [ $status = 0 ] || { tail -n 5 log >&2; fail "exit status $status"; }
-grep -q 'a worker died while it was set up: killed by signal 9 .*; started again' log || skip "no worker was hit while it was set up: $(head -n 3 log)"
+grep -q 'a worker died during its start: killed by signal 9 .*; started again' log || skip "no worker was hit while it was set up: $(head -n 3 log)"
 rows() { bench export -o "$1" --format csv | csv_columns id status | sort; }
 rows whole >whole.rows; rows out >out.rows
 cmp -s whole.rows out.rows || { diff whole.rows out.rows >&2; fail 'rows are missing, too many or crashed'; }

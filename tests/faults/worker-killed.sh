@@ -63,4 +63,4 @@ bench run v.yaml -d emu -V my=my -o v --no-report >log 2>&1 || status=$?
 grep -q 'killed by signal 9' log || fail 'no reason is shown'
 rm kill
 bench run v.yaml -d emu -V my=my -o v --no-report --resume >log 2>&1 || { tail -n 20 log >&2; fail 'the row is not tried again'; }
-bench export -o v --format csv | csv_columns id status | grep -q 'victim.*ok' || fail 'the row is not verified then'
+bench export -o v --format csv | csv_columns id status | grep -q 'victim.*ok' || fail 'the kernel was not verified then'

@@ -176,19 +176,20 @@ static void rows_give_known_crossings(void **state)
     assert_int_equal(g[1].lines[1].crossing.kind, CROSSING_LOSES); /* 3000 x 10 % */
     struct text t = {0};
     break_even_sentence(&g[0], &t);
-    if (!strstr(text_get(&t),
-                "body c=64, blobs24, f16 f16_acc32: sparse_tile crosses cudnn between 30 and 40 % of inputs changed (about 35); ") ||
-        !strstr(text_get(&t), "delta_tile crosses cudnn between 4.5 and 5.5 % of inputs changed (about 5)"))
+    if (!strstr(
+            text_get(&t),
+            "body c=64, blobs24, f16 f16_acc32: sparse_tile breaks even with cudnn between 30 and 40 % of changed inputs (about 35); ") ||
+        !strstr(text_get(&t), "delta_tile breaks even with cudnn between 4.5 and 5.5 % of changed inputs (about 5)"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     break_even_sentence(&g[1], &t);
-    if (!strstr(text_get(&t), "sparse_tile crosses cudnn somewhere between 10 and 100 % of inputs changed") ||
-        !strstr(text_get(&t), "delta_tile: slower than cudnn at all 2 densities measured, 10 to 100 %"))
+    if (!strstr(text_get(&t), "sparse_tile breaks even with cudnn somewhere between 10 and 100 % of changed inputs") ||
+        !strstr(text_get(&t), "delta_tile: slower than cudnn at all 2 measured densities, 10 to 100 %"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     struct table *table = break_even_table(g, count, false);
     markdown_of(table, &t);
-    if (!strstr(text_get(&t), "slower at all measured") || !strstr(text_get(&t), "| 35 \\["))
+    if (!strstr(text_get(&t), "slower at all densities") || !strstr(text_get(&t), "| 35 \\["))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     break_even_free(g, count);
@@ -401,8 +402,8 @@ static void the_beaten_ask_for_nothing(void **state)
         struct text t = {0};
         int made = break_even_make(&groups, &f.run, f.rows, f.count);
         break_even_sentence(&groups[0], &t);
-        const char *said = strstr(text_get(&t), "sparse crosses cudnn somewhere between 10 and 50 % of inputs changed");
-        if (!said || !strncmp(strstr(said, "changed"), "changed, at both of which another variant is faster", 51) != !own)
+        const char *said = strstr(text_get(&t), "sparse breaks even with cudnn somewhere between 10 and 50 % of changed inputs");
+        if (!said || !strncmp(strstr(said, "changed"), "changed inputs; another variant is faster at both ends", 54) != !own)
             fail_msg("%d: %s", i, text_get(&t));
         text_free(&t);
         break_even_free(groups, made);
@@ -532,7 +533,7 @@ static void nothing_without_masks_or_time(void **state)
     for (int i = 0; i < f.count; i++)
         row_set(&f.rows[i]->device, "emu:GH100");
     report_part(&t, break_even_document, &f.run, f.rows, f.count, &plain);
-    assert_non_null(strstr(text_get(&t), "this device has no time"));
+    assert_non_null(strstr(text_get(&t), "this device measures no time"));
     text_free(&t);
     fixture_free(&f);
 }

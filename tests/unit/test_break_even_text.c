@@ -57,27 +57,29 @@ static void cell_is(const char *told, const char *want)
 
 static void what_is_said(void **state)
 {
-    sentence_is("wwl", "body: s crosses d between 2 and 3 % of inputs changed (about 2.5)");
-    sentence_is("wl", "body: s crosses d somewhere between 1 and 2 % of inputs changed"); /* twice as much: no density is named */
-    sentence_is("w..l", "body: s crosses d somewhere between 1 and 4 % of inputs changed");
-    sentence_is("www", "body: s: faster than d at all 3 densities measured, 1 to 3 %");
-    sentence_is("ll", "body: s: slower than d at all 2 densities measured, 1 to 2 %");
-    sentence_is("w.w..", "body: s: faster than d at 2 of 5 densities measured, up to 3 % of inputs changed, and told at no other");
-    sentence_is("..l", "body: s: slower than d at 1 of 3 densities measured, from 3 % of inputs changed, and told at no other");
-    sentence_is("...", "body: s: told from d at none of 3 densities measured");
+    sentence_is("wwl", "body: s breaks even with d between 2 and 3 % of changed inputs (about 2.5)");
+    sentence_is("wl", "body: s breaks even with d somewhere between 1 and 2 % of changed inputs"); /* twice as much: no density is named */
+    sentence_is("w..l", "body: s breaks even with d somewhere between 1 and 4 % of changed inputs");
+    sentence_is("www", "body: s: faster than d at all 3 measured densities, 1 to 3 %");
+    sentence_is("ll", "body: s: slower than d at all 2 measured densities, 1 to 2 %");
+    sentence_is("w.w..", "body: s: significantly faster than d at 2 of 5 measured densities, up to 3 % of changed inputs; no significant "
+                         "difference at the others");
+    sentence_is("..l", "body: s: significantly slower than d at 1 of 3 measured densities, from 3 % of changed inputs; no significant "
+                       "difference at the others");
+    sentence_is("...", "body: s: no significant difference from d at any of 3 measured densities");
     sentence_is("w", "body: s: measured at one density only");
     /* the other way round, and back again */
-    sentence_is("ll.w.", "body: s crosses d somewhere between 2 and 4 % of inputs changed, slower at the lower one");
-    sentence_is("lwwwl", "body: s crosses d between 4 and 5 % of inputs changed (about 4.5) (the curves cross 2 times at least; this is "
-                         "the first turn to slower)");
+    sentence_is("ll.w.", "body: s breaks even with d somewhere between 2 and 4 % of changed inputs, slower at the lower end");
+    sentence_is("lwwwl", "body: s breaks even with d between 4 and 5 % of changed inputs (about 4.5) (the curves cross at least 2 times; "
+                         "this is the first change to slower)");
     cell_is("wwl", "| 2.5 \\[2 3\\] ");
     cell_is("wl", "between 1 and 2");
     cell_is("ll.w.", "between 2 and 4, slower below");
-    cell_is("www", "faster at all measured");
-    cell_is("ll", "slower at all measured");
-    cell_is("w.", "not told above 1");
-    cell_is(".l", "not told below 2");
-    cell_is("...", "told at no density measured");
+    cell_is("www", "faster at all densities");
+    cell_is("ll", "slower at all densities");
+    cell_is("w.", "no difference above 1");
+    cell_is(".l", "no difference below 2");
+    cell_is("...", "no significant difference");
 }
 
 /* Whatever is drawn: of two ends one wins and the other loses, and nothing between them is told. */
@@ -129,11 +131,11 @@ static void sums_of_many(void **state)
     }
     break_even_sums(document_list(&d, DETAIL_ALWAYS), "answer", "When?", groups, 9);
     form_markdown.write(&t, &d, &(struct report_style){0});
-    assert_string_equal(text_get(&t), "- **When?** 9 curves stand in the table of break-evens; of all of them\n"
-                                      "- s against d, 8 curves: faster at all measured densities on 1, turns from faster to slower on 3 "
-                                      "(the medians of the ends: between 2 and 3 % of inputs changed), turns from slower to faster on 1, "
-                                      "not bracketed on 2, slower at all measured densities on 1\n"
-                                      "- s against c, 1 curve: faster at all measured densities on 1\n");
+    assert_string_equal(
+        text_get(&t),
+        "- **When?** summary of the 9 curves in the table of break-evens\n- s against d, 8 curves: faster at all densities densities on 1, "
+        "changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs), changes from slower to faster on 1, "
+        "not bracketed on 2, slower at all densities densities on 1\n- s against c, 1 curve: faster at all densities densities on 1\n");
     text_free(&t);
     document_free(&d);
 }
@@ -142,7 +144,7 @@ static void sums_of_many(void **state)
 static void remarks_are_said(void **state)
 {
     static const char *const told[][2] = {
-        {"wwl", "| 3 |"}, {"w", "| 1 |"}, {"w.w..", "| 5, told at 2 |"}, {"lwwwl", "| 5, crosses 2 times at least, first there |"}};
+        {"wwl", "| 3 |"}, {"w", "| 1 |"}, {"w.w..", "| 5, 2 significant |"}, {"lwwwl", "| 5, at least 2 crossings, this is the first |"}};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         struct document d = {0};
         struct text t = {0};

@@ -64,7 +64,8 @@ static void test_when(void **state)
         TOP "let: {pieces: 1}\ncandidates:\n  t:\n    rows:\n      a: {when: c > 64, side: 1}\n      b: {when: k > 99, side: 2}\n" STEPS,
         NULL, &err));
     assert_false(p.feasible);
-    assert_string_equal(p.reason, "no candidate of 't' is possible (a: c > 64: 64 <= 64; b: k > 99: 64 <= 99)");
+    assert_string_equal(p.reason,
+                        "no candidate of 't' is possible (a needs c to be more than 64 (c = 64); b needs k to be more than 99 (k = 64))");
     assert_int_equal(err.kind, ERROR_NONE);
 }
 
@@ -102,16 +103,16 @@ static void refused(const char *yaml, const char *place, const char *message, co
 #define PLAIN TOP "steps:\n  - kernel: k\n    grid: n\n    block: 32\n" C /* the first table begins in line 9 */
 static void test_errors(void **state)
 {
-    refused(TOP STEPS "candidates: [1]\n", "8:13", "candidates should be a map", NULL);
+    refused(TOP STEPS "candidates: [1]\n", "8:13", "candidates must be a map", NULL);
     refused(PLAIN "  t: {row: {a: {x: 1}}}\n", "9:7", "", "rows");
-    refused(PLAIN "  t: {least: 1}\n", "9:3", "candidates 't' wants `rows:`", NULL);
-    refused(PLAIN "  t: {rows: [1]}\n", "9:13", "candidates 't' wants `rows:`", NULL);
-    refused(PLAIN "  t: {rows: {a: 1}}\n", "9:17", "a row of t should be a map", NULL);
+    refused(PLAIN "  t: {least: 1}\n", "9:3", "candidates 't' needs `rows:`", NULL);
+    refused(PLAIN "  t: {rows: [1]}\n", "9:13", "candidates 't' needs `rows:`", NULL);
+    refused(PLAIN "  t: {rows: {a: 1}}\n", "9:17", "a row of t must be a map", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1}, b: {y: 1}}}\n", "9:29", "row 'b' of t: unknown key 'y'", "x");
     refused(PLAIN "  t: {rows: {a: {x: 1, y: 2}, b: {x: 1}}}\n", "9:31", "row 'b' of t has no `y`, which the first row has", NULL);
     refused(PLAIN "  2t: {rows: {a: {x: 1}}}\n", "9:3", "candidates '2t' is not a C name", NULL);
     refused(PLAIN "  t: {rows: {a-b: {x: 1}}}\n", "9:14", "row 'a-b' is not a C name", NULL);
-    refused(PLAIN "  t: {rows: {a: {x: min(c, 4)}}}\n", "9:28", "value '4)' is not a C name", "with the expression in quotes");
+    refused(PLAIN "  t: {rows: {a: {x: min(c, 4)}}}\n", "9:28", "value '4)' is not a C name", "put the expression in quotes");
     refused(PLAIN "  t: {rows: {a: {h: 1}}}\n", "9:18", "value 'h': that name is already a symbol of the op", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1}}}\nlet: {x: 1}\n", "9:18", "value 'x': a let has that name already", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1}}}\n  u: {rows: {a: {x: 1}}}\n", "10:18", "value 'x': a value has that name already", NULL);
@@ -121,11 +122,11 @@ static void test_errors(void **state)
     refused(PLAIN "  t: {rows: {a: {x: y}}}\nlet: {y: x + 1}\n", "10:7", "let 'y' uses itself: y -> x -> y", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1, z: z}}}\n", "9:24", "value 'z' uses itself: z -> z", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1}}, least: y}\n  u: {rows: {a: {y: 1}}, least: half}\nlet: {half: x}\n", "9:3",
-            "candidates 't' and 'u' need each other's choice", NULL);
+            "candidates 't' and 'u' depend on each other", NULL);
     struct error err = {0};
     assert_false(
         bound(TOP "let: {pieces: 1}\ncandidates:\n  t:\n    rows: {a: {side: 1}, b: {side: 2}}\n    least: dtype\n" STEPS, NULL, &err));
-    assert_non_null(strstr(err.text, "t.cu:8:12: least of candidates 't' is a number, not the text 'f16'"));
+    assert_non_null(strstr(err.text, "t.cu:8:12: least of candidates 't' must be a number, not the text 'f16'"));
     assert_false(bound(TOP "let: {pieces: 1}\ncandidates:\n  t:\n    rows: {a: {side: 1}}\n    least: 1 / (c - 64)\n" STEPS, NULL, &err));
     assert_non_null(strstr(err.text, "t.cu:8:14: division by zero"));
     struct text many = {0};

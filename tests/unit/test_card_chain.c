@@ -226,7 +226,7 @@ static void a_faulty_kernel_is_seen(void **state)
     finish(&n);
     assert_false(card_data_make(faulty, &n.work, DATA_PART_PRECISION, &host, &err));
     assert_non_null(strstr(err.text, "link 0 (head)"));
-    assert_non_null(strstr(err.text, "the device's reference of output"));
+    assert_non_null(strstr(err.text, "reference of output"));
     closed(&n);
     card_close(faulty);
     command = text_format("rm -rf %s", folder);

@@ -270,7 +270,7 @@ static void refused(const char *order, const char *want)
 static void what_cannot_run_whole_says_why(void **state)
 {
     refused("[a, {layer: b, residual: d}]", "which has not run before it");
-    refused("[a, d, a, {layer: b, residual: d}]", "but 'd' leaves 1x3x6x5");
+    refused("[a, d, a, {layer: b, residual: d}]", "but 'd' outputs 1x3x6x5");
     refused("[{repeat: 2000, of: [a, d]}]", "more than 1000 layer runs");
 }
 

@@ -256,7 +256,8 @@ static void what_passes_no_marks_says_why(void **state)
 {
     static const struct {
         const char *layer, *order, *says;
-    } nets[] = {{"{c: 8, k: 8, epilogue: [residual]}", "[a, {layer: b, residual: a}]", "layer 'b' reads more than the layer before it"},
+    } nets[] = {{"{c: 8, k: 8, epilogue: [residual]}", "[a, {layer: b, residual: a}]",
+                 "layer 'b' reads more than the output of the layer before it"},
                 {"{c: 8, k: 8, epilogue: [{depth_to_space: {block: 2, mode: CRD}}]}", "[a, b]", "layer 'b' moves pixels in its epilogue"}};
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         char *path, *text = text_format("scenario: t\ndefaults: {n: 1, h: 6, w: 5, kernel: 3, pad: 1, op: conv2d, layout: NHWC}\n"

@@ -229,7 +229,7 @@ static void errors_carry_the_file_and_line(void **state)
     assert_int_equal(err.kind, ERROR_USAGE);
     SCOPED char *place = text_format("%s(5): error", path);
     if (!strstr(err.text, place) || !strstr(err.text, "unknown_name") || !strstr(err.text, "INFINITY and NAN in <cuda/std/cmath>") ||
-        !strstr(err.text, "(the types of 16 bits are in <cuda_fp16.h> and <cuda_bf16.h>)") ||
+        !strstr(err.text, "(the 16-bit types are in <cuda_fp16.h> and <cuda_bf16.h>)") ||
         !strstr(err.text, "nvrtc compiles no host code: put it between #ifndef __CUDACC_RTC__ and #endif"))
         fail_msg("%s", err.text);
     assert_true(!strcmp(err.file, path) && err.line == 5);

@@ -73,14 +73,14 @@ static void test_refused(void **state)
                       *const metric[] = {"a__b.sum", NULL}, *const core[] = {"core", NULL};
     refuses((struct counter_wish){0}, "[core, memroy]", "s.yaml:1:8: no counter group 'memroy'", "memory");
     refuses((struct counter_wish){.off = true}, "[memroy]", "s.yaml:1:2: no counter group", "memory");
-    refuses((struct counter_wish){.set = "ful"}, NULL, "no counter set 'ful'; there are basic and full", "full");
+    refuses((struct counter_wish){.set = "ful"}, NULL, "there is no counter set 'ful'; the sets are basic and full", "full");
     refuses((struct counter_wish){.groups = wrong}, NULL, "no counter group 'shard'", "shared");
     refuses((struct counter_wish){.groups = empty}, NULL, "--group names nothing", "");
     refuses((struct counter_wish){.metrics = none}, NULL, "--metrics names nothing", "");
-    refuses((struct counter_wish){.off = true, .set = "full"}, NULL, "--no-counters goes with no other option", "");
-    refuses((struct counter_wish){.off = true, .metrics = metric}, NULL, "--no-counters goes with no other option", "");
-    refuses((struct counter_wish){.off = true, .groups = core}, NULL, "--no-counters goes with no other option", "");
-    refuses((struct counter_wish){.off = true, .required = true}, NULL, "--no-counters goes with no other option", "");
+    refuses((struct counter_wish){.off = true, .set = "full"}, NULL, "--no-counters excludes the other options", "");
+    refuses((struct counter_wish){.off = true, .metrics = metric}, NULL, "--no-counters excludes the other options", "");
+    refuses((struct counter_wish){.off = true, .groups = core}, NULL, "--no-counters excludes the other options", "");
+    refuses((struct counter_wish){.off = true, .required = true}, NULL, "--no-counters excludes the other options", "");
 }
 
 int main(void)

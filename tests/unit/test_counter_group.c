@@ -78,24 +78,24 @@ static void test_mistakes(void **state)
     rejects("", "t.yaml:", NULL);
     rejects("- 1\n", "t.yaml:1:1: ", NULL);
     rejects(TOP METRICS "values:\n  wait: {value: a / b, what: w, state: barrier}\n",
-            "the share of the state 'barrier' is called 'stall_barrier'", NULL);
+            "the share of the state 'barrier' must have the name 'stall_barrier'", NULL);
     rejects(TOP METRICS, "a counter group needs values:", NULL);
     rejects(TOP METRICS VALUES "rulez: []\n", "t.yaml:9:1: ", "rules");
     rejects(TOP "metrics: []\n" VALUES, "t.yaml:4:10: metrics: a map of names is expected", NULL);
     rejects(TOP METRICS "values: 1\n", "t.yaml:7:9: values: a map of names is expected", NULL);
-    rejects(TOP "metrics:\n  a: dram\n" VALUES, "t.yaml:5:6: 'dram' is no metric of CUPTI", NULL);
-    rejects(TOP "metrics:\n  a: dram__bytes\n" VALUES, "t.yaml:5:6: 'dram__bytes' is no metric of CUPTI", NULL);
+    rejects(TOP "metrics:\n  a: dram\n" VALUES, "t.yaml:5:6: 'dram' is not a CUPTI metric", NULL);
+    rejects(TOP "metrics:\n  a: dram__bytes\n" VALUES, "t.yaml:5:6: 'dram__bytes' is not a CUPTI metric", NULL);
     rejects(TOP "metrics:\n  a: \"u__x.s%sm\"\n" VALUES, "t.yaml:5:6: ", NULL);
     rejects(TOP "metrics:\n  a: []\n" VALUES, "t.yaml:5:6: metric 'a' has no names", NULL);
-    rejects(TOP "metrics:\n  a: [u__x.sum, u__x.sum]\n" VALUES, "t.yaml:5:17: 'u__x.sum' stands twice", NULL);
+    rejects(TOP "metrics:\n  a: [u__x.sum, u__x.sum]\n" VALUES, "t.yaml:5:17: 'u__x.sum' is listed twice", NULL);
     rejects(TOP "metrics:\n  a: {optionl: u__x.sum}\n" VALUES, "t.yaml:5:7: ", "optional");
     rejects(TOP "metrics:\n  a: {optional: u__x.sum, else: none}\n" VALUES, "t.yaml:5:33: ", NULL);
     rejects(TOP "metrics:\n  a: {else: 0}\n" VALUES, "optional: and its names are expected", NULL);
     rejects("basic: perhaps\n" TOP METRICS VALUES, "t.yaml:1:8: ", NULL);
-    rejects(TOP "metrics:\n  A: u__x.sum\n" VALUES, "t.yaml:5:3: 'A' is no name", NULL);
-    rejects(TOP "metrics:\n  and: u__x.sum\n" VALUES, "t.yaml:5:3: 'and' is no name", NULL);
-    rejects(TOP "metrics:\n  waves: u__x.sum\n" VALUES, "t.yaml:5:3: 'waves' is a fact already", NULL);
-    rejects(TOP METRICS "values:\n  a: {value: b, what: w}\n", "t.yaml:8:3: 'a' stands twice", NULL);
+    rejects(TOP "metrics:\n  A: u__x.sum\n" VALUES, "t.yaml:5:3: 'A' is not a name", NULL);
+    rejects(TOP "metrics:\n  and: u__x.sum\n" VALUES, "t.yaml:5:3: 'and' is not a name", NULL);
+    rejects(TOP "metrics:\n  waves: u__x.sum\n" VALUES, "t.yaml:5:3: 'waves' is the name of a fact", NULL);
+    rejects(TOP METRICS "values:\n  a: {value: b, what: w}\n", "t.yaml:8:3: 'a' is listed twice", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / bb, what: w}\n", "t.yaml:8:18: ", "b");
     rejects(TOP METRICS "values:\n  r: {value: s, what: w}\n  s: {value: a / b, what: w}\n", "t.yaml:8:14: ", NULL); /* only values above */
     rejects(TOP METRICS "values:\n  r: {value: frob(a), what: w}\n", "t.yaml:8:14: ", NULL);
@@ -108,19 +108,19 @@ static void test_mistakes(void **state)
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memoir, says: s, try: t}\n", "t.yaml:10:31: ", "memory");
     rejects(TOP METRICS VALUES "rules:\n  - {when: rr > 1, bottleneck: memory, says: s, try: t}\n", "t.yaml:10:12: ", "r");
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{wave}\", try: t}\n",
-            "t.yaml:10:45: {wave} is no value", "{waves}");
+            "t.yaml:10:45: {wave} is neither a value", "{waves}");
     /* a row stores values, so a rule that names a metric would never be said */
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{a}\", try: t}\n", "t.yaml:10:45: {a} is no value",
-            NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{a}\", try: t}\n",
+            "t.yaml:10:45: {a} is neither a value", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: a > 1, bottleneck: memory, says: s, try: t}\n", "t.yaml:10:12: ", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: s, try: t, gain: r}\n",
-            "t.yaml:10:5: a rule's gain: needs why:", NULL);
+            "t.yaml:10:5: a rule needs both gain: and why:", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: s, try: t, gain: [], why: w}\n",
             "t.yaml:10:62: gain: none,", NULL);
-    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, brief: yes}\n", "t.yaml:8:37: value 'r': brief: goes with head:", NULL);
-    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, more: m}\n", "t.yaml:8:6: value 'r': more: and from: go together", NULL);
-    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"{ration}x\"}\n", "t.yaml:8:45: {ration}: {ratio}, {this}",
-            NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, brief: yes}\n", "t.yaml:8:37: value 'r': brief: needs head:", NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, more: m}\n", "t.yaml:8:6: value 'r': more: and from: need each other", NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"{ration}x\"}\n",
+            "t.yaml:8:45: {ration}: only {ratio}, {this}", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"x [of\"}\n", "t.yaml:8:45: a [ has no ]", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"x of]\"}\n", "t.yaml:8:45: a ] has no other", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{r\", try: t}\n", "t.yaml:10:45: a { has no }", NULL);
@@ -163,14 +163,14 @@ static void test_files(void **state)
     char dir[] = "/tmp/groupsXXXXXX";
     assert_non_null(mkdtemp(dir));
     assert_false(counter_groups_load(dir, NULL, &groups, &err));
-    assert_non_null(strstr(err.text, "there are no counter groups"));
+    assert_non_null(strstr(err.text, "the folder has no counter groups"));
     char *path = text_format("%s/other.yaml", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(TOP METRICS VALUES, f);
     fclose(f);
     assert_false(counter_groups_load(dir, NULL, &groups, &err));
-    assert_non_null(strstr(err.text, "other.yaml:1:8: the group is called 't' but the file other.yaml"));
+    assert_non_null(strstr(err.text, "other.yaml:1:8: the group has the name 't', but the file other.yaml"));
     unlink(path);
     rmdir(dir);
     free(path);

@@ -343,7 +343,7 @@ static void a_choice_is_kept_and_made_again(void **state)
     which.engine = 4711;
     cudnn_only(handle, &which);
     assert_int_equal(cudnn_plans(handle, &c, 24, &one, &err), 0);
-    assert_non_null(strstr(err.text, "does not offer engine 4711"));
+    assert_non_null(strstr(err.text, "does not support engine 4711"));
     cudnn_only(handle, NULL);
     cudnn_choose(handle, &c, cudnn_plan_facts(plans[0]), 1); /* the first choice stays */
     assert_string_equal(cudnn_chosen(handle, &c)->facts.text, cudnn_plan_facts(plans[3])->text);
@@ -426,7 +426,7 @@ static bool open_described(const char *json, struct cudnn **out, struct error *e
     if (status == STATUS_SUCCESS)
         status = api->cudnnBackendFinalize(h->properties);
     if (status != STATUS_SUCCESS) {
-        cudnn_failed(api, status, "a described device", err);
+        cudnn_failed(api, status, "a device", err);
         cudnn_close(h);
         return false;
     }

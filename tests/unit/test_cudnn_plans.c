@@ -200,7 +200,7 @@ static void modes_and_refusals(void **state)
     for (int i = 0; i < 3; i++) {
         cudnn_only(handle, none[i]);
         plans_are(&c, 9, "");
-        assert_non_null(strstr(err.text, "does not offer engine"));
+        assert_non_null(strstr(err.text, "does not support engine"));
         assert_int_equal(err.kind, ERROR_USAGE);
     }
     end();
@@ -317,7 +317,7 @@ static void plans_that_are_made_again(void **state)
         assert_int_equal(world.asked[1] + world.asked[2] + world.asked[3], 1);
         if (i == 2) {
             assert_null(again);
-            assert_string_equal(err.text, "cuDNN does not offer engine 4 a second time");
+            assert_string_equal(err.text, "cuDNN does not return engine 4 a second time");
             continue;
         }
         assert_true(again && cudnn_plan_facts(again)->engine == i + 2 && cudnn_plan_facts(again)->rank == !i &&

@@ -172,7 +172,7 @@ static void test_unknown(void **state)
     struct error err = {0};
     assert_false(cupti_open("GH10", NULL, &chip, &err));
     assert_null(chip);
-    assert_non_null(strstr(err.text, "CUPTI knows no chip 'GH10'; it knows "));
+    assert_non_null(strstr(err.text, "CUPTI has no chip 'GH10'; it has "));
     assert_non_null(strstr(err.text, "GB202"));
     assert_string_equal(err.hint, "GH100");
 }

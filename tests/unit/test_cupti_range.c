@@ -104,8 +104,8 @@ static void test_lost_kernels(void **state)
     static const struct {
         const char *variable, *text;
     } faults[] = {{"FAKE_CUPTI_DROP", "dropped 1 kernels and returned 2"},
-                  {"FAKE_CUPTI_RENAME", "which is no number"},
-                  {"FAKE_CUPTI_ENDLESS", "planned 3 passes and still wants more"}};
+                  {"FAKE_CUPTI_RENAME", "which is not a number"},
+                  {"FAKE_CUPTI_ENDLESS", "planned 3 passes and needs more"}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         setenv(faults[i].variable, "1", 1);
         fails(s, (struct work){.kernels = 3, .fails = -1}, ERROR_ENVIRONMENT, faults[i].text);

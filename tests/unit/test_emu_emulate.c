@@ -80,7 +80,7 @@ static void a_hang_is_a_result(void **state)
 static void mistakes(void **state)
 {
     static const char *const table[][2] = {
-        {"{grid: 1, block: 32}", "say which with 'kernel'"},
+        {"{grid: 1, block: 32}", "select one with 'kernel'"},
         {"{kernel: clean, block: 32}", "needs 'grid' and 'block'"},
         {"{kernel: nothing, grid: 1, block: 32}", "no kernel 'nothing'"},
         {"{kernel: clean, grid: 1, block: 32, args: [1]}", "takes 3 arguments"},
@@ -90,7 +90,7 @@ static void mistakes(void **state)
         {"{kernel: clean, grid: 1, block: 32, buffers: {x: {type: f33, count: 2}}, args: [x, x, 1]}", "f33"},
         {"{kernel: clean, grid: 1, block: 32, buffers: {x: {count: -1}}, args: [x, x, 1]}", "count"},
         {"{kernel: clean, grid: 1, block: 32, buffers: {x: {count: 8, data: sevens}}, args: [x, x, 1]}", "sevens"},
-        {"{kernel: clean, grid: 1, block: 32, buffers: {x: {count: 8}}, args: [x, x, x]}", "no pointer"},
+        {"{kernel: clean, grid: 1, block: 32, buffers: {x: {count: 8}}, args: [x, x, x]}", "not a pointer"},
         {"{kernel: clean, grid: 1, block: 32, smem: 999999, buffers: {x: {count: 8}}, args: [x, x, 1]}", "shared memory"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

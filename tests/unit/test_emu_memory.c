@@ -271,7 +271,7 @@ static void damaged_maps(void **state)
             t.params[places[i - 1] + (size_t)k] = 0;
         emu_test_run(&t);
         const struct device_report *r = emu_test_report(&t, "out_of_bounds");
-        assert_true(i ? r && strstr(r->text, "holds no tensor map") : !r);
+        assert_true(i ? r && strstr(r->text, "has no tensor map") : !r);
         emu_test_close(&t);
     }
 }

@@ -15,8 +15,8 @@ struct planted {
     bool ends; /* the launch does */
 };
 static const struct planted table[] = {
-    {"warps_at_barriers", "divergent_barrier", 11, "others at the one of line 9", 0, true},
-    {"never_arrives", "deadlock", 17, "waits for what never comes", 0, false},
+    {"warps_at_barriers", "divergent_barrier", 11, "others at the barrier of line 9", 0, true},
+    {"never_arrives", "deadlock", 17, "waits forever", 0, false},
     {"traps", "trap", 23, "thread 6,0,0", 0, false},
     {"asserts", "assert", 28, "thread 6,0,0", 0, false},
     {"local_past_end", "out_of_bounds", 34, "local read of 4 bytes", 3, true},
@@ -29,7 +29,7 @@ static const struct planted table[] = {
     {"barrier_passed_over", "race", 101, "read of shared memory", 0, true},
     {"wrong_mask", "inactive_lane", 106, "is not in its mask", 0, true},
     {"too_much_const", "out_of_bounds", 110, "bytes before `out`", 0, true},
-    {"given_back", "out_of_bounds", 198, "which malloc did not give", 1, true},
+    {"given_back", "out_of_bounds", 198, "which malloc did not return", 1, true},
     {"given_back", NULL, 0, NULL, 0, true},
     {"locked", NULL, 0, NULL, 0, true},
     {"one_warp", NULL, 0, NULL, 0, true},

@@ -154,34 +154,34 @@ static void test_errors_have_places(void **state)
 {
     gives_error("1 / 0", "a.cu:7:13: division by zero: 1 / 0");
     gives_error("c % 0", "a.cu:7:13: division by zero: 3 % 0");
-    gives_error("7 / 2", "a.cu:7:13: 7 / 2 is not a whole number");
+    gives_error("7 / 2", "a.cu:7:13: 7 / 2 is not an integer");
     gives_error("ceil(1, 0)", "a.cu:7:11: division by zero");
     gives_error("big + 1", "a.cu:7:15: the result of 9223372036854775807 + 1 is out of range");
     gives_error("big * 2", "out of range");
     gives_error("least - 1", "out of range");
     gives_error("-least", "out of range");
-    gives_error("least / -1", "not a whole number");
+    gives_error("least / -1", "not an integer");
     gives_error("abs(least)", "out of range");
     gives_error("1e308 * 10", "out of range");
     gives_error("99999999999999999999", "a.cu:7:11: the number '99999999999999999999' is too large");
     gives_error("1e999", "too large");
     gives_error("3x", "'3x' is not a number");
-    gives_error("", "a.cu:7:11: the expression ends where a value should stand");
-    gives_error("1 +", "a.cu:7:14: the expression ends where a value should stand");
+    gives_error("", "a.cu:7:11: the expression ends where a value is expected");
+    gives_error("1 +", "a.cu:7:14: the expression ends where a value is expected");
     gives_error("(1", "a.cu:7:11: this '(' has no ')'");
     gives_error("min(1", "the ')' of min( is missing");
-    gives_error("min(1 2)", "a.cu:7:17: a comma or ')' should stand here");
-    gives_error("1 2", "a.cu:7:13: an operator should stand here, not '2'");
-    gives_error("1 orange", "an operator should stand here, not 'o'");
+    gives_error("min(1 2)", "a.cu:7:17: a comma or ')' is expected here");
+    gives_error("1 2", "a.cu:7:13: an operator is expected here, not '2'");
+    gives_error("1 orange", "an operator is expected here, not 'o'");
     gives_error("c = 3", "a.cu:7:13: '=' is not an operator; equality is '=='");
     gives_error("c && 1", "the words are `and`, `or`, `not`");
-    gives_error("1 < c < 4", "a.cu:7:17: comparisons do not chain");
+    gives_error("1 < c < 4", "a.cu:7:17: comparisons cannot be chained");
     gives_error("'abc", "the quote has no end");
-    gives_error("layout + 1", "a.cu:7:11: a number should stand here, not the text 'NHWC'");
-    gives_error("'auto' < 3", "the text 'auto' is compared with the number 3");
-    gives_error("layout == 3", "the text 'NHWC' is compared with the number 3");
-    gives_error("layout < 'a'", "texts have no order");
-    gives_error("and", "a value should stand here, not 'and'");
+    gives_error("layout + 1", "a.cu:7:11: a number is expected here, not the text 'NHWC'");
+    gives_error("'auto' < 3", "the text 'auto' cannot be compared with the number 3");
+    gives_error("layout == 3", "the text 'NHWC' cannot be compared with the number 3");
+    gives_error("layout < 'a'", "texts cannot be ordered");
+    gives_error("and", "a value is expected here, not 'and'");
     gives_error("c @ 2", "not '@'");
     gives_error("\x01", "byte 0x01");
     gives_error("select(1, 2)", "select takes three arguments, not 2");
@@ -189,7 +189,7 @@ static void test_errors_have_places(void **state)
     gives_error("min(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17)", "more than 16 arguments");
     gives_error("twice(c, c)", "a.cu:7:11: twice wants one number");
     gives_error("1 + broken", "elsewhere.cu:3:4: broken by design");
-    gives_error("5.5 % 2", "two whole numbers");
+    gives_error("5.5 % 2", "two integers");
 }
 
 static void test_unknown_names_suggest(void **state)
@@ -226,12 +226,21 @@ static void why_is(const char *text, bool want, const char *want_why)
 
 static void test_why(void **state)
 {
-    why_is("smem <= optin", false, "smem <= optin: 57144 > 49152");
-    why_is("r == 3 and c % CC == 0 and smem > 0", false, "c % CC == 0: 3 != 0 (c = 3, CC = 8)");
-    why_is("r == 5 or r == 7", false, "r == 5 or r == 7: 3 != 5 and 3 != 7");
-    why_is("layout == 'NCHW'", false, "layout == 'NCHW': NHWC != NCHW");
-    why_is("r == 3 and not (c == 3)", false, "not (c == 3): (c == 3) is true");
-    why_is("twice(c) * 0", false, "twice(c) * 0: it is 0");
+    why_is("smem <= optin", false, "smem to be at most optin (smem = 57144, optin = 49152)");
+    why_is("smem < 4", false, "smem to be less than 4 (smem = 57144)");
+    why_is("c >= 4", false, "c to be at least 4 (c = 3)");
+    why_is("c != r", false, "c to be other than r (c = 3, r = 3)");
+    why_is("r == 3 and c % CC == 0 and smem > 0", false, "c to be a multiple of CC (c = 3, CC = 8)");
+    why_is("r == 5 or r == 7", false, "r to be 5 or 7 (r = 3)");
+    why_is("CC % 8 != 0 or smem % 8 != 0", false, "CC or smem to be no multiple of 8 (CC = 8, smem = 57144)");
+    why_is("CC % 8 != 0 or smem % 4 != 0", false, "CC to be no multiple of 8, or smem to be no multiple of 4 (CC = 8, smem = 57144)");
+    why_is("r == 5 and c == 3 or c > 9", false, "r to be 5, and c to be 3, or c to be more than 9 (r = 3, c = 3)");
+    why_is("not (r == 3 or c > 9)", false, "r to be other than 3, and c to be at most 9 (r = 3, c = 3)");
+    why_is("layout == 'NCHW'", false, "layout to be 'NCHW' (layout = NHWC)");
+    why_is("r == 3 and not (c == 3)", false, "c to be other than 3 (c = 3)");
+    why_is("twice(c) * 0", false, "twice(c) * 0 to be other than 0 (twice(c) = 6, c = 3)");
+    why_is("twice(c) > 8", false, "twice(c) to be more than 8 (twice(c) = 6, c = 3)");
+    why_is("c * 2 > 8", false, "c * 2 to be more than 8 (c * 2 = 6, c = 3)");
     why_is("r == 3 and c == 3", true, "");
     struct error err = {0};
     struct expr *e = parsed("r == 3 and nope", &err);
@@ -250,7 +259,7 @@ static void test_hostile(void **state)
     memset(s, '(', mega);
     s[mega] = 0;
     assert_null(parsed(s, &err));
-    assert_non_null(strstr(err.text, "an expression of 1048576 characters; at most 4096"));
+    assert_non_null(strstr(err.text, "the expression has 1048576 characters; at most 4096 are allowed"));
     static const char *const repeated[] = {"(", "-", "not ", "1+", "min(", "c and ", "1 == 1 or ", NULL};
     for (int i = 0; repeated[i]; i++) {
         struct text t = {0};
@@ -265,7 +274,7 @@ static void test_hostile(void **state)
     free(s);
     struct node list = {.kind = NODE_LIST, .file = "a.cu", .line = 2, .column = 3};
     assert_null(expr_parse(&list, &err));
-    assert_string_equal(err.text, "a.cu:2:3: an expression should stand here, not a list");
+    assert_string_equal(err.text, "a.cu:2:3: an expression is expected here, not a list");
 }
 
 static void test_print(void **state)
@@ -306,7 +315,7 @@ static void test_names(void **state)
     text_free(&t);
     e = parsed("1 / 2.0", &err);
     assert_false(expr_eval_int(e, NULL, &i, &err));
-    assert_non_null(strstr(err.text, "a whole number should stand here, not 0.5"));
+    assert_non_null(strstr(err.text, "an integer is expected here, not 0.5"));
     expr_free(e);
 }
 

@@ -70,7 +70,8 @@ static void lesser_types(void **state)
 static void overlapping_steps(void **state)
 {
     const char *ptx = ENTRY("a", "griddepcontrol.launch_dependents;") ENTRY("b", "") ENTRY("waits", "griddepcontrol.wait;");
-    const char *early = "b may begin before a is done (pdl), and never waits for it (griddepcontrol.wait): what it finds in `sums` is luck";
+    const char *early =
+        "b may start before a ends (pdl) and never waits for it (griddepcontrol.wait), so the content of `sums` is undefined";
     steps[0] = kernel("a", BUFFER_SCRATCH, 0), steps[1] = kernel("b", BUFFER_SCRATCH, 0);
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), ""); /* one after the other */
     steps[1].pdl = true;

@@ -187,7 +187,7 @@ static void test_norms(void **state)
             "{above: above, norm: size}",
             "4:28", "the word 'l3' of the field 'size'");
     rejects("fields: {above: {type: real, min: 0, max: 9, what: a}}\noutput: input\nsent: {above: above, norm: above}", "4:28",
-            "has no `words:`");
+            "needs `words:`");
     rejects("fields: {above: {type: real, min: 0, max: 9, what: a}}\noutput: input\nsent: {above: above, norm: l1}", "4:28",
             "'l1' is not known");
 }
@@ -204,12 +204,12 @@ static void test_names(void **state)
     rejects("weight: {columns: y}\noutput: input * weight", "2:19", "unknown name 'y'");
     rejects("output: sum(input * tap)", "2:21", "unknown name 'tap'");
     rejects("output: input * z", "2:17", "unknown name 'z'");
-    rejects("fields: {kernel: {max: 3, what: k}}\nlet: {r: h}\noutput: sum(input)", "3:7", "let 'r': that name is taken");
-    rejects("fields: {s: 1, kernel: {max: 3, what: k}}\noutput: sum(input)", "2:10", "field 's': that name is taken");
-    rejects("reads: {planes: z}\noutput: input", "2:9", "planes: only volumes");
+    rejects("fields: {kernel: {max: 3, what: k}}\nlet: {r: h}\noutput: sum(input)", "3:7", "let 'r': this name is already used");
+    rejects("fields: {s: 1, kernel: {max: 3, what: k}}\noutput: sum(input)", "2:10", "field 's': this name is already used");
+    rejects("reads: {planes: z}\noutput: input", "2:9", "planes: only for volumes");
     rejects("epilogue: yes\noutput: input + bias", "3:17", "unknown name 'bias'");
     rejects("epilogue: yes\noutput: input + residual", "3:17", "unknown name 'residual'");
-    rejects("epilogue: yes\noutput: input + residual(channel)", "3:17", "residual: here are");
+    rejects("epilogue: yes\noutput: input + residual(channel)", "3:17", "residual: only floor");
     rejects(VOLUME "output: input * select(y < h, 1, 2)", "4:24", "unknown name 'y'");
     rejects(VOLUME "output: input * select(z < d, 1, 2)", "4:24", "unknown name 'z'");
     rejects(VOLUME "output: sum(input * weight)\nweight: {rows: 0.5}", "5:9", "weight: ");
@@ -292,7 +292,7 @@ static void test_fields(void **state)
     rejects("fields: {norm: {default: 1}}\noutput: input", "2:10", "one of `words:`");
     rejects("fields: {above: {words: [a, b]}}\noutput: input", "2:10", "a real");
     rejects("fields: {mode: {default: 1}}\noutput: input", "2:10", "no default");
-    rejects("fields: {to: {words: [NCHW]}}\noutput: input", "2:10", "words of its own");
+    rejects("fields: {to: {words: [NCHW]}}\noutput: input", "2:10", "words");
     rejects("fields: {d: {max: 9}, h: {type: real}}\noutput: input", "2:23", "a whole number");
     struct text t = {0};
     text_add(&t, "output: input\nfields: {a0: 1");
@@ -321,11 +321,11 @@ static void no_data(const char *yaml, enum data_part part, const char *place, co
 static void test_no_number(void **state)
 {
     static const char *const sizes[] = {"1 / 0", "0 - 1", "0 / 0", "select(x == 7, -1, 1)"};
-    no_data("output: 1 / 0", DATA_PART_EXACT, "2:9", "`output:` is no number");
-    no_data("output: input / (x - 3)", DATA_PART_PRECISION, "2:9", "`output:` is no number");
+    no_data("output: 1 / 0", DATA_PART_EXACT, "2:9", "`output:` is not a number");
+    no_data("output: input / (x - 3)", DATA_PART_PRECISION, "2:9", "`output:` is not a number");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *yaml = text_format("output: input * 1\nterms: 1\nmagnitude: %s", sizes[i]);
-        no_data(yaml, DATA_PART_PRECISION, "4:12", "`magnitude:` is somewhere no number");
+        no_data(yaml, DATA_PART_PRECISION, "4:12", "`magnitude:` is not a number");
         free(yaml);
     }
 }

@@ -93,9 +93,9 @@ static void test_hostile_streams(void **state)
     FRAMES("P5\n2 1\n255\nabrubbish", NULL, "not a PGM");
     FRAMES("GIF89a", NULL, "not a PGM");
     FRAMES("abc", "2x2:gray", "ends too early, inside frame 0");
-    FRAMES("abc", "2x2", "no raw format");
+    FRAMES("abc", "2x2", "not a raw format");
     FRAMES("abc", "2x2:bgr", "no raw format 'bgr'");
-    FRAMES("abc", "0x2:gray", "no raw format");
+    FRAMES("abc", "0x2:gray", "not a raw format");
     char line[2000] = "YUV4MPEG2 W3 H2 ";
     memset(line + 16, 'X', sizeof line - 16);
     frames_in(line, sizeof line, NULL, "longer than", &image);
@@ -199,7 +199,7 @@ static void test_files(void **state)
     }
     snprintf(path, sizeof path, "%s/m.jpg", dir);
     assert_false(image_write_mask(path, mask, 5, 11, &err));
-    assert_non_null(strstr(err.text, "written as .pgm, .pbm or .png"));
+    assert_non_null(strstr(err.text, "must be .pgm, .pbm or .png"));
     rmdir(dir);
     assert_null(frames_open(dir, NULL, &err));
 }

@@ -46,7 +46,7 @@ static void test_knee(void **state)
     struct fixture f = {0};
     chain(&f, 0.5);
     char *t = said(&f);
-    assert_non_null(strstr(t, "fusing  chain: one launch takes 60.0 us up to length 30, then 0.500 us for each more"));
+    assert_non_null(strstr(t, "fusing  chain: one launch takes 60.0 us up to length 30, then 0.500 us for each further one"));
     assert_non_null(strstr(t, "; the baseline pays 100.0 ±0.2 us for each\n"));
     free(t);
     fixture_free(&f);
@@ -56,13 +56,13 @@ static void test_knee(void **state)
     f.rows[9]->times[0].low_ns = 8e6; /* of 100: +-2 ms in 99 */
     f.rows[9]->times[0].high_ns = 12e6;
     t = said(&f);
-    assert_non_null(strstr(t, "then 0.500 us for each more; the baseline pays 100 ±20 us for each\n"));
+    assert_non_null(strstr(t, "then 0.500 us for each further one; the baseline pays 100 ±20 us for each\n"));
     free(t);
     fixture_free(&f);
     chain(&f, 0);
     t = said(&f);
-    assert_non_null(
-        strstr(t, "one launch takes 60.0 us from length 1 to 100: one more costs nothing yet; the baseline pays 100.0 ±0.2 us for each\n"));
+    assert_non_null(strstr(
+        t, "one launch takes 60.0 us from length 1 to 100: one more is free in this range; the baseline pays 100.0 ±0.2 us for each\n"));
     free(t);
     f.count -= 3; /* three points tell no knee */
     t = said(&f);
@@ -122,7 +122,7 @@ static void test_epilogue(void **state)
     row_add_member(f.rows[1], FAMILY_HARDWARE, -1, 0, "cycles", "cycles", "cupti", 1e5);
     row_add_member(f.rows[3], FAMILY_HARDWARE, -1, 0, "cycles", "cycles", "cupti", 100300);
     t = said(&f);
-    assert_non_null(strstr(t, "fused into rs 102 us (+2 %; of counted cycles +0.3 %, the rest is a lower clock); in 2 launches"));
+    assert_non_null(strstr(t, "fused into rs 102 us (+2 %; +0.3 % of it in counted cycles, the rest is a lower clock); in 2 launches"));
     free(t);
     f.rows[0]->mask_density = f.rows[1]->mask_density = 0.5; /* the same work at another mask */
     t = said(&f);
@@ -162,12 +162,11 @@ static void test_epilogues(void **state)
         if (f.rows[i]->case_index != 1) /* of one nobody counted them */
             row_add_member(f.rows[i], FAMILY_HARDWARE, -1, 0, "cycles", "cycles", "ncu", cycles[f.rows[i]->case_index]);
     char *t = said(&f);
-    assert_string_equal(t, "fusing  leaky: 2 epilogues: fused +2 to +3 % over the bare op, as passes of their own +60 to +80 %; fusing "
-                           "saves 100 MB to 200 MB of DRAM\n"
-                           "Epilogues, fused and apart\n"
-                           "layer  epilogue         fused  over bare %  cycles %   apart  over bare %  launches   saved\n"
-                           "leaky  +bias           102 us           +2            160 us          +60         2  100 MB\n"
-                           "leaky  +bias+residual  103 us           +3        +1  180 us          +80         2  200 MB\n");
+    assert_string_equal(
+        t, "fusing  leaky: 2 epilogues: fused +2 to +3 % more time than the bare op, as separate passes +60 to +80 %; fusing saves 100 MB "
+           "to 200 MB of DRAM\nEpilogues, fused and separate\nlayer  epilogue         fused  over bare %  cycles %   apart  over bare %  "
+           "launches   saved\nleaky  +bias           102 us           +2            160 us          +60         2  100 MB\nleaky  "
+           "+bias+residual  103 us           +3        +1  180 us          +80         2  200 MB\n");
     free(t);
     fixture_free(&f);
 }
@@ -185,13 +184,13 @@ static void test_table(void **state)
         for (int k = 0; k < f.rows[i]->step_count; k++)
             f.rows[i]->steps[k].code_bytes = 1280;
     assert_true(report_whole(&t, &form_html, &f.run, f.rows + 3, 3, folder, &err));
-    const char *table = strstr(text_get(&t), "What fusing costs and saves");
+    const char *table = strstr(text_get(&t), "Costs and savings of fusion");
     assert_non_null(table);
     assert_non_null(strstr(table, "1,280"));
     assert_null(strstr(table, "12,800"));
     text_free(&t);
     assert_true(report_whole(&t, &form_html, &f.run, f.rows, 3, folder, &err)); /* one launch each: nothing is fused */
-    assert_null(strstr(text_get(&t), "What fusing costs and saves"));
+    assert_null(strstr(text_get(&t), "Costs and savings of fusion"));
     text_free(&t);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     assert_int_equal(system(command), 0);

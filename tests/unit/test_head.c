@@ -152,7 +152,7 @@ static void test_claims(void **state)
     rejects(TOP STEPS "claims: {c: 64}\n", "8:9", "", NULL);
     rejects(TOP "select:\n  - {variant: a, claimed: perhaps}\n", "5:27", "", NULL);
     rejects(TOP "select:\n  - {variant: a, claims: yes}\n", "5:18", "", "claimed");
-    rejects(TOP "steps:\n  - {variant: a, claimed: yes}\n", "5:18", "`claimed:` belongs to an item of `select:`", NULL);
+    rejects(TOP "steps:\n  - {variant: a, claimed: yes}\n", "5:18", "`claimed:` is only for an item of `select:`", NULL);
 }
 
 static void test_types(void **state)
@@ -162,20 +162,21 @@ static void test_types(void **state)
     rejects(TOP STEPS "layout: {input: KCRS}\n", "8:17", "", NULL);
     rejects(TOP STEPS "layout: {filter: NHWC}\n", "8:18", "", NULL);
     rejects(TOP STEPS "layout: {input: same}\n", "8:17", "the input's layout cannot be 'same'", NULL);
-    rejects(TOP STEPS "layout: {input: [NHWC, NHWC]}\n", "8:24", "layout of input: 'NHWC' stands there twice", NULL);
+    rejects(TOP STEPS "layout: {input: [NHWC, NHWC]}\n", "8:24", "layout of input: 'NHWC' is listed twice", NULL);
     rejects(TOP STEPS "layout: {input: []}\n", "8:17", "layout of input is an empty list", NULL);
     rejects(TOP STEPS "dtype: {input: f33}\n", "8:16", "", "f32");
     rejects(TOP STEPS "dtype: {acumulate: f32}\n", "8:9", "", "accumulate");
     rejects(TOP STEPS "math: [f16_acc23]\n", "8:8", "", "f16_acc32");
     rejects(TOP STEPS "epilogue: [bais]\n", "8:12", "", "bias");
-    rejects(TOP STEPS "epilogue: [bias, bias]\n", "8:18", "epilogue: 'bias' stands there twice", NULL);
+    rejects(TOP STEPS "epilogue: [bias, bias]\n", "8:18", "epilogue: 'bias' is listed twice", NULL);
     rejects(TOP STEPS "mask: {writes: output}\n", "8:7", "the mask has no `needs:`", NULL);
     rejects(TOP STEPS "mask: {needs: inptu}\n", "8:15", "", "input");
     rejects(TOP STEPS "mask: {needs: input, inactive: zeros}\n", "8:32", "", "zero");
     rejects(TOP STEPS "mask: {needs: input, tile: [8]}\n", "8:28", "tile of mask: height and width in outputs", NULL);
     rejects(TOP STEPS "mask: {needs: input, tile: [8, 8, 1, 1]}\n", "8:38", "", NULL);
     rejects(TOP STEPS "mask: {needs: input, tile: [8, th]}\n", "8:32", "unknown name 'th'", NULL);
-    rejects(TOP STEPS "mask: {needs: input, weights: 9}\n", "8:31", "weights of mask are bytes a tile; the mask has no `tile:`", NULL);
+    rejects(TOP STEPS "mask: {needs: input, weights: 9}\n", "8:31", "weights of mask are bytes per tile, but the mask has no `tile:`",
+            NULL);
     rejects("op: layout\nwhat: x\nlayout: {filter: KCRS}\n" STEPS, "4:10", "layout has no filter", NULL);
     rejects("op: layout\nwhat: x\nmath: f32\n" STEPS, "4:7", "layout only moves data: it has no math mode", NULL);
 }
@@ -183,14 +184,15 @@ static void test_types(void **state)
 static void test_values(void **state)
 {
     rejects(TOP STEPS "params:\n  T-H: 8\n", "9:3", "parameter 'T-H' is not a C name", NULL);
-    rejects(TOP STEPS "params:\n  TH: {values: [4, 4]}\n", "9:20", "parameter 'TH': 4 stands there twice", NULL);
-    rejects(TOP STEPS "params:\n  TH: {values: [4, 8], default: 5}\n", "9:33", "parameter 'TH': the default 5 is none of its values", NULL);
-    rejects(TOP STEPS "params:\n  TH: {default: 5}\n", "9:7", "parameter 'TH' wants either `values:` or `range:`", NULL);
+    rejects(TOP STEPS "params:\n  TH: {values: [4, 4]}\n", "9:20", "parameter 'TH': 4 is listed twice", NULL);
+    rejects(TOP STEPS "params:\n  TH: {values: [4, 8], default: 5}\n", "9:33", "parameter 'TH': the default 5 is not one of its values",
+            NULL);
+    rejects(TOP STEPS "params:\n  TH: {default: 5}\n", "9:7", "parameter 'TH' needs either `values:` or `range:`", NULL);
     rejects(TOP STEPS "params:\n  TH: {range: [9, 1]}\n", "9:19", "", NULL);
-    rejects(TOP STEPS "params:\n  TH: {range: 9}\n", "9:15", "the range of 'TH' should be [lowest, highest]", NULL);
-    rejects(TOP STEPS "params:\n  TH: {values: [1], step: 2}\n", "9:21", "parameter 'TH': `step` belongs to `range`", NULL);
+    rejects(TOP STEPS "params:\n  TH: {range: 9}\n", "9:15", "the range of 'TH' must be [lowest, highest]", NULL);
+    rejects(TOP STEPS "params:\n  TH: {values: [1], step: 2}\n", "9:21", "parameter 'TH': `step` needs `range`", NULL);
     rejects(TOP STEPS "params:\n  TH: {vales: [1]}\n", "9:8", "", "values");
-    rejects(TOP STEPS "params: 3\n", "8:9", "params should be a map", NULL);
+    rejects(TOP STEPS "params: 3\n", "8:9", "params must be a map", NULL);
     rejects(TOP STEPS "params:\n  c: 8\n", "9:3", "parameter 'c': that name is already a symbol of the op", NULL);
     rejects(TOP STEPS "let:\n  input: 8\n", "9:3", "let 'input': that name is already a tensor", NULL);
     rejects(TOP STEPS "params: {T: 1}\nlet:\n  T: 8\n", "10:3", "let 'T': a parameter has that name already, at line 8", NULL);
@@ -200,40 +202,40 @@ static void test_values(void **state)
     rejects(TOP STEPS "let:\n  a: a\n", "9:3", "let 'a' uses itself: a -> a", NULL);
     rejects(TOP STEPS "let:\n  a: 1 + heigth\n  height: 2\n", "9:10", "unknown name 'heigth'", "did you mean 'height'?");
     rejects(TOP STEPS "let:\n  a: ciel(1, 2)\n", "9:6", "unknown function 'ciel'", "did you mean 'ceil'?");
-    rejects(TOP STEPS "where:\n  - 1 < 2\n  - 2 <\n", "10:8", "the expression ends where a value should stand", NULL);
+    rejects(TOP STEPS "where:\n  - 1 < 2\n  - 2 <\n", "10:8", "the expression ends where a value is expected", NULL);
     rejects(TOP STEPS "needs: r = 3\n", "8:10", "'=' is not an operator; equality is '=='", NULL);
-    rejects(TOP STEPS "needs: r == 3, s == 3\n", "8:14", "an operator should stand here, not ','", NULL);
+    rejects(TOP STEPS "needs: r == 3, s == 3\n", "8:14", "an operator is expected here, not ','", NULL);
     rejects(TOP STEPS "define: {E-F: 1}\n", "8:10", "define 'E-F' is not a C name", NULL);
-    rejects(TOP STEPS "params: {T: 1}\ndefine: {T: 1}\n", "9:10", "define 'T': the parameter of that name is compiled in already", NULL);
+    rejects(TOP STEPS "params: {T: 1}\ndefine: {T: 1}\n", "9:10", "define 'T': the parameter of that name is already defined", NULL);
     rejects(TOP STEPS "specialise: [r, rr]\n", "8:17", "", NULL);
-    rejects(TOP STEPS "specialise: [r, r]\n", "8:17", "specialise: 'r' stands there twice", NULL);
+    rejects(TOP STEPS "specialise: [r, r]\n", "8:17", "specialise: 'r' is listed twice", NULL);
     rejects(TOP STEPS "specialise: [r]\nparams: {R: 1}\n", "9:10", "'R' is also what `specialise: [r]` defines", NULL);
     rejects(TOP STEPS "scratch:\n  a: u33[1]\n", "9:6", "scratch buffer 'a': 'u33' is neither a type nor a tensor", "did you mean 'u32'?");
-    rejects(TOP STEPS "scratch: {a: u32}\n", "8:14", "scratch buffer 'a' should look like NAME[NUMBER], not 'u32'", NULL);
-    rejects(TOP STEPS "scratch:\n  a: u32[2 *]\n", "9:13", "the expression ends where a value should stand", NULL);
+    rejects(TOP STEPS "scratch: {a: u32}\n", "8:14", "scratch buffer 'a' must have the form NAME[NUMBER], not 'u32'", NULL);
+    rejects(TOP STEPS "scratch:\n  a: u32[2 *]\n", "9:13", "the expression ends where a value is expected", NULL);
     rejects(TOP STEPS "columns:\n  a: buf[0]\n", "9:6", "'buf' is neither a tensor nor a scratch buffer", NULL);
     rejects(TOP STEPS "tensor_maps: {m: {of: input}}\n", "8:18", "tensor map 'm' has no `box:`", NULL);
     rejects(TOP STEPS "tensor_maps: {m: {of: inputs, box: 1}}\n", "8:23", "'inputs' is neither a tensor nor a scratch buffer",
             "did you mean 'input'?");
     rejects(TOP STEPS "tensor_maps: {m: {of: input, box: [1, 2], dims: [3]}}\n", "8:49",
-            "tensor map 'm': dims has 1 items; the box has 2 dimensions, so 2 are wanted", NULL);
+            "tensor map 'm': dims has 1 items; the box has 2 dimensions, so 2 are expected", NULL);
     rejects(TOP STEPS "scratch:\n  a: u32[8]\ntensor_maps: {m: {of: a, box: 1}}\n", "10:18",
-            "tensor map 'm' is of a scratch buffer, so it must give `dims:`", NULL);
+            "tensor map 'm' is a view of a scratch buffer, so it needs `dims:`", NULL);
 }
 
 static void test_steps(void **state)
 {
-    rejects(TOP "steps: {kernel: k}\n", "4:8", "steps should be a list of steps", NULL);
+    rejects(TOP "steps: {kernel: k}\n", "4:8", "steps must be a list of steps", NULL);
     rejects(TOP "steps: []\n", "4:8", "steps is an empty list", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    block: 3\n", "5:13", "kernel 'k' has no `grid:`", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: 3\n", "5:13", "kernel 'k' has no `block:`", NULL);
-    rejects(TOP "steps:\n  - kernal: k\n", "5:5", "the step says none of kernel, fill, copy", "did you mean 'kernel'?");
+    rejects(TOP "steps:\n  - kernal: k\n", "5:5", "the step needs one of kernel, fill, copy", "did you mean 'kernel'?");
     rejects(TOP "steps:\n  - kernel: k<3>\n    grid: 1\n    block: 1\n", "5:13", "kernel 'k<3>' is not a C name", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    gird: 1\n", "6:5", "", "grid");
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, 2), 3, 4\n    block: 1\n", "6:29", "grid has more than 3 items", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, zz), 3\n    block: 1\n", "6:22", "unknown name 'zz'", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: [1, ceil(q, 2)]\n    block: 1\n", "6:21", "the ')' of ceil( is missing",
-            "a YAML flow list is cut at every comma");
+            "a flow list at every comma");
     rejects(TOP STEPS "    args: input, filtr\n", "8:18", "unknown name 'filtr'", "did you mean 'filter'?");
     rejects(TOP STEPS "    args: input, bias\n", "8:18", "'bias' is an argument, but `epilogue:` does not name it", NULL);
     rejects(TOP STEPS "    args: residual\n", "8:11", "'residual' is an argument, but `epilogue:` does not name it", NULL);
@@ -243,7 +245,7 @@ static void test_steps(void **state)
     rejects("op: layout\nwhat: x\n" STEPS "    args: filter\n", "8:11", "layout has no filter", NULL);
     rejects(TOP STEPS "    attributes: {clustre: 2}\n", "8:18", "", "cluster");
     rejects(TOP "steps:\n  - fill: nothing = 0\n", "5:11", "'nothing' is neither a tensor nor a scratch buffer", NULL);
-    rejects(TOP "steps:\n  - fill: output\n", "5:11", "fill should look like `fill: NAME = VALUE`, not 'output'", NULL);
+    rejects(TOP "steps:\n  - fill: output\n", "5:11", "fill must have the form `fill: NAME = VALUE`, not 'output'", NULL);
     rejects(TOP "steps:\n  - copy: output = inptu\n", "5:20", "'inptu' is neither a tensor nor a scratch buffer", "did you mean 'input'?");
     rejects(TOP "steps:\n  - symbol: 3x = filter\n", "5:13", "symbol '3x' is not a C name", NULL);
     rejects(TOP "steps:\n  - cudnn: conv3d\n", "5:12", "cudnn: 'conv3d' should be the op of the head, conv2d", NULL);
@@ -256,7 +258,7 @@ static void test_steps(void **state)
         free(step);
         free(place);
     }
-    rejects(TOP "steps:\n  - fill: output = 0\n    when: n ==\n", "6:15", "the expression ends where a value should stand", NULL);
+    rejects(TOP "steps:\n  - fill: output = 0\n    when: n ==\n", "6:15", "the expression ends where a value is expected", NULL);
     struct text t = {0};
     text_add(&t, TOP STEPS "    args: ");
     for (int i = 0; i < 33; i++)
@@ -297,9 +299,9 @@ static void test_comment(void **state)
     file_rejected("/* mine */\n\n/* bench 1\n" TOP STEPS "*/", "its `bench` head (line 3) is not the first comment");
     file_rejected("/* bench 1\n" TOP STEPS, "t.cu:1:1: the comment of the head has no end");
     file_rejected("\n  /* bench 1", "t.cu:2:3: the comment of the head has no end");
-    file_rejected("/* bench 2\n" TOP STEPS "*/", "t.cu:1:10: the head has version 2; this bench reads version 1");
+    file_rejected("/* bench 2\n" TOP STEPS "*/", "t.cu:1:10: the head has version 2; bench reads only version 1");
     file_rejected("/* bench 11\n*/", "t.cu:1:10: the head has version 11");
-    file_rejected("/* bench 1 op: conv2d\n*/", "t.cu:1:12: nothing else may stand on the line of `bench 1`");
+    file_rejected("/* bench 1 op: conv2d\n*/", "t.cu:1:12: the line of `bench 1` must contain nothing else");
     file_rejected("/* bench 1 */", "t.cu:1:12: the head is empty");
     file_rejected("/* bench 1\n*/", "t.cu:2:");
     file_rejected("/* bench 1\n\top: conv2d\n*/", "t.cu:2:");

@@ -73,7 +73,7 @@ static void test_memory(void **state)
     char *reason;
     assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 34, &reason), ROW_IMPOSSIBLE);
     if (strncmp(reason,
-                "it takes 34 us (isolated, cold), and no known algorithm can do this work on this chip in less than 36.06 us: ", 108))
+                "it takes 34 us (isolated, cold), but no known algorithm can do this work on this chip in less than 36.06 us: ", 108))
         fail_msg("%s", reason);
     free(reason);
     assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 35.5, NULL), ROW_OK); /* its interval holds 36.06 */
@@ -236,17 +236,17 @@ static void test_ceilings(void **state)
         bool no_time, inside;
         int measured, count;
         const char *noted;
-    } runs[] = {
-        {"cuda:0", "GPU-1", true, false, 0, 0, ""},
-        {"emu:GH100", "GPU-1", false, false, 0, 0, ""},
-        {"cuda:0", "", false, false, 0, 0, ""},
-        {"cuda:0", "GPU-1", false, true, 0, 0, ""},
-        {"cuda:9", "GPU-1", false, false, 1, 0, "the ceilings of this machine are not known, and no row has a roof: no such device|"},
-        {"cuda:0", "GPU-1", false, false, 1, 1, ""},
-        {"cuda:0", "GPU-1", false, false, 0, 1, ""}, /* from the database */
-        {"cuda:0", "GPU-1", true, false, 0, 0, ""},
-        {"cuda:1", "GPU-2", false, false, 1, 1, "ceilings that could not be measured: no l2|"},
-        {"cuda:1", "GPU-2", false, false, 0, 1, ""}};
+    } runs[] = {{"cuda:0", "GPU-1", true, false, 0, 0, ""},
+                {"emu:GH100", "GPU-1", false, false, 0, 0, ""},
+                {"cuda:0", "", false, false, 0, 0, ""},
+                {"cuda:0", "GPU-1", false, true, 0, 0, ""},
+                {"cuda:9", "GPU-1", false, false, 1, 0,
+                 "the ceilings of this machine are unknown, so no row has a measured speed of light: no such device|"},
+                {"cuda:0", "GPU-1", false, false, 1, 1, ""},
+                {"cuda:0", "GPU-1", false, false, 0, 1, ""}, /* from the database */
+                {"cuda:0", "GPU-1", true, false, 0, 0, ""},
+                {"cuda:1", "GPU-2", false, false, 1, 1, "ceilings that could not be measured: no l2|"},
+                {"cuda:1", "GPU-2", false, false, 0, 1, ""}};
     const struct session_sink sink = {.note = take_note, .progress = take_progress};
     char folder[] = "/tmp/test_impossible.XXXXXX", database[64], command[64];
     struct error err = {0};

@@ -61,17 +61,17 @@ static void verdicts_without_counters(void **state)
     r = row_of(&f, "conv2d/moves_all", 50, 1); /* a little above a measured ceiling; no time falls below an empty launch */
     r->flop = 0;
     expect(&f, 0, "", "");
-    expect(&f, 1, "compute", "its operations alone take 90.9 %");
-    expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
-    expect(&f, 3, "launch", "0.4 of a wave: the other places for blocks stay empty");
+    expect(&f, 1, "compute", "its operations alone, at the peak rate of the pipe, take 90.9 %");
+    expect(&f, 2, "compute", "no tensor instruction: tensor cores have 16x");
+    expect(&f, 3, "launch", "0.4 of a wave: the other block slots stay empty");
     expect(&f, 4, "spills", "220 B a thread at 32 registers");
     expect(&f, 5, "occupancy", "theoretical occupancy is 25 %");
-    expect(&f, 6, "tail", "with 1.2 waves 40 %");
-    expect(&f, 7, "launch", "2x a launch that does nothing");
-    expect(&f, 8, "memory", "its bytes alone take 83.3 %");
+    expect(&f, 6, "tail", "the last of 1.2 waves does not fill the GPU: 40 %");
+    expect(&f, 7, "launch", "2x the time of an empty launch");
+    expect(&f, 8, "memory", "its bytes alone, at the rate of a copy, take 83.3 %");
     expect(&f, 9, "", "");
-    expect(&f, 10, "compute", "on the narrow pipe: the one it leaves idle is 16x");
-    expect(&f, 11, "memory", "its bytes alone take 100 % of its time at the rate of a copy");
+    expect(&f, 10, "compute", "on the pipe that it uses; tensor cores have 16x the rate");
+    expect(&f, 11, "memory", "its bytes alone, at the rate of a copy, take 100 % of the time");
     assert_true(fabs(first_gain - 96) < 0.1);
     fixture_free(&f);
 }
@@ -151,11 +151,11 @@ static void verdicts_with_counters(void **state)
     r = row_of(&f, "conv2d/at_its_roof", 99, 1); /* whatever its conflicts are, they have nothing left to gain */
     hw(r, "shared_conflict_share", 60);
     hw(r, "shared_pipe", 50);
-    expect(&f, 4, "compute", "at the roof of its pipe");
-    expect(&f, 0, "compute", "the tensor pipe works in 66 %");
+    expect(&f, 4, "compute", "at the peak rate of the pipe");
+    expect(&f, 0, "compute", "the tensor pipe is busy in 66 %");
     expect(&f, 1, "memory", "global loads use 12.5 %");
     expect(&f, 2, "", "");
-    expect(&f, 3, "memory", "the L1's data banks are busy in 93.1 %");
+    expect(&f, 3, "memory", "the L1 data banks are busy in 93.1 %");
     fixture_free(&f);
 }
 
@@ -219,7 +219,7 @@ static void the_largest_gain_comes_first(void **state)
     hw(r, "stall_wait", 4);
     struct case_view c = judged(&f, &j);
     const struct view *v = &c.views[0];
-    assert_non_null(strstr(v->verdicts.items[0].says, "the tensor pipe works in 93 %"));
+    assert_non_null(strstr(v->verdicts.items[0].says, "the tensor pipe is busy in 93 %"));
     assert_true(fabs(v->verdicts.items[0].gain - 63) < 1e-9); /* until DRAM is the limit */
     const struct verdict *occupancy = verdict_of(v, "88 fewer registers");
     /* 10 % of the warps' time, of the 88 % without an issue, for the 81.25 % that do not fit: 7.15; its own roof leaves 6.54 */
@@ -255,8 +255,14 @@ static void a_small_effect_stays_small(void **state)
     assert_non_null(strstr(last->says, "spilled values"));
     assert_true(isnan(last->gain));
     struct text t = {0};
-    verdict_gain(last, &t);
-    assert_string_equal(text_get(&t), "gain not known");
+    assert_false(verdict_speedup(last, &t));
+    assert_int_equal(t.len, 0);
+    assert_true(verdict_speedup(&v->verdicts.items[0], &t)); /* 36 % of the time less: 1 / 0.64 */
+    assert_string_equal(text_get(&t), "estimated speed-up up to 1.56x");
+    text_free(&t);
+    const struct verdict all = {.gain = 100}; /* a rule may explain all of the time */
+    assert_true(verdict_speedup(&all, &t));
+    assert_string_equal(text_get(&t), "estimated speed-up over 100x");
     text_free(&t);
     case_view_free(&c);
     judge_close(&j);
@@ -275,7 +281,7 @@ static void a_step_weighs_its_share(void **state)
     fixture_time(r, 0, 180, 0, 0, 0, 0);
     fixture_time(r, 1, 20, 0, 0, 0, 0);
     struct case_view c = judged(&f, &j);
-    const struct verdict *step = verdict_of(&c.views[0], "epilogue (10 % of its time): the grid is 0.5 of a wave");
+    const struct verdict *step = verdict_of(&c.views[0], "epilogue (10 % of the row's time): the grid fills only 0.5 of a wave");
     assert_true(fabs(step->gain - 5) < 1e-9); /* half of a tenth */
     case_view_free(&c);
     judge_close(&j);
@@ -346,7 +352,7 @@ static void a_group_is_one_file(void **state)
             fail_msg("%s", err.text);
         assert_non_null(strstr(text_get(&t), i < 2 ? "issue slots %" : "issue slots %</th>"));
         assert_non_null(strstr(text_get(&t), i < 2 ? "beans %" : "beans %</th>"));
-        assert_non_null(strstr(text_get(&t), "at most 57 % of its time"));
+        assert_non_null(strstr(text_get(&t), "estimated speed-up up to 2.33x"));
         static const char *const ncu[] = {"", "\n[^beans_busy]: ncu: `smsp__beans.avg.pct_of_peak_sustained_active`\n",
                                           "; ncu: smsp__beans.avg.pct_of_peak_sustained_active\">"};
         assert_non_null(strstr(text_get(&t), ncu[i]));
@@ -364,6 +370,57 @@ static void a_group_is_one_file(void **state)
     fixture_free(&f);
 }
 
+static void emu(struct row *r, const char *name, double value)
+{
+    row_add_member(r, FAMILY_EMU, 0, 0, name, "", "emu", value);
+}
+
+/* What is said fits what was counted: padding is nothing for atomics, and a shifted row is misaligned, not uncoalesced. */
+static void advice_fits_what_was_counted(void **state)
+{
+    static const char *const advice[][2] = {
+        {"are bank conflicts", "pad each row"},          {"most of them of atomics", "its own copy"},
+        {"uncoalesced loads", "adjacent lanes"},         {"misaligned loads", "multiple of 32"},
+        {"the tensor pipe is busy in 66 %", "feed the"}, {"the tensor pipe is busy in 93 %", "near its limit"}};
+    struct fixture f = {0};
+    struct judge j;
+    measured_run(&f);
+    for (int i = 0; i < 4; i++) {
+        struct row *r = row_of(&f, "conv2d/counted", 180, 1);
+        const double loads[] = {0, 0, 3200, 200};
+        emu(r, "warp_instructions", 1000);
+        emu(r, "shared_wavefronts_ld", 0);
+        emu(r, "shared_wavefronts_ideal_ld", 0);
+        emu(r, "shared_wavefronts_st", i < 2 ? 400 : 0);
+        emu(r, "shared_wavefronts_ideal_st", i < 2 ? 100 : 0);
+        emu(r, "warp_store_shared", i ? 10 : 100);
+        emu(r, "atomics", i == 1 ? 95 : 5);
+        emu(r, "global_requests_atomic", 5);
+        emu(r, "global_requests_ld", 100);
+        emu(r, "global_sectors_ld", loads[i]);
+        emu(r, "global_sectors_ideal_ld", i < 3 ? 400 : 100);
+        r->bytes = i < 2 ? r->bytes : 32;
+    }
+    for (int i = 0; i < 2; i++)
+        hw(row_of(&f, "conv2d/fed", 400, 1), "tensor_active", i ? 93 : 66);
+    for (int i = 4; i < 6; i++) {
+        hw(f.rows[i], "dram_throughput", 10);
+        hw(f.rows[i], "issue_active", 10);
+    }
+    struct case_view c = judged(&f, &j);
+    for (int i = 0; i < 6; i++) {
+        const struct verdict *v = verdict_of(&c.views[i], advice[i][0]);
+        if (!v || !strstr(v->remedy, advice[i][1]))
+            fail_msg("%s: %s", advice[i][0], v ? v->remedy : "not said");
+        for (int k = 0; k < 6; k++) /* and not the other half, or that of another cause */
+            if (k != i && (k ^ 1) == i)
+                assert_null(strstr(v->remedy, advice[k][1]));
+    }
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +428,7 @@ int main(void)
         cmocka_unit_test(the_largest_gain_comes_first), cmocka_unit_test(a_small_effect_stays_small),
         cmocka_unit_test(a_step_weighs_its_share),      cmocka_unit_test(limits_stand_in_one_place),
         cmocka_unit_test(a_group_is_one_file),          cmocka_unit_test(sectors_of_few_requests_are_not_shown),
+        cmocka_unit_test(advice_fits_what_was_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

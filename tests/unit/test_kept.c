@@ -325,7 +325,7 @@ static void a_wild_write_costs_its_own_row(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(wild, TAME);
     assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
-    assert_string_equal(world.rows[row]->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    assert_string_equal(world.rows[row]->reason, "wrote outside its buffers, into the inputs of all rows of the case");
     verify(row);
     close_world();
 }
@@ -348,7 +348,7 @@ static void a_wild_write_is_not_the_next_rows(void **state)
     *like = NULL;
     assert_int_equal(wild, TAME);
     assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
-    assert_string_equal(world.rows[row]->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    assert_string_equal(world.rows[row]->reason, "wrote outside its buffers, into the inputs of all rows of the case");
     verify(row);
     close_world();
 }
@@ -369,15 +369,15 @@ static void neighbours_are_judged_there(void **state)
     assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
     assert_int_equal(wild, TAME);
     assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
-    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour that its head accepts, conv2d"));
-    assert_non_null(strstr(world.rows[row]->reason, "wrote far from its buffers"));
+    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but not on a nearby shape that its head accepts, conv2d"));
+    assert_non_null(strstr(world.rows[row]->reason, "wrote outside its buffers"));
     verify(row);
     close_world();
     planted = "(H == 6 ? epilogue(sum, bias, k) : 0.0f)";
     open_world();
     assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
     assert_int_equal(world.rows[row]->status, ROW_WRONG);
-    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour that its head accepts, conv2d"));
+    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but not on a nearby shape that its head accepts, conv2d"));
     assert_non_null(strstr(world.rows[row]->reason, "zero"));
     char **like =
         &world.w.job.plan.cases[world.w.job.plan.rows[row].case_index].like; /* a density that bisection added has none of its own */

@@ -177,16 +177,16 @@ static void test_errors(void **state)
     refused("what: x\nlike: ../my/base\n", "bad.cu:3:7: like: there is no head", NULL);
     refused("what: x\nlike: zzzzzzzzzzzz\n", "bad.cu:3:7: like: there is no head", "`bench list variants`");
     refused("what: x\nlike: [base]\n", "bad.cu:3:7: ", NULL);
-    refused("what: x\nlike: bad\n", "bad.cu:3:7: like: goes in a circle, bad.cu -> bad.cu", NULL);
+    refused("what: x\nlike: bad\n", "bad.cu:3:7: like: is circular, bad.cu -> bad.cu", NULL);
     file("one", "what: x\nlike: two\n", "");
     file("two", "what: x\nlike: one\n", "");
-    refused("what: x\nlike: one\n", "two.cu:3:7: like: goes in a circle, one.cu -> two.cu -> one.cu", NULL);
-    refused("what: x\nlike: base\nlet: {smen: null}\n", "bad.cu:4:7: 'smen' without a value takes an inherited key away",
+    refused("what: x\nlike: one\n", "two.cu:3:7: like: is circular, one.cu -> two.cu -> one.cu", NULL);
+    refused("what: x\nlike: base\nlet: {smen: null}\n", "bad.cu:4:7: 'smen' without a value removes an inherited key",
             "did you mean 'smem'?");
     refused("what: x\nlike: base\nmask:\n", "bad.cu:4:1: 'mask' without a value", NULL);
     refused("what: x\nlike: base\nlet: {smem: null}\n", "base.cu:22:11: unknown name 'smem'", NULL); /* the step stands in base */
     refused("what: x\nlike: base\nparams: {ROWS: null}\n", "base.cu:13:18: unknown name 'ROWS'", NULL);
-    refused("what: x\nlike: base\nparams: {ROWS: {default: 5}}\n", "bad.cu:4:26: parameter 'ROWS': the default 5 is none", NULL);
+    refused("what: x\nlike: base\nparams: {ROWS: {default: 5}}\n", "bad.cu:4:26: parameter 'ROWS': the default 5 is not one", NULL);
     refused("what: x\nlike: base\nlayuot: {input: NCHW}\n", "bad.cu:4:1: ", "layout");
     refused("like: base\n", "bad.cu:2:1: the head has no `what:`", NULL);
     refused("what: x\nlike: base\nsteps: null\n", "the head has no `steps:`", NULL);

@@ -282,11 +282,11 @@ static void test_files(void **state)
     READS("P7\n3 2\n255\n\x00\xff\x80\x7f\x00\xc0", "not a PGM");
     READS("P6\n3 2\n255\n\x00\xff\x80\x7f\x00\xc0", "ends too early");
     READS("P1\n3 2\n0 1 1\n0 0\n", "ends too early");
-    READS("P2\n3 2\n9\n0 9 10\n4 0 9\n", "no number from 0 to 9");
-    READS("P5\n3 2\n9\n\0\x09\x0a\0\0\0", "no number from 0 to 9");
-    READS("P5\n100000 100000\n255\n", "between 1 and 67108864 in all");
+    READS("P2\n3 2\n9\n0 9 10\n4 0 9\n", "not a number from 0 to 9");
+    READS("P5\n3 2\n9\n\0\x09\x0a\0\0\0", "not a number from 0 to 9");
+    READS("P5\n100000 100000\n255\n", "between 1 and 67108864 in total");
     READS("\x89PNG\r\n\x1a\n", "");
-    READS("P5\n3 3\n255\n\x00\xff\x80\x7f\x00\xc0xxx", "is 3 x 3 pixels (width x height), the layer needs 3 x 2");
+    READS("P5\n3 3\n255\n\x00\xff\x80\x7f\x00\xc0xxx", "has 3 x 3 pixels (width x height), but the layer needs 3 x 2");
     READS("P5\n3 2\n255\n\x00\xff\x80\x7f\x00", "ends too early");
     READS("P5\n3 2\n255", "ends too early");
     READS("P5\n3 2\n65535\n\x00\xff\x80\x7f\x00\xc0", "ends too early");

@@ -124,25 +124,25 @@ static void aliases_and_merges(void **state)
     node_free(n);
     refused("a: {<<: 5}", "f.yaml:1:4", "<< needs a map");
     refused("a: {<<: [{x: 1}, y]}", "f.yaml:1:4", "<< needs a map");
-    refused("a: {<<: {x: 1}, <<: {y: 2}}", "f.yaml:1:17", "'<<' stands twice");
-    refused("a: &a {x: {<<: *a}}", "f.yaml:1:16", "never end");
+    refused("a: {<<: {x: 1}, <<: {y: 2}}", "f.yaml:1:17", "'<<' is listed twice");
+    refused("a: &a {x: {<<: *a}}", "f.yaml:1:16", "be endless");
 }
 
 static void hostile_structure(void **state)
 {
-    refused("a: 1\nb: 2\na: 3\nb: 4\n", "f.yaml:3:1", "key 'a' stands twice (first in line 1)");
-    refused("x: {y: 1,\n    y: 2}", "f.yaml:2:5", "key 'y' stands twice");
-    refused("a: &a\n  b: [1, *a]", "f.yaml:2:10", "never end");
-    refused("&r [*r]", "f.yaml:1:5", "never end");
+    refused("a: 1\nb: 2\na: 3\nb: 4\n", "f.yaml:3:1", "key 'a' is repeated (first in line 1)");
+    refused("x: {y: 1,\n    y: 2}", "f.yaml:2:5", "key 'y' is repeated");
+    refused("a: &a\n  b: [1, *a]", "f.yaml:2:10", "be endless");
+    refused("&r [*r]", "f.yaml:1:5", "be endless");
     refused("a: *nothing", "f.yaml:1:4", "no anchor &nothing");
     refused("? [a, b]\n: 1", "f.yaml:1:3", "a key must be a word");
     refused("? {a: b}\n: 1", "f.yaml:1:3", "a key must be a word");
     refused("a: &x 1\n*x : 2", "f.yaml:2:1", "a key must be a word");
     refused("\"\": 1", "f.yaml:1:1", "a key is empty");
     refused("a: 1\n---\nb: 2", "f.yaml:2:1", "second document");
-    refused("a: !include other.yaml", "f.yaml:1:4", "tag !include is not known");
-    refused("a: !!python/object:os.system x", "f.yaml:1:4", "is not known");
-    refused("a: !!map {b: 1}", "f.yaml:1:4", "is not known");
+    refused("a: !include other.yaml", "f.yaml:1:4", "tag !include is not supported here");
+    refused("a: !!python/object:os.system x", "f.yaml:1:4", "is not supported here");
+    refused("a: !!map {b: 1}", "f.yaml:1:4", "is not supported here");
     refused("", "f.yaml:1:1", "nothing is in it");
     refused("# only a comment\n", "f.yaml:2:1", "nothing is in it");
     refused("{{{{ : [", "f.yaml:1:2", "a key must be a word");
@@ -154,7 +154,7 @@ static void hostile_structure(void **state)
     assert_non_null(strstr(err.text, "f.yaml:2:1: not YAML"));
     assert_non_null(strstr(err.hint, "tab"));
     assert_null(parse("a: @b\n", &err));
-    assert_non_null(strstr(err.hint, "'@' stands in quotes"));
+    assert_non_null(strstr(err.hint, "'@' in quotes"));
 }
 
 static void hostile_bytes(void **state)
@@ -221,7 +221,7 @@ static void limits_hold(void **state)
     text_add(&t, "a0: &a0 [[[[[[[[[[[[[[[[[[[[x]]]]]]]]]]]]]]]]]]]]\n"); /* depth that grows by aliases */
     for (int i = 1; i < 6; i++)
         text_addf(&t, "a%d: &a%d [[[[[[[[[[[[[[[[[[[[*a%d]]]]]]]]]]]]]]]]]]]]\n", i, i, i - 1);
-    refuse_and_free(text_take(&t), "f.yaml:4:29", "an alias that is nested deeper than 64 levels");
+    refuse_and_free(text_take(&t), "f.yaml:4:29", "an alias is nested deeper than 64 levels");
 
     text_add(&t, "a: &a "); /* one long text, many aliases */
     for (int i = 0; i < 100000; i++)
@@ -243,7 +243,7 @@ static void limits_hold(void **state)
     assert_int_equal(n->count, 99000);
     assert_string_equal(n->keys[98999]->text, "k98999");
     node_free(n);
-    refuse_and_free(text_format("%sk7: 2\n", many), "f.yaml:99001:1", "key 'k7' stands twice (first in line 8)");
+    refuse_and_free(text_format("%sk7: 2\n", many), "f.yaml:99001:1", "key 'k7' is repeated (first in line 8)");
     free(many);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 4);
 }
@@ -297,7 +297,7 @@ static void numbers(void **state)
     REFUSED(node_int(v[1], "n", 1, 20, &i, &err), "not the quoted text '12'");
     REFUSED(node_int(v[3], "n", 1, 20, &i, &err), "not 1.5");
     REFUSED(node_int(v[4], "n", 1, 20, &i, &err), "99999999999999999999");
-    REFUSED(node_int(v[5], "n", 1, 20, &i, &err), "n: a whole number is expected, not 'x'");
+    REFUSED(node_int(v[5], "n", 1, 20, &i, &err), "n: an integer is expected, not 'x'");
     REFUSED(node_int(v[6], "n", 1, 20, &i, &err), "0x10");
     REFUSED(node_int(v[7], "n", 1, 20000, &i, &err), "1e3");
     REFUSED(node_int(v[13], "n", 1, 20, &i, &err), "a list of 1");

@@ -96,7 +96,7 @@ static void test_lift(void **state)
     lifts(of("sm_86", 1024, 32, 0), "blocks of 768 threads give 48 warps per SM");
     lifts(of("sm_75", 992, 32, 0), "blocks of 1024 threads give 32 warps per SM"); /* the largest there are */
     lifts(of("sm_86", 1024, 32, 512), "blocks whose warps divide 48");
-    lifts(of("sm_90", 32, 16, 512), "larger blocks: no more than 32 fit on an SM");
+    lifts(of("sm_90", 32, 16, 512), "larger blocks: at most 32 fit on an SM");
     lifts(of("sm_90", 256, 32, 0), "");
     lifts(of("sm_90", 1024, 128, 0), "64 fewer registers (64) let a block fit");
     lifts(of("sm_90", 256, 32, 228 * 1024), "1024 fewer bytes of shared memory (232448) let a block fit");
@@ -145,7 +145,7 @@ static void test_bytes_are_the_most(void **state)
     lifts(occupancy_of(chip_find("sm_90"), &both),
           "25600 fewer bytes of shared memory (76800) give 3 blocks per SM"); /* of the two together */
     struct occupancy_query q = {.block_threads = 32, .registers = 16, .dynamic_smem = 512, .static_smem = 512, .carveout = -1};
-    lifts(occupancy_of(chip_find("sm_90"), &q), "larger blocks: no more than 32 fit on an SM");
+    lifts(occupancy_of(chip_find("sm_90"), &q), "larger blocks: at most 32 fit on an SM");
 }
 
 static void test_impossible(void **state)

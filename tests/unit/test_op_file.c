@@ -94,7 +94,7 @@ static void test_work(void **state)
     work_key(&w, second);
     assert_string_not_equal(first, second);
     w.value[0] = 21;
-    refused(w, "kinds needs rows * 2 <= cols: 42 > 40");
+    refused(w, "kinds needs rows * 2 to be at most cols (rows * 2 = 42, rows = 21, cols = 40)");
     w.value[0] = 0;
     refused(w, "rows = 0 is not between 1");
     w.value[0] = 2, w.value[1] = 65;
@@ -283,7 +283,7 @@ static void test_picture(void **state)
     w.value[1] = 4;
     finish(&w);
     assert_false(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
-    assert_non_null(strstr(err.text, "is a picture of 3 channels, 3 x 2 pixels (width x height), samples up to 255; input wants 3, 4 x 2"));
+    assert_non_null(strstr(err.text, "is a picture of 3 channels, 3 x 2 pixels (width x height), samples up to 255; input needs 3, 4 x 2"));
     free(cu);
     free(pic);
     free(path);
@@ -341,7 +341,7 @@ static void test_video(void **state)
     w.value[1] = 3;
     finish(&w);
     assert_false(op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
-    assert_non_null(strstr(err.text, "4 x 2 pixels (width x height), samples up to 255; input wants 3, 4 x 3"));
+    assert_non_null(strstr(err.text, "4 x 2 pixels (width x height), samples up to 255; input needs 3, 4 x 3"));
     free(path);
     free(planar);
     free(one);
@@ -479,21 +479,21 @@ static void test_broken(void **state)
     broken("about:", "abuot:", "1:1", "abuot");
     broken("cols: {default: 40, max: 64}", "cols: {default: 70, max: 64}", "2:35", "64");
     broken("rows: 6", "Rows: 6", "2:10", "lower case");
-    broken("rows: 6", "dtype: 6", "2:10", "taken");
+    broken("rows: 6", "dtype: 6", "2:10", "already used");
     broken("of: {words: [a, b], default: b}", "of: {words: [a, b], default: c}", "2:134", "'c'");
     broken("half: all / 2", "half: hall / 2", "3:31", "hall");
     broken("half: all / 2", "half: half / 2", "3:31", "half");
-    broken("let: {all: rows * cols, half: all / 2}", "let: {all: rows * cols, rows: 2}", "3:25", "taken");
+    broken("let: {all: rows * cols, half: all / 2}", "let: {all: rows * cols, rows: 2}", "3:25", "already used");
     broken("plain: {shape: [rows, cols]}", "plain: {shape: []}", "6:18", "shape");
     broken("plain: {shape: [rows, cols]}", "plain: {shape: [rows, kols]}", "6:25", "kols");
     broken("data: sorted", "data: sordid", "10:38", "sordid");
-    broken("{indices: top}", "indices", "9:50", "below what");
+    broken("{indices: top}", "indices", "9:50", "upper limit");
     broken("{uniform: [-3, 2.5]}", "{uniform: [3, 2]}", "7:45", "uniform");
     broken("{uniform: [-3, 2.5]}", "{uniform: [1, 2, 3, 4]}", "7:41", "a list of two or three is expected");
-    broken("dtype: u16, written: yes", "dtype: f64", "11:34", "f32 at most");
+    broken("dtype: u16, written: yes", "dtype: f64", "11:34", "wider than f32");
     broken("data: sorted", "data: {image: a.npy}", "10:46", "a picture");
     broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
-    broken("dtype: [f32, f16]", "dtype: [f32, f64]", "12:14", "f32 at most");
+    broken("dtype: [f32, f16]", "dtype: [f32, f64]", "12:14", "wider than f32");
     broken("reference: {npy: {out: out.npy}}", "reference: {npy: {out: out.npy}}", "6:3", "needs `data: {npy: FILE}` too");
     broken("reference: {npy: {out: out.npy}}", "reference: {kernel: k, args: [plain], threads: 1}", "16:12", "there is no");
     broken("reference: {npy: {out: out.npy}}", "reference: {python: nowhere.py}", "16:21", "FILE:FUNCTION");
@@ -512,7 +512,7 @@ static void test_npy(void **state)
     assert_true(a.count == 6 && a.value[1] == -2.5 && a.value[4] == (double)1e30f);
     npy_free(&a);
     assert_false(npy_read_shape(path, dim, 1, &a, &err));
-    assert_non_null(strstr(err.text, "its shape is 2 x 3, the op's is 2"));
+    assert_non_null(strstr(err.text, "its shape is 2 x 3, but the op's is 2"));
     char *file = file_read(path, 1 << 20, &bytes, &err);
     for (size_t keep = 0; keep < bytes; keep++) { /* cut anywhere: one error, no wrong read */
         char *cut = put("cut.npy", file, keep);

@@ -203,7 +203,7 @@ static void names_without_a_layer(void **state)
         if (ok)
             plan_free(&plan);
         else
-            assert_non_null(strstr(err.text, i ? "naiv" : "variant 'conv3d/naive' is for an op that no layer here has"));
+            assert_non_null(strstr(err.text, i ? "naiv" : "variant 'conv3d/naive' is for an op that no layer of this scenario has"));
         unlink(path);
         free(path);
         free(text);

@@ -283,7 +283,7 @@ static void what_cannot_be_and_what_it_costs(void **state)
     put_conv("keyed", "needs: groups == 2\n", "//");
     plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed]\n", NULL, NULL, false});
     struct row *r = row_made("my/keyed", 0);
-    assert_true(r->status == ROW_INFEASIBLE && strstr(r->reason, "groups == 2") && r->claims == -1);
+    assert_true(r->status == ROW_INFEASIBLE && strstr(r->reason, "needs groups to be 2") && r->claims == -1);
     struct work w = plan.cases[0].work;
     enum math math;
     static const struct {

@@ -320,7 +320,7 @@ static void rows_say_what_they_are(void **state)
     for (int i = 0; i < plan.row_count; i++) {
         struct row *row = plan_row_new(&plan, i, "cuda:0");
         const char *name = plan_row_variant(&plan.rows[i]), *note = row->note;
-        bool is_trusted = note && strstr(note, "trusted code"), is_guess = note && strstr(note, "found on other chips");
+        bool is_trusted = note && strstr(note, "trusted code"), is_guess = note && strstr(note, "measured on other chips");
         assert_true(is_trusted == !strcmp(name, "transpose/cublaslt") && is_guess == !strcmp(name, "conv2d/auto"));
         trusted += is_trusted, guess += is_guess, silent += !note;
         row_free(row);

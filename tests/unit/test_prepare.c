@@ -11,7 +11,7 @@
 static void test_reads_what_changes(void **state)
 {
     struct work w = conv();
-    const char *changes = "prepare is given `input`, which changes from launch to launch; it runs once, outside the time";
+    const char *changes = "prepare has the argument `input`, which changes from launch to launch; prepare runs only once, outside the time";
     add(&w, (struct epilogue){.kind = EPILOGUE_BIAS});
     broken(HEAD
            "scratch:\n  kept: output[n * k * p * q]\nprepare:\n" KERNEL("input, filter, bias, kept") "steps:\n  - copy: output = kept\n",
@@ -30,18 +30,18 @@ static void test_reads_what_changes(void **state)
     w.mask = (struct mask){.pattern = MASK_IID, .density = 0.1}; /* a mask is an input, too */
     broken(HEAD "mask: {needs: input}\nscratch:\n  list: u32[n * p * q]\nprepare:\n" KERNEL("mask_in, list") "steps:\n" KERNEL(
                "input, list, output"),
-           w, "12:11", "prepare is given `mask_in`, which changes from launch to launch; it runs once, outside the time");
+           w, "12:11", "prepare has the argument `mask_in`, which changes from launch to launch; prepare runs only once, outside the time");
 }
 
 static void test_writes_what_is_checked(void **state)
 {
     struct work w = conv();
     broken(HEAD "prepare:\n  - fill: output = 0\nsteps:\n" KERNEL("input, filter, output"), w, "6:11",
-           "prepare is given `output`, which is poisoned before every timed round: only steps may write it");
+           "prepare has the argument `output`, which is poisoned before every timed round: only steps may write it");
     broken(HEAD "prepare:\n" KERNEL("filter, output") "steps:\n" KERNEL("input, filter, output"), w, "9:19",
-           "prepare is given `output`, which is poisoned");
+           "prepare has the argument `output`, which is poisoned");
     broken(HEAD "prepare:\n  - fill: filter = 0\nsteps:\n" KERNEL("input, filter, output"), w, "6:11",
-           "prepare writes `filter`: it may write scratch only");
+           "prepare writes `filter`, but may write only scratch");
 }
 
 static void test_reads_what_it_wrote(void **state)
@@ -53,9 +53,8 @@ static void test_reads_what_it_wrote(void **state)
     assert_true(tree_variant("my/idle.cu", HEAD "scratch:\n  a: state u32[4]\nsteps:\n" KERNEL("input, filter, output, a")));
     char *file = text_format("%s/my/idle.cu", tree_root);
     assert_null(variant_load(file, "my", &err));
-    assert_non_null(strstr(err.text,
-                           "idle.cu:6:6: scratch buffer 'a' is state, which is what `prepare:` begins and steps change; this head "
-                           "prepares nothing"));
+    assert_non_null(
+        strstr(err.text, "idle.cu:6:6: scratch buffer 'a' is state, which `prepare:` must initialise; this head has no `prepare:`"));
     assert_int_equal(unlink(file), 0); /* the other tests load that folder */
     free(file);
     error_clear(&err);

@@ -211,7 +211,7 @@ static void test_bilinear(void **state)
     w.block = 3;
     struct error err = {0};
     assert_false(work_finish(&w, &err));
-    assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16 (block == pow2(block): 3 != 4"));
+    assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16 (block = 3"));
 }
 
 /* What lies at `x` of a line of `size` pixels, by one product: a + s (b - a). */
@@ -306,7 +306,7 @@ static void test_upsample_conv(void **state)
     w.r = 20;
     struct error err = {0};
     assert_false(work_finish(&w, &err));
-    assert_non_null(strstr(err.text, "larger than the padded, upsampled input (r <= h * block + 2 * pad: 20 > 14"));
+    assert_non_null(strstr(err.text, "larger than the padded, upsampled input (r = 20"));
 }
 
 /* conv -> bias -> leaky_relu -> depth_to_space(CRD) -> residual, and pointwise with the same, by hand. */

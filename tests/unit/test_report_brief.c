@@ -31,7 +31,7 @@ static void short_of_waves(struct fixture *f, const char *variant, double waves)
 
 static void nothing_is_said_twice(void **state)
 {
-    static const char remedy[] = "so that the grid has a block for each place";
+    static const char remedy[] = "until the grid fills the GPU";
     for (int brief = 0; brief < 2; brief++) {
         struct fixture f = {0};
         struct text t = {0};
@@ -50,13 +50,13 @@ static void nothing_is_said_twice(void **state)
         } said[] = {{remedy, 3, 1},
                     {"one**: launch", 1, 0},
                     {"one, ", 1, 2}, /* the tiles' line, and two rows of one verdict */
-                    {"the grid is 0.3 of a wave", 1, 1},
+                    {"the grid fills only 0.3 of a wave", 1, 1},
                     {"mine 0.400", 2, 2},
                     {"tiles_active", 3, 0},
                     {"7 of 9 active", 1, 1},
                     {"- **next**", 1, 0},
                     {"## The cases", 0, 1},
-                    {"bench why ROW -o kept, every counter bench show ROW", 0, 1}};
+                    {"bench why ROW -o kept; all counters: bench show ROW", 0, 1}};
         for (size_t i = 0; i < sizeof said / sizeof *said; i++)
             if (count_of(page, said[i].words) != (brief ? said[i].brief : said[i].plain))
                 fail_msg("brief %d: %d times '%s' in %.6000s", brief, count_of(page, said[i].words), said[i].words, page);

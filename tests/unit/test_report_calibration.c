@@ -53,7 +53,7 @@ static void test_table(void **state)
         row_add_member(emu[i], FAMILY_WARP, -1, 0, "instructions", "", "emu", 100);
     }
     assert_true(report_calibration(&t, &e, emu, 3, &c, cuda, 4, &err));
-    has(&t, "2 rows that both verified");
+    has(&t, "2 rows are verified in both");
     has(&t, "| emu.global_sectors_st | l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum | 2 | 0 | 0 | 1 | 1 | 1 | yes | gated |");
     has(&t, "| emu.global_requests_st | l1tex__t_requests_pipe_lsu_mem_global_op_st.sum | 2 | 0 | 0 | 1 | 2 | 2 | no | **gated, but should "
             "not be** |");
@@ -106,7 +106,7 @@ static void test_row(void **state)
     has(&t, "  1          2.50    0.800    32        0  1x1x1            32x1x1       k1\n");
     has(&t, "fills the GPU\n  hw.blocks                             12,345 blocks    blocks launched\n");
     has(&t, "step second\ncore: ");
-    has(&t, "  hw.dram_throughput                      41.2 %         share of what the DRAM can do\n");
+    has(&t, "  hw.dram_throughput                      41.2 %         share of the peak DRAM throughput\n");
     assert_null(strstr(text_get(&t), "emu."));
     text_free(&t);
     r->metric_count = 0;

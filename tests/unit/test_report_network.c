@@ -65,17 +65,14 @@ static void sums_by_hand(void **state)
     three_layers(&f);
     char *t = told(&f);
     assert_string_equal(
-        t, "network  x2: cudnn 3.12 ms, the sum of 18 dense layer runs (isolated, cold): head, 16 x body, up\n" /* 120 + 2400 + 600 */
-           "         fastest verified of each: 3.05 ms, 1.02 x cudnn: reg_tiled on head; cudnn on body; wgmma_d2s on up\n" /* 100 + 2400 +
-                                                                                                                              550 */
-           "         cudnn_plain: 4.28 ms, 0.729 x cudnn\n"                  /* 180 + 3200 + 900 */
-           "         reg_tiled: 100 ms, 0.0312 x cudnn\n"                    /* 100 + 80000 + 20000 */
-           "         2 more variants are timed on some of its layers only\n" /* mma_sync not on head; wgmma_d2s */
-           "network  x4: cudnn 1.44 ms, the sum of 4 dense layer runs (isolated, cold): 2 x head, 2 x up\n" /* 240 + 1200 */
-           "         fastest verified of each: 1.30 ms, 1.11 x cudnn: reg_tiled on head; wgmma_d2s on up\n" /* 200 + 1100 */
-           "         cudnn_plain: 2.16 ms, 0.667 x cudnn\n"                                                 /* 360 + 1800 */
-           "         reg_tiled: 40.2 ms, 0.0358 x cudnn\n"                                                  /* 200 + 40000 */
-           "         2 more variants are timed on some of its layers only\n");                              /* mma_sync, wgmma_d2s */
+        t,
+        "network  x2, 18 dense layers timed one by one (isolated, cold): cudnn 3.12 ms in total; layers: head, 16 x body, up\n         "
+        "fastest verified variant per layer: 3.05 ms in total, 1.02x as fast as cudnn: reg_tiled on head; cudnn on body; wgmma_d2s on up\n "
+        "        cudnn_plain: 4.28 ms in total, 0.729x as fast as cudnn\n         reg_tiled: 100 ms in total, 0.0312x as fast as cudnn\n   "
+        "      2 more variants are timed on some layers only\nnetwork  x4, 4 dense layers timed one by one (isolated, cold): cudnn 1.44 ms "
+        "in total; layers: 2 x head, 2 x up\n         fastest verified variant per layer: 1.30 ms in total, 1.11x as fast as cudnn: "
+        "reg_tiled on head; wgmma_d2s on up\n         cudnn_plain: 2.16 ms in total, 0.667x as fast as cudnn\n         reg_tiled: 40.2 ms "
+        "in total, 0.0358x as fast as cudnn\n         2 more variants are timed on some layers only\n"); /* mma_sync, wgmma_d2s */
     free(t);
     fixture_free(&f);
 }
@@ -97,10 +94,9 @@ static void the_strongest_of_the_library(void **state)
     set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/cudnn_residual", 140), 1);
     set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/wgmma_rs", 110), 140 / 110.0);
     char *t = told(&f);
-    assert_string_equal(t, "network  n: cudnn (cudnn on head; cudnn_residual on body) 380 us, the sum of 3 dense layer runs (isolated, "
-                           "cold): head, 2 x body\n"                                                           /* 100 + 280 */
-                           "         fastest verified of each: 270 us, 1.41 x cudnn: wgmma_rs on head, body\n" /* 50 + 220 */
-                           "         wgmma_rs: 270 us, 1.41 x cudnn\n");
+    assert_string_equal(t, "network  n, 3 dense layers timed one by one (isolated, cold): cudnn (cudnn on head; cudnn_residual on body) "
+                           "380 us in total; layers: head, 2 x body\n         fastest verified variant per layer: 270 us in total, 1.41x "
+                           "as fast as cudnn: wgmma_rs on head, body\n         wgmma_rs: 270 us in total, 1.41x as fast as cudnn\n");
     free(t);
     t = case_told(&f, 2, 3);
     assert_non_null(strstr(t, "x cudnn_residual"));
@@ -121,20 +117,19 @@ static void copy_is_not_the_op(void **state)
     add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/copy", 40)->status = ROW_FOIL;
     add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/d2s_native", 50);
     char *t = told(&f);
-    assert_string_equal(
-        t,
-        "network  n: baseline (cudnn on conv; copy on shuffle) 240 us, the sum of 3 dense layer runs (isolated, cold): 2 x conv, shuffle\n"
-        "         fastest verified of each: 250 us, 0.960 x baseline: cudnn on conv; d2s_native on shuffle\n"
-        "         1 more variant is timed on some of its layers only\n");
+    assert_string_equal(t,
+                        "network  n, 3 dense layers timed one by one (isolated, cold): baseline (cudnn on conv; copy on shuffle) 240 us in "
+                        "total; layers: 2 x conv, shuffle\n         fastest verified variant per layer: 250 us in total, 0.960x as fast as "
+                        "baseline: cudnn on conv; d2s_native on shuffle\n         1 more variant is timed on some layers only\n");
     free(t);
     f.rows[2]->status = ROW_CRASHED; /* now nothing runs the shuffle */
     t = told(&f);
-    assert_non_null(strstr(t, "fastest verified of each: none for shuffle\n"));
+    assert_non_null(strstr(t, "fastest verified variant per layer: none for shuffle\n"));
     assert_null(strstr(t, "more variant"));
     free(t);
     f.rows[1]->status = ROW_CRASHED;
     t = told(&f);
-    assert_string_equal(t, "network  n: no sum: no dense, timed baseline for shuffle\n");
+    assert_string_equal(t, "network  n: no sum, because shuffle has no timed dense baseline\n");
     free(t);
     fixture_free(&f);
 }
@@ -153,8 +148,8 @@ static void nothing_without_a_network(void **state)
         free(t);
         fixture_networks(f.rows[0], "bad, x:-1, y:2, :");
         t = told(&f);
-        assert_non_null(strstr(t, "network  y: cudnn 20.0 us, the sum of 2 dense layer runs (isolated, cold): 2 x a\n         fastest "
-                                  "verified of each: cudnn everywhere\n"));
+        assert_non_null(strstr(t, "network  y, 2 dense layers timed one by one (isolated, cold): cudnn 20.0 us in total; layers: 2 x a\n   "
+                                  "      fastest verified variant per layer: cudnn for all layers\n"));
         free(t);
         fixture_free(&f);
     }
@@ -174,7 +169,7 @@ static void dense_cases_only(void **state)
     add(&f, 1, "a", "n:4", "conv2d 1->1", "conv2d/cudnn", 30);
     row_set(&add(&f, 2, "a", "n:4", "conv2d 1->1", "conv2d/cudnn", 50)->case_id, "t/a[n=4]");
     t = told(&f);
-    assert_non_null(strstr(t, "n: cudnn 120 us, the sum of 4"));
+    assert_non_null(strstr(t, "n, 4 dense layers timed one by one"));
     free(t);
     fixture_free(&f);
 }
@@ -256,19 +251,19 @@ static void whole_networks_stand_beside_their_sums(void **state)
     for (int i = 0; i < 5; i++)
         chain(&f, singles[i], "launch=graph", 4000 + 100 * i, 0.7);
     char *t = told(&f);
-    const char *const wanted[] = {"whole, library: 3,000 us ±3; its layers by themselves 3.12 ms - 420 us warm L2 + 100 us layout changes "
-                                  "between layers + 200 us launches, gaps and the rest; "
-                                  "layout changes of ours 4 %; layout changes inside the library 10 % (nchwToNhwcKernel 200 us, "
-                                  "nhwcToNchwKernel 100 us); cudnn on head\n",
-                                  /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
-                                  "whole, best: 2,000 us ±2, 1.50 x library [1.48, 1.52] end to end, 1.50 x [1.43, 1.60] over its layers; "
-                                  "its layers by themselves 2.08 ms - "
-                                  "130 us warm L2 and launches of short layers + 50.0 us launches, gaps and the rest; cudnn on head\n",
-                                  "whole, conv2d/c: 4,200 us", "whole: 2 more, in the table of edsr/x2\n"};
+    const char *const wanted[] = {
+        "whole network, library: 3,000 us ±3; the sum of its layers timed one by one 3.12 ms - 420 us warm L2 + 100 us layout changes "
+        "between layers + 200 us launches, gaps and other; layout changes by bench 4 %; layout changes inside the library 10 % "
+        "(nchwToNhwcKernel 200 us, nhwcToNchwKernel 100 us); cudnn on head\n",
+        /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
+        "whole network, best: 2,000 us ±2, 1.50x as fast as the library [1.48, 1.52] end to end, 1.50x [1.43, 1.60] as the sum of its "
+        "layers; the sum of its layers timed one by one 2.08 ms - 130 us warm L2 and launches of short layers + 50.0 us launches, gaps and "
+        "other; cudnn on head\n",
+        "whole network, conv2d/c: 4,200 us", "whole network: 2 more in the table of edsr/x2\n"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!strstr(t, wanted[i]))
             fail_msg("not said: %s\n%s", wanted[i], t);
-    assert_null(strstr(t, "whole, conv2d/d"));
+    assert_null(strstr(t, "whole network, conv2d/d"));
     free(t);
     fixture_free(&f);
 }
@@ -288,14 +283,14 @@ static void whole_networks_without_times(void **state)
         row_set(&r->op, "chain");
     }
     char *t = told(&f);
-    assert_string_equal(
-        t, "network  x2, whole: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
+    assert_string_equal(t, "network  x2, whole network: 1 row verified against a reference in double precision (largest error 0.100 of the "
+                           "tolerance), 1 not run; not timed\n");
     free(t);
     for (int i = 2; i < 4; i++) /* of several cases each line says which */
         fixture_axes(f.rows[i], "mask=pixel");
     t = told(&f);
-    assert_string_equal(
-        t, "network  x2, whole mask=pixel: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
+    assert_string_equal(t, "network  x2, whole network mask=pixel: 1 row verified against a reference in double precision (largest error "
+                           "0.100 of the tolerance), 1 not run; not timed\n");
     free(t);
     fixture_free(&f);
 }

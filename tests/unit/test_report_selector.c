@@ -65,7 +65,7 @@ static void choices_by_hand(void **state)
     add(&f, 2, "lost", "conv2d/auto", "is=wgmma_rs", 100);
     t = told(&f);
     assert_non_null(strstr(t, "in 1 of 3 cases, more than 10 % behind cudnn in 1\n"));
-    assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and loses to the baseline\n"));
+    assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and is slower than the baseline\n"));
     free(t);
     fixture_free(&f);
 }
@@ -155,8 +155,7 @@ static void the_gain_is_that_of_the_tables(void **state)
         fixture_time(r, -1, i ? 110 : 50, 1, i ? 0.9 : 2.25, i ? 0.89 : 2.2, i ? 0.91 : 2.3);
     }
     report_part(&t, answers, &f.run, f.rows, f.count, &plain);
-    if (!strstr(text_get(&t), "gains 1.50 x over the baseline on the geometric mean of 2 cases (1.00 to 2.25); the baseline itself is the "
-                              "fastest on 1"))
+    if (!strstr(text_get(&t), "1.50x as fast as the baseline, geometric mean of 2 cases (1.00 to 2.25); the baseline is the fastest in 1"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     fixture_free(&f);
@@ -227,12 +226,12 @@ static void claims_by_hand(void **state)
     claim(&f, 1, "conv2d/wgmma_rs", 1, 109, 0.917); /* 9 % behind: at par */
     claim(&f, 1, "conv2d/old", -1, 9000, 0.0111);
     report_part(&t, claims_document, &f.run, f.rows, f.count, &plain);
-    assert_string_equal(text_get(&t), "claims  2 of 2 rows that claim their shape are at most 10 % behind the library\n");
+    assert_string_equal(text_get(&t), "claims  2 of 2 rows that claim their shape are at most 10 % slower than the library\n");
     text_free(&t);
     claim(&f, 1, "conv2d/wgmma_wide", 1, 114, 0.877);
     report_part(&t, claims_document, &f.run, f.rows, f.count, &plain);
-    assert_string_equal(text_get(&t), "claims  2 of 3 rows that claim their shape are at most 10 % behind the library\n"
-                                      "        b: wgmma_wide claims this shape, but takes 1.14 times as long as cudnn\n");
+    assert_string_equal(text_get(&t), "claims  2 of 3 rows that claim their shape are at most 10 % slower than the library\n        b: "
+                                      "wgmma_wide claims this shape, but takes 1.14x the time of cudnn\n");
     text_free(&t);
     struct case_view c;
     struct document d = {0};
@@ -249,15 +248,14 @@ static void claims_by_hand(void **state)
     case_notes(&c, list);
     assert_int_equal(list->item_count, 3);
     item_text(list->items, &t);
-    assert_string_equal(text_get(&t),
-                        "cudnn: 100 us is below the floor of 102 us (memory) of its algorithm, which that cannot beat: the head, the "
-                        "chip's figures or the timing is wrong");
+    assert_string_equal(text_get(&t), "cudnn: 100 us is faster than the speed of light of its algorithm on this chip (102 us, memory): the "
+                                      "head, the data sheet or the timing is wrong");
     text_free(&t);
     item_text(list->items + 1, &t);
-    assert_string_equal(text_get(&t), "wgmma_rs: prepares for 110 us before it is timed, longer than what is timed (109 us)");
+    assert_string_equal(text_get(&t), "wgmma_rs: prepares for 110 us outside the timed part, longer than the timed part (109 us)");
     text_free(&t);
     item_text(list->items + 2, &t);
-    assert_string_equal(text_get(&t), "wgmma_wide: claims this shape, but takes 1.14 times as long as cudnn");
+    assert_string_equal(text_get(&t), "wgmma_wide: claims this shape, but takes 1.14x the time of cudnn");
     text_free(&t);
     document_free(&d);
     case_view_free(&c);

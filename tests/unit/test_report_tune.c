@@ -26,7 +26,7 @@ static struct row *point(struct fixture *f, int index, const char *layer, const 
     if (timed)
         fixture_time(r, -1, us, us / 500, library_us / us, library_us / us * 0.99, library_us / us * 1.01);
     if (fate == TWIN) {
-        char *reason = text_format("the same launches of the same machine code as %s", twin);
+        char *reason = text_format("same launches of the same machine code as %s", twin);
         row_set(&r->reason, reason);
         free(reason);
         r->twin = text_format("%s/conv2d/tconv[%s]", r->case_id, twin);
@@ -113,10 +113,9 @@ static void three_columns(void **state)
     expect_line(text, "wide", "wide 200.0 100.0 2.00 100.0 2.00 2 2 T=8");
     expect_line(text, "sum", "sum 2,040 1,025 1.99 1,020 2.00"); /* 40 + 2000, 25 + 1000, 20 + 1000 */
     expect_line(text, "one for all", "one for all T=16, right on 2 of 2 layers");
-    expect_line(
-        text, "9 configurations",
-        "9 configurations on 2 layers: 5 right, 5 of them timed; 1 outside the variant's conditions, 1 spill or do not fit, 1 the same as "
-        "another, 1 failed");
+    expect_line(text, "9 configurations",
+                "9 configurations on 2 layers: 5 right, 5 of them timed; 1 violate the variant's conditions, 1 spill or do not fit, 1 "
+                "duplicate another, 1 failed");
     assert_non_null(strstr(text, "interleaved with cudnn"));
     free(text);
     fixture_free(&f);
@@ -133,7 +132,7 @@ static void a_layer_without_a_point(void **state)
     expect_line(text, "lost", "lost 10.00 - - 0 0 none was right");
     expect_line(text, "sum ", "sum 2,040 1,025 1.99 1,020 2.00");
     expect_line(text, "one for all", "one for all T=16, right on 2 of 3 layers");
-    expect_line(text, "sum   of", "sum of the 2 layers where all three have a time, each as often as it runs");
+    expect_line(text, "sum   total", "sum total of the 2 layers where all three have a time, weighted by the number of runs");
     free(text);
     fixture_free(&f);
 }

@@ -299,13 +299,13 @@ static void guards(void **state)
     int64_t even = 1 * 4 * 5 * 7 * 2, odd = 1 * 5 * 5 * 7 * 2; /* bytes of the output */
     says(4, (struct harm){NOTHING, 0, 0}, "");
     says(5, (struct harm){NOTHING, 0, 0}, "");
-    says(4, (struct harm){out, even, 2}, "wrote past the end of output, first 0 bytes behind it");
-    says(5, (struct harm){out, odd, 2}, "wrote past the end of output, first 0 bytes behind it"); /* the word's other half */
-    says(5, (struct harm){out, odd + 3, 1}, "wrote past the end of output, first 3 bytes behind it");
-    says(5, (struct harm){out, odd + 4000, 4}, "wrote past the end of output, first 4000 bytes behind it");
-    says(4, (struct harm){out, -2, 2}, "wrote before the start of output, 2 bytes in front of it");
-    says(4, (struct harm){out, -4096, 1}, "wrote before the start of output, 4096 bytes in front of it");
-    says(5, (struct harm){filter, 5 * 27 * 2, 2}, "wrote past the end of filter, first 0 bytes behind it");
+    says(4, (struct harm){out, even, 2}, "wrote past the end of output, first 0 bytes after it");
+    says(5, (struct harm){out, odd, 2}, "wrote past the end of output, first 0 bytes after it"); /* the word's other half */
+    says(5, (struct harm){out, odd + 3, 1}, "wrote past the end of output, first 3 bytes after it");
+    says(5, (struct harm){out, odd + 4000, 4}, "wrote past the end of output, first 4000 bytes after it");
+    says(4, (struct harm){out, -2, 2}, "wrote before the start of output, 2 bytes before it");
+    says(4, (struct harm){out, -4096, 1}, "wrote before the start of output, 4096 bytes before it");
+    says(5, (struct harm){filter, 5 * 27 * 2, 2}, "wrote past the end of filter, first 0 bytes after it");
 }
 
 static void inputs(void **state)
@@ -315,7 +315,7 @@ static void inputs(void **state)
     says(4, (struct harm){filter, 1, 1}, "changed its input: filter, first at element 0 of its storage");
     chain_says((struct harm){NOTHING, 0, 0}, "");
     chain_says((struct harm){SCRATCH, 2 * 100, 2}, "changed its input: filter of a, first at element 100 of its storage");
-    chain_says((struct harm){SCRATCH, 2 * 4 * 27, 2}, "wrote past the end of filter of a, first 0 bytes behind it");
+    chain_says((struct harm){SCRATCH, 2 * 4 * 27, 2}, "wrote past the end of filter of a, first 0 bytes after it");
 }
 
 /* 514 bytes, two more than a whole number of 512: the zone behind goes on to the end of what was allocated. */
@@ -324,8 +324,8 @@ static void guards_reach_the_end(void **state)
     static const struct {
         int64_t at;
         const char *want;
-    } harms[] = {{4096 + 1024 - 1, "wrote past the end of output, first 4605 bytes behind it"},
-                 {514, "wrote past the end of output, first 0 bytes behind it"}};
+    } harms[] = {{4096 + 1024 - 1, "wrote past the end of output, first 4605 bytes after it"},
+                 {514, "wrote past the end of output, first 0 bytes after it"}};
     for (int i = 0; i < 2; i++) {
         struct work w = conv_work(1, 1, 1, 257, 1);
         finish(&w);
@@ -367,10 +367,10 @@ static void ends_beside_sums(void **state)
         int64_t at;
         const char *want;
     } harms[] = {{0, ""},
-                 {5 * 5 * 7 * 2, "wrote past the end of output, first 0 bytes behind it; "},
-                 {5 * 5 * 7 * 2 + 1, "wrote past the end of output, first 1 bytes behind it; "},
-                 {5 * 5 * 7 * 2 + 2, "wrote past the end of output, first 2 bytes behind it; "},
-                 {-3, "wrote before the start of output, 3 bytes in front of it; "}};
+                 {5 * 5 * 7 * 2, "wrote past the end of output, first 0 bytes after it; "},
+                 {5 * 5 * 7 * 2 + 1, "wrote past the end of output, first 1 bytes after it; "},
+                 {5 * 5 * 7 * 2 + 2, "wrote past the end of output, first 2 bytes after it; "},
+                 {-3, "wrote before the start of output, 3 bytes before it; "}};
     struct card sums = {.dev = &device, .functions[CARD_SUM] = summing};
     struct error err = {0};
     struct work w = conv_work(3, 5, 5, 7, 3);

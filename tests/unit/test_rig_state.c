@@ -84,7 +84,7 @@ static void machine_code_alone(void **state)
     p = (struct program){.work = w, .tensors = tensors, .units = &unit, .unit_count = 1};
     p.tensor_count = w.op->tensors(&w, tensors);
     assert_false(rig_open(dev, NULL, &p, &image, true, &rig, &err));
-    assert_string_equal(err.text, "not on emu: kernel is a cubin, and emu runs PTX");
+    assert_string_equal(err.text, "not on emu: kernel is a cubin, and emu runs only PTX");
 }
 
 static bool depends(struct step *steps, int count)
@@ -190,7 +190,7 @@ static void says(const char *ptx, const char *first, const char *second)
     rig_close(rig);
 }
 
-#define CHANGED "a launch changed module memory, in which a kernel can keep results for later ones: "
+#define CHANGED "a launch changed module memory, where a kernel could keep results for later launches: "
 static void module_memory(void **state)
 {
     says(ENTRY("mov.u64 %d2, hits; atom.global.add.u32 %r1, [%d2], 1;\n"), CHANGED "`hits` (4 bytes)", CHANGED "`hits` (4 bytes)");
@@ -327,7 +327,7 @@ static void what_was_prepared_is_not_changed(void **state)
 {
     struct step steps[2] = {{.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .fill = 7},
                             {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1}};
-    static const char *const prepared = "a launch changed what was prepared, in which a kernel can keep results for later ones: `kept`";
+    static const char *const prepared = "a launch changed the prepared data, where a kernel could keep results for later launches: `kept`";
     steps[1].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
     for (int i = 0; i < 4; i++) {
         struct error err = {0};
@@ -488,11 +488,11 @@ static bool show_none(struct device *d, struct device_module *module, const char
  */
 static void what_is_not_shown_is_said(void **state)
 {
-    static const char table[] = ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 __cudart_i2opi_f;\n"
-                                ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>;\nld.global.u32 %r1, [__cudart_i2opi_f];\nret;\n}\n",
-                      told[] =
-                          "its code refers to `hits`, module memory that this device does not show: whether a launch changes it cannot "
-                          "be told";
+    static const char
+        table[] = ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 __cudart_i2opi_f;\n"
+                  ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>;\nld.global.u32 %r1, [__cudart_i2opi_f];\nret;\n}\n",
+        told[] =
+            "its code refers to `hits`, module memory that bench cannot read on this device: it cannot check whether a launch changes it";
     failing = *whole;
     failing.symbol = show_none;
     dev->ops = &failing;

@@ -132,8 +132,8 @@ static void a_mask_is_an_input(void **state)
 /* A row that leaves more alone than it must, in both tensors that it writes: both are said, and of one wrong tensor no more than of two. */
 static void both_outputs_are_spoken_of(void **state)
 {
-    const char *tiles = "inactive outputs are left alone by tiles of 4x4, not one by one",
-               *padding = "bytes of mask_out behind the last column are not written";
+    const char *tiles = "inactive outputs are skipped by tiles of 4x4, not one by one",
+               *padding = "bytes of mask_out after the last column are not written";
     char *two = text_format("%s; %s", tiles, padding);
     struct work w = small(DTYPE_F16, LAYOUT_NHWC);
     w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.05, .radius = 4, .seed = 3};

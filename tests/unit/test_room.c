@@ -13,8 +13,8 @@ static void who_wrote_is_told(void **state)
         int64_t at; /* of the output's place; where it is negative, in front of the input */
         enum rig_left left;
         const char *said;
-    } harms[] = {{RIG_PAGE_BYTES - 1, RIG_OTHER_OUTPUT, "wrote past the end of output, first 2091471 bytes behind it; "},
-                 {-1, RIG_OTHER_INPUT, "wrote before the start of input, 1 bytes in front of it; "}};
+    } harms[] = {{RIG_PAGE_BYTES - 1, RIG_OTHER_OUTPUT, "wrote past the end of output, first 2091471 bytes after it; "},
+                 {-1, RIG_OTHER_INPUT, "wrote before the start of input, 1 bytes before it; "}};
     need_card();
     struct error err = {0};
     struct rig *rigs[2];

@@ -173,7 +173,7 @@ static void at_once(void **state)
     has(brief, "ld.global.f32 %f1, [%rd1+4]");
     assert_null(strstr(brief, "setp.lt.s32")); /* of a line that takes less than a fifth */
     assert_null(strstr(brief, "o[9] = 1;"));
-    has(brief, "1 further lines take less");
+    has(brief, "1 more line with a smaller share");
     has(whole, "setp.lt.s32");
     has(whole, "o[9] = 1;");
     has(md, "fma.rn.f32 %f2");
@@ -197,13 +197,13 @@ static void the_file_may_be_gone(void **state)
     has(other, "The source has changed since it was counted");
     unlink(path);
     char *gone = shown(&f, &form_html, SOURCE_PAGE);
-    has(gone, "The source is not here any more");
+    has(gone, "The source file no longer exists");
     has(gone, "16 lanes · 16 sectors a load (4)");
     setenv("BENCH_HOME", ".", 0); /* a shipped kernel of another machine's run is read where it lies here */
     snprintf(s->file, sizeof s->file, "/elsewhere/share/bench/kernels/variants/conv2d/naive.cu");
     char *shipped = shown(&f, &form_html, SOURCE_PAGE);
     has(shipped, "The source has changed since it was counted");
-    assert_null(strstr(shipped, "not here any more"));
+    assert_null(strstr(shipped, "no longer exists"));
     free(shipped);
     free(same);
     free(other);
@@ -233,8 +233,9 @@ static void samples_are_the_heat(void **state)
     has(page, "<th class=\"l\">SASS</th>");
     has(page, "2 of SASS <small>96.9 %</small>");
     has(page, "4 sectors (1) · long_scoreboard");
-    has(page, "0021");                                                               /* byte 33 */
-    has(page, "4x the sectors that its bytes need: uncoalesced, 1,600 (ideal 400)"); /* the rule's sentence, by the card's own counts */
+    has(page, "0021");                                                                             /* byte 33 */
+    has(page, "4x the sectors that its bytes need: uncoalesced or misaligned, 1,600 (ideal 400)"); /* the rule's sentence, by the card's own
+                                                                                                      counts */
     free(page);
     unlink(path);
     fixture_free(&f);

@@ -65,7 +65,8 @@ static void what_became_of_each_row(void **state)
     b.count = 15;
     char *text = report("md", &a, &b, NULL);
     says(text, "# notebook: 2 runs");
-    says(text, "**run 5**: of 14 rows that run 3 has too: 1 faster, 1 slower, 12 too close to tell between runs; 1 failing now; 1 gone");
+    says(text, "**run 5**: of 14 rows that run 3 also has: 1 faster, 1 slower, 12 without a significant difference between runs; 1 failing "
+               "now; 1 gone");
     says(text, "not paired");
     says(text, "registers 40, was 32");
     says(text, "wrong, was ok");
@@ -93,7 +94,7 @@ static void counts_are_exact(void **state)
     (void)state;
     two_runs(&a, &b, "emu");
     char *text = report("md", &a, &b, NULL);
-    says(text, "0 with fewer bytes asked for, 0 with more");
+    says(text, "0 with fewer requested bytes, 0 with more");
     free(text);
     fixture_free(&a);
     fixture_free(&b);

@@ -98,7 +98,7 @@ static void a_file_that_changed_is_told(void **state)
     struct error err = {0};
     int taken;
     assert_false(both(&(struct kind){.kept = true, .touched = true}, "touched", &ids, &taken, &err));
-    assert_non_null(strstr(err.text, "changed while the run went on"));
+    assert_non_null(strstr(err.text, "changed during the run"));
 }
 
 static int open_world(void **state)

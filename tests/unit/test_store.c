@@ -254,7 +254,7 @@ static void a_running_run_holds_the_database(void **state)
     assert_int_equal(read(done_fd, &byte, 1), 1);
     assert_false(store_open(path, false, &store, &err));
     assert_null(store);
-    snprintf(want, sizeof want, "another run holds it: pid %ld", (long)pid);
+    snprintf(want, sizeof want, "used by another run: pid %ld", (long)pid);
     assert_non_null(strstr(err.text, want));
     assert_int_equal(err.kind, ERROR_ENVIRONMENT);
     assert_string_not_equal(err.hint, "");

@@ -81,7 +81,7 @@ static void newer_schema_is_refused(void **state)
 {
     store_close(open_or_fail(false));
     char newer[80];
-    snprintf(newer, sizeof newer, "written by a newer bench (schema 777, this one knows %d)", schema_version());
+    snprintf(newer, sizeof newer, "written by a newer bench (schema 777; this bench reads up to %d)", schema_version());
     sql("PRAGMA user_version = 777");
     refuses(false, ERROR_USAGE, newer);
     refuses(true, ERROR_USAGE, newer);

@@ -220,7 +220,7 @@ static void wisdom_as_a_file(void **state)
                                               {"conv2d/b", "conv2d\\t", "entry 1: a control character in a name"},
                                               {"2026-02-02T00:00:00Z", "", "entry 1: "},
                                               {"A100", "", "entry 1: signature, source_hash"},
-                                              {"96", "\"96\"", "entry 0: 'points' is missing or of another kind"},
+                                              {"96", "\"96\"", "entry 0: 'points' is missing or has another type"},
                                               {"}", "", "w.json:"}};
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         const char *at = strstr(text_get(&t), mistakes[i][0]);
@@ -293,7 +293,7 @@ static void a_merge_is_whole(void **state)
     bool merged = store_merge(store, other, &counts, &err);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(!merged && strstr(err.text, "another run holds it"));
+    assert_true(!merged && strstr(err.text, "used by another run"));
     assert_true(store_integer(store, "SELECT count(*) FROM run", &runs, &err) && runs == 1);
     assert_true(store_merge(store, other, &counts, &err) && counts.runs == 1);
     assert_true(store_merge(store, other, &counts, &err) && counts.runs_known == 1 && counts.runs == 0); /* the lock was given back */

@@ -44,7 +44,7 @@ static void the_host_is_no_part_of_a_time(void **state)
     timing.unheld = true;
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
     assert_true(fabs(time_of(&r, "my/cudnn_fast", "cold", "isolated")->median_ns - 160000) < 1);
-    assert_non_null(strstr(row_of(&r, "my/cudnn_fast")->note, "its calls wait for the GPU: what the host needs in them is in its times"));
+    assert_non_null(strstr(row_of(&r, "my/cudnn_fast")->note, "its calls wait for the GPU, so its times include host time"));
     assert_int_equal(virtual_clock.holds, 3 * 3); /* of these and of the twin */
     let_go(&r);
 }
@@ -138,7 +138,7 @@ static void a_low_clock_is_said(void **state)
     timing.low_of = 60;
     struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [80, 80]}");
     const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated");
-    char *words = text_format("%d of 80 samples began at a lower clock than a rested card's", t->kept_low);
+    char *words = text_format("%d of 80 samples started at a lower clock than that of an idle GPU", t->kept_low);
     assert_true(t->kept_low > 8 && t->kept_low < 40);
     assert_non_null(row_of(&r, "my/ours")->note);
     assert_non_null(strstr(row_of(&r, "my/ours")->note, words));
@@ -192,7 +192,7 @@ static void the_tail_is_judged_by_timed_launches(void **state)
         const struct row *slow = row_of(&r, "my/cudnn_slow");
         assert_int_equal(row_of(&r, "my/brief")->status, ROW_OK);
         assert_int_equal(slow->status, i ? ROW_WRONG : ROW_OK);
-        assert_true(i ? strstr(slow->reason, "what a timed launch left") != NULL
+        assert_true(i ? strstr(slow->reason, "the output of a timed launch") != NULL
                       : time_of(&r, "my/cudnn_slow", "cold", "isolated")->rounds == 10);
         last = timing.launches;
         let_go(&r);
@@ -225,7 +225,7 @@ static void further_inputs_are_met_while_it_warms_up(void **state)
     } tries[] = {{INT_MAX, NULL},
                  {3, "(in the measuring process, on other inputs)"},
                  {4, "(in the measuring process, on other inputs)"},
-                 {5, "(what a timed launch left; it was right when it was looked at)"}};
+                 {5, "(the output of a timed launch; the verified launch was right)"}};
     for (int i = 0; i < 4; i++) {
         begin();
         timing.idle = "conv_ours";
@@ -442,25 +442,25 @@ static void an_early_end_is_said(void **state)
     timing.noise = 0.05;
     struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 0.1 %}");
     const struct row *ours = row_of(&r, "my/ours");
-    assert_true(ours->note && strstr(ours->note, "took all of its 15 rounds: an interval is still wider than 0.1 %"));
+    assert_true(ours->note && strstr(ours->note, "all of its 15 rounds: an interval is still wider than 0.1 %"));
     let_go(&r);
     begin();
     timing.noise = 0.5;
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 9 %, budget: 0.000001 s per layer}");
     ours = row_of(&r, "my/ours");
-    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds: an interval is still wider than 9 %"));
+    assert_true(ours->note && strstr(ours->note, "the time budget ended after 10 rounds: an interval is still wider than 9 %"));
     let_go(&r);
     begin(); /* narrow enough, and fewer rounds than were asked for: of its interval nothing is to be said */
     timing.noise = 0.01;
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 60], half_width: 9 %, budget: 0.000001 s per layer}");
     ours = row_of(&r, "my/ours");
-    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds") && !strstr(ours->note, "wider"));
+    assert_true(ours->note && strstr(ours->note, "the time budget ended after 10 rounds") && !strstr(ours->note, "wider"));
     let_go(&r);
     begin(); /* a row of the tail has few rounds: that its interval is wide is no word on the others' */
     timing.noise = 0.5, timing.noisy = "conv_state";
     r = timed("[my/cudnn_fast, my/brief, my/keeper]", "{rounds: [40, 60], half_width: 9 %, budget: 0.000001 s per layer}");
     ours = row_of(&r, "my/brief");
-    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds") && !strstr(ours->note, "wider"));
+    assert_true(ours->note && strstr(ours->note, "the time budget ended after 10 rounds") && !strstr(ours->note, "wider"));
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15]}");

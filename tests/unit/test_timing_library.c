@@ -276,7 +276,7 @@ static void a_wrong_plan_is_a_wrong_row(void **state)
         const struct row *row = library_row(&r);
         assert_int_equal(row->status, ROW_WRONG);
         assert_true((strstr(row->reason, "(in the measuring process, before timing)") != NULL) == !late);
-        assert_true((strstr(row->reason, "was right when it was looked at") != NULL) == late);
+        assert_true((strstr(row->reason, "was right") != NULL) == late);
         assert_true(row_of(&r, "my/ours")->status == ROW_OK && row_of(&r, "my/ours")->time_count == 1);
         done(&r);
     }
@@ -354,7 +354,7 @@ static void modes_and_epilogues_are_asked_for(void **state)
         int activation;
         double alpha;
     } kinds[] = {
-        {", math: tf32", ", tf32 as by cuDNN's default", DTYPE_F32, MATH_TF32, false, false, 0, 0},
+        {", math: tf32", ", tf32 (cuDNN's default)", DTYPE_F32, MATH_TF32, false, false, 0, 0},
         {", epilogue: [bias, relu]", ", strict f32 (cuDNN's default is tf32)", DTYPE_F32, MATH_F32, true, false, 1, 0},
         {", epilogue: [residual]", ", strict f32 (cuDNN's default is tf32)", DTYPE_F32, MATH_F32, false, true, 0, 0},
         {", epilogue: [bias, leaky_relu: 0.25]", ", strict f32 (cuDNN's default is tf32)", DTYPE_F32, MATH_F32, true, false, 2, 0.25},

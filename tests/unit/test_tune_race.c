@@ -178,7 +178,7 @@ static void points_that_are_not_worth_it(void **state)
     }
     assert_true(count == 4 && even >= 0 && other_case >= 0);
     assert_true(refuses(ours[0], "aa", 4, 3) && row->status == ROW_INFEASIBLE);
-    assert_string_equal(row->reason, "k spills: 4 bytes a thread stored, 8 loaded, with 40 registers");
+    assert_string_equal(row->reason, "k spills: 4 bytes per thread stored, 8 loaded, at 40 registers");
     assert_true(refuses(ours[0], "aa", 0, 0));
     assert_string_equal(row->reason,
                         "k: no block fits on an SM, limited by smem: 64 threads with 40 registers, 1024 bytes of shared memory");
@@ -190,7 +190,7 @@ static void points_that_are_not_worth_it(void **state)
     struct step saved = plan.rows[ours[2]].program.steps[0];
     plan.rows[ours[2]].program.steps[0] = plan.rows[ours[0]].program.steps[0];
     assert_true(refuses(ours[2], "aa", 0, 3));
-    assert_string_equal(row->reason, "the same launches of the same machine code as BLOCK=8");
+    assert_string_equal(row->reason, "same launches of the same machine code as BLOCK=8");
     assert_string_equal(row->twin, plan.rows[ours[0]].id);
     assert_false(refuses(ours[2], "bb", 0, 3)); /* other code */
     plan.rows[ours[2]].program.steps[0] = saved;

@@ -75,7 +75,7 @@ static void test_two_kernels(void **state)
     assert_int_equal(p.columns[0].buffer.index, 1);
     assert_int_equal(p.columns[0].element, 0);
     add(&w, (struct epilogue){.kind = EPILOGUE_RELU});
-    infeasible("my/tile_list", w, "mask: relu would have to follow a sparse output; the variant must fuse the whole epilogue");
+    infeasible("my/tile_list", w, "mask: relu cannot follow a sparse output; the variant must fuse the whole epilogue");
 }
 
 static void test_masks(void **state)
@@ -109,17 +109,18 @@ static void test_infeasible(void **state)
     struct work w = conv();
     struct work changed = w;
     changed.c = 24; /* CC = 16 does not divide it */
-    infeasible("my/halo_regs", changed, "needs c % CC == 0: 8 != 0 (c = 24, CC = 16)");
-    assert_string_equal(p.clause, "needs c % CC == 0");
+    infeasible("my/halo_regs", changed, "needs c to be a multiple of CC (c = 24, CC = 16)");
+    assert_string_equal(p.clause, "needs c to be a multiple of CC");
     changed = w;
     changed.stride = 2;
-    infeasible("my/halo_regs", changed, "needs stride == 1: 2 != 1");
-    assert_string_equal(p.clause, "needs stride == 1");
-    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing,
-                  "where smem <= smem_per_block_optin: 78480 > 65536, with CC=16,KB=64,TH=16,TW=32");
+    infeasible("my/halo_regs", changed, "needs stride to be 1 (stride = 2)");
+    assert_string_equal(p.clause, "needs stride to be 1");
+    infeasible_on(
+        "my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing,
+        "needs smem to be at most smem_per_block_optin (smem = 78480, smem_per_block_optin = 65536), with CC=16,KB=64,TH=16,TW=32");
     infeasible_on("my/halo_regs", "{TH: 16, TW: 32, CC: 4, KB: 64}", w,
                   &(struct chip){.threads_per_block = 1024, .smem_per_block_optin = 1000},
-                  "where smem <= smem_per_block_optin: 21456 > 1000, with CC=4,KB=64,TH=16,TW=32");
+                  "needs smem to be at most smem_per_block_optin (smem = 21456, smem_per_block_optin = 1000), with CC=4,KB=64,TH=16,TW=32");
     changed = w;
     changed.layout = LAYOUT_NCHW;
     infeasible("my/halo_regs", changed, "layout: input is NCHW, the variant takes NHWC");
@@ -152,7 +153,7 @@ static void test_limits(void **state)
     infeasible_on("conv2d/limits", "{GX: 2147483648}", w, &hopper, "grid of k in x: 2147483648 > 2147483647");
     infeasible_on("conv2d/limits", "{GY: 65536}", w, &hopper, "grid of k in y: 65536 > 65535");
     infeasible_on("conv2d/limits", "{CL: 2}", w, &turing, "cluster of k: cc 75 < 90");
-    infeasible_on("conv2d/limits", "{CL: 3, GX: 4}", w, &hopper, "cluster of k in x: the grid 4 is no multiple of 3");
+    infeasible_on("conv2d/limits", "{CL: 3, GX: 4}", w, &hopper, "cluster of k in x: the grid 4 is not a multiple of 3");
     infeasible_on("conv2d/limits", "{CL: 32, GX: 32}", w, &hopper, "cluster of k: 32 > 16 blocks");
     infeasible_on("conv2d/limits", "{PDL: 1}", w, &turing, "pdl of k: cc 75 < 90");
     binds("conv2d/limits", "{X: 1024, S: 232448, GX: 2147483646, GY: 65535, CL: 2, PDL: 1}", w);
@@ -166,20 +167,20 @@ static void test_broken(void **state)
 {
     struct work w = conv();
 #define HEAD "op: conv2d\nwhat: x\n"
-    broken(HEAD "steps:\n  - kernel: k\n    grid: c / 7\n    block: 32\n", w, "6:13", "64 / 7 is not a whole number");
+    broken(HEAD "steps:\n  - kernel: k\n    grid: c / 7\n    block: 32\n", w, "6:13", "64 / 7 is not an integer");
     broken(HEAD "steps:\n  - kernel: k\n    grid: c / (r - s)\n    block: 32\n", w, "6:13", "division by zero: 64 / 0");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1, c - 64\n    block: 32\n", w, "6:14",
-           "the grid is 0 in dimension y: a kernel needs at least 1");
+           "the grid is 0 in dimension y: it must be at least 1");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 0 - 3\n", w, "7:12", "the block is -3 in dimension x");
-    broken(HEAD "steps:\n  - kernel: k\n    grid: 1.5\n    block: 1\n", w, "6:11", "a whole number should stand here, not 1.5");
+    broken(HEAD "steps:\n  - kernel: k\n    grid: 1.5\n    block: 1\n", w, "6:11", "an integer is expected here, not 1.5");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    smem: 0 - 4\n", w, "8:11", "smem is -4 bytes");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    args: layout\n", w, "8:11",
-           "an argument is a buffer, a tensor map or a number, not the text 'NHWC'");
+           "an argument must be a buffer, a tensor map or a number, not the text 'NHWC'");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    attributes: {carveout: 101}\n", w, "8:28", "the carveout is 101 %");
     broken(HEAD "scratch:\n  a: u32[c - 64]\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "5:10",
            "scratch buffer 'a' has 0 elements");
     broken(HEAD "needs: layout > 3\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:15",
-           "the text 'NHWC' is compared with the number 3");
+           "the text 'NHWC' cannot be compared with the number 3");
     broken(HEAD "let:\n  a: 9223372036854775807 + c\nsteps:\n  - kernel: k\n    grid: a\n    block: 1\n", w, "5:26",
            "the result of 9223372036854775807 + 64 is out of range");
     broken(HEAD "define: {A: type(relu)}\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:13",
@@ -249,7 +250,7 @@ static void test_tensor_maps(void **state)
     assert_int_equal(p.steps[0].args[2].map, ARG_NO_MAP); /* no residual */
     infeasible_on("conv2d/tma", NULL, w, &turing, "tensor map x_map: cc 75 < 90");
     w.c = 4;
-    infeasible("conv2d/tma", w, "tensor map x_map: stride 1 has 8 bytes, no multiple of 16");
+    infeasible("conv2d/tma", w, "tensor map x_map: stride 1 has 8 bytes, which is not a multiple of 16");
     w = conv();
     w.dtype = DTYPE_F32;
     w.math = MATH_F32;
@@ -259,7 +260,7 @@ static void test_tensor_maps(void **state)
     broken("op: conv2d\nwhat: x\ntensor_maps:\n  m: {of: input, box: 4}\nsteps:\n  - fill: output = 0\n", conv(), "5:23",
            "tensor map 'm': the box has 1 dimensions, the tensor 4");
     broken("op: conv2d\nwhat: x\ntensor_maps:\n  m: {of: input, box: \"8, 1, 1, 1\", swizzle: 48}\nsteps:\n  - fill: output = 0\n", conv(),
-           "5:46", "swizzle is 48; it is one of 0 32 64 128");
+           "5:46", "swizzle is 48; it must be 0, 32, 64 or 128");
 }
 
 /* The two heads of docs/HEAD.md are what the page says they are. */

@@ -132,8 +132,8 @@ static void test_select(void **state)
     assert_true(work_finish(&w, NULL));
     infeasible("conv2d/pick", w, "select: conv2d/tf32: dtype: input is f16, the variant takes f32");
     w.c = 1;
-    infeasible("conv2d/pick", w, "needs c > 1: 1 <= 1");
-    broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "no variant is called 'nobody'");
+    infeasible("conv2d/pick", w, "needs c to be more than 1 (c = 1)");
+    broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "there is no variant 'nobody'");
 }
 
 /* A claim is about the work, the default configuration and the variant's own kernels; a rule has its choice's. */
@@ -182,14 +182,14 @@ static void test_completion_missing(void **state)
     for (int i = 0; i < all.count; i++)
         if (strcmp(all.items[i]->op->name, "depth_to_space"))
             kept[set.count++] = all.items[i];
-    infeasible("conv2d/raw", w, "epilogue: depth_to_space is not fused, and no variant of depth_to_space is there to follow");
+    infeasible("conv2d/raw", w, "epilogue: depth_to_space is not fused, and there is no variant of depth_to_space for a further step");
     free(kept);
     set = all;
     w.dtype = DTYPE_F32;
     w.math = MATH_F32;
     infeasible("conv2d/raw", w,
-               "epilogue: depth_to_space is not fused, and nothing can follow: depth_to_space/d2s_native: dtype: input is f32, the variant "
-               "takes f16");
+               "epilogue: depth_to_space is not fused, and no further step is possible: depth_to_space/d2s_native: dtype: input is f32, "
+               "the variant takes f16");
 }
 
 static void test_variant_steps(void **state)
@@ -214,9 +214,9 @@ static void test_variant_steps(void **state)
         assert_int_equal(p.steps[i].to.index, i + 1);
     assert_int_equal(p.steps[7].to.index, 0);
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: my/broken\n", w, "5:14", "a variant cannot be a step of itself");
-    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convret\n", w, "5:14", "no variant is called 'layout/convret'");
+    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convret\n", w, "5:14", "there is no variant 'layout/convret'");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {tu: NCHW}\n", w, "6:12", "layout has no field 'tu'");
-    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {to: c}\n", w, "6:16", "'c' is no word for to");
+    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {to: c}\n", w, "6:16", "'c' is not a value of to");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", w, "6:13",
            "a step is one configuration of conv2d/limits, not 2");
 }
@@ -242,7 +242,7 @@ static void test_hostile_nesting(void **state)
     bool done;
     bind_point("deep/v0", NULL, &w, &hopper, &done, &err);
     assert_false(done);
-    assert_non_null(strstr(err.text, "variants are steps of variants more than 6 deep"));
+    assert_non_null(strstr(err.text, "variants as steps are nested more than 6 deep"));
     bind_point("deep/v4", NULL, &w, &hopper, &done, &err);
     assert_false(done);
     assert_non_null(strstr(err.text, "the program has more than 64 steps"));

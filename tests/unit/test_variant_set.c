@@ -51,7 +51,7 @@ static void test_set(void **state)
     assert_string_equal(set.items[1]->from, "conv2d/naive"); /* `from: naive`, in the op's own folder */
     assert_string_equal(set.items[3]->from, "my/alone");     /* in its own folder first */
     assert_true(has_note(&set, "my/alone: from 'gone', which is not among the variants"));
-    assert_true(has_note(&set, "my/util.cu: no `bench 1` head, passed over"));
+    assert_true(has_note(&set, "my/util.cu: no `bench 1` head, skipped"));
     assert_true(has_note(&set, "my/huge.cu: "));
     assert_true(has_note(&set, "my/folder.cu: not a file"));
     assert_int_equal(set.note_count, 4);
@@ -61,11 +61,11 @@ static void test_set(void **state)
     assert_null(variant_find(&set, "naive", NULL, NULL, &err));
     assert_null(variant_find(&set, "naive", op_find("layout"), NULL, &err));
     assert_null(variant_find(&set, "my/chlid", NULL, NULL, &err));
-    assert_string_equal(err.text, "no variant is called 'my/chlid'");
+    assert_string_equal(err.text, "there is no variant 'my/chlid'");
     assert_string_equal(err.hint, "did you mean 'my/child'?");
     struct node where = {.kind = NODE_SCALAR, .file = "s.yaml", .line = 3, .column = 5};
     assert_null(variant_find(&set, "navie", conv, &where, &err));
-    assert_string_equal(err.text, "s.yaml:3:5: no variant is called 'navie'");
+    assert_string_equal(err.text, "s.yaml:3:5: there is no variant 'navie'");
     assert_string_equal(err.hint, "did you mean 'naive'?");
     variant_set_free(&set);
 }
@@ -83,19 +83,19 @@ static void set_fails(const char *spec, const char *message)
 
 static void test_set_errors(void **state)
 {
-    set_fails("mine", "--variants mine: should be NAME=DIR");
-    set_fails("=.", "should be NAME=DIR");
-    set_fails("a/b=.", "should be NAME=DIR");
+    set_fails("mine", "--variants mine: NAME=DIR");
+    set_fails("=.", "NAME=DIR or NAME=FILE.cu is expected");
+    set_fails("a/b=.", "NAME=DIR or NAME=FILE.cu is expected");
     set_fails("my=/nowhere/at/all", "there is no '/nowhere/at/all'");
     char *none = extra("my", "none"), *bad = extra("my", "bad"), *twice = extra("conv2d", "clash");
     set_fails(none, "the folder has no variant");
     set_fails(bad, "bad/bad.cu:3:1: ");
-    set_fails(twice, "conv2d/ is bench's own"); /* or its rows would pass for bench's, under whatever name */
+    set_fails(twice, "conv2d/ is reserved"); /* or its rows would pass for bench's, under whatever name */
     char *mine = extra("my", "clash");
     struct variant_set set;
     struct error err = {0};
     assert_false(variant_set_load((const char *const[]){mine, mine, NULL}, &set, &err));
-    assert_non_null(strstr(err.text, "two variants are called my/naive: "));
+    assert_non_null(strstr(err.text, "two variants have the name my/naive: "));
     free(mine);
     free(none);
     free(bad);
@@ -178,7 +178,7 @@ static void test_points(void **state)
     points_fail(v, "{TJ: 4}", "s.yaml:4:2: ", "TH");
     points_fail(v, "{TH: [4, 5]}", "s.yaml:4:10: my/p has no TH = 5; its values are 4, 8, 16", NULL);
     points_fail(v, "{A: 4}", "s.yaml:4:5: my/p has no A = 4; its values are 2 to 10 in steps of 4", NULL);
-    points_fail(v, "{TH: [4, 4]}", "s.yaml:4:10: TH = 4 stands there twice", NULL);
+    points_fail(v, "{TH: [4, 4]}", "s.yaml:4:10: TH = 4 is listed twice", NULL);
     points_fail(v, "{TH: []}", "s.yaml:4:6: TH has no value", NULL);
     points_fail(v, "{BIG: all}", "s.yaml:4:7: BIG has 100001 values; at most 4096", NULL);
     points_fail(v, "[1]", "s.yaml:4:1: ", NULL);
@@ -265,7 +265,7 @@ static void test_new(void **state)
     free(text);
     text = variant_new(op_find("conv2d"), "template <int T>\n__global__ void k(const float *a, float *b) {}", NULL, &err);
     assert_non_null(text); /* of a template there is none */
-    assert_non_null(strstr(text, "call k<...> from an extern \"C\" __global__ function"));
+    assert_non_null(strstr(text, "call it from an extern \"C\" __global__ function"));
     assert_non_null(strstr(text, "*/\ntemplate <int T>\n__global__ void k("));
     free(text);
 }

@@ -432,7 +432,7 @@ static void test_mask_out_unwritten(void **state)
         tensor_pack(&b->p.tensors[mask], b->d.mask_out, bits);
         bits[0] = (bits[0] & 0xffff) | (VERIFY_POISON & 0xffff0000);
         verify_tensor(&b->p, mask, &b->d, bits, &b->v);
-        assert_true(b->v.ok && strstr(b->v.note, "behind the last column are not written"));
+        assert_true(b->v.ok && strstr(b->v.note, "after the last column are not written"));
         bits[0] = VERIFY_POISON;
         verify_tensor(&b->p, mask, &b->d, bits, &b->v);
         assert_true(!b->v.ok && b->v.worst_at[2] == 0 && b->v.worst_at[3] < width);
@@ -442,7 +442,7 @@ static void test_mask_out_unwritten(void **state)
             bits[row] = ~bits[row];
         verify_tensor(&b->p, mask, &b->d, bits, &b->v);
         char want[80];
-        snprintf(want, sizeof want, "; %d of %d pixels and %d bits behind the last column", (int)(3 * width), (int)(3 * width),
+        snprintf(want, sizeof want, "; %d of %d pixels and %d bits after the last column", (int)(3 * width), (int)(3 * width),
                  (int)(3 * (32 - width)));
         if (b->v.ok || !strstr(b->v.text, want))
             fail_msg("%s", b->v.text);

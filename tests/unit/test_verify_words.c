@@ -347,7 +347,7 @@ static void inactive_outputs_have_a_value(void **state)
                 else
                     poison(b, i / 960, c, i / 40 % 24, i % 40);
         fails(b, 1, "that one alone");
-        assert_non_null(strstr(b->v.text, zero ? " = 5, want 0; 1 of " : " = 5, but its pixel is inactive and must stay untouched; 1 of "));
+        assert_non_null(strstr(b->v.text, zero ? " = 5, want 0; 1 of " : " = 5, but its pixel is inactive and must not be written; 1 of "));
         stop(b);
     }
 }
@@ -400,7 +400,7 @@ static void tiles_are_small(void **state)
                         put(b, 0, c, y, x, 7);
             }
             look(b);
-            if (b->v.ok != (side == 32) || !strstr(b->v.note, "left alone by tiles of") == b->v.ok)
+            if (b->v.ok != (side == 32) || !strstr(b->v.note, "skipped by tiles of") == b->v.ok)
                 fail_msg("%d: %s; %s", side, b->v.text, b->v.note);
             stop(b);
         }

@@ -88,12 +88,12 @@ static void notes_are_added(void **state)
     row_add_note(planned, "its first configuration");
     row_add_note(checked, "left alone; by tiles");
     row_add_note(checked, "by tiles");
-    row_add_note(timed, "its budget ended");
+    row_add_note(timed, "the time budget ended");
     send(checked, planned);
     send(silent, planned);
     send(timed, planned);
     send(timed, planned); /* said twice, it stands once */
-    assert_string_equal(planned->note, "its first configuration; left alone; by tiles; by tiles; its budget ended");
+    assert_string_equal(planned->note, "its first configuration; left alone; by tiles; by tiles; the time budget ended");
     assert_int_equal(planned->note_count, 4);
     assert_string_equal(planned->notes[2].text, "by tiles");
     row_free(planned);

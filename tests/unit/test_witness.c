@@ -67,7 +67,7 @@ static void blocks_are_held(void **state)
         error_clear(&err);
         assert_false(reference_of(faults[i].work, &err));
         assert_non_null(strstr(err.text, "held to emu"));
-        assert_non_null(strstr(err.text, "on the device, and"));
+        assert_non_null(strstr(err.text, "on the device, but"));
     }
     struct work again = few; /* further sets of a case are trusted for the first one */
     again.set_seed = 3;

@@ -150,7 +150,7 @@ static void add_lift(const struct chip *chip, const struct occupancy_query *q, s
         if (threads)
             text_addf(&t, "blocks of %d threads give %d warps per SM", threads, better_warps);
     } else if (!t.len && o->limit == LIMIT_BLOCKS) {
-        text_addf(&t, "larger blocks: no more than %d fit on an SM", chip->blocks_per_sm);
+        text_addf(&t, "larger blocks: at most %d fit on an SM", chip->blocks_per_sm);
     } else if (!t.len && o->limit == LIMIT_WARPS && o->possible) {
         text_addf(&t, "blocks whose warps divide %d", chip->warps_per_sm);
     }

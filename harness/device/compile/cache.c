@@ -126,14 +126,14 @@ char *compile_cache_folder(char *why, size_t bytes)
     else if (home && *home == '/')
         dir = file_join(home, ".cache/bench");
     if (!dir)
-        snprintf(why, bytes, "neither BENCH_CACHE, XDG_CACHE_HOME nor HOME is set (the last two to a path that begins with /)");
+        snprintf(why, bytes, "neither BENCH_CACHE, XDG_CACHE_HOME nor HOME is set (the last two must be absolute paths)");
     else if (!file_make_dirs(dir, &err))
         snprintf(why, bytes, "%.300s", err.text);
     else if (access(dir, W_OK | X_OK))
         snprintf(why, bytes, "%s: %s", dir, strerror(errno));
     else if (stat(dir, &st) || (st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & S_IWOTH)) /* what it holds is run */
-        snprintf(why, bytes, "%s: %s: others could put code there", dir,
-                 st.st_mode & S_IWOTH ? "everybody may write in it" : "belongs to another user");
+        snprintf(why, bytes, "%s: %s, so others could put code there", dir,
+                 st.st_mode & S_IWOTH ? "everybody may write to it" : "belongs to another user");
     if (why[0]) {
         free(dir);
         return NULL;

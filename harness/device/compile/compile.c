@@ -32,7 +32,7 @@ static bool compiler_parse(const char *name, enum compiler_kind *kind, const cha
         return error_hint(err, "nvrtc (the pinned one), nvrtc:/path/libnvrtc.so.13, nvcc, nvcc:/path/nvcc");
     }
     if (*path && !**path)
-        return error_set(err, ERROR_USAGE, "compiler '%s': a path is missing behind the colon", name);
+        return error_set(err, ERROR_USAGE, "compiler '%s': a path is missing after the colon", name);
     return true;
 }
 

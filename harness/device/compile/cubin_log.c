@@ -51,7 +51,7 @@ static bool same(const struct kernel_facts *f, const char *what, int log, int el
     if (log < 0 || elf < 0 || log == elf)
         return true;
     error_set(err, ERROR_INTERNAL, "kernel %s: the compiler's log says %d %s, its cubin %d", f->name, log, what, elf);
-    return error_hint(err, "this compiler writes its log or its cubin in a way bench does not know; use the pinned one (bench doctor)");
+    return error_hint(err, "bench cannot read the log or the cubin of this compiler; use the pinned one (bench doctor)");
 }
 
 static bool add_line(const char *line, struct kernel_facts *entry, struct kernel_facts *function, struct error *err)

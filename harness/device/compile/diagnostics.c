@@ -43,7 +43,7 @@ static void add_taken_name(struct text *t, const struct compile_request *r, cons
                         p[-1] != '_';
             if (!word)
                 continue;
-            text_addf(t, "\n(%.*s, which the head defines, is a name in the compiler's own headers: call it something longer)", (int)n,
+            text_addf(t, "\n(%.*s, which the head defines, is also a name in the compiler's headers: use a longer name)", (int)n,
                       r->defines[i]);
             return;
         }
@@ -92,7 +92,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
         char *block = xstrndup(p, n);
         bool wanted = strstr(block, "error") || strstr(block, "fatal") || !strstr(block, "warning");
         if (shows_no_source(block)) {
-            text_addf(&t, "\n%.*s: it is included, and no source: what is in it is not shown", (int)strcspn(block, "("), block);
+            text_addf(&t, "\n%.*s: an included file that is not source code; its text is not shown", (int)strcspn(block, "("), block);
             wanted = false;
         }
         char *rest = block, *line;
@@ -110,22 +110,22 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     if (hidden)
         text_addf(&t, "\n(%d more lines)", hidden);
     if (!add_include_path(&t, log) && c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
-        text_add(&t, "\n(nvrtc has few headers of the host, and not <vector> or <iostream>: put them under #ifndef __CUDACC_RTC__, or use "
-                     "--compiler nvcc)");
+        text_add(
+            &t,
+            "\n(nvrtc has few host headers, not <vector> or <iostream>: put them under #ifndef __CUDACC_RTC__, or use --compiler nvcc)");
     if (c->kind == COMPILER_NVRTC && strstr(log, "identifier \"cuda") && strstr(log, "\" is undefined"))
         text_add(&t, "\n(nvrtc compiles no host code: put it between #ifndef __CUDACC_RTC__ and #endif, or use --compiler nvcc)");
     if (strstr(log, "identifier \"__half") || strstr(log, "identifier \"__nv_bfloat16"))
-        text_add(&t, "\n(the types of 16 bits are in <cuda_fp16.h> and <cuda_bf16.h>)");
+        text_add(&t, "\n(the 16-bit types are in <cuda_fp16.h> and <cuda_bf16.h>)");
     static const char *const macros[] = {"\"INFINITY\"", "\"NAN\"", "\"FLT_MAX\"", "\"INT_MAX\"", "\"CHAR_BIT\""};
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (c->kind == COMPILER_NVRTC && strstr(log, macros[i])) {
             text_add(&t,
-                     "\n(of the host's constants nvrtc has INFINITY and NAN in <cuda/std/cmath>, INT_MAX in <cuda/std/climits>; FLT_MAX is "
-                     "3.402823466e+38f)");
+                     "\n(nvrtc has INFINITY and NAN in <cuda/std/cmath> and INT_MAX in <cuda/std/climits>; FLT_MAX is 3.402823466e+38f)");
             break;
         }
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
-              t.len ? text_get(&t) : "\n(the compiler said nothing)");
+              t.len ? text_get(&t) : "\n(the compiler printed nothing)");
     log_place(log, err);
     text_free(&t);
     return false;

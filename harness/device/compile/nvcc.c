@@ -16,7 +16,7 @@ static int spawn_into(char *const *argv, const char *file, struct error *err)
     int code = process_run((const char *const *)argv, &(struct process){.log = file});
     if (code == PROCESS_MISSING) {
         error_set(err, ERROR_ENVIRONMENT, "%s cannot be run: %s", argv[0], strerror(errno));
-        error_hint(err, "leave --compiler out: the pinned NVRTC needs no nvcc");
+        error_hint(err, "omit --compiler: the pinned NVRTC needs no nvcc");
         return -1;
     }
     return code;
@@ -59,7 +59,7 @@ bool nvcc_open(struct compiler *c, const char *path, struct error *err)
     if (b)
         sscanf(b, "Build %47s", build);
     if (!ok) {
-        error_set(err, ERROR_ENVIRONMENT, "%s does not say its version: no nvcc?", c->path);
+        error_set(err, ERROR_ENVIRONMENT, "%s does not print its version: is it nvcc?", c->path);
         goto done;
     }
     error_clear(err);
@@ -101,8 +101,8 @@ static bool plain_name(const char *name, struct error *err)
         odd++;
     if (!*odd)
         return true;
-    error_set(err, ERROR_USAGE, "%s: nvcc gives file names to a shell, and this one has a '%c'", name, *odd);
-    return error_hint(err, "another name for the folder, the file or TMPDIR; or leave --compiler out: the pinned NVRTC takes any");
+    error_set(err, ERROR_USAGE, "%s: nvcc passes file names to a shell, and this one has a '%c'", name, *odd);
+    return error_hint(err, "rename the folder, the file or TMPDIR; or omit --compiler: the pinned NVRTC takes any name");
 }
 
 /* The request's macros as a file that comes before the source: on nvcc's command line a shell would read their values. */
@@ -135,9 +135,9 @@ static bool machine_left(const char *dir, const char *log, struct error *err)
     if (killed)
         error_set(err, ERROR_MACHINE, "nvcc was killed: no memory?");
     else if (full || !room)
-        error_set(err, ERROR_MACHINE, "nvcc failed for want of room: %s", room ? "No space left on device" : why.text);
+        error_set(err, ERROR_MACHINE, "nvcc failed because there is no space: %s", room ? "No space left on device" : why.text);
     if (full || !room)
-        error_hint(err, "TMPDIR=FOLDER names another folder");
+        error_hint(err, "TMPDIR=FOLDER selects another folder");
     return room && !killed && !full;
 }
 

@@ -185,7 +185,7 @@ static bool check_arch(const struct nvrtc *n, const struct compiler *c, const ch
 {
     int count = 0, wanted = 0;
     if (sscanf(arch, "sm_%d", &wanted) != 1)
-        return error_set(err, ERROR_USAGE, "'%s' is no architecture: sm_90a, sm_86 ...", arch);
+        return error_set(err, ERROR_USAGE, "'%s' is not an architecture: sm_90a, sm_86 ...", arch);
     if (n->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0)
         return true;
     int *archs = xcalloc((size_t)count, sizeof *archs);
@@ -196,7 +196,7 @@ static bool check_arch(const struct nvrtc *n, const struct compiler *c, const ch
         text_addf(&list, "%ssm_%d", i ? ", " : "", archs[i]);
     }
     if (!known)
-        error_set(err, ERROR_ENVIRONMENT, "%s cannot compile for %s; it knows %s", c->version, arch, text_get(&list));
+        error_set(err, ERROR_ENVIRONMENT, "%s cannot compile for %s; it supports %s", c->version, arch, text_get(&list));
     text_free(&list);
     free(archs);
     return known;
@@ -302,7 +302,7 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
     out->ptx = get_text(n->nvrtcGetPTXSize, n->nvrtcGetPTX, program, &out->ptx_bytes);
     out->cubin = get_text(n->nvrtcGetCUBINSize, n->nvrtcGetCUBIN, program, &out->cubin_bytes);
     if (!out->log || !out->ptx || !out->cubin || !out->cubin_bytes) {
-        error_set(err, ERROR_INTERNAL, "%s: %s gave no code for %s", r->label, c->version, r->arch);
+        error_set(err, ERROR_INTERNAL, "%s: %s produced no code for %s", r->label, c->version, r->arch);
         goto done;
     }
     out->ptx_bytes = strlen(out->ptx); /* NVRTC counts the NUL */

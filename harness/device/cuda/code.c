@@ -165,7 +165,7 @@ bool cuda_symbol(struct device *dev, struct device_module *module, const char *n
     CUresult r = s->api->cuModuleGetGlobal(&p, bytes, module->handle, name);
     if (r == CUDA_ERROR_NOT_FOUND) {
         error_set(err, ERROR_USAGE, "%s has no symbol '%s'", module->label, name);
-        return error_hint(err, "extern \"C\" __constant__ keeps the name; a symbol that no kernel uses is left out");
+        return error_hint(err, "declare it extern \"C\" __constant__; the compiler removes a symbol that no kernel uses");
     }
     *address = p;
     return cuda_check(s, r, name, err);
@@ -269,7 +269,7 @@ static bool prepare_function(struct cuda_state *s, struct device_function *f, co
         r = l->smem > INT32_MAX ? CUDA_ERROR_INVALID_VALUE
                                 : s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->smem);
         if (r != CUDA_SUCCESS)
-            return refused(s, f, l, r, ": that much shared memory a block cannot have here", err);
+            return refused(s, f, l, r, ": a block cannot have that much shared memory here", err);
         f->smem = l->smem;
     }
     if (l->carveout != f->carveout) {
@@ -336,7 +336,7 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
     CUlaunchConfig config;
     void *params[PARAMS_MAX];
     if (l->param_bytes != f->param_bytes)
-        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes,
+        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, but has %zu", f->name, f->param_bytes,
                          l->param_bytes);
     for (int i = 0; i < f->param_count; i++)
         params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;

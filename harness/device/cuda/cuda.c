@@ -11,11 +11,11 @@ static bool find_device(const struct cuda_api *api, const char *spec, CUdevice *
     long long wanted = 0;
     int count = 0;
     if (*spec && (!text_to_int(spec, &wanted) || wanted < 0 || wanted > 1000)) {
-        error_set(err, ERROR_USAGE, "'%s' is no GPU number", spec);
+        error_set(err, ERROR_USAGE, "'%s' is not a GPU number", spec);
         return error_hint(err, "cuda:0 is the first");
     }
     if (api->cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0)
-        return error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver is there, but it shows no GPU (CUDA_VISIBLE_DEVICES?)");
+        return error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver is installed, but shows no GPU (CUDA_VISIBLE_DEVICES?)");
     if (wanted >= count)
         return error_set(err, ERROR_ENVIRONMENT, "there is no GPU %lld: this machine has %d, counted from 0", wanted, count);
     *index = (int)wanted;

@@ -25,15 +25,14 @@ static bool load_api(struct cuda_api *api, struct error *err)
     LOAD(cuGetErrorString)
     int version = 0;
     if (ok && api->cuDriverGetVersion(&version) == CUDA_SUCCESS && version < DRIVER_CUDA_LEAST) {
-        error_set(err, ERROR_ENVIRONMENT,
-                  "the NVIDIA driver here is for CUDA %d.%d; bench's compiler is CUDA 13, which needs driver 580 or newer", version / 1000,
-                  version % 1000 / 10);
+        error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver supports CUDA %d.%d; bench uses CUDA 13, which needs driver 580 or newer",
+                  version / 1000, version % 1000 / 10);
         return error_hint(err, "update the driver, or use the embedded device: --device emu");
     }
     CUDA_FUNCTIONS(LOAD)
 #undef LOAD
     if (!ok)
-        return error_set(err, ERROR_ENVIRONMENT, "%s lacks functions of CUDA 13: is it a driver?", api->library.path);
+        return error_set(err, ERROR_ENVIRONMENT, "%s lacks functions of CUDA 13: is it the NVIDIA driver?", api->library.path);
     CUresult r = api->cuInit(0);
     if (r == CUDA_SUCCESS)
         return true;
@@ -42,7 +41,7 @@ static bool load_api(struct cuda_api *api, struct error *err)
     api->cuGetErrorString(r, &meaning);
     error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver (%s) does not start: error %d%s%s%s%s", api->library.path, (int)r,
               name && *name ? " " : "", name ? name : "", meaning && *meaning ? ": " : "", meaning ? meaning : "");
-    return error_hint(err, "bench doctor says more; --device emu needs no GPU");
+    return error_hint(err, "bench doctor shows details; --device emu needs no GPU");
 }
 
 const struct cuda_api *cuda_api(struct error *err)
@@ -64,16 +63,16 @@ const struct cuda_api *cuda_api(struct error *err)
 static const char *sticky_meaning(CUresult r)
 {
     switch (r) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS: return "a kernel read or wrote memory that no buffer owns";
+    case CUDA_ERROR_ILLEGAL_ADDRESS: return "a kernel read or wrote memory outside all buffers";
     case CUDA_ERROR_MISALIGNED_ADDRESS: return "a kernel used an address that is not aligned to the size of its access";
     case CUDA_ERROR_INVALID_ADDRESS_SPACE: return "a kernel used an address of the wrong memory space";
-    case CUDA_ERROR_INVALID_PC: return "a kernel jumped outside of its code";
+    case CUDA_ERROR_INVALID_PC: return "a kernel jumped outside its code";
     case CUDA_ERROR_ILLEGAL_INSTRUCTION: return "a kernel ran an illegal instruction (__trap, or a bug of the compiler)";
     case CUDA_ERROR_HARDWARE_STACK_ERROR: return "a kernel overran its stack";
     case CUDA_ERROR_LAUNCH_FAILED: return "a kernel failed while it ran (__trap, or an access outside of shared memory)";
     case CUDA_ERROR_LAUNCH_TIMEOUT: return "a kernel ran longer than this GPU's display allows";
     case CUDA_ERROR_ASSERT: return "an assert in a kernel failed";
-    case CUDA_ERROR_TENSOR_MEMORY_LEAK: return "a kernel ended without giving its tensor memory back";
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK: return "a kernel ended without releasing its tensor memory";
     case CUDA_ERROR_CONTEXT_IS_DESTROYED: return "the context is gone";
     case CUDA_ERROR_CONTAINED: return "an error of the hardware ended the context";
     case CUDA_ERROR_ECC_UNCORRECTABLE: return "the GPU's memory reported an uncorrectable error: not the kernel's fault";

@@ -79,7 +79,7 @@ bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t by
     if (words && !cuda_check(s, s->api->cuMemsetD32Async(address, pattern, words, s->stream), "filling GPU memory", err))
         return false;
     if (bytes - words * 4 > 4096)
-        return error_set(err, ERROR_INTERNAL, "filling GPU memory at an address that is no multiple of 4");
+        return error_set(err, ERROR_INTERNAL, "filling GPU memory at an address that is not a multiple of 4");
     for (size_t i = words * 4; i < bytes; i++) /* the last one to three bytes */
         if (!cuda_check(s, s->api->cuMemsetD8Async(address + i, (unsigned char)(pattern >> 8 * (i % 4)), 1, s->stream),
                         "filling GPU memory", err))
@@ -124,7 +124,7 @@ const char cuda_flush_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
 static bool flush_open(struct cuda_state *s, const struct chip *chip, struct cuda_flush *f, struct error *err)
 {
     if (chip->l2_bytes == 0)
-        return error_set(err, ERROR_ENVIRONMENT, "the driver does not say how large the L2 cache is: a cold time cannot be taken");
+        return error_set(err, ERROR_ENVIRONMENT, "the driver does not report the size of the L2 cache, so cold times cannot be measured");
     f->bytes = (2 * chip->l2_bytes + 65535) / 65536 * 65536;
     return cuda_check(s, s->api->cuModuleLoadDataEx(&f->module, cuda_flush_ptx, 0, NULL, NULL), "loading the flush kernels", err) &&
            cuda_check(s, s->api->cuModuleGetFunction(&f->write, f->module, "flush_write"), "loading the flush kernels", err) &&

@@ -46,7 +46,7 @@ static bool nvml_load(struct error *err)
     static const char *const sonames[] = {"libnvidia-ml.so.1", NULL};
     struct library *l = &nvml.library;
     if (!library_open(l, sonames, NULL))
-        return error_set(err, ERROR_ENVIRONMENT, "NVML (libnvidia-ml.so.1) is not here: no clocks, power or throttle reasons");
+        return error_set(err, ERROR_ENVIRONMENT, "NVML (libnvidia-ml.so.1) was not found: no clocks, power or throttle reasons");
     nvml.init = (int (*)(void))library_symbol(l, "nvmlInit_v2", err);
     nvml.shutdown = (int (*)(void))library_symbol(l, "nvmlShutdown", err);
     nvml.error_string = (const char *(*)(int))library_symbol(l, "nvmlErrorString", err);

@@ -23,7 +23,7 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
         cudnn_failed(api, status, "it does not start", err);
         if (err && err->kind == ERROR_INTERNAL)
             err->kind = ERROR_ENVIRONMENT;
-        error_hint(err, "%s was the newest found; BENCH_LIBRARY_PATH=FOLDER takes the one there", api->library.path);
+        error_hint(err, "%s was the newest found; BENCH_LIBRARY_PATH=FOLDER selects another one", api->library.path);
         cudnn_close(h);
         return false;
     }

@@ -318,9 +318,9 @@ static bool check_conv(const struct cudnn_conv *c, struct error *err)
 {
     bool f32 = c->dtype == DTYPE_F32, f16 = c->dtype == DTYPE_F16, bf16 = c->dtype == DTYPE_BF16, i8 = c->dtype == DTYPE_I8;
     if (!f32 && !f16 && !bf16 && !i8)
-        return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for %s", dtype_name(c->dtype));
+        return error_set(err, ERROR_USAGE, "cuDNN has no convolution for %s", dtype_name(c->dtype));
     if (c->layout != LAYOUT_NHWC && c->layout != LAYOUT_NCHW)
-        return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for layout %s", layout_name(c->layout));
+        return error_set(err, ERROR_USAGE, "cuDNN has no convolution for layout %s", layout_name(c->layout));
     bool fits = f32   ? c->math == MATH_F32 || c->math == MATH_TF32
                 : f16 ? c->math == MATH_F16_ACC32 || c->math == MATH_F16_ACC16
                 : i8  ? c->math == MATH_I8_ACC32
@@ -454,8 +454,8 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         known = offer_all(h, conv, false, most, &list, err) || known;
     }
     if (known && list.count == 0 && h->only)
-        error_set(err, ERROR_USAGE, "cuDNN does not offer engine %d here, as its heuristic %c lists it at place %d", h->only->engine,
-                  h->only->heuristic, h->only->rank);
+        error_set(err, ERROR_USAGE, "cuDNN does not support engine %d here, although its heuristic %c lists it at place %d",
+                  h->only->engine, h->only->heuristic, h->only->rank);
     else if (known && list.count == 0 && list.disobedient)
         error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
                   math_name(conv->math), list.disobedient, list.refused);
@@ -498,7 +498,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     if (made)
         cudnn_cache_keep(h, conv, made);
     else
-        error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN does not return %s a second time", wanted->text);
     return made;
 }
 

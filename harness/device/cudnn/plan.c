@@ -75,7 +75,7 @@ bool cudnn_execute(struct cudnn *h, const struct cudnn_plan *plan, uint64_t x, u
     struct cudnn_plan *p = (struct cudnn_plan *)(uintptr_t)plan; /* its pack is a cache */
     const uint64_t addresses[6] = {x, w, y, bias, residual, workspace};
     if (!h->handle)
-        return error_set(err, ERROR_INTERNAL, "cuDNN: a described device executes nothing");
+        return error_set(err, ERROR_INTERNAL, "cuDNN: a device description cannot execute anything");
     if ((!p->pack || memcmp(addresses, p->addresses, sizeof addresses)) && !pack_make(p, addresses, err))
         return false;
     if (p->graph->narrow_bias && p->graph->prepared_bias != bias && !cudnn_narrow(h, p->graph, bias, err))

@@ -101,7 +101,7 @@ static bool unknown_chip(const char *chip, struct error *err)
         return false;
     const char *near = text_nearest(chip, names, count);
     text_add_list(&all, names, count);
-    error_set(err, ERROR_USAGE, "CUPTI knows no chip '%.60s'; it knows %s", chip, text_get(&all));
+    error_set(err, ERROR_USAGE, "CUPTI has no chip '%.60s'; it has %s", chip, text_get(&all));
     if (near)
         error_hint(err, "%s", near);
     text_free(&all);

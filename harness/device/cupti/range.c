@@ -285,7 +285,7 @@ static bool range_number(struct cupti_session *s, size_t index, long long *numbe
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
     return (info.rangeName && text_to_int(info.rangeName, number)) ||
-           error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number",
+           error_set(err, ERROR_ENVIRONMENT, "CUPTI names the range of a kernel '%.80s', which is not a number",
                      info.rangeName ? info.rangeName : "");
 }
 
@@ -364,7 +364,7 @@ static bool run_passes(struct cupti_session *s, const struct cupti_job *job, str
     bool done = false;
     for (s->pass = 0; !done; s->pass++) {
         if ((size_t)s->pass >= s->plan.passes * 2 + 2)
-            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", s->plan.passes, s->pass);
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and needs more after %d", s->plan.passes, s->pass);
         if (!run_pass(s, job, &done, err))
             return error_where(err, "counting pass %d of %zu", s->pass + 1, s->plan.passes);
     }

@@ -128,7 +128,7 @@ bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *contex
     size_t dropped = now.dropped;
     point_at(NULL);
     if (ok && dropped)
-        ok = error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu activity records: the list of kernels is not whole", dropped);
+        ok = error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu activity records: the list of kernels is incomplete", dropped);
     if (!ok)
         cupti_trace_free(trace);
     else if (trace->kernel_count)

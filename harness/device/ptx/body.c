@@ -229,7 +229,7 @@ static bool parse_instr(struct parser *p)
             return false;
         in->guard = name_register(p, name);
         if (in->guard < 0 || p->f->regs[in->guard] != T_PRED)
-            return parser_fail(p, "guard '%s' is no predicate register", name);
+            return parser_fail(p, "guard '%s' is not a predicate register", name);
     }
     if (p->t.kind != TOKEN_WORD)
         return parser_fail(p, "an instruction was expected");

@@ -192,7 +192,7 @@ static bool parse_alias(struct parser *p)
     if (!of)
         return false;
     if (!f || f->has_body || f->is_entry || !g || !g->has_body || g->is_entry)
-        return parser_fail(p, "a declared function and one that has a body are wanted");
+        return parser_fail(p, "a declared function and a function with a body are expected");
     struct ptx_function *next = f->next;
     const char *kept = f->name;
     *f = *g;
@@ -238,7 +238,7 @@ static bool parse_file(struct parser *p)
     if (!parser_int(p, &n))
         return false;
     if (n < 0 || n > 100000 || p->t.kind != TOKEN_TEXT)
-        return parser_fail(p, "'.file' wants a number and a name");
+        return parser_fail(p, "'.file' needs a number and a name");
     if (n >= p->m->file_count) {
         int room = (int)n * 2 + 8;
         const char **files = arena_alloc(&p->m->arena, (size_t)room * sizeof *files);
@@ -313,7 +313,7 @@ static bool parse_top(struct parser *p)
     if (parser_word(p, ".target"))
         return parse_target(p);
     if (parser_word(p, ".address_size"))
-        return parser_int(p, &n) && (n == 64 || parser_fail(p, "only 64-bit addresses are supported: ptxas 13 knows no others"));
+        return parser_int(p, &n) && (n == 64 || parser_fail(p, "only 64-bit addresses are supported, as in ptxas 13"));
     if (parser_word(p, ".file"))
         return parse_file(p);
     if (parser_word(p, ".section"))

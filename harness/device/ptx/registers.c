@@ -30,7 +30,7 @@ bool parse_reg_type(struct parser *p, enum ptx_type *type, int *vector)
         memcpy(name, p->t.at + 1, (size_t)p->t.len - 1);
     *type = ptx_type_parse(name);
     if (*type == T_NONE)
-        return parser_fail(p, "'.reg' wants a type");
+        return parser_fail(p, "'.reg' needs a type");
     parser_next(p);
     return true;
 }

@@ -300,7 +300,7 @@ void agent_ends(struct warp *w)
 {
     if (w->bulk_agent && (w->checks & CHECK_RACE) && w->bulk_last > w->clocks[w->bulk_agent])
         emu_report(w, w->bulk_ip, __builtin_ctz(w->bulk_lanes), "async_wait",
-                   "the warp that sent this copy ends and has not waited for its group: its shared memory may be given to another block");
+                   "the warp that issued this copy ends without waiting for its group: another block may get its shared memory");
 }
 
 /* Its words hold what its last operation left there, or it was given up. (Who uses it behind other data is told at once.) */
@@ -325,8 +325,8 @@ void agents_end(struct block *b)
             known = b->warps[k].clocks[p->agent] >= p->last;
         if (!known)
             emu_report(p->sender, p->copy, p->lane, "async_wait",
-                       "nobody has waited for this copy when block %u,%u,%u ends: its shared memory may be given to another block",
-                       b->index[0], b->index[1], b->index[2]);
+                       "no thread waited for this copy before block %u,%u,%u ends: another block may get its shared memory", b->index[0],
+                       b->index[1], b->index[2]);
         mbarrier_ends(b, p);
     }
 }
@@ -351,19 +351,17 @@ void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset
 {
     const struct sync_point *p = point_of_agent(w->block, tag & 63);
     if (p)
-        emu_report(
-            w, ip, lane, "async_wait",
-            "%s shared memory at 0x%x while a bulk copy may be under way there: phase %u of the mbarrier at 0x%x was not waited for, "
-            "what was ends with phase %u",
-            what, offset, tag >> 7, p->offset, w->clocks[tag & 63]);
+        emu_report(w, ip, lane, "async_wait",
+                   "%s shared memory at 0x%x while a bulk copy may be in flight there: no thread waited for phase %u of the mbarrier at "
+                   "0x%x, only up to phase %u",
+                   what, offset, tag >> 7, p->offset, w->clocks[tag & 63]);
     else if ((tag & 63) == w->block->sent_agent)
-        emu_report(
-            w, ip, lane, "async_wait",
-            "%s shared memory at 0x%x that a bulk copy to another block may still be reading: that block has not said that it has it", what,
-            offset);
+        emu_report(w, ip, lane, "async_wait",
+                   "%s shared memory at 0x%x that a bulk copy to another block may still read: that block has not signalled its arrival",
+                   what, offset);
     else
-        emu_report(w, ip, lane, "async_wait", "%s shared memory at 0x%x that %s may still be reading: its group was not waited for", what,
-                   offset, agent_multiplies(w->block, tag & 63) ? "wgmma" : "a bulk copy");
+        emu_report(w, ip, lane, "async_wait", "%s shared memory at 0x%x that %s may still read: no wait for its group", what, offset,
+                   agent_multiplies(w->block, tag & 63) ? "wgmma" : "a bulk copy");
 }
 
 void agent_releases(struct warp *w, struct block *b, uint32_t offset)

@@ -36,7 +36,7 @@ void dsmem_note(struct warp *w, const struct insn *ip, int lane, struct block *b
         return;
     if (!w->far[b->cluster_rank] && (w->checks & CHECK_SYNC))
         emu_report(w, ip, lane, "ended_block",
-                   "access to shared memory of block %d of the cluster, which may not have begun: no barrier of the cluster before it",
+                   "access to shared memory of block %d of the cluster, which may not have started: no cluster barrier before it",
                    b->cluster_rank);
     if (block_ended(b))
         emu_report(w, ip, lane, "ended_block", "access to shared memory of block %d of the cluster, which has ended", b->cluster_rank);
@@ -108,7 +108,7 @@ void dsmem_block_ends(struct block *b)
             known = b->warps[i].far[r] >= t->time;
         if (!known && b->cluster[0]->warps[0].checks & CHECK_RACE)
             emu_report(t->w, t->ip, t->lane, "ended_block",
-                       "access to shared memory of block %d of the cluster, which may have ended: it waits for nothing behind this",
+                       "access to shared memory of block %d of the cluster, which may have ended: it does not wait after this access",
                        b->cluster_rank);
     }
 }

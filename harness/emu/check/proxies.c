@@ -76,11 +76,10 @@ static bool overwrites(struct warp *w, const struct insn *ip, int lane, const st
                    "that arrived at the mbarrier",
                    at, s->lane_read[g] & 63, s->reader[g] & 63);
     else if (ours && still_reads(w, b, s->reader[g]))
-        emu_report(
-            w, ip, lane, "proxy_fence",
-            "bulk copy to shared memory at 0x%x, which warp %u may still be reading: it arrived at an mbarrier before it used what it "
-            "reads, and there is no fence.proxy.async between them",
-            at, s->reader[g] & 63);
+        emu_report(w, ip, lane, "proxy_fence",
+                   "bulk copy to shared memory at 0x%x that warp %u may still read: it arrived at an mbarrier before its reads completed, "
+                   "and there is no fence.proxy.async between them",
+                   at, s->reader[g] & 63);
     else if (ours && async &&
              (lanes_unordered(w, s->lane[g], (uint32_t)lane) || (s->lane_read && reads_unordered(w, s->lane_read[g], (uint32_t)lane))))
         emu_report(w, ip, lane, "race",

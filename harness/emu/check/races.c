@@ -105,8 +105,8 @@ static void report_race(const struct touch *t, enum unordered unordered, uint32_
     if (unordered == UNORDERED_WARPS && agent_is(t->w->block, tag & 63)) {
         emu_report(t->w, t->ip, t->lane, "async_wait", "%s global memory at 0x%llx, offset %llu of `%s`, while a bulk copy may be %s",
                    words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label,
-                   *other == 'r' ? "reading there: the phase of its mbarrier was not waited for"
-                                 : "writing there: its group was not waited for, or with .read");
+                   *other == 'r' ? "reading there: no wait for the phase of its mbarrier"
+                                 : "writing there: no wait for no wait for its group, or only with .read");
         return;
     }
     word = t->ip->op == OP_call ? "free of" : words[t->access];
@@ -163,10 +163,9 @@ static void report_copy_race(const struct touch *t, uint32_t bytes)
         return;
     t->w->runner->launch->raced = 1;
     if (races_reporting(t->w))
-        emu_report(
-            t->w, t->ip, t->lane, "cp_async_wait",
-            "write to global memory at 0x%llx, offset %llu of `%s`, that cp.async of warp %d may still be reading: it was not waited for",
-            (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, of->id);
+        emu_report(t->w, t->ip, t->lane, "cp_async_wait",
+                   "write to global memory at 0x%llx, offset %llu of `%s`, that cp.async of warp %d may still read: no wait for it",
+                   (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, of->id);
 }
 
 static void report_constant_read(const struct touch *t)
@@ -174,8 +173,7 @@ static void report_constant_read(const struct touch *t)
     t->w->runner->launch->raced = 1;
     if (races_reporting(t->w))
         emu_report(t->w, t->ip, t->lane, "read_only",
-                   "ld.global.nc of 0x%llx, offset %llu of `%s`, which this kernel has written: "
-                   "the cache it is read through need not know",
+                   "ld.global.nc of 0x%llx, offset %llu of `%s`, which this kernel writes: the read-only cache may be stale",
                    (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label);
 }
 

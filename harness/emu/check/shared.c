@@ -102,10 +102,10 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
             b->shared_known[k] = 0xff;
     }
     if (pending && access != ACCESS_WRITE)
-        emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x before the cp.async that fills them was waited for",
-                   bytes, offset);
+        emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x without waiting for the cp.async that fills them", bytes,
+                   offset);
     if (!known && access != ACCESS_WRITE && !(access == ACCESS_READ && (ip->flags & ACCESS_CHOSEN)))
-        emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
+        emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread wrote", bytes, offset);
 }
 
 static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t grain, enum access access, uint32_t other, const char *did)

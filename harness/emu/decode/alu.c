@@ -133,7 +133,7 @@ static bool decode_mul24(struct decode *d, bool add)
 {
     bool high = decode_take(d, "hi"), saturated = high && add && decode_take(d, "sat");
     if (!high && !decode_take(d, "lo"))
-        return decode_fail(d, ".lo or .hi is wanted") || true;
+        return decode_fail(d, ".lo or .hi is expected") || true;
     enum ptx_type t = decode_take_type(d);
     if (high) {
         decode_simple(d,
@@ -170,7 +170,7 @@ static bool decode_minmax(struct decode *d, bool min)
         struct insn *ip = decode_emit_internal(d, OP_relu_s32);
         ip->d = ip->a = to;
         if (t != T_S32)
-            decode_fail(d, "'.relu' wants .s32");
+            decode_fail(d, "'.relu' needs .s32");
     }
     return true;
 }

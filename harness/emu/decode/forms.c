@@ -378,13 +378,13 @@ bool decode_unknown(struct decode *d, int mod)
     d->column = mod < 0 ? in->column : in->mod_columns[mod];
     if (mod < 0) {
         const char *near = text_nearest_in(in->op, operations);
-        return decode_fail(d, "emu does not know this instruction%s%s%s", near ? "; the nearest is '" : "", near ? near : "",
+        return decode_fail(d, "emu does not support this instruction%s%s%s", near ? "; the nearest is '" : "", near ? near : "",
                            near ? "'" : "");
     }
     const char *near = nearest_modifier(in, in->mods[mod], word);
     bool known = near && !strcmp(near, in->mods[mod]);
     if (known)
         return decode_fail(d, "'.%s' does not go with the other modifiers", in->mods[mod]);
-    return decode_fail(d, "emu does not know '.%s' here%s%s%s", in->mods[mod], near ? "; the nearest is '." : "", near ? near : "",
+    return decode_fail(d, "emu does not support '.%s' here%s%s%s", in->mods[mod], near ? "; the nearest is '." : "", near ? near : "",
                        near ? "'" : "");
 }

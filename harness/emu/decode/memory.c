@@ -368,7 +368,7 @@ static bool decode_discard(struct decode *d)
         return true;
     d->taken = ~0u;
     if (!bytes || bytes->kind != OPERAND_INT || bytes->bits != DISCARD_BYTES)
-        return decode_fail(d, "it must be of 128 bytes") || true;
+        return decode_fail(d, "it must have 128 bytes") || true;
     if (!decode_address(d, decode_operand(d, 0), SPACE_GLOBAL, &at))
         return true;
     struct insn *ip = decode_emit(d, OP_discard);

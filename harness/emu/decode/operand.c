@@ -89,7 +89,7 @@ static bool decode_is_address(struct decode *d, const struct ptx_operand *o, uin
     }
     const struct placed *at = decode_find_placed(d, v, d->function);
     if (!at)
-        return decode_fail(d, "'%s' has no place here", v->name);
+        return decode_fail(d, "'%s' is not allowed here", v->name);
     if (v->space == SPACE_PARAM && at->stride)
         return decode_fail(d, "the address of parameter '%s' of a device function is not supported", v->name);
     *local = v->space == SPACE_LOCAL;

@@ -199,7 +199,7 @@ bool decode_call(struct decode *d, uint32_t next_flow)
     } else if (callee->kind == OPERAND_REG && decode_reg_bytes(d, callee->reg) == 8) {
         a = decode_slot(d, callee->reg);
     } else {
-        return decode_fail(d, "what is called must be a function or a 64-bit register");
+        return decode_fail(d, "the target of a call must be a function or a 64-bit register");
     }
     if (kind == CALL_MALLOC || kind == CALL_FREE) /* addresses depend on who comes first */
         d->p->uses_heap = d->p->ordered = true;

@@ -54,16 +54,16 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     bool checked = strcmp(option, "no-check") != 0;
     const struct chip *chip = chip_find(name);
     if (checked && *option)
-        return error_set(err, ERROR_USAGE, "emu knows no option '%.40s'", option) || error_hint(err, "emu:%s,no-check", name);
+        return error_set(err, ERROR_USAGE, "emu has no option '%.40s'", option) || error_hint(err, "emu:%s,no-check", name);
     if (!chip) {
-        error_set(err, ERROR_USAGE, "emu knows no chip '%s'", name);
+        error_set(err, ERROR_USAGE, "emu has no chip '%s'", name);
         const char *near = text_nearest_in(name, chip_names());
         return near ? error_hint(err, "did you mean emu:%s?", near) : false;
     }
     struct emu *e = xcalloc(1, sizeof *e);
     e->space.next = GLOBAL_BASE;
     dev->chip = *chip;
-    snprintf(dev->about, sizeof dev->about, "emu · %.40s (%.15s)%s", chip->name, chip->arch, checked ? "" : " · only bounds are checked");
+    snprintf(dev->about, sizeof dev->about, "emu · %.40s (%.15s)%s", chip->name, chip->arch, checked ? "" : " · checks bounds only");
     dev->private_data = e;
     emu_set_checks(dev, checked);
     return true;
@@ -255,7 +255,8 @@ static bool apply_relocs(struct emu *e, const struct ptx_module *m, const struct
             if (!strcmp(f->name, r->name))
                 value = FUNCTION_HANDLE + 16ull * (uint64_t)number;
         if (!value)
-            return error_set(err, ERROR_USAGE, "%s: the initial value of '%s' names '%s', which is not here", m->label, v->name, r->name);
+            return error_set(err, ERROR_USAGE, "%s: the initial value of '%s' refers to '%s', which is not defined", m->label, v->name,
+                             r->name);
         memcpy(b->host + r->offset, &value, r->bytes < 8 ? r->bytes : 8);
     }
     return true;
@@ -377,7 +378,7 @@ static bool check_launch(const struct device *dev, const struct device_function 
         if (l->cluster[i] > 1 && l->grid[i] % l->cluster[i])
             return error_set(err, ERROR_USAGE, "%s: the grid is no multiple of the cluster", label);
         if (entry->req_threads[0] && (uint32_t)entry->req_threads[i] != l->block[i])
-            return error_set(err, ERROR_USAGE, "%s: '%s' wants blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0],
+            return error_set(err, ERROR_USAGE, "%s: '%s' requires blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0],
                              entry->req_threads[1], entry->req_threads[2]);
     }
     if (threads > (uint64_t)most)
@@ -393,19 +394,19 @@ static bool check_launch(const struct device *dev, const struct device_function 
     uint64_t cluster =
         (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
     if (l->cooperative && l->cluster[1] * l->cluster[2] > 1)
-        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not interpreted", label);
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not supported", label);
     if (cluster > CLUSTER_MAX)
         return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     for (int i = 0; l->only && i < l->only_count; i++) {
         if (l->only[i] >= blocks || cluster > 1 || l->cooperative)
-            return error_set(err, ERROR_INTERNAL, "%s: block %llu alone cannot be run", label, (unsigned long long)l->only[i]);
+            return error_set(err, ERROR_INTERNAL, "%s: block %llu cannot run alone", label, (unsigned long long)l->only[i]);
         for (int k = 0; k < i; k++)
             if (l->only[k] == l->only[i])
-                return error_set(err, ERROR_INTERNAL, "%s: block %llu is to be run twice", label, (unsigned long long)l->only[i]);
+                return error_set(err, ERROR_INTERNAL, "%s: block %llu is listed twice", label, (unsigned long long)l->only[i]);
     }
     if (l->cooperative && blocks > (uint64_t)(dev->chip.sm_count > 0 ? dev->chip.sm_count : 132) * 32)
-        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks does not fit on the chip at once", label,
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks exceeds the resident blocks of the chip", label,
                          (unsigned long long)blocks);
     return true;
 }

@@ -256,7 +256,7 @@ static bool run_reference(struct emulation *e, const struct node *n, struct trut
         ok = ok && mirror(e, &e->buffers[i], err);
     }
     if (ok && !any)
-        ok = node_error(n, err, "there is a reference, but no buffer says 'expect: reference'");
+        ok = node_error(n, err, "there is a reference, but no buffer has 'expect: reference'");
     emu_set_checks(&e->dev, true); /* they know which elements it wrote */
     ok = ok && launch_reference(e, n, err);
     for (int i = 0; i < e->argument_buffers; i++) {
@@ -299,7 +299,7 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
     double allowed = default_tolerance(b->type);
     size_t bytes = (size_t)b->count * dtype_bytes(b->type);
     if (tolerance && !expect)
-        return node_error(tolerance, err, "'tolerance' is of 'expect', which '%s' does not have", b->name);
+        return node_error(tolerance, err, "'tolerance' needs 'expect', which '%s' does not have", b->name);
     if (tolerance && !node_real(tolerance, "tolerance", 0, 1e6, &allowed, err))
         return false;
     if (!expect && !node_get(b->node, "save") && !e->request->keep)

@@ -86,18 +86,17 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
         found = xstrdup(names[exact >= 0 ? exact : last]);
     } else if (count <= 0) {
         error_set(err, ERROR_USAGE, "%s: there is no kernel in the PTX", label);
-        error_hint(err, "a __global__ template is named with its arguments: --kernel 'scale<32, float>'");
+        error_hint(err, "name a __global__ template with its arguments: --kernel 'scale<32, float>'");
     } else {
         if (matching)
-            error_set(err, ERROR_USAGE, "%s: there are %d kernels%s%.80s: say which with 'kernel'", label, matching,
+            error_set(err, ERROR_USAGE, "%s: there are %d kernels%s%.80s: select one with 'kernel'", label, matching,
                       wanted ? " called " : "", wanted ? wanted : "");
         else
             error_set(err, ERROR_USAGE, "%s: there is no kernel '%.80s'", label, wanted);
         if (matching || !text_ends(label, ".cu"))
             error_hint(err, "there is %.400s", text_get(&all));
         else
-            error_hint(err, "there is %.400s; a __global__ template is named with its arguments: '%.80s<32, float>'", text_get(&all),
-                       wanted);
+            error_hint(err, "there is %.400s; name a __global__ template with its arguments: '%.80s<32, float>'", text_get(&all), wanted);
     }
     for (int i = 0; i < count; i++)
         free(names[i]);

@@ -13,7 +13,7 @@ static const struct node *fields_of(const struct node *launch, struct error *err
     const struct node *n = node_get(launch, "fields");
     *ok = !n || n->kind == NODE_NULL || n->kind == NODE_MAP;
     if (!*ok)
-        node_error(n, err, "'fields' is a map of names and numbers, {n: 1024, m: [16, 32]}");
+        node_error(n, err, "'fields' must be a map of names and numbers, {n: 1024, m: [16, 32]}");
     else if (n && n->count > EMULATE_FIELDS_MAX) {
         *ok = false;
         node_error(n, err, "%d fields; a launch may have %d", n->count, EMULATE_FIELDS_MAX);
@@ -32,7 +32,7 @@ int emulate_points(const struct node *launch, struct error *err)
         const struct node *v = n->items[i];
         points *= v->kind == NODE_LIST ? v->count : 1;
         if (points < 1 || points > POINTS_MAX) {
-            node_error(v, err, points ? "the lists come to more than %d launches" : "an empty list", POINTS_MAX);
+            node_error(v, err, points ? "the lists give more than %d launches" : "an empty list", POINTS_MAX);
             return -1;
         }
     }
@@ -85,7 +85,7 @@ bool emulate_int(const struct emulation *e, const struct node *n, const char *wh
     if (!evaluate(e, n, &v, err))
         return false;
     if (!(v == floor(v) && v >= (double)min && v <= (double)max && v < 0x1p63))
-        return node_error(n, err, "%s: %s is %.15g: a whole number from %lld to %lld is expected", what, n->text, v, (long long)min,
+        return node_error(n, err, "%s: %s is %.15g: an integer from %lld to %lld is expected", what, n->text, v, (long long)min,
                           (long long)max);
     *out = (int64_t)v;
     return true;

@@ -23,7 +23,7 @@ static bool three(const struct emulation *e, const struct node *n, const char *w
         return true;
     }
     if (n->count < 1 || n->count > 3)
-        return node_error(n, err, "%s has one to three numbers", what);
+        return node_error(n, err, "%s must have one to three numbers", what);
     for (int i = 0; i < n->count; i++) {
         if (!emulate_int(e, n->items[i], what, 1, max, &v, err))
             return false;
@@ -54,7 +54,7 @@ bool emulate_read_launch(struct emulation *e, struct error *err)
     if (node_get(n, "time limit") && !node_quantity(node_get(n, "time limit"), "time limit", "s", &limit, err))
         return false;
     if (!(limit > 0 && limit < 1e6))
-        return node_error(node_get(n, "time limit"), err, "a time limit is more than 0 s and less than 1e6 s");
+        return node_error(node_get(n, "time limit"), err, "a time limit must be more than 0 s and less than 1e6 s");
     e->launch.smem = (uint32_t)smem;
     e->launch.time_limit_s = limit;
     return true;
@@ -105,7 +105,7 @@ static bool fill_list(const struct node *data, const struct buffer_wanted *b, vo
         if (!special && !node_real(n, "data", -1e300, 1e300, &v, err))
             return false;
         if (i < data->count && !emulate_holds(b->type, v))
-            return node_error(n, err, "data: %s does not hold %.40s", dtype_name(b->type), n->text);
+            return node_error(n, err, "data: %s cannot hold %.40s", dtype_name(b->type), n->text);
         dtype_set(b->type, host, (size_t)i, v);
     }
     return true;
@@ -169,7 +169,8 @@ static bool read_count(struct emulation *e, const struct node *n, struct buffer_
     struct npy a;
     b->count = data && data->kind == NODE_LIST ? data->count : 0;
     if (shape && (count || shape->kind != NODE_LIST || shape->count < 1 || shape->count > EMULATE_RANK_MAX))
-        return node_error(shape, err, count ? "buffer '%s' has a 'count' or a 'shape', not both" : "'shape' is a list of 1 to 8 numbers",
+        return node_error(shape, err,
+                          count ? "buffer '%s' must have either a 'count' or a 'shape'" : "'shape' must be a list of 1 to 8 numbers",
                           b->name);
     for (int i = 0; shape && i < shape->count; i++) {
         if (!emulate_int(e, shape->items[i], "shape", 1, COUNT_MAX, &b->dim[i], err))
@@ -310,7 +311,7 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
         bool field = field_named(e, number, &v);
         whole = field ? (long long)v : 0;
         if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_number(number, &v) || (wide && !text_to_int(number, &whole)))))
-            return node_error(n, err, "a field of argument %d is a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
+            return node_error(n, err, "a field of argument %d must be a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
                               index + 1, text);
         if (!wide && !emulate_holds(type, v))
             return node_error(n, err, "a field of argument %d: %s does not hold %.40s", index + 1, dtype_name(type), number);
@@ -322,7 +323,7 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
     }
     *at = (*at + bytes - 1) / bytes * bytes;
     if (*at + bytes > p->bytes)
-        return node_error(n, err, "the fields of argument %d take more than the structure's %u bytes", index + 1, p->bytes);
+        return node_error(n, err, "the fields of argument %d exceed the structure's %u bytes", index + 1, p->bytes);
     memcpy(e->params + p->offset + *at, value.bytes, bytes);
     *at += bytes;
     return true;
@@ -394,7 +395,7 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
         return set_tensor_map(e, n, p, index, err);
     if (b) {
         if (p->bytes != 8 || p->kind != PARAM_INT)
-            return node_error(n, err, "argument %d is a buffer, but the kernel takes %u bytes that are no pointer", index + 1, p->bytes);
+            return node_error(n, err, "argument %d is a buffer, but the kernel takes %u bytes that are not a pointer", index + 1, p->bytes);
         memcpy(e->params + p->offset, &b->address, 8);
         return true;
     }
@@ -409,8 +410,7 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
         return true;
     }
     if (p->kind != PARAM_INT || p->bytes > 8)
-        return node_error(n, err, "argument %d is a structure of %u bytes: give its fields as a list, [i32 3, f32 0.5]", index + 1,
-                          p->bytes);
+        return node_error(n, err, "argument %d is a structure of %u bytes: list its fields, [i32 3, f32 0.5]", index + 1, p->bytes);
     int64_t v, half = p->bytes < 8 ? INT64_C(1) << (8 * p->bytes - 1) : 0; /* of eight bytes any number is one */
     if (!emulate_int(e, n, what, half ? -half : INT64_MIN, half ? 2 * half - 1 : INT64_MAX, &v,
                      err)) /* signed or not: the PTX does not say */

@@ -178,7 +178,7 @@ static bool dynamic_shared(const struct start *s)
 
 static void write_buffers(const struct start *s, struct text *t)
 {
-    text_add(t, "buffers:  # data: zeros, ones, index, random, none (never written), or a list; show: print that many afterwards\n");
+    text_add(t, "buffers:  # data: zeros, ones, index, random, none (never written), or a list; show: number of elements to print\n");
     for (int i = 0; i < s->count; i++) {
         const struct guess *g = &s->params[i];
         if (g->pointer || g->var->bytes == 128)
@@ -255,14 +255,14 @@ static void write_symbols(const struct start *s, struct text *t)
 static void emulate_start_write(const struct start *s, const char *label, const char *kernel, struct text *t)
 {
     const struct ptx_function *f = s->f;
-    text_addf(t, "# a launch of %s, to be adapted: bench emulate %s THIS.yaml\n", kernel, label);
+    text_addf(t, "# a launch of %s to adapt: bench emulate %s THIS.yaml\n", kernel, label);
     int side = tile_side(s, kernel), blocks = side ? SIDE / side : 0;
     if (side)
         text_addf(t, "kernel: %s\ngrid: [%d, %d, 1]\n", kernel, blocks, blocks);
     else
         text_addf(t, "kernel: %s\ngrid: [4, %d, 1]\n", kernel, asks_for(s, "%ctaid.y") ? 2 : 1);
     if (f->req_threads[0])
-        text_addf(t, "block: [%d, %d, %d]  # the kernel insists on it\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1,
+        text_addf(t, "block: [%d, %d, %d]  # required by the kernel\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1,
                   f->req_threads[2] ? f->req_threads[2] : 1);
     else if (side)
         text_addf(t, "block: [%d, %d, 1]\n", side, side);

@@ -120,9 +120,10 @@ static void emulate_text_expected(const struct emulate_result *r, struct text *t
             text_add(t, "; ");
             if (x->unwritten)
                 text_addf(t, "%" PRId64 " never written; ", x->unwritten);
-            text_addf(t, "largest error %.2g, %.2g is right\n", x->worst, x->tolerance);
+            text_addf(t, "largest error %.2g, tolerance %.2g\n", x->worst, x->tolerance);
         } else
-            text_addf(t, "%s: all %" PRId64 " as expected; largest error %.2g, %.2g is right\n", x->name, x->count, x->worst, x->tolerance);
+            text_addf(t, "%s: all %" PRId64 " as expected; largest error %.2g, tolerance %.2g\n", x->name, x->count, x->worst,
+                      x->tolerance);
     }
 }
 
@@ -146,14 +147,15 @@ static void add_wastes(const struct emulate_result *r, const struct emulate_line
     if (l->requests > 0 && l->sectors >= 1.5 * l->sectors_ideal && l->sectors_ideal > 0) {
         struct waste *w = APPEND(*list, *count);
         w->weight = l->sectors - l->sectors_ideal;
-        snprintf(w->text, sizeof w->text,
-                 "%s:%d: %.3g sectors/request (ideal %.3g), uncoalesced: let neighbouring lanes read neighbouring addresses", file, l->line,
-                 l->sectors / l->requests, l->sectors_ideal / l->requests);
+        snprintf(w->text, sizeof w->text, "%s:%d: %.3g sectors/request (ideal %.3g), %s", file, l->line, l->sectors / l->requests,
+                 l->sectors_ideal / l->requests,
+                 l->sectors - l->sectors_ideal > l->requests ? "uncoalesced: let adjacent lanes access adjacent addresses"
+                                                             : "misaligned: start each warp's access at a multiple of 32 bytes");
     }
     if (l->ideal > 0 && l->wavefronts >= 1.5 * l->ideal) {
         struct waste *w = APPEND(*list, *count);
         w->weight = l->wavefronts - l->ideal;
-        snprintf(w->text, sizeof w->text, "%s:%d: %.3g-way bank conflicts: pad or permute the rows in shared memory", file, l->line,
+        snprintf(w->text, sizeof w->text, "%s:%d: %.3g-way bank conflicts: pad or swizzle the rows in shared memory", file, l->line,
                  l->wavefronts / l->ideal);
     }
     if (lanes < 24 && l->instructions > 0.05 * all) {
@@ -175,7 +177,7 @@ static void emulate_text_why(const struct emulate_result *r, struct text *t)
     if (count || (r->facts.known && r->facts.spill_bytes))
         text_add(t, "\nwhy\n");
     if (r->facts.known && r->facts.spill_bytes)
-        text_addf(t, "%d bytes of registers a thread are spilled to local memory\n", r->facts.spill_bytes);
+        text_addf(t, "%d bytes of registers per thread spill to local memory\n", r->facts.spill_bytes);
     for (int i = 0; i < count && i < WHY_MOST; i++)
         text_addf(t, "%s\n", list[i].text);
     free(list);
@@ -185,16 +187,16 @@ static void emulate_text_facts(const struct emulate_result *r, struct text *t)
 {
     const struct emulate_facts *f = &r->facts;
     if (f->known)
-        text_addf(t,
-                  "\ncompiled\n%d registers a thread, %d bytes spilled, %d bytes of static shared memory, %d bytes of code\noccupancy %s\n",
-                  f->registers, f->spill_bytes, f->static_smem, f->code_bytes, f->occupancy);
+        text_addf(
+            t, "\ncompiled\n%d registers per thread, %d bytes spilled, %d bytes of static shared memory, %d bytes of code\noccupancy %s\n",
+            f->registers, f->spill_bytes, f->static_smem, f->code_bytes, f->occupancy);
 }
 
 void emulate_text_row(const struct emulate_result *r, struct text *t)
 {
     if (!r) {
-        text_addf(t, "%-28s %-24s %14s %12s %12s %12s  %s\n", "fields", "grid x block", "warp instr", "sectors", "of them need",
-                  "conflicts", "values, findings");
+        text_addf(t, "%-28s %-24s %14s %12s %12s %12s  %s\n", "fields", "grid x block", "warp instr", "sectors", "needed", "conflicts",
+                  "values, findings");
         return;
     }
     char launch[64];
@@ -222,7 +224,7 @@ void emulate_text(const struct emulate_result *r, struct text *t)
     text_addf(t, "%s  grid %u,%u,%u  block %u,%u,%u", r->kernel, g[0], g[1], g[2], b[0], b[1], b[2]);
     if (r->launch.smem)
         text_addf(t, "  %u bytes of dynamic shared memory", r->launch.smem);
-    text_addf(t, "\n%s · counts are exact and of PTX; there is no time\n", r->device);
+    text_addf(t, "\n%s · exact counts of PTX instructions, no timing\n", r->device);
     if (r->fields[0])
         text_addf(t, "%s\n", r->fields);
     if (r->shown_count || r->expectation_count)
@@ -235,7 +237,7 @@ void emulate_text(const struct emulate_result *r, struct text *t)
         text_add(t, "nothing found\n");
     text_reports(r->notes, r->note_count, "note: ", t);
     if (!r->finished)
-        text_add(t, "the kernel did not finish: the counts below are of what ran\n");
+        text_add(t, "the kernel did not finish: the counts below cover the part that ran\n");
     emulate_text_facts(r, t);
     emulate_text_why(r, t);
     text_add(t, "\ncounters\n");

@@ -179,7 +179,7 @@ static bool mbarrier_there(struct warp *w, const struct insn *ip, int lane, cons
 {
     if (!(w->checks & CHECK_SYNC) || (owner->mbarriers[offset >> 9] >> (offset >> 3 & 63) & 1))
         return true;
-    emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x was not initialised", offset);
+    emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x is not initialised", offset);
     return false;
 }
 
@@ -223,7 +223,7 @@ static void mbarrier_counts(struct warp *w, const struct insn *ip, int lane, uin
         emu_report(w, ip, lane, "mbarrier", "%u arrivals at the mbarrier at shared 0x%x, whose phase lacks %u", arrivals, offset,
                    MBARRIER_PENDING(v));
     if ((ip->kind == MBARRIER_EXPECT || (arrives && bytes)) && (int64_t)MBARRIER_TX(v) + count > MBARRIER_MOST)
-        emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x is to expect %lld bytes: it counts to %u", offset,
+        emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x cannot expect %lld bytes: the limit is %u", offset,
                    (long long)MBARRIER_TX(v) + count, MBARRIER_MOST);
 }
 
@@ -235,7 +235,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     memcpy(&v, host, 8);
     if (ip->kind != MBARRIER_INIT && mbarrier_there(w, ip, i, owner, offset)) {
         if (!race_init_known(w, owner, offset))
-            emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is initialised by another %s: no barrier between them", offset,
+            emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x was initialised by another %s: no barrier between them", offset,
                        owner == w->block ? "warp" : "block");
         if ((w->runner->launch->checks & CHECK_SYNC) && !agent_kept(owner, offset, v))
             emu_report(w, ip, i, "mbarrier", "the mbarrier at shared 0x%x was overwritten: mbarrier.inval must come first", offset);
@@ -243,7 +243,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     mbarrier_counts(w, ip, i, offset, v, count);
     int user = owner == w->block ? race_use(w, offset, ip->kind == MBARRIER_INVAL) : -1;
     if (user >= 0 && (w->runner->launch->checks & CHECK_RACE))
-        emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is given up while warp %d may use it: no barrier between them", offset,
+        emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is invalidated while warp %d may use it: no barrier between them", offset,
                    user);
     dsmem_note(w, ip, i, owner);
     switch (ip->kind) {

@@ -129,7 +129,7 @@ static void complete_at(const struct pending_copy *p, struct block *told, uint32
 {
     if (agent_phases(told, p->signal_at) != phase && (p->w->runner->launch->checks & CHECK_RACE))
         emu_report(p->w, p->ip, p->lane, "async_wait",
-                   "phase %u of the mbarrier at 0x%x ends before the %llu bytes of this copy have come: fewer were expected", phase,
+                   "phase %u of the mbarrier at 0x%x ends before the %llu bytes of this copy arrive: expect_tx was too small", phase,
                    p->signal_at, (unsigned long long)p->bytes);
     mbarrier_update(p->w, told->shared + p->signal_at, told, p->signal_at, -(int32_t)p->bytes, 0, false);
 }
@@ -245,7 +245,7 @@ static void source_known(struct warp *w, const struct insn *ip, int lane, const 
         for (int k = 0; k < 16; k++)
             known |= b->shared_known[offset + at + (uint64_t)k] != 0;
         if (!known) {
-            emu_report(w, ip, lane, "uninitialised", "bulk copy of shared memory at 0x%llx that no thread has written",
+            emu_report(w, ip, lane, "uninitialised", "bulk copy of shared memory at 0x%llx that no thread wrote",
                        (unsigned long long)(offset + at));
             return;
         }
@@ -392,7 +392,7 @@ static bool read_map(struct warp *w, const struct insn *ip, int lane, uint64_t a
         sound = t->box[k] && t->box[k] <= 256 && t->element_stride[k] && t->element_stride[k] <= 8;
     if (sound)
         return true;
-    emu_report(w, ip, lane, "out_of_bounds", "0x%llx holds no tensor map of %d dimensions", (unsigned long long)address, ip->count);
+    emu_report(w, ip, lane, "out_of_bounds", "address 0x%llx has no tensor map of %d dimensions", (unsigned long long)address, ip->count);
     return false;
 }
 

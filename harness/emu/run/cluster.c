@@ -40,7 +40,7 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
         return warp_next_fragment(w);
     }
     if (ip->kind != 1 && w->cluster_waits && (w->checks & CHECK_SYNC))
-        emu_report(w, ip, -1, "divergent_barrier", "warp %d arrives at the barrier of the cluster again before it has waited", w->id);
+        emu_report(w, ip, -1, "divergent_barrier", "warp %d arrives at the cluster barrier again before it has waited", w->id);
     if (ip->kind != 1) {
         w->cluster_waits = true;
         w->cluster_phase = first->cluster_phase;

@@ -17,7 +17,7 @@ const struct insn *emu_unsupported(struct warp *w, const struct insn *ip)
 {
     char op[160];
     ptx_instr_text(w->program->cold[ip->index].source, op, sizeof op);
-    emu_report(w, ip, -1, "unsupported", "emu does not know '%s' (PTX line %d)", op, w->program->cold[ip->index].source->ptx_line);
+    emu_report(w, ip, -1, "unsupported", "emu does not support '%s' (PTX line %d)", op, w->program->cold[ip->index].source->ptx_line);
     w->runner->launch->fatal = 1;
     return warp_stop(w);
 }
@@ -221,7 +221,7 @@ const struct insn *emu_call(struct warp *w, const struct insn *ip)
             if (w->program->functions[i].handle == handle)
                 f = &w->program->functions[i];
         if (!f) {
-            emu_report(w, ip, __builtin_ctz(left), "trap", "call of 0x%llx, which is no function", (unsigned long long)handle);
+            emu_report(w, ip, __builtin_ctz(left), "trap", "call of 0x%llx, which is not a function", (unsigned long long)handle);
             return warp_stop(w);
         }
         if (same == w->mask)
@@ -323,17 +323,18 @@ void barrier_warp_arrives(struct warp *w)
             missing |= f->wanted;
         if (f->ip != ip && (w->checks & CHECK_SYNC) && !((f->ip->flags | ip->flags) & 2))
             emu_report(w, f->ip, __builtin_ctz(f->mask), "divergent_barrier",
-                       "lanes 0x%08x of warp %d wait at this barrier, lanes 0x%08x at the one of line %d", f->mask, w->id, first->mask,
-                       w->program->cold[ip->index].line);
+                       "lanes 0x%08x of warp %d wait at this barrier, but lanes 0x%08x at the barrier of line %d", f->mask, w->id,
+                       first->mask, w->program->cold[ip->index].line);
     }
     if ((missing & ~here) && (w->checks & CHECK_SYNC))
-        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d come to the barrier, lanes 0x%08x do not",
+        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d reach the barrier, but lanes 0x%08x do not",
                    here, w->id, missing & ~here);
     uint32_t id = w->barrier_id & 15;
     struct barrier *bar = &b->barriers[id];
     if ((w->checks & CHECK_SYNC) && bar->present && bar->first != ip && !bar->expected && !(ip->flags & 2) &&
         bar->first->kind == ip->kind && ip->kind == 0 && w->program->cold[ip->index].line != w->program->cold[bar->first->index].line)
-        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "warp %d waits at this barrier, others at the one of line %d", w->id,
+        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier",
+                   "warp %d waits at this barrier, but other warps at the barrier of line %d", w->id,
                    w->program->cold[bar->first->index].line);
     if (!bar->present) {
         bar->reduce_and = 1;
@@ -368,14 +369,14 @@ static bool barrier_sound(struct warp *w, const struct insn *ip, uint32_t id, ui
         if (id > 15)
             emu_report(w, ip, lane, "trap", "barrier %u: a block has 0 to 15", id);
         else
-            emu_report(w, ip, lane, "trap", "a barrier of %u threads: whole warps are wanted", count);
+            emu_report(w, ip, lane, "trap", "a barrier of %u threads: the number must be a multiple of 32", count);
         w->runner->launch->fatal = 1;
         return false;
     }
     const struct barrier *bar = &w->block->barriers[id];
     if ((w->checks & CHECK_SYNC) && bar->present && bar->expected != count)
-        emu_report(w, ip, lane, "divergent_barrier", "warp %d comes to barrier %u of %u threads, others to it of %u (0: all)", w->id, id,
-                   count, bar->expected);
+        emu_report(w, ip, lane, "divergent_barrier", "warp %d reaches barrier %u with %u threads, but other warps with %u (0: all)", w->id,
+                   id, count, bar->expected);
     return true;
 }
 

@@ -96,7 +96,7 @@ void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address)
 {
     struct heap *h = &w->runner->launch->heap;
     if (!heap_give(w, ip, lane, address)) {
-        emu_report(w, ip, lane, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back",
+        emu_report(w, ip, lane, "out_of_bounds", "free of 0x%llx, which malloc did not return or which is already freed",
                    (unsigned long long)address);
         return;
     }
@@ -117,10 +117,10 @@ bool heap_allows(struct warp *w, const struct insn *ip, int lane, uint64_t offse
     if (worst == HEAP_LIVE)
         return true;
     if (worst == HEAP_FREED)
-        emu_report(w, ip, lane, "use_after_free", "%s of %u bytes at 0x%llx, which free gave back", words[access], bytes,
+        emu_report(w, ip, lane, "use_after_free", "%s of %u bytes at 0x%llx, which is already freed", words[access], bytes,
                    (unsigned long long)(h->buffer->base + offset));
     else
-        emu_report(w, ip, lane, "out_of_bounds", "%s of %u bytes at 0x%llx of the device heap, which malloc did not give", words[access],
+        emu_report(w, ip, lane, "out_of_bounds", "%s of %u bytes at 0x%llx of the device heap, which malloc did not return", words[access],
                    bytes, (unsigned long long)(h->buffer->base + offset));
     return false;
 }
@@ -135,7 +135,7 @@ void heap_leaks(struct launch *l)
         b->index[0] = (uint32_t)(a->block % l->grid[0]);
         b->index[1] = (uint32_t)(a->block / l->grid[0] % l->grid[1]);
         b->index[2] = (uint32_t)(a->block / l->grid[0] / l->grid[1]);
-        emu_report(w, a->ip, a->lane, "leak", "%llu bytes of the device heap that nobody gave back", (unsigned long long)a->bytes);
+        emu_report(w, a->ip, a->lane, "leak", "%llu bytes of the device heap that were never freed", (unsigned long long)a->bytes);
     }
     free(l->heap.allocations);
     free(l->heap.state);

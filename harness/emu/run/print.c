@@ -66,13 +66,13 @@ void emu_print_show(struct launch *l)
     struct text t = {0};
     drop_printed(l);
     if (l->printed_lost)
-        text_addf(&t, "[printf: %lld earlier texts were overwritten, as in a GPU's buffer of 1 MiB]\n", (long long)l->printed_lost);
+        text_addf(&t, "[printf: %lld earlier texts were overwritten, as in the 1 MiB buffer of a GPU]\n", (long long)l->printed_lost);
     for (int i = 0; i < l->printed_count; i++) {
         text_add_bytes(&t, l->printed[i].text, l->printed[i].bytes);
         free(l->printed[i].text);
     }
     if (races_unwatched(l))
-        text_addf(&t, "[%s: too many blocks, barriers and fences for one launch: races in global memory behind them were not looked for]\n",
+        text_addf(&t, "[%s: too many blocks, barriers and fences for one launch: later races in global memory were not checked]\n",
                   l->program->functions[0].ptx->name);
     text_neutralise(&t, 0);
     for (size_t at = 0; at < t.len;) {

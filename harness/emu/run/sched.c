@@ -236,7 +236,7 @@ static void give_up(struct warp *w, const char *text)
 static void run_late(struct warp *w)
 {
     char text[64];
-    snprintf(text, sizeof text, "gave up after the time limit of %.3g s", w->runner->launch->limit_s);
+    snprintf(text, sizeof text, "stopped at the time limit of %.3g s", w->runner->launch->limit_s);
     give_up(w, text);
 }
 
@@ -265,7 +265,7 @@ static void run_turn(struct warp *w)
         if (w->block->touched && block_ended(w->block))
             dsmem_block_ends(w->block);
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
-        give_up(w, "the kernel does not end: a warp ran its limit of instructions");
+        give_up(w, "the kernel does not end: a warp reached the limit of instructions");
     }
     if ((w->fuel < 0 || !(++w->runner->turns & 63)) && w->state != WARP_DONE && out_of_time(w->runner))
         run_late(w);
@@ -321,7 +321,7 @@ static void run_residents(struct runner *k, int count)
                 w->mask = w->alive;
                 char what[160];
                 mbarrier_explain(w, what, sizeof what);
-                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits for what never comes%s", w->id, what);
+                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits forever%s", w->id, what);
                 block->failed = true;
             }
         }

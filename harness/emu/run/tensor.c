@@ -203,7 +203,8 @@ void emu_wgmma_a(struct warp *w, const uint32_t *list, uint32_t h, uint32_t k0, 
 static void check_full(struct warp *w, const struct insn *ip)
 {
     if (w->mask != ~0u && (w->checks & CHECK_SYNC))
-        emu_report(w, ip, __builtin_ctz(~w->mask), "inactive_lane", "only lanes 0x%08x of the warp run this matrix instruction", w->mask);
+        emu_report(w, ip, __builtin_ctz(~w->mask), "inactive_lane", "only lanes 0x%08x of the warp execute this matrix instruction",
+                   w->mask);
 }
 
 const struct insn *emu_mma(struct warp *w, const struct insn *ip)
@@ -371,7 +372,7 @@ const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip)
         if (there && b->warps[i].state != WARP_DONE)
             return warp_retry(w, ip);
         if (over && (w->checks & CHECK_SYNC))
-            emu_report(w, ip, -1, "inactive_lane", "wgmma is of four warps: warp %d %s", i,
+            emu_report(w, ip, -1, "inactive_lane", "wgmma needs four warps: warp %d %s", i,
                        there ? "has ended without it" : "is not of this block");
     }
     w->stalls = 0;

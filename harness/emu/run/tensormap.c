@@ -5,13 +5,13 @@
 static bool check(const struct device_tensor_map *m, struct error *err)
 {
     if (m->rank < 1 || m->rank > 5)
-        return error_set(err, ERROR_USAGE, "a tensor map of %d dimensions; 1 to 5 are possible", m->rank);
+        return error_set(err, ERROR_USAGE, "a tensor map of %d dimensions; 1 to 5 are supported", m->rank);
     if (m->address % 16)
         return error_set(err, ERROR_USAGE, "a tensor map at 0x%llx, not a multiple of 16", (unsigned long long)m->address);
     if (m->element_bytes != 1 && m->element_bytes != 2 && m->element_bytes != 4 && m->element_bytes != 8)
         return error_set(err, ERROR_USAGE, "tensor map elements of %d bytes", m->element_bytes);
     if (m->interleave != 0)
-        return error_set(err, ERROR_USAGE, "emu knows no interleaved tensor maps");
+        return error_set(err, ERROR_USAGE, "emu does not support interleaved tensor maps");
     if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
         return error_set(err, ERROR_USAGE, "tensor map swizzle %d; 0, 32, 64 or 128 are possible", m->swizzle);
     for (int i = 0; i < m->rank; i++) {

@@ -38,7 +38,7 @@ static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, 
             group |= SLOT(const uint32_t, w, ref)[__builtin_ctz(k)] == *members ? k & (0u - k) : 0;
     uint32_t outside = group & ~*members;
     if ((w->checks & CHECK_SYNC) && outside)
-        emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x",
+        emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d executes this but is not in its mask 0x%08x",
                    __builtin_ctz(outside), *members);
     lanes_exchange(w);
     return group;

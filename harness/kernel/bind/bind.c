@@ -11,7 +11,7 @@
 
 static bool match_where(struct bind *b, struct error *err)
 {
-    return bind_conditions(b, &b->h->where, "where", b->config->label, err);
+    return bind_conditions(b, &b->h->where, b->config->label, err);
 }
 
 /* Predictions come before the conditions, so that a refused configuration has them too. */
@@ -197,7 +197,7 @@ static bool bind_at_depth(const struct variant_set *set, const struct variant_co
     bind_env_init(&b);
     begin_program(&b);
     if (depth > BIND_MAX_DEPTH) {
-        bind_infeasible(&b, "variants within variants, more than %d deep", BIND_MAX_DEPTH);
+        bind_infeasible(&b, "variants are nested more than %d deep", BIND_MAX_DEPTH);
     } else if (b.h->selects) {
         if (bind_match(&b, err) && match_where(&b, err) && bind_select(&b, err))
             return true;

@@ -40,7 +40,7 @@ struct bind {
 /* Sets a reason that consists of one clause with values. Always returns false. */
 bool bind_refused(struct bind *b, const char *clause, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Checks all conditions. `config`: text about the configuration for the reason. */
-bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err);
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *config, struct error *err);
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -31,7 +31,7 @@ static bool choose_try(struct bind *b, int table, int row, bool *truth, struct v
         return true;
     return expr_eval(t->least, &b->env, cost, err) &&
            (cost->kind != VALUE_TEXT ||
-            expr_fail(t->least, err, "least of candidates '%s' is a number, not the text '%s'", t->name, cost->text));
+            expr_fail(t->least, err, "least of candidates '%s' must be a number, not the text '%s'", t->name, cost->text));
 }
 
 static bool choose_row(struct bind *b, int table, struct error *err)
@@ -48,7 +48,7 @@ static bool choose_row(struct bind *b, int table, struct error *err)
         bool truth;
         done = choose_try(b, table, i, &truth, &cost, why, sizeof why, err);
         if (done && !truth)
-            text_addf(&reasons, "%s%s: %s", reasons.len ? "; " : "", t->rows[i].name, why);
+            text_addf(&reasons, "%s%s needs %s", reasons.len ? "; " : "", t->rows[i].name, why);
         if (!done || !truth || (best && !choose_less(&cost, &least)))
             continue;
         best = i + 1;

@@ -159,9 +159,9 @@ static bool no_variant(struct bind *b, const struct stage *stage, const struct t
     SCOPED_TEXT t = {0};
     stage_text(b, stage, &t);
     if (why->len)
-        bind_infeasible(b, "epilogue: %s is not fused, and nothing can follow: %s", text_get(&t), text_get(why));
+        bind_infeasible(b, "epilogue: %s is not fused, and no further step is possible: %s", text_get(&t), text_get(why));
     else
-        bind_infeasible(b, "epilogue: %s is not fused, and no variant of %s is there to follow", text_get(&t),
+        bind_infeasible(b, "epilogue: %s is not fused, and there is no variant of %s for a further step", text_get(&t),
                         op_for(stage_variants[stage->kind].op)->name);
     return false;
 }
@@ -206,7 +206,7 @@ bool bind_complete(struct bind *b, struct error *err)
     if (!b->completed)
         return true;
     if (b->depth >= BIND_MAX_DEPTH - 1) /* such a step must do all of its work itself, else the search might not end */
-        return bind_infeasible(b, "epilogue: it does not fuse all that it would have to do as a further step");
+        return bind_infeasible(b, "epilogue: as a further step it would have to fuse all of the rest");
     struct tensor final, now = *bind_result(b);
     if (!work_tensor(b->work, now.role->name, &final))
         return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->config->variant->name);

@@ -33,7 +33,7 @@ bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
     return false;
 }
 
-bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err)
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *config, struct error *err)
 {
     for (int i = 0; i < all->count; i++) {
         bool truth;
@@ -42,8 +42,8 @@ bool bind_conditions(struct bind *b, const struct expr_list *all, const char *ke
             return false;
         if (truth)
             continue;
-        SCOPED char *failing = expr_failing(all->items[i], &b->env), *clause = text_format("%s %s", key, failing);
-        return bind_refused(b, clause, "%s %s%s%s", key, why, config[0] ? ", with " : "", config);
+        SCOPED char *failing = expr_failing(all->items[i], &b->env), *clause = text_format("needs %s", failing);
+        return bind_refused(b, clause, "needs %s%s%s", why, config[0] ? ", with " : "", config);
     }
     return true;
 }

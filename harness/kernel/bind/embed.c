@@ -31,17 +31,17 @@ static bool check_buffer(struct bind *b, const struct program *inner, const stru
     const struct program *p = b->program;
     const char *name = t->role->name;
     if (ref.kind == BUFFER_NONE)
-        return bind_infeasible(b, "%s wants `%s`, which this work does not have", inner->variant, name);
+        return bind_infeasible(b, "%s needs `%s`, which this work does not have", inner->variant, name);
     bool plain = ref.kind != BUFFER_TENSOR || p->tensors[ref.index].layout == LAYOUT_LINEAR; /* what it means is the head's to know */
     if (!plain && p->tensors[ref.index].layout != t->layout)
-        return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, layout_name(t->layout),
+        return bind_infeasible(b, "%s needs %s as %s, but it is %s", inner->variant, name, layout_name(t->layout),
                                layout_name(p->tensors[ref.index].layout));
     enum dtype dtype = program_dtype(p, ref);
     if (dtype != t->dtype)
-        return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, dtype_name(t->dtype), dtype_name(dtype));
+        return bind_infeasible(b, "%s needs %s as %s, but it is %s", inner->variant, name, dtype_name(t->dtype), dtype_name(dtype));
     uint64_t room = bind_buffer_bytes(p, ref), want = tensor_bytes(t);
-    return room == want || bind_infeasible(b, "%s wants %llu bytes of `%s`, the buffer has %llu", inner->variant, (unsigned long long)want,
-                                           name, (unsigned long long)room);
+    return room == want || bind_infeasible(b, "%s needs %llu bytes of `%s`, but the buffer has %llu", inner->variant,
+                                           (unsigned long long)want, name, (unsigned long long)room);
 }
 
 bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[OP_MAX_TENSORS], bool prepare, struct error *err)
@@ -100,7 +100,7 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
         return false;
     if (f->kind == FIELD_INT) {
         if (v.kind != VALUE_INT)
-            return expr_fail(with->expr, err, "%s wants a whole number", f->name);
+            return expr_fail(with->expr, err, "%s needs an integer", f->name);
         *(int64_t *)at = v.i;
         if (f->offset == offsetof(struct work, r)) /* `kernel` is both sides */
             w->s = v.i;
@@ -114,7 +114,7 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
                  : f->kind == FIELD_MATH   ? (int)math_parse(word)
                                            : (int)d2s_mode_parse(word);
     if (!parsed)
-        return expr_fail(with->expr, err, "'%s' is no word for %s", expr_text(with->expr), f->name);
+        return expr_fail(with->expr, err, "'%s' is not a value of %s", expr_text(with->expr), f->name);
     switch (f->kind) {
     case FIELD_DTYPE: *(enum dtype *)at = (enum dtype)parsed; break;
     case FIELD_LAYOUT: *(enum layout *)at = (enum layout)parsed; break;
@@ -154,7 +154,7 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
     if (b->depth >= BIND_MAX_DEPTH || v == b->config->variant)
         return node_error(s->node, err,
                           v == b->config->variant ? "a variant cannot be a step of itself"
-                                                  : "variants are steps of variants more than %d deep",
+                                                  : "variants as steps are nested more than %d deep",
                           BIND_MAX_DEPTH);
     for (const struct tensor_role *const *role = v->op->roles; *role; role++) { /* tensors of the same name, unless the step says another */
         int slot = head_slot(b->h, (*role)->name);

@@ -40,7 +40,7 @@ static bool eval_word(struct bind *b, const struct expr *e, const char *what, co
             *out = words[i];
             return true;
         }
-    return expr_fail(e, err, "%s is %lld; it is one of %d %d %d %d", what, (long long)v, words[0], words[1], words[2], words[3]);
+    return expr_fail(e, err, "%s is %lld; it must be %d, %d, %d or %d", what, (long long)v, words[0], words[1], words[2], words[3]);
 }
 
 static bool check_map(struct bind *b, const struct tensor_map *m)
@@ -49,14 +49,15 @@ static bool check_map(struct bind *b, const struct tensor_map *m)
     if (b->chip->cc < 90)
         return bind_infeasible(b, "tensor map %s: cc %d < 90", m->name, b->chip->cc);
     if (m->interleave == 0 && inner % 16)
-        return bind_infeasible(b, "tensor map %s: the inner box has %llu bytes, no multiple of 16", m->name, (unsigned long long)inner);
+        return bind_infeasible(b, "tensor map %s: the inner box has %llu bytes, which is not a multiple of 16", m->name,
+                               (unsigned long long)inner);
     if (m->swizzle && inner > (uint64_t)m->swizzle)
         return bind_infeasible(b, "tensor map %s: the inner box has %llu > %d bytes (swizzle)", m->name, (unsigned long long)inner,
                                m->swizzle);
     uint64_t grain = m->interleave == 32 ? 32 : 16;
     for (int i = 1; i < m->rank; i++) {
         if (m->stride_bytes[i] % grain)
-            return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, no multiple of %llu", m->name, i,
+            return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, which is not a multiple of %llu", m->name, i,
                                    (unsigned long long)m->stride_bytes[i], (unsigned long long)grain);
         if (m->stride_bytes[i] >= UINT64_C(1) << 40)
             return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, 2^40 or more", m->name, i,

@@ -162,7 +162,7 @@ static bool match_mask(struct bind *b)
                                                                   : "marks inputs");
     int left = b->work->epilogue_count - b->own.epilogue_count;
     if (b->with_mask && b->completed)
-        return bind_infeasible(b, "mask: %s would have to follow a sparse output; the variant must fuse the whole epilogue",
+        return bind_infeasible(b, "mask: %s cannot follow a sparse output; the variant must fuse the whole epilogue",
                                left ? epilogue_name(b->work->epilogue[b->own.epilogue_count].kind) : "a change of layout");
     return true;
 }
@@ -184,7 +184,7 @@ static void make_own(struct bind *b)
 
 static bool match_needs(struct bind *b, struct error *err)
 {
-    return bind_conditions(b, &b->h->needs, "needs", "", err);
+    return bind_conditions(b, &b->h->needs, "", err);
 }
 
 bool bind_match(struct bind *b, struct error *err)

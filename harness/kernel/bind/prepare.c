@@ -22,13 +22,14 @@ static bool check_reads(const struct bind *b, const struct head_step *s, const s
     if (!role || role->constant)
         return true;
     if (role->output)
-        snprintf(what, sizeof what, "prepare is given `%s`, which is poisoned before every timed round: only steps may write it",
+        snprintf(what, sizeof what, "prepare has the argument `%s`, which is poisoned before every timed round: only steps may write it",
                  role->name);
     else
-        snprintf(what, sizeof what, "prepare is given `%s`, which changes from launch to launch; it runs once, outside the time",
+        snprintf(what, sizeof what,
+                 "prepare has the argument `%s`, which changes from launch to launch; prepare runs only once, outside the time",
                  role->name);
     refuse(s, arg, err, what);
-    return error_hint(err, "prepare may read what stays the same (filter, bias) and scratch that it wrote; move the step to `steps:`");
+    return error_hint(err, "prepare may read constant tensors (filter, bias) and scratch that it wrote; move the step to `steps:`");
 }
 
 static bool check_step(const struct bind *b, const struct head_step *s, int step, struct error *err)
@@ -49,7 +50,7 @@ static bool check_step(const struct bind *b, const struct head_step *s, int step
     if (!check_reads(b, s, NULL, t->from, err) || !check_reads(b, s, NULL, t->to, err))
         return false;
     if (t->to.kind == BUFFER_TENSOR) {
-        snprintf(what, sizeof what, "prepare writes `%s`: it may write scratch only", p->tensors[t->to.index].role->name);
+        snprintf(what, sizeof what, "prepare writes `%s`, but may write only scratch", p->tensors[t->to.index].role->name);
         return refuse(s, NULL, err, what);
     }
     bool written = t->from.kind != BUFFER_SCRATCH;

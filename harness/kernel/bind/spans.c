@@ -103,8 +103,8 @@ static bool work_a_thread(struct bind *b, const struct head_step *h, int64_t eac
         each[i] = v.kind == VALUE_TEXT ? 0 : v.i;
         if (v.kind == VALUE_TEXT ? strcmp(v.text, "auto") : v.kind != VALUE_INT || v.i < 1 || v.i > 16)
             return node_error(h->node, err,
-                              "a step `stages:` needs a parameter PIXELS, 1 to 16 or auto, and may have ROWS, the same: "
-                              "how many neighbours in a row, and rows, a thread makes");
+                              "a step `stages:` needs a parameter PIXELS, 1 to 16 or auto: the adjacent pixels per thread. ROWS, the rows "
+                              "per thread, is optional");
     }
     return true;
 }
@@ -156,7 +156,7 @@ static bool launch_span(struct bind *b, const struct head_step *h, const struct 
         text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, last, (int)(to - stored), points, rows,
                   (int)each[0], (int)each[1], (int)step);
     if (images > 65535)
-        return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)images);
+        return bind_infeasible(b, "stages: %lld images exceed the z dimension of a grid", (long long)images);
     for (int64_t k = 0; k < (h->each_image ? images : images > 0); k++)
         add_launch(b, h, same == last ? first : same, same, s, from, *to, each, rows, begin + k * step, h->each_image ? 1 : images);
     return b->program->step_count <= SPAN_MOST || bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);

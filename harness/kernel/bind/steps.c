@@ -13,9 +13,9 @@ static bool eval_dims(struct bind *b, const struct expr_list *l, const char *wha
         if (i < l->count && !expr_eval_int(l->items[i], &b->env, &v, err))
             return false;
         if (v < 1)
-            return expr_fail(l->items[i], err, "the %s is %lld in dimension %c: a kernel needs at least 1", what, (long long)v, "xyz"[i]);
+            return expr_fail(l->items[i], err, "the %s is %lld in dimension %c: it must be at least 1", what, (long long)v, "xyz"[i]);
         if (v > UINT32_MAX)
-            return bind_infeasible(b, "%s %s: %lld is more than any chip allows", what, expr_text(l->items[i]), (long long)v);
+            return bind_infeasible(b, "%s %s: %lld exceeds the limit of every chip", what, expr_text(l->items[i]), (long long)v);
         out[i] = (uint32_t)v;
     }
     return true;
@@ -46,7 +46,7 @@ static bool check_launch(struct bind *b, const struct step *s)
         return bind_infeasible(b, "cluster of %s: cc %d < 90", s->name, c->cc);
     for (int i = 0; i < 3; i++)
         if (s->grid[i] % s->cluster[i])
-            return bind_infeasible(b, "cluster of %s in %c: the grid %u is no multiple of %u", s->name, "xyz"[i], s -> grid[i],
+            return bind_infeasible(b, "cluster of %s in %c: the grid %u is not a multiple of %u", s->name, "xyz"[i], s -> grid[i],
                                    s -> cluster[i]);
     uint64_t blocks = (uint64_t)s->cluster[0] * s->cluster[1] * s->cluster[2];
     return blocks <= 16 || bind_infeasible(b, "cluster of %s: %llu > 16 blocks", s->name, (unsigned long long)blocks);
@@ -66,7 +66,7 @@ static bool eval_attributes(struct bind *b, const struct head_step *s, struct st
         return bind_infeasible(b, "shared memory of %s: %lld > %zu bytes (smem_per_block_optin)", s->name, (long long)smem,
                                b->chip->smem_per_block_optin);
     if (s->carveout && (carveout < 0 || carveout > 100))
-        return expr_fail(s->carveout, err, "the carveout is %lld %%; it is 0 to 100", (long long)carveout);
+        return expr_fail(s->carveout, err, "the carveout is %lld %%; it must be 0 to 100", (long long)carveout);
     out->smem = (uint32_t)smem;
     out->carveout = (int)carveout;
     out->cooperative = cooperative != 0;
@@ -97,7 +97,7 @@ static bool eval_arg(struct bind *b, const struct expr *e, struct arg *out, stru
     if (!expr_eval(e, &b->env, &v, err))
         return false;
     if (v.kind == VALUE_TEXT)
-        return expr_fail(e, err, "an argument is a buffer, a tensor map or a number, not the text '%s'", v.text);
+        return expr_fail(e, err, "an argument must be a buffer, a tensor map or a number, not the text '%s'", v.text);
     out->kind = v.kind == VALUE_INT ? ARG_INT : ARG_REAL;
     out->i = v.i;
     out->d = v.d;
@@ -127,7 +127,7 @@ static bool fill_pattern(const struct expr *e, enum dtype dtype, const struct va
     size_t size = dtype_bytes(dtype);
     double d = v->kind == VALUE_INT ? (double)v->i : v->d;
     if (v->kind == VALUE_TEXT)
-        return expr_fail(e, err, "fill wants a number, not the text '%s'", v->text);
+        return expr_fail(e, err, "fill needs a number, not the text '%s'", v->text);
     if (size == 8 && d != 0)
         return expr_fail(e, err, "a buffer of %s can only be filled with 0", dtype_name(dtype));
     if (dtype_is_whole(dtype)) {
@@ -164,8 +164,7 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     struct buffer_ref from = bind_buffer(b, &s->from), to = bind_buffer(b, &s->to);
     bool copy = s->kind == HEAD_COPY;
     if (from.kind == BUFFER_NONE || (copy && to.kind == BUFFER_NONE))
-        return node_error(s->node, err, "%s %s: this layer has no such tensor; say so with `when: has(...)`", copy ? "copy" : "symbol",
-                          s->name);
+        return node_error(s->node, err, "%s %s: this layer has no such tensor; add `when: has(...)`", copy ? "copy" : "symbol", s->name);
     struct step *out = bind_step_new(b->program, copy ? STEP_COPY : STEP_SYMBOL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s %.80s", copy ? "copy" : "symbol", s->name);
     out->from = from;

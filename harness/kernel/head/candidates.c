@@ -33,12 +33,12 @@ static bool candidates_name(const struct node *key, const char *what, struct err
 static bool candidates_columns(struct head_candidates *t, const struct node *row, struct error *err)
 {
     if (row->kind != NODE_MAP)
-        return node_error(row, err, "a row of %s should be a map of values", t->name);
+        return node_error(row, err, "a row of %s must be a map of values", t->name);
     for (int i = 0; i < row->count; i++) {
         if (!strcmp(row->keys[i]->text, "when"))
             continue;
         if (!candidates_name(row->keys[i], "value", err))
-            return error_hint(err, "a map in braces is cut at every comma: `x: \"min(c, 4)\"`, with the expression in quotes");
+            return error_hint(err, "YAML splits a map in braces at every comma: put the expression in quotes, `x: \"min(c, 4)\"`");
         if (t->column_count == HEAD_MAX_COLUMNS)
             return node_error(row->keys[i], err, "a row of %s has more than %d values", t->name, HEAD_MAX_COLUMNS);
         t->nodes[t->column_count] = row->keys[i];
@@ -80,7 +80,7 @@ static bool candidates_table(struct head_candidates *t, const struct node *n, st
         return false;
     const struct node *rows = node_get(n, "rows"), *least = node_get(n, "least");
     if (!rows || rows->kind != NODE_MAP || !rows->count)
-        return node_error(rows ? rows : t->node, err, "%s wants `rows:`, a map of NAME: {VALUE: ..., ...}", what);
+        return node_error(rows ? rows : t->node, err, "%s needs `rows:`, a map of NAME: {VALUE: ..., ...}", what);
     if (rows->count > HEAD_MAX_ROWS)
         return node_error(rows, err, "%s has %d rows; at most %d", what, rows->count, HEAD_MAX_ROWS);
     if (least && !(t->least = expr_parse(least, err)))
@@ -100,7 +100,7 @@ bool head_read_candidates(struct head *h, const struct node *root, struct error 
     if (!m)
         return true;
     if (m->kind != NODE_MAP || !m->count || m->count > HEAD_MAX_TABLES)
-        return node_error(m, err, "candidates should be a map of at most %d tables: NAME: {rows: ..., least: ...}", HEAD_MAX_TABLES);
+        return node_error(m, err, "candidates must be a map of at most %d tables: NAME: {rows: ..., least: ...}", HEAD_MAX_TABLES);
     h->tables = xcalloc((size_t)m->count, sizeof *h->tables);
     for (int i = 0; i < m->count; i++) {
         struct head_candidates *t = &h->tables[h->table_count++];

@@ -113,8 +113,7 @@ static bool check_defines(const struct head *h, struct error *err)
 {
     for (int i = 0; i < h->define_count; i++)
         if (head_param_find(h, h->defines[i].name) >= 0)
-            return node_error(h->defines[i].node, err, "define '%s': the parameter of that name is compiled in already",
-                              h->defines[i].name);
+            return node_error(h->defines[i].node, err, "define '%s': the parameter of that name is already defined", h->defines[i].name);
     for (int i = 0; i < h->specialise_count; i++) {
         SCOPED char *upper = head_upper(h->specialise[i]);
         bool taken = head_param_find(h, upper) >= 0;
@@ -186,7 +185,7 @@ static bool check_arg(const struct head *h, const struct expr *e, struct error *
     if (!role->item || head_has_epilogue(h, (enum epilogue_kind)epilogue_kind_of(role->item)))
         return true;
     expr_fail(e, err, "'%s' is an argument, but `epilogue:` does not name it", name);
-    return error_hint(err, "add it to `epilogue:` when the kernel does it; a null pointer for a kernel that does not is written 0");
+    return error_hint(err, "add it to `epilogue:` if the kernel applies it; otherwise pass 0 for a null pointer");
 }
 
 static bool check_steps(const struct head *h, struct error *err)

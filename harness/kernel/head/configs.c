@@ -41,7 +41,7 @@ static bool configs_add(struct chosen *c, const struct head_param *p, const stru
         return refuse(p, n, variant, err);
     for (int k = 0; k < c->count; k++)
         if (value_equal(&c->values[k], &v))
-            return node_error(n, err, "%s = %s stands there twice", p->name, s);
+            return node_error(n, err, "%s = %s is listed twice", p->name, s);
     *APPEND(c->values, c->count) = v;
     return true;
 }

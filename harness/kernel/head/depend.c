@@ -101,7 +101,7 @@ bool head_check_depends(const struct head *h, struct error *err)
     for (int i = 0; i < h->table_count; i++)
         for (int j = 0; j < h->table_count && needs[i][i]; j++)
             if (j != i && needs[i][j] && needs[j][i])
-                return node_error(h->tables[i].node, err, "candidates '%s' and '%s' need each other's choice", h->tables[i].name,
+                return node_error(h->tables[i].node, err, "candidates '%s' and '%s' depend on each other", h->tables[i].name,
                                   h->tables[j].name);
     return true;
 }

@@ -84,7 +84,7 @@ enum head_found head_find(const char *file, const char *s, size_t n, struct head
         j++;
     if (j != version + 1 || s[version] != '1') {
         char message[160];
-        snprintf(message, sizeof message, "the head has version %.*s; this bench reads version 1",
+        snprintf(message, sizeof message, "the head has version %.*s; bench reads only version 1",
                  (int)(j - version) > 20 ? 20 : (int)(j - version), s + version);
         broken(file, s, version, err, message);
         return HEAD_BROKEN;
@@ -100,8 +100,8 @@ enum head_found head_find(const char *file, const char *s, size_t n, struct head
         j++;
     if (j >= stop || s[j] != '\n') {
         broken(file, s, j, err,
-               j >= stop ? "the head is empty: the YAML stands on the lines below `bench 1`"
-                         : "nothing else may stand on the line of `bench 1`; the YAML begins below it");
+               j >= stop ? "the head is empty: put the YAML on the lines below `bench 1`"
+                         : "the line of `bench 1` must contain nothing else; the YAML begins on the next line");
         return HEAD_BROKEN;
     }
     out->begin = j + 1;

@@ -88,7 +88,7 @@ static bool read_ablate(struct head *h, const struct node *root, struct error *e
         if (word < 0)
             return false;
         if (h->ablations[word])
-            return node_error(one, err, "%s stands there twice", ablation_names[word]);
+            return node_error(one, err, "%s is listed twice", ablation_names[word]);
         h->ablations[word] = true;
     }
     return true;
@@ -118,7 +118,7 @@ static bool read_source(struct head *h, const struct node *root, struct error *e
     const struct node *source = node_get(root, "source"), *on = node_get(root, "on");
     h->code = CODE_CUDA;
     if (!source)
-        return !on || node_error(node_key(root, "on"), err, "`on:` belongs to a sidecar with `source: NAME.so`");
+        return !on || node_error(node_key(root, "on"), err, "`on:` is only for a sidecar with `source: NAME.so`");
     const char *name = node_text(source, "source", err);
     if (!name)
         return false;
@@ -128,13 +128,13 @@ static bool read_source(struct head *h, const struct node *root, struct error *e
             h->code = (enum code)(CODE_PTX + i);
     bool cuda = text_ends(name, ".cu");
     if (h->code == CODE_CUDA && !cuda)
-        return node_error(source, err, "source: '%.80s' is no .cu, .ptx, .cubin or .so", name);
+        return node_error(source, err, "source: '%.80s' is not a .cu, .ptx, .cubin or .so", name);
     h->source = xstrdup(name);
     for (size_t i = 0; i < 2 && !cuda; i++)
         if (node_get(root, compiled[i]))
-            return node_error(node_key(root, compiled[i]), err, "`%s:` has no meaning here: %s is compiled already", compiled[i], name);
+            return node_error(node_key(root, compiled[i]), err, "`%s:` has no effect: %s is already compiled", compiled[i], name);
     if (on && h->code != CODE_LIBRARY)
-        return node_error(node_key(root, "on"), err, "`on:` belongs to a library: emu runs every .ptx and no .cubin");
+        return node_error(node_key(root, "on"), err, "`on:` is only for a library: emu runs every .ptx and no .cubin");
     for (int i = 0; on && i < (on->kind == NODE_LIST ? on->count : 1); i++) {
         int word = node_word(on->kind == NODE_LIST ? on->items[i] : on, "on", devices, err);
         if (word < 0)
@@ -151,7 +151,7 @@ static bool check_source(const struct head *h, struct error *err)
         const struct head_step *s = &h->steps[i];
         bool call = s->kind == HEAD_CALL, own = s->kind == HEAD_KERNEL || s->kind == HEAD_SYMBOL;
         if (call && h->code != CODE_LIBRARY)
-            return node_error(s->node, err, "call: only a sidecar with `source: NAME.so` has functions to call");
+            return node_error(s->node, err, "call: only a sidecar with `source: NAME.so` can call functions");
         if (own && h->code == CODE_LIBRARY)
             return node_error(s->node, err, "%s is a library: its step is `call: FUNCTION`", h->source);
     }

@@ -134,7 +134,7 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
     else if (near)
         error_hint(err, "did you mean '%s'?", near);
     else
-        error_hint(err, "NAME of a file beside this one, or OP/NAME as `bench list variants` prints it");
+        error_hint(err, "use the NAME of a file in the same folder, or OP/NAME as in `bench list variants`");
     text_free(&same);
     for (size_t i = 0; i < words.count; i++)
         free(words.items[i]);
@@ -153,7 +153,7 @@ static bool like_circle(const struct variant *v, const struct node *like, const 
     for (int i = first; i <= v->parent_count; i++)
         text_addf(&t, "%s -> ", file_base(i ? v->parents[i - 1].path : v->path));
     text_add(&t, file_base(path));
-    node_error(like, err, "like: goes in a circle, %s", text_get(&t));
+    node_error(like, err, "like: is circular, %s", text_get(&t));
     return false;
 }
 
@@ -169,7 +169,7 @@ static bool like_read(struct variant_file *f, const struct node *like, struct er
     if (found != HEAD_PRESENT)
         return false;
     f->root = node_parse_text(f->path, f->text + place.begin, place.end - place.begin, place.line, 1, err);
-    return f->root && (f->root->kind == NODE_MAP || node_error(f->root, err, "a head is a map of keys"));
+    return f->root && (f->root->kind == NODE_MAP || node_error(f->root, err, "a head must be a map of keys"));
 }
 
 /* Reads one more head into v->parents; `like` is the key of the head before. */

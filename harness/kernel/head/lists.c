@@ -61,8 +61,7 @@ bool head_expr_list(const struct node *n, const char *what, int max, struct expr
         for (int i = 0; i < n->count; i++)
             if (!head_expr_add(out, n->items[i], what, max, err)) {
                 bool cut = n->items[i]->kind == NODE_SCALAR && strchr(n->items[i]->text, '(') && !strchr(n->items[i]->text, ')');
-                return cut ? error_hint(err, "a YAML flow list is cut at every comma; without brackets, `%s: a(b, c), d` is read as meant",
-                                        what)
+                return cut ? error_hint(err, "YAML splits a flow list at every comma; write it without brackets: `%s: a(b, c), d`", what)
                            : false;
             }
         return n->count > 0 || node_error(n, err, "%s is an empty list", what);

@@ -105,11 +105,11 @@ static struct variant *load_cu(const char *path, const char *folder, const struc
     struct stat st;
     bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
     if (stat(path, &st) ? link : !S_ISREG(st.st_mode)) { /* a link that leads nowhere, too */
-        *note = text_format("%s/%s: not a file, passed over", folder, base);
+        *note = text_format("%s/%s: not a file, skipped", folder, base);
         return NULL;
     }
     if (stat(path, &st) == 0 && st.st_size > HEAD_MAX_BYTES) {
-        *note = text_format("%s/%s: %lld bytes, more than a variant may have (%u), passed over", folder, base, (long long)st.st_size,
+        *note = text_format("%s/%s: %lld bytes, more than a variant may have (%u), skipped", folder, base, (long long)st.st_size,
                             HEAD_MAX_BYTES);
         return NULL;
     }
@@ -120,15 +120,14 @@ static struct variant *load_cu(const char *path, const char *folder, const struc
     v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
     enum head_found found = v->text ? head_find(path, v->text, bytes, &place, err) : HEAD_BROKEN;
     if (found == HEAD_ABSENT && place.later)
-        *note = text_format("%s/%s: its `bench` head (line %d) is not the first comment, passed over", folder, base, place.later);
+        *note = text_format("%s/%s: its `bench` head (line %d) is not the first comment, skipped", folder, base, place.later);
     else if (found == HEAD_ABSENT)
-        *note = text_format("%s/%s: no `bench 1` head, passed over", folder, base);
+        *note = text_format("%s/%s: no `bench 1` head, skipped", folder, base);
     if (found == HEAD_PRESENT && load_head(v, path, folder, places, bytes, &place, err)) {
         const struct node *source = node_get(v->head, "source");
         if (!source)
             return v;
-        node_error(source, err, "source: the code of a .cu is the file itself; a head for %.80s is a file of its own, NAME.yaml",
-                   source->text);
+        node_error(source, err, "source: a .cu contains its own code; put a head for %.80s into a separate file, NAME.yaml", source->text);
     }
     variant_free(v);
     return NULL;
@@ -176,12 +175,12 @@ struct variant *head_load_only(const char *path, const char *folder, const struc
     char *note;
     struct variant *v = head_load(path, folder, places, &note, err);
     if (note && !*note) {
-        error_set(err, ERROR_USAGE, "%s: no `source:`, so it is no sidecar of foreign code", path);
+        error_set(err, ERROR_USAGE, "%s: it has no `source:`, so it is not a sidecar of foreign code", path);
         error_hint(err, "docs/FOREIGN.md");
     } else if (note) {
         error_set(err, ERROR_USAGE, "%s", note);
         error_where(err, "%s", path);
-        error_hint(err, "a variant begins with a comment `/* bench 1`: `bench new OP %s` writes one from the kernel's signature",
+        error_hint(err, "a variant must begin with a comment `/* bench 1`: `bench new OP %s` writes it from the kernel's signature",
                    file_base(path));
     }
     free(note);

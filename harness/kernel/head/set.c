@@ -106,8 +106,8 @@ static bool names_are_own(const char *const *extra, const struct head_places *pl
         SCOPED char *folder = xstrndup(extra[i], strcspn(extra[i], "=")), *shipped = file_join(root, folder);
         if (!folder_name_ok(folder, strlen(folder)) || *folder == '.' || !file_is_dir(shipped))
             continue;
-        error_set(err, ERROR_USAGE, "--variants %s: %s/ is bench's own", extra[i], folder);
-        return error_hint(err, "another name, for example --variants my%s", extra[i] + strlen(folder));
+        error_set(err, ERROR_USAGE, "--variants %s: the name %s/ is reserved", extra[i], folder);
+        return error_hint(err, "use another name, for example --variants my%s", extra[i] + strlen(folder));
     }
     return true;
 }
@@ -116,7 +116,7 @@ static bool load_extra(struct variant_set *set, const char *spec, const struct h
 {
     size_t n = strcspn(spec, "=");
     if (!spec[n] || !folder_name_ok(spec, n)) {
-        error_set(err, ERROR_USAGE, "--variants %s: should be NAME=DIR or NAME=FILE.cu; rows will be called NAME/FILE", spec);
+        error_set(err, ERROR_USAGE, "--variants %s: NAME=DIR or NAME=FILE.cu is expected; the rows are named NAME/FILE", spec);
         return error_hint(err, access(spec, F_OK) ? "for example --variants my=." : "--variants my=%s", spec);
     }
     const char *path = spec + n + 1;
@@ -178,7 +178,7 @@ bool variant_set_load_from(const char *root, const char *include, const char *co
         qsort(set->items, (size_t)set->count, sizeof *set->items, set_by_name);
     for (int i = 1; done && i < set->count; i++)
         if (!strcmp(set->items[i - 1]->name, set->items[i]->name))
-            done = error_set(err, ERROR_USAGE, "two variants are called %s: %s and %s", set->items[i]->name, set->items[i - 1]->path,
+            done = error_set(err, ERROR_USAGE, "two variants have the name %s: %s and %s", set->items[i]->name, set->items[i - 1]->path,
                              set->items[i]->path);
     if (done)
         resolve_parents(set);

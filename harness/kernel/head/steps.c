@@ -54,7 +54,8 @@ static bool split_assignment(const struct node *n, const char *what, char left[P
     while (length && s[length - 1] == ' ')
         length--;
     if (!s[equals] || !length || length >= PROGRAM_NAME)
-        return node_error(n, err, "%s should look like `%s: NAME = %s`, not '%.100s'", what, what, what[0] == 'f' ? "VALUE" : "BUFFER", s);
+        return node_error(n, err, "%s must have the form `%s: NAME = %s`, not '%.100s'", what, what, what[0] == 'f' ? "VALUE" : "BUFFER",
+                          s);
     snprintf(left, PROGRAM_NAME, "%.*s", (int)length, s);
     size_t skip = equals + 1 + strspn(s + equals + 1, " ");
     *right = *n;
@@ -117,7 +118,7 @@ static bool read_stages(struct head_step *s, const struct node *m, struct error 
 static bool read_with(struct head_step *s, const struct node *m, struct error *err)
 {
     if (m->kind != NODE_MAP || m->count > HEAD_MAX_ITEMS)
-        return node_error(m, err, "`with` should be a map of fields of the other op");
+        return node_error(m, err, "`with` must be a map of fields of the other op");
     s->with = xcalloc((size_t)m->count, sizeof *s->with);
     for (int i = 0; i < m->count; i++) {
         struct expr *e = expr_parse(m->items[i], err);
@@ -132,7 +133,7 @@ static bool read_variant(struct head *h, struct head_step *s, const struct node 
 {
     const struct node *with = node_get(m, "with"), *epilogue = node_get(m, "epilogue"), *claimed = node_get(m, "claimed");
     if (claimed && !h->selects)
-        return node_error(node_key(m, "claimed"), err, "`claimed:` belongs to an item of `select:`; a step is always run");
+        return node_error(node_key(m, "claimed"), err, "`claimed:` is only for an item of `select:`; a step always runs");
     if (claimed && !node_bool(claimed, "claimed", &s->claimed, err))
         return false;
     s->params = node_get(m, "params");
@@ -149,7 +150,7 @@ static bool read_variant(struct head *h, struct head_step *s, const struct node 
     if (epilogue) {
         const char *word = node_text(epilogue, "epilogue", err);
         if (!word || strcmp(word, "same"))
-            return word ? node_error(epilogue, err, "a step's epilogue is `same` or left out, not '%.80s'", word) : false;
+            return word ? node_error(epilogue, err, "the epilogue of a step must be `same` or absent, not '%.80s'", word) : false;
         s->same_epilogue = true;
     }
     return !with || read_with(s, with, err);
@@ -185,14 +186,14 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
     if (m->kind != NODE_MAP)
-        return node_error(m, err, "a step should be a map: kernel, fill, copy, symbol, cudnn or variant");
+        return node_error(m, err, "a step must be a map with kernel, fill, copy, symbol, cudnn or variant");
     int kind = 0;
     while (kind < KINDS && !node_get(m, kinds[kind].word))
         kind++;
     if (kind == KINDS) {
         static const char *const words[] = {"kernel", "fill", "copy", "symbol", "cudnn", "variant"};
         const char *near = m->count ? text_nearest(m->keys[0]->text, words, sizeof words / sizeof *words) : NULL;
-        node_error(m->count ? m->keys[0] : m, err, "the step says none of kernel, fill, copy, symbol, cudnn, variant");
+        node_error(m->count ? m->keys[0] : m, err, "the step needs one of kernel, fill, copy, symbol, cudnn, variant");
         return near ? error_hint(err, "did you mean '%s'?", near) : false;
     }
     if (!check_keys(m, kinds[kind].keys, (enum head_step_kind)kind == HEAD_VARIANT, err))
@@ -220,7 +221,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
 static bool read_list(struct head *h, const struct node *list, const char *what, bool prepare, struct error *err)
 {
     if (list->kind != NODE_LIST)
-        return node_error(list, err, "%s should be a list of steps: `- kernel: NAME`", what);
+        return node_error(list, err, "%s must be a list of steps: `- kernel: NAME`", what);
     if (!list->count || list->count > HEAD_MAX_ITEMS)
         return node_error(list, err, list->count ? "%s has more than 64 items" : "%s is an empty list", what);
     h->steps = xrealloc(h->steps, (size_t)(h->step_count + list->count) * sizeof *h->steps);
@@ -240,10 +241,10 @@ static bool read_select(struct head *h, const struct node *root, const struct no
     static const char *const keys[] = {"variant", "when", "claimed", "params", NULL};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (node_get(root, alone[i]))
-            return node_error(node_get(root, alone[i]), err, "a head with `select:` has no `%s:` of its own", alone[i]);
+            return node_error(node_get(root, alone[i]), err, "a head with `select:` must not have `%s:`", alone[i]);
     for (int i = 0; list->kind == NODE_LIST && i < list->count; i++)
         if (list->items[i]->kind != NODE_MAP || !node_get(list->items[i], "variant"))
-            return node_error(list->items[i], err, "an item of select should be `variant: NAME`, perhaps with `when:` and `params:`");
+            return node_error(list->items[i], err, "an item of select must be `variant: NAME`, optionally with `when:` and `params:`");
         else if (!node_check_keys(list->items[i], "the item", keys, err))
             return false;
     h->selects = true;
@@ -256,8 +257,7 @@ bool head_read_steps(struct head *h, const struct node *root, struct error *err)
     if (select)
         return read_select(h, root, select, err);
     if (node_get(root, "measured"))
-        return node_error(node_get(root, "measured"), err,
-                          "`measured:` belongs to a rule, that is to `select:`; what a kernel reaches stands in `claims:`");
+        return node_error(node_get(root, "measured"), err, "`measured:` is only for rules (`select:`); use `claims:` for a kernel");
     const struct node *prepare = node_get(root, "prepare");
     return (!prepare || read_list(h, prepare, "prepare", true, err)) && read_list(h, node_get(root, "steps"), "steps", false, err);
 }

@@ -49,14 +49,14 @@ static bool add_choice(const struct node *n, const char *what, const char *const
         return false;
     if (!strcmp(words[word], "same")) {
         if (out->same)
-            return node_error(n, err, "%s: 'same' stands there twice", what);
+            return node_error(n, err, "%s: 'same' is listed twice", what);
         out->same = true;
         return true;
     }
     int value = parse(words[word]);
     for (int i = 0; i < out->count; i++)
         if (out->values[i] == value)
-            return node_error(n, err, "%s: '%s' stands there twice", what, words[word]);
+            return node_error(n, err, "%s: '%s' is listed twice", what, words[word]);
     out->values[out->count++] = value;
     return true;
 }
@@ -97,7 +97,7 @@ static bool read_layouts(struct head *h, const struct node *m, struct error *err
             return false;
     }
     const struct head_choice *first = &h->layout[h->op->roles[0]->slot];
-    return !first->same || node_error(first->node, err, "the input's layout cannot be 'same': that means the input's");
+    return !first->same || node_error(first->node, err, "the input's layout cannot be 'same', which means the layout of the input");
 }
 
 static bool read_dtypes(struct head *h, const struct node *m, struct error *err)
@@ -113,7 +113,7 @@ static bool read_dtypes(struct head *h, const struct node *m, struct error *err)
             return false;
     }
     const struct head_choice *first = &h->dtype[h->op->roles[0]->slot];
-    return !first->same || node_error(first->node, err, "the input's dtype cannot be 'same': that means the input's");
+    return !first->same || node_error(first->node, err, "the input's dtype cannot be 'same', which means the dtype of the input");
 }
 
 /* A list of words, or one word; each once. */
@@ -128,7 +128,7 @@ static bool read_word_list(const struct node *n, const char *what, const char *c
             return false;
         for (int j = 0; j < *count; j++)
             if (out[j] == word)
-                return node_error(items[i], err, "%s: '%s' stands there twice", what, words[word]);
+                return node_error(items[i], err, "%s: '%s' is listed twice", what, words[word]);
         out[(*count)++] = word;
     }
     return true;
@@ -170,9 +170,11 @@ static bool read_tile(struct head *h, const struct node *m, struct error *err)
     if (tile && !head_expr_list(tile, "tile", 3, &h->mask.tile, err))
         return false;
     if (tile && h->mask.tile.count < 2)
-        return node_error(tile, err, "tile of mask: height and width in outputs, as in [8, 16]; of conv3d depth too, as in [4, 4, 32]");
+        return node_error(
+            tile, err,
+            "tile of mask: height and width in outputs are expected, such as [8, 16]; for conv3d also the depth, such as [4, 4, 32]");
     if (weights && !tile)
-        return node_error(weights, err, "weights of mask are bytes a tile; the mask has no `tile:`");
+        return node_error(weights, err, "weights of mask are bytes per tile, but the mask has no `tile:`");
     return !weights || (h->mask.weights = expr_parse(weights, err)) != NULL;
 }
 
@@ -188,10 +190,9 @@ static bool read_leave(struct head *h, const struct node *m, struct error *err)
     h->mask.padding_found = !padding;
     h->mask.any_padding = p == 1;
     if (p >= 0 && b == 1 && (h->mask.inactive != INACTIVE_UNTOUCHED || !h->mask.tile.count))
-        return node_error(by, err,
-                          h->mask.tile.count ? "by: tile is said of `inactive: untouched`" : "by: tile, but the mask has no `tile:`");
+        return node_error(by, err, h->mask.tile.count ? "by: tile needs `inactive: untouched`" : "by: tile needs `tile:` of the mask");
     if (p >= 0 && padding && !h->mask.writes_output)
-        return node_error(padding, err, "padding of mask is of the mask that is written: `writes: output`");
+        return node_error(padding, err, "padding of mask needs `writes: output`");
     return p >= 0;
 }
 

@@ -9,7 +9,7 @@ static bool check_map(const struct node *m, const char *what, struct error *err)
 {
     if (m->kind != NODE_MAP) {
         SCOPED char *found = node_describe(m);
-        node_error(m, err, "%s should be a map, not %s", what, found);
+        node_error(m, err, "%s must be a map, not %s", what, found);
         return false;
     }
     return m->count <= HEAD_MAX_ITEMS || node_error(m, err, "%s has %d items; at most %d", what, m->count, HEAD_MAX_ITEMS);
@@ -49,7 +49,7 @@ static bool add_value(struct head_param *p, const struct node *n, struct error *
         return node_error(n, err, "parameter '%s' has more than %d values", p->name, HEAD_MAX_VALUES);
     for (int i = 0; i < p->count; i++)
         if (value_equal(&p->values[i], &v))
-            return node_error(n, err, "parameter '%s': %s stands there twice", p->name, n->text);
+            return node_error(n, err, "parameter '%s': %s is listed twice", p->name, n->text);
     p->values[p->count++] = v;
     return true;
 }
@@ -68,7 +68,7 @@ static bool read_range(struct head_param *p, const struct node *m, const struct 
 {
     const struct node *step = node_get(m, "step");
     if (range->kind != NODE_LIST || range->count != 2)
-        return node_error(range, err, "the range of '%s' should be [lowest, highest]", p->name);
+        return node_error(range, err, "the range of '%s' must be [lowest, highest]", p->name);
     p->range = true;
     p->step = 1;
     return node_int(range->items[0], "lowest", INT32_MIN, INT32_MAX, &p->low, err) &&
@@ -101,17 +101,17 @@ static bool read_param(struct head_param *p, const struct node *n, struct error 
         return false;
     const struct node *values = node_get(n, "values"), *range = node_get(n, "range"), *fallback = node_get(n, "default");
     if (!values == !range)
-        return node_error(n, err, "%s wants either `values:` or `range:`", what);
+        return node_error(n, err, "%s needs either `values:` or `range:`", what);
     if (values ? !read_value_list(p, values, err) : !read_range(p, n, range, err))
         return false;
     if (values && node_get(n, "step"))
-        return node_error(node_key(n, "step"), err, "%s: `step` belongs to `range`", what);
+        return node_error(node_key(n, "step"), err, "%s: `step` needs `range`", what);
     p->fallback = range ? value_int(p->low) : p->values[0];
     if (!fallback)
         return true;
     return read_value(fallback, p->name, &p->fallback, err) &&
            (head_param_allows(p, &p->fallback) ||
-            node_error(fallback, err, "%s: the default %s is none of its values", what, fallback->text));
+            node_error(fallback, err, "%s: the default %s is not one of its values", what, fallback->text));
 }
 
 static bool read_params(struct head *h, const struct node *m, struct error *err)
@@ -159,7 +159,7 @@ static bool read_specialise(struct head *h, const struct node *n, struct error *
             return false;
         for (int j = 0; j < h->specialise_count; j++)
             if (!strcmp(h->specialise[j], items[i]->text))
-                return node_error(items[i], err, "specialise: '%s' stands there twice", items[i]->text);
+                return node_error(items[i], err, "specialise: '%s' is listed twice", items[i]->text);
         h->specialise[h->specialise_count++] = xstrdup(items[i]->text);
     }
     return true;
@@ -175,7 +175,7 @@ static struct expr *read_bracket(const struct node *n, const char *what, char wo
     while (total && s[total - 1] == ' ')
         total--;
     if (length >= PROGRAM_NAME || length == 0 || length >= total || s[total - 1] != ']') {
-        node_error(n, err, "%s should look like NAME[NUMBER], not '%.100s'", what, s);
+        node_error(n, err, "%s must have the form NAME[NUMBER], not '%.100s'", what, s);
         return NULL;
     }
     struct node inside = *n;
@@ -242,8 +242,7 @@ static bool read_scratch(struct head *h, const struct node *m, bool prepare, str
         if (s->state)
             memmove(word, word + 6, strlen(word + 6) + 1);
         if (s->state && !prepare)
-            return node_error(m->items[i], err, "%s is state, which is what `prepare:` begins and steps change; this head prepares nothing",
-                              what);
+            return node_error(m->items[i], err, "%s is state, which `prepare:` must initialise; this head has no `prepare:`", what);
         s->dtype = dtype_parse(word);
         s->like = head_slot(h, word);
         if (s->dtype == DTYPE_NONE && s->like < 0 && strcmp(word, "accumulate")) {
@@ -270,7 +269,7 @@ bool head_buffer(const struct head *h, const struct node *n, const char *name, s
         out->kind = role ? BUFFER_TENSOR : BUFFER_SCRATCH;
         out->index = role ? role->slot : scratch;
         if (role && tensor_role_is_mask(role) && !h->mask.given)
-            return node_error(n, err, "'%s' is named, but the head has no `mask:`", name);
+            return node_error(n, err, "'%s' is used, but the head has no `mask:`", name);
         return true;
     }
     const char *words[OP_MAX_TENSORS + HEAD_MAX_ITEMS];
@@ -301,7 +300,7 @@ static bool read_map(struct head *h, struct head_map *map, const struct node *n,
     if (!name || !head_buffer(h, of, name, &map->of, err) || !head_expr_list(box, "box", 5, &map->box, err))
         return false;
     if (map->of.kind == BUFFER_SCRATCH && !node_get(n, "dims"))
-        return node_error(n, err, "%s is of a scratch buffer, so it must give `dims:`", what);
+        return node_error(n, err, "%s is a view of a scratch buffer, so it needs `dims:`", what);
     struct {
         const char *key;
         struct expr_list *list;
@@ -312,7 +311,7 @@ static bool read_map(struct head *h, struct head_map *map, const struct node *n,
             return false;
         int want = map->box.count - (lists[i].list == &map->strides);
         if (list && lists[i].list->count != want)
-            return node_error(list, err, "%s: %s has %d items; the box has %d dimensions, so %d are wanted", what, lists[i].key,
+            return node_error(list, err, "%s: %s has %d items; the box has %d dimensions, so %d are expected", what, lists[i].key,
                               lists[i].list->count, map->box.count, want);
     }
     struct {

@@ -137,23 +137,24 @@ static void add_types(const struct guess *g, struct text *t)
     known = op_follows(g->op, first) ? known : dtype_name(g->op->roles[0]->dtype);
     bool planes = known && !strcmp(known, "f32"); /* as the layers of bench try are: 16 bits in NHWC, f32 in NCHW */
     if (g->op->layouts & (1u << LAYOUT_NHWC))
-        text_addf(t, "layout: {%s: %s, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", first,
+        text_addf(t, "layout: {%s: %s, %soutput: same}   # the layouts that my kernel uses; a list if it supports several\n", first,
                   planes ? "NCHW" : "NHWC",
                   !g->op->has_filter ? ""
                   : planes           ? "filter: KCRS, "
                                      : "filter: RSCK, ");
-    text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", first, known ? known : "[f32, f16]",
+    text_addf(t, "dtype: {%s: %s%s%s}   # the types of my kernel's inputs, outputs and sums\n", first, known ? known : "[f32, f16]",
               op_follows(g->op, "output") ? ", output: same" : "",
               !g->op->has_math                     ? ""
               : epilogue && op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
                                                    : ", accumulate: f32");
     if (epilogue && (used(g, g->s.count, "bias") || used(g, g->s.count, "residual")))
-        text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu, leaky_relu when it does\n",
+        text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu or leaky_relu if it applies them\n",
                   used(g, g->s.count, "bias") ? "bias" : "", used(g, g->s.count, "bias") && used(g, g->s.count, "residual") ? ", " : "",
                   used(g, g->s.count, "residual") ? "residual" : "");
     if (used(g, g->s.count, "mask_in") || used(g, g->s.count, "mask_out"))
-        text_addf(t, "mask: {needs: input, writes: %s, inactive: untouched}   # what I need, write, and leave in inactive outputs\n",
-                  used(g, g->s.count, "mask_out") ? "output" : "none");
+        text_addf(
+            t, "mask: {needs: input, writes: %s, inactive: untouched}   # what the kernel reads, writes, and leaves in inactive outputs\n",
+            used(g, g->s.count, "mask_out") ? "output" : "none");
 }
 
 /* A type that is no C type must be a -D name. */
@@ -172,8 +173,8 @@ static void add_defines(const struct guess *g, struct text *t)
             twice = !strcmp(done[j], type);
         if (twice)
             continue;
-        text_addf(t, "%s  %s: type(%s)%s\n", count ? "" : "define:   # -D names that my source uses\n", type, g->op->roles[i]->name,
-                  type[1] ? "" : "   # a name in the compiler's own headers, too: call it something longer, here and below");
+        text_addf(t, "%s  %s: type(%s)%s\n", count ? "" : "define:   # macros (-D) that my source uses\n", type, g->op->roles[i]->name,
+                  type[1] ? "" : "   # this name is also in the compiler's headers: use a longer name, here and below");
         done[count++] = type;
     }
 }
@@ -195,10 +196,10 @@ static void new_add_step(const struct guess *g, struct text *t)
                                                                             : "n * c * h * w";
     bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
     text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
-              numeric ? ", from __launch_bounds__" : "; change it to what my kernel wants");
+              numeric ? ", from __launch_bounds__" : "; change it to the block size of my kernel");
     text_addf(t,
-              "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread an output; change it to how my kernel divides the work\n "
-              "   block: threads\n",
+              "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread per output; change it to the grid of my kernel\n    "
+              "block: threads\n",
               g->s.name, elements);
     if (!g->s.count)
         return;
@@ -237,25 +238,26 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     guess_args(&g);
     struct text t = {0}, needs = {0};
     text_addf(&needs, "%s %% 4 == 0", op->fields[0].name);
-    text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what this variant does that others do not\n", op->name, g.s.name);
-    text_add(&t, "# from: naive                  # the variant it grew out of; reports show the difference\n");
-    text_addf(&t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
+    text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what is special about this variant\n", op->name, g.s.name);
+    text_add(&t, "# from: naive                  # the variant that it is based on; reports show the difference\n");
+    text_addf(&t, "# needs: %s   # shapes that my kernel supports; other shapes become rows with this reason\n",
               op->file             ? text_get(&needs)
               : is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1"
                                    : "c % 4 == 0");
     text_free(&needs);
     add_types(&g, &t);
-    text_add(&t,
-             "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
+    text_add(
+        &t, "# params:                      # tuning parameters, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
     add_defines(&g, &t);
     new_add_step(&g, &t);
     struct signature next;
     if (!kernel_name && signature_read(source_text + g.s.at + strlen("__global__"), NULL, &next, &ignored))
-        text_addf(&t, "    # the file has another kernel, %s: a step of its own where the op needs it, or the only one (--kernel %s)\n",
-                  next.name, next.name);
+        text_addf(&t, "    # the file has another kernel, %s: add it as a step, or use only it (--kernel %s)\n", next.name, next.name);
     text_add(&t, "*/\n");
     if (g.s.template)
-        text_addf(&t, "/* bench finds kernels by their C name: call %s<...> from an extern \"C\" __global__ function of its own. */\n",
+        text_addf(&t,
+                  "/* bench finds kernels by their C name: make %s<...> a __device__ function and call it from an extern \"C\" __global__ "
+                  "function. */\n",
                   g.s.name);
     bool c_name = g.s.external_c || g.s.template;
     text_add_bytes(&t, source_text, g.s.at);
@@ -307,7 +309,9 @@ static void add_tensor(struct text *t, const struct signature_param *p, const ch
     if (element && strcmp(element, usual))
         text_addf(t, ", dtype: %s", element);
     text_addf(t, "%s}%s\n", p->constant ? "" : ", written: yes",
-              !strcmp(p->type, "double") ? "   # doubles are not drawn and compared: float here and in the kernel, or bench emulate" : "");
+              !strcmp(p->type, "double")
+                  ? "   # bench does not support double tensors: use float here and in the kernel, or use bench emulate"
+                  : "");
 }
 
 char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err)
@@ -333,9 +337,8 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
         }
     }
     text_addf(&t,
-              "# %s.yaml - an op is a file (docs/OP.md; of images a formula says it all). Beside it goes %s.cu, the truth, in double:\n"
-              "#   extern \"C\" __global__ void %s_reference(%s)\n"
-              "about: \"What %s computes, in a sentence.\"\nfields:\n",
+              "# %s.yaml - an op file (docs/OP.md; an op of images may be a formula). %s.cu next to it has the reference, in double:\n#   "
+              "extern \"C\" __global__ void %s_reference(%s)\nabout: \"What %s computes, in one sentence.\"\nfields:\n",
               op, op, op, text_get(&params), s.name);
     for (int i = 0; i < s.count; i++)
         if (!s.params[i].pointer && !s.params[i].map)
@@ -344,14 +347,12 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
     for (int i = 0; i < s.count; i++)
         if (s.params[i].pointer)
             add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", usual_element(&s));
-    text_addf(&t,
-              "dtype: %s   # or a list: [f32, f16, bf16]\n"
-              "flop: %s   # operations of the whole\n"
-              "terms: 1   # how many numbers are added up for a result; 0: nothing is computed, values are moved\n"
-              "exact: no   # yes: small whole numbers come out as the same bits from every right kernel\n"
-              "reference: {kernel: %s_reference, threads: %s, args: [%s]}\n"
-              "trial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
-              usual_element(&s), product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
+    text_addf(
+        &t,
+        "dtype: %s   # or a list: [f32, f16, bf16]\nflop: %s   # total operations\nterms: 1   # number of summed terms of a result; 0: the "
+        "op only moves values\nexact: no   # yes: with small integers every right kernel gives the same bits\nreference: {kernel: "
+        "%s_reference, threads: %s, args: [%s]}\ntrial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
+        usual_element(&s), product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
     text_free(&sizes);
     text_free(&product);
     text_free(&args);

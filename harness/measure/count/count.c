@@ -157,9 +157,9 @@ static bool count_part(const struct part *part, struct count_result *result, str
                               .context = (void *)part};
     if (!cupti_count(job->session, &asked, &counts, err))
         return false;
-    bool ok = counts.range_count == ranges ||
-              error_set(err, ERROR_ENVIRONMENT, "CUPTI counted %d kernels where %d were traced: the counts are not used",
-                        counts.range_count, ranges);
+    bool ok =
+        counts.range_count == ranges ||
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI counted %d kernels but traced %d: the counts are not used", counts.range_count, ranges);
     if (ok) {
         result->passes = counts.passes;
         sort_out(part, &counts, result);

@@ -350,7 +350,7 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
     if (last == first) {
         bool none = t->items[first].trace.kernel_count == 0;
         row_set(&t->rows[first]->uncounted,
-                none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
+                none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can distinguish");
         return true;
     }
     int *which = xcalloc((size_t)c->set.count, sizeof *which), count = slow ? counter_set_slow(&c->set, which) : c->set.count;

@@ -100,7 +100,7 @@ static bool no_such_kernel(const struct kernel_facts *facts, int count, const ch
     for (int i = 0; i < count; i++) {
         if (is_mangled(facts[i].name, kernel)) {
             text_free(&has);
-            return error_set(err, ERROR_USAGE, "kernel '%s' has its C++ name: write extern \"C\" before its `__global__ void`", kernel);
+            return error_set(err, ERROR_USAGE, "kernel '%s' has a mangled C++ name: put extern \"C\" before its `__global__ void`", kernel);
         }
         text_addf(&has, "%s%s", i ? ", " : "", facts[i].name);
     }

@@ -176,7 +176,7 @@ bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struc
     rig_arrays(rig);
     for (int i = 0; i < program->unit_count; i++)
         if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
-            error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
+            error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs only PTX", images[i].label);
             goto done;
         } else if ((images[i].ptx || images[i].cubin) && !rig_state_load(rig, i, &images[i], err)) {
             error_where(err, "%s", program->units[i].label);
@@ -368,7 +368,7 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
     unsigned char raw[8];
     size_t bytes = dtype_bytes(type);
     if (element < 0 || ((uint64_t)element + 1) * bytes > place->bytes)
-        return error_set(err, ERROR_USAGE, "column reads element %lld, past the end of its buffer", (long long)element);
+        return error_set(err, ERROR_USAGE, "the column reads element %lld, past the end of its buffer", (long long)element);
     if (!rig->dev->ops->read(rig->dev, place->address + (uint64_t)element * bytes, raw, bytes, err))
         return false;
     *value = dtype_get(type, raw, 0);

@@ -115,9 +115,9 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
     bool host = !rig->dev->ops->keeps_time;
     if (host && !unit->on_host)
         return error_set(err, ERROR_ENVIRONMENT,
-                         "not on emu: %s is a library for a GPU (`on: [cuda, emu]` if it also computes in host memory)", unit->label);
+                         "not on emu: %s is a GPU library (set `on: [cuda, emu]` if it can also compute in host memory)", unit->label);
     if (!file_exists(unit->path))
-        return error_set(err, ERROR_ENVIRONMENT, "not built: there is no %s; `make` makes it of the .c beside it", unit->path);
+        return error_set(err, ERROR_ENVIRONMENT, "not built: %s is missing; `make` builds it from the .c file", unit->path);
     struct rig_call *c = rig->steps[i].call = xcalloc(1, sizeof *c);
     c->library = dlopen(unit->path, RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
@@ -151,7 +151,7 @@ static bool invoke(struct rig *rig, int i, struct error *err)
     if (!result)
         return true;
     return error_set(err, result == BENCH_UNSUPPORTED ? ERROR_ENVIRONMENT : ERROR_USAGE, "%s %s%s%s", rig->program->steps[i].name,
-                     result == BENCH_UNSUPPORTED ? "does not offer this work" : "failed", c->message[0] ? ": " : "", c->message);
+                     result == BENCH_UNSUPPORTED ? "does not support this work" : "failed", c->message[0] ? ": " : "", c->message);
 }
 
 /* emu: the data are copied out, the function works on the copies, and all of them go back: also an input that it should not have touched.
@@ -174,8 +174,8 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
         const char *name = k < c->call.tensor_count ? c->tensors[k].name : c->workspaces[k - c->call.tensor_count].name;
         for (size_t b = 0; ok && b < GUARD_BYTES; b++)
             if (copies[k][c->places[k]->bytes + b] != GUARD_BYTE)
-                ok = error_set(err, ERROR_WRONG, "%s wrote past the end of %s, first %zu bytes behind it", rig->program->steps[i].name,
-                               name, b);
+                ok = error_set(err, ERROR_WRONG, "%s wrote past the end of %s, first %zu bytes after it", rig->program->steps[i].name, name,
+                               b);
         ok = ok && rig->dev->ops->write(rig->dev, c->places[k]->address, copies[k], c->places[k]->bytes, err);
     }
     for (int k = 0; k < count; k++)

@@ -22,9 +22,9 @@ static bool zone_intact(struct rig *rig, const char *name, const struct place *p
         at++;
     if (ok && at < bytes) {
         if (behind)
-            text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
+            text_addf(unsafe, "wrote past the end of %s, first %zu bytes after it; ", name, at - first);
         else
-            text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
+            text_addf(unsafe, "wrote before the start of %s, %zu bytes before it; ", name, bytes - at);
         for (at = first; at < bytes; at++)
             zone[at] = ((const unsigned char *)&pattern)[at % 4];
         ok = rig->dev->ops->write(rig->dev, from + first, zone + first, bytes - first, err);
@@ -55,7 +55,7 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
             at++;
         text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
     } else if (ok && rig->dev->ops->stored && rig->dev->ops->stored(rig->dev, place->address)) { /* others read it meanwhile */
-        text_addf(unsafe, "wrote to its input, what stood there: %s; ", name);
+        text_addf(unsafe, "wrote the unchanged value to its input: %s; ", name);
     }
     free(now);
     return ok;

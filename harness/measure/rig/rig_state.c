@@ -37,12 +37,10 @@ bool rig_may_remember(const struct device_image *images, int count, struct text 
         struct device_memory *own = images[i].memory ? NULL : rig_scan_image(&images[i], &ignored);
         const struct device_memory *m = images[i].memory ? images[i].memory : own;
         if (m && m->heap)
-            text_add(how, "its code calls malloc: memory of the device's heap outlives the launch, and a kernel can keep results there");
+            text_add(how, "its code calls malloc: memory of the device heap outlives the launch, so a kernel could keep results there");
         else if (m && m->launches)
-            text_addf(
-                how,
-                "its code reads %s, which tells one launch from another: what it does when nobody looks need not be what it did before",
-                m->launches);
+            text_addf(how, "its code reads %s, which differs between launches: the timed launches need not do what the verified launch did",
+                      m->launches);
         rig_scan_free(own);
     }
     return how->len > 0;

@@ -71,7 +71,7 @@ static bool look_at_prepared(struct rig *rig, struct text *changed, struct error
             return false;
         if (changed && strcmp(now, s->prepared[i]))
             text_addf(changed, "%s`%s`",
-                      changed->len ? ", " : "a launch changed what was prepared, in which a kernel can keep results for later ones: ",
+                      changed->len ? ", " : "a launch changed the prepared data, where a kernel could keep results for later launches: ",
                       p->scratch[i].name);
         memcpy(s->prepared[i], changed ? "" : now, changed ? 1 : sizeof now);
     }
@@ -101,16 +101,15 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
             return false;
         if (v->before[0] && strcmp(now, v->before))
             text_addf(changed, "%s`%s` (%zu bytes)",
-                      changed->len ? ", "
-                                   : "a launch changed module memory, in which a kernel can keep results "
-                                     "for later ones: ",
+                      changed->len ? ", " : "a launch changed module memory, where a kernel could keep results for later launches: ",
                       v->name, v->bytes);
         memcpy(v->before, now, sizeof now);
     }
     if (s && s->hidden)
-        text_addf(changed,
-                  "%sits code refers to `%s`, module memory that this device does not show: whether a launch changes it cannot be told",
-                  changed->len ? "; " : "", s->hidden);
+        text_addf(
+            changed,
+            "%sits code refers to `%s`, module memory that bench cannot read on this device: it cannot check whether a launch changes it",
+            changed->len ? "; " : "", s->hidden);
     return true;
 }
 

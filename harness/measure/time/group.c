@@ -69,7 +69,7 @@ static void record_plans(struct timing_group *b, int i, int step, const double *
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
     /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
     const char *mode = work->dtype != DTYPE_F32  ? ""
-                       : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default"
+                       : work->math == MATH_TF32 ? ", tf32 (cuDNN's default)"
                                                  : ", strict f32 (cuDNN's default is tf32)";
     const char *raced = rig_plan_raced(rig, step);
     char *plan = cudnn_plan_text(best);

@@ -191,7 +191,7 @@ bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct r
     for (int i = 0; i < count; i++)
         candidates[i] = (struct race_candidate){.beaten_by = -1};
     if (plan->at_once < 2 || plan->rounds_max < RACE_FIRST_LOOK)
-        return error_set(err, ERROR_INTERNAL, "a race needs room for two and %d rounds", RACE_FIRST_LOOK);
+        return error_set(err, ERROR_INTERNAL, "a comparison needs space for two rows and %d rounds", RACE_FIRST_LOOK);
     h.who = xcalloc((size_t)plan->at_once, sizeof *h.who);
     h.pinned_ns = xcalloc((size_t)(pinned + 1) * (size_t)plan->rounds_max, sizeof *h.pinned_ns);
     double start = ops->clock_s(ops->context);

@@ -9,7 +9,7 @@
 bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     static const char *const harms[] = {
-        [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed in a timed launch what it had prepared"};
+        [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed its prepared data in a timed launch"};
     struct timing_group *b = context;
     int i = candidate == b->count ? 0 : candidate;
     struct row *row = b->rows[i];
@@ -32,12 +32,11 @@ bool timing_recheck(void *context, int candidate, int set, enum rig_left left, b
     bool first = left == RIG_UNSEEN,
          replays = rig_checksum_matches_set(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
     if ((first || !replays) &&
-        !timing_check(b, i, data, first ? timing_first_on(set) : "(what a timed launch left; it was right when it was looked at)", err))
+        !timing_check(b, i, data, first ? timing_first_on(set) : "(the output of a timed launch; the verified launch was right)", err))
         return false;
     if (replays && !(first && timing_is_sound(b, i))) {
         row->status = ROW_WRONG;
-        row_set(&row->reason,
-                "replays: a timed launch left the result of other inputs than it was given; it was right when it was looked at");
+        row_set(&row->reason, "replays: a timed launch wrote the result of other inputs than its own; the verified launch was right");
     }
     *right = timing_is_sound(b, i);
     if (first && *right)

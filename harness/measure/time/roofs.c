@@ -249,7 +249,7 @@ static void put_in_order(struct bench_roofs *r)
 {
     for (int i = 0; i < r->out->count; i++)
         if (!strcmp(r->out->items[i].name, "f16_acc32"))
-            keep(r, "f16_acc16", "FLOP/s", "as f16_acc32: nothing was found that reaches more", r->out->items[i].value);
+            keep(r, "f16_acc16", "FLOP/s", "as f16_acc32: no faster method was found", r->out->items[i].value);
 }
 
 static bool run_all(struct bench_roofs *r, struct error *err)
@@ -273,14 +273,15 @@ bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list
     strftime(out->measured, sizeof out->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     if (!dev->ops->keeps_time) {
         free(path);
-        return error_set(err, ERROR_USAGE, "%s keeps no time: it has no ceilings to measure", dev->spec);
+        return error_set(err, ERROR_USAGE, "%s measures no time, so it has no ceilings", dev->spec);
     }
     struct compile_request request = {.path = path, .label = "roofs", .arch = dev->chip.arch, .compiler = compiler};
     bool ok = compile(&request, &c, err);
     struct device_image image = {
         .label = "roofs", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
     ok = ok && r.ops->load(dev, &image, &r.module, err) && r.ops->event(dev, &r.from, err) && r.ops->event(dev, &r.to, err) &&
-         r.ops->alloc(dev, "roof a", BUFFER_BYTES, &r.a, err) && r.ops->alloc(dev, "roof b", BUFFER_BYTES, &r.b, err) && run_all(&r, err);
+         r.ops->alloc(dev, "ceilings a", BUFFER_BYTES, &r.a, err) && r.ops->alloc(dev, "ceilings b", BUFFER_BYTES, &r.b, err) &&
+         run_all(&r, err);
     bool dead = !ok && err->kind == ERROR_WRONG; /* then nothing can be given back */
     if (!dead) {
         if (r.a)

@@ -443,7 +443,7 @@ bool sample_run(struct device *dev, struct sample_candidate *candidates, int cou
     struct sample_group f;
     *result = (struct sample_result){0};
     if (!dev->ops->keeps_time)
-        return error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
+        return error_set(err, ERROR_INTERNAL, "%s measures no time", dev->spec);
     result->places = xcalloc((size_t)plan->rounds_max, sizeof *result->places);
     result->power_w = xcalloc((size_t)plan->rounds_max, sizeof *result->power_w);
     result->throttle = xcalloc((size_t)plan->rounds_max, sizeof *result->throttle);

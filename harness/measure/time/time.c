@@ -106,17 +106,17 @@ static void put_rounds_note(struct row *row, const struct sample_candidate *e, c
 {
     bool few = result->rounds < plan->rounds_min && result->rounds < plan->rounds_max;
     if (e->tail)
-        row_add_note(row, "took part in %d of %d rounds: over 10 times slower than the fastest when warming up", rounds, result->rounds);
+        row_add_note(row, "timed in %d of %d rounds: over 10 times slower than the fastest during warm-up", rounds, result->rounds);
     else if (!result->converged && !wide && few)
-        row_add_note(row, "its budget ended at %d rounds", result->rounds);
+        row_add_note(row, "the time budget ended after %d rounds", result->rounds);
     else if (!result->converged && wide)
         row_add_note(row, "%s %d rounds: an interval is still wider than %.2g %%",
-                     result->rounds == plan->rounds_max ? "took all of its" : "its budget ended at", result->rounds,
+                     result->rounds == plan->rounds_max ? "all of its" : "the time budget ended after", result->rounds,
                      plan->half_width * 100);
     if (e->unheld >= SAMPLE_UNHELD_MOST)
-        row_add_note(row, "its calls wait for the GPU: what the host needs in them is in its times");
+        row_add_note(row, "its calls wait for the GPU, so its times include host time");
     if (e->kept_low > KEPT_LOW_TOLD * rounds)
-        row_add_note(row, "%d of %d samples began at a lower clock than a rested card's", e->kept_low, rounds);
+        row_add_note(row, "%d of %d samples started at a lower clock than that of an idle GPU", e->kept_low, rounds);
 }
 
 static void report(struct timing_group *b, const struct sample_candidate *candidates, const struct sample_plan *plan,

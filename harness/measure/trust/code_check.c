@@ -30,7 +30,7 @@ void code_check_factors(const struct program *p, const struct build *build, stru
         if (!(does & ~may))
             continue;
         factor_type_names(does & ~may, lesser, sizeof lesser);
-        char *reason = text_format("tensor cores multiply %s in %s, which %s with algorithm `%s` does not allow", lesser, s->name,
+        char *reason = text_format("tensor cores multiply %s in %s, which is not allowed for %s with algorithm `%s`", lesser, s->name,
                                    math_name(work->math), p->algorithm);
         row->status = ROW_WRONG;
         row_set(&row->reason, reason);
@@ -65,10 +65,9 @@ void code_check_waits(const struct program *p, const struct build *build, struct
         if (s->kind != STEP_KERNEL || !s->pdl || before->kind != STEP_KERNEL || before->prepare != s->prepare ||
             !build->images[s->unit].ptx || !is_shared(p, before, s, &name) || ptx_waits(build->images[s->unit].ptx, s->name))
             continue;
-        char *reason =
-            text_format("%s may begin before %s is done (pdl), and never waits for it (griddepcontrol.wait): what it finds in `%s` is "
-                        "luck",
-                        s->name, before->name, name);
+        char *reason = text_format(
+            "%s may start before %s ends (pdl) and never waits for it (griddepcontrol.wait), so the content of `%s` is undefined", s->name,
+            before->name, name);
         row->status = ROW_UNSAFE;
         row_set(&row->reason, reason);
         free(reason);

@@ -125,12 +125,13 @@ static const char *judge(struct data_store *d, bool kept, int index, struct op_d
             op_data_free(&own);
         }
         if (turned == TURNED_FILES) /* there is no other set */
-            return alike && one_number(work, first, 2) ? "every output is the same number: a kernel that writes it would pass" : NULL;
+            return alike && one_number(work, first, 2) ? "every output has the same value: a kernel that writes a constant would pass"
+                                                       : NULL;
         if (!alike)
             return NULL;
     }
-    return one_number(work, first, 1) ? "on 8 sets of inputs every output is the same number: a kernel that writes it would pass"
-                                      : "on 8 sets of inputs the outputs are the same: a kernel that never reads them would pass";
+    return one_number(work, first, 1) ? "for 8 input sets every output has the same value: a kernel that writes a constant would pass"
+                                      : "for 8 input sets the outputs are the same: a kernel that never reads its inputs would pass";
 }
 
 /* The largest magnitude of a tensor; of floats alone, else 0. */
@@ -179,7 +180,7 @@ static bool check_work(struct degenerate *known, const struct work *work, struct
     known->is_known = true;
     if (!known->why)
         return true;
-    char *reason = text_format("the work is no task: %s", known->why);
+    char *reason = text_format("the work cannot be verified: %s", known->why);
     refuse_row(row, reason);
     free(reason);
     return true;
@@ -221,7 +222,7 @@ bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool 
         return true;
     const char *key = node_get(f->root, "reference") ? "reference" : "stages";
     const struct node *at = node_get(f->root, key);
-    char *reason = text_format("the work is no task: %s; %s:%d: other `%s:`, or other `data:` of what it reads", known->why,
+    char *reason = text_format("the work cannot be verified: %s; %s:%d: change `%s:`, or the `data:` of its inputs", known->why,
                                file_base(f->path), at ? at->line : 1, key);
     refuse_row(row, reason);
     row_set(&row->reason_file, f->path);

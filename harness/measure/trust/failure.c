@@ -73,17 +73,15 @@ const char *failure_hint(const struct program *p, const struct op_data *data, co
     bool near = off > 0 && isfinite(v->worst_want) && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
     double want = fabs(v->worst_want);
     if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
-        return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
-               "says so (docs/OP.md)";
+        return "; with small integers the results of the op are rounded in f32, so a right kernel may differ in bits: set `exact: no` "
+               "(docs/OP.md)";
     if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
-        return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
+        return "; the op says that a result has 1 term: if more are summed, set `terms` to their number (docs/OP.md)";
     if (data->at[v->slot].guessed && isfinite(v->worst_want) && off <= GUESSED_MOST * v->worst_bound)
-        return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
-               "(docs/OP.md, Tolerance)";
+        return "; the reference gives no magnitude, so the tolerance may be too small for sums that cancel (docs/OP.md, Tolerance)";
     if (file && !file->stages && is_off_by_rounding(p, v))
-        return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right "
-               "(docs/OP.md, Tolerance)";
+        return "; the reference rounds its result: without rounding, both adjacent values near a tie would pass (docs/OP.md, Tolerance)";
     if (file && !file->stages && work_terms(work) == 0 && !bounded && near)
-        return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";
+        return "; the op has no `terms`, so values must match bit for bit: set it to 1 or more if they are computed (docs/OP.md)";
     return "";
 }

@@ -31,5 +31,5 @@ bool guard_data(struct op_data *data, bool *touched, struct error *err)
 void guard_blame(struct row *row)
 {
     row->status = ROW_UNSAFE;
-    row_set(&row->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    row_set(&row->reason, "wrote outside its buffers, into the inputs of all rows of the case");
 }

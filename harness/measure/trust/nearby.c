@@ -41,7 +41,7 @@ static void name_neighbour(struct visit *v)
     work_describe(&v->work, &work);
     if (v->work.mask.pattern != MASK_NONE)
         text_addf(&work, " mask %s %.2g", mask_pattern_names[v->work.mask.pattern], v->work.mask.density);
-    char *reason = text_format("right on its own shape, but on a neighbour that its head accepts, %s: %s", text_get(&work),
+    char *reason = text_format("right on its own shape, but not on a nearby shape that its head accepts, %s: %s", text_get(&work),
                                v->row->reason ? v->row->reason : "");
     row_set(&v->row->reason, reason);
     free(reason);
@@ -174,7 +174,7 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
         return false;
     }
     --*seen;
-    row_add_note(v->row, "not run on a neighbour, %s%s", why->text, shape ? "; `needs:` in the op's file says which shapes there are" : "");
+    row_add_note(v->row, "not run on a nearby shape, %s%s", why->text, shape ? "; `needs:` in the op's file limits the shapes" : "");
     return true;
 }
 
@@ -333,7 +333,7 @@ bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, s
     bool more = count > 0;
     const struct plan_row *own = &n->job->plan.rows[index];
     if (has_own_code(own) && !plan_has_nearby(own->program.work.op))
-        row_add_note(row, "not run on a neighbour: %s has values from files, which are of one shape",
+        row_add_note(row, "not run on a nearby shape: %s has values from files, which have one shape",
                      file_base(op_path(own->program.work.op)));
     if (!more)
         return true;

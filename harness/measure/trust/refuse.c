@@ -22,7 +22,7 @@ static char *refusal(const struct job *job, int index, const struct row *facts)
         if (p->steps[i].kind != STEP_KERNEL)
             continue;
         if (f->spill_store_bytes > 0 || f->spill_load_bytes > 0)
-            return text_format("%s spills: %d bytes a thread stored, %d loaded, with %d registers", f->name, f->spill_store_bytes,
+            return text_format("%s spills: %d bytes per thread stored, %d loaded, at %d registers", f->name, f->spill_store_bytes,
                                f->spill_load_bytes, f->registers);
         if (f->blocks_per_sm == 0)
             return text_format("%s: no block fits on an SM, limited by %s: %lld threads with %d registers, %d bytes of shared memory",
@@ -58,7 +58,7 @@ bool tried_refuse(struct tried_list *tried, const struct job *job, int index, st
     char *why = refusal(job, index, row);
     const struct plan_row *twin = why ? NULL : same_as(tried, job, index, row);
     if (twin) {
-        why = text_format("the same launches of the same machine code as %s", twin->config->label);
+        why = text_format("same launches of the same machine code as %s", twin->config->label);
         row_set(&row->twin, twin->id);
     }
     if (!why)

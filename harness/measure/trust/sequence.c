@@ -238,8 +238,8 @@ static void add_results(struct frames_run *r)
         row->state_bytes = 0;
     row->status = e->finite && e->largest <= q->bound ? ROW_OK : ROW_WRONG;
     if (row->status == ROW_WRONG)
-        row->reason = e->finite ? text_format("frame %d is wrong by %.3g of the dense result's root mean square, %g is allowed", e->frame,
-                                              e->largest, q->bound)
+        row->reason = e->finite ? text_format("the error of frame %d is %.3g of the root mean square of the dense result; %g is allowed",
+                                              e->frame, e->largest, q->bound)
                                 : xstrdup("the result is not finite");
 }
 

@@ -73,13 +73,14 @@ static bool video_frame(struct sequence_source *s, struct error *err)
     struct image image;
     int got = frames_next(s->video, &image, err);
     if (got != 1)
-        return got < 0
-                   ? false
-                   : error_set(err, ERROR_USAGE, "%s has %d frames, sequence %s wants %d", s->q->video, s->frame, s->q->name, s->q->frames);
+        return got < 0 ? false
+                       : error_set(err, ERROR_USAGE, "%s has %d frames, but sequence %s needs %d", s->q->video, s->frame, s->q->name,
+                                   s->q->frames);
     bool fits = image.w >= w->w && image.h >= w->h && (image.channels == w->c || w->c == 1);
     if (!fits)
-        error_set(err, ERROR_USAGE, "%s: frames of %lld x %lld pixels and %d channels, sequence %s needs %lld x %lld and %lld", s->q->video,
-                  (long long)image.w, (long long)image.h, image.channels, s->q->name, (long long)w->w, (long long)w->h, (long long)w->c);
+        error_set(err, ERROR_USAGE, "%s: frames of %lld x %lld pixels and %d channels, but sequence %s needs %lld x %lld and %lld",
+                  s->q->video, (long long)image.w, (long long)image.h, image.channels, s->q->name, (long long)w->w, (long long)w->h,
+                  (long long)w->c);
     for (int64_t n = 0; fits && n < w->n; n++)
         for (int64_t c = 0; c < w->c; c++)
             for (int64_t i = 0; i < w->h * w->w; i++)

@@ -218,8 +218,8 @@ static bool explain_left(struct trial *t, struct op_data *data, struct error *er
     bool looks = judge(t, data, "", NULL, err, &failed);
     if (failed)
         goto done;
-    char *reason = text_format("%s: right where nothing is left of the launch before it, else %s",
-                               looks ? "looks at what its output holds before it writes" : "keeps results in its scratch", said);
+    char *reason = text_format("%s: right without leftovers of the previous launch, otherwise %s",
+                               looks ? "reads its output before it writes it" : "keeps results in its scratch", said);
     t->row->status = ROW_WRONG;
     row_set(&t->row->reason, reason);
     free(reason);
@@ -274,7 +274,7 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     if (waits)
         ops->clear(t->dev);
     if (t->row->status != ROW_PLANNED) {
-        char *reason = text_format("right with its blocks in the order of their numbers, but not in another: %s", t->row->reason);
+        char *reason = text_format("right if the blocks run in the order of their numbers, but not in another order: %s", t->row->reason);
         row_set(&t->row->reason, reason);
         free(reason);
     }
@@ -305,7 +305,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
         t->dev->ops->reorder(t->dev, 0);
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
-    bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
+    bool right = judge(t, data, "in its second launch (the first was right)", over, err, &failed);
     if (right && t->program->checked)
         row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
     if (right && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0))
@@ -365,7 +365,7 @@ static bool prepares_blindly(struct trial *t, struct error *err)
         return blame_row(t, err, ROW_CRASHED);
     if (depends) {
         t->row->status = ROW_UNSAFE;
-        row_set(&t->row->reason, "what it prepares depends on inputs, which prepare is not given: it finds them in memory");
+        row_set(&t->row->reason, "its prepared data depends on the inputs, which prepare must not read: it finds them in memory");
     }
     return true;
 }

@@ -98,7 +98,7 @@ static bool fetch_sample(struct net *k, const struct work *w, struct link_data *
     const int64_t input[] = {w->n, w->c, w->h, w->w};
     int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), *columns = xcalloc((size_t)(w->w + added[3]), sizeof *columns);
     double *x = host_room(&k->rooms[0], input), *residual = added[0] ? host_room(&k->rooms[1], added) : NULL;
-    bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a chain");
+    bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a network");
     struct card_lines l = {.channels = w->c, .p = w->h, .per = 1, .width = w->w, .rows = lines, .columns = columns};
     l.count = op_lines_read(w, rows, count, lines);
     l.picked = op_columns_read(w, own->one.columns, true, w->w, columns);
@@ -259,7 +259,8 @@ static bool settle(struct net *k, const struct work *w, struct link_data *own, u
     to->reference = malloc(to->elements * sizeof *to->reference); /* room, for card_fetch */
     to->bound = malloc(to->elements * sizeof *to->bound);
     to->carried = malloc(to->elements * sizeof *to->carried);
-    bool ok = (to->reference && to->bound && to->carried) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a chain's reference");
+    bool ok = (to->reference && to->bound && to->carried) ||
+              error_set(err, ERROR_ENVIRONMENT, "not enough memory for the reference of a network");
     if (d->host->mask_out && !mask->value && !mask->reference) {
         mask->elements = outputs;
         mask->reference = xmalloc(outputs * sizeof *mask->reference);

@@ -118,7 +118,7 @@ static bool rows_agree(const struct card_data *d, const struct card_layer *g, co
                     if (!same)
                         return error_set(
                             err, ERROR_INTERNAL,
-                            "the device's reference of output %lld of row %lld, channel %lld is %.17g +-%.9g, the CPU's %.17g +-%.9g",
+                            "reference of output %lld of row %lld, channel %lld: the device computes %.17g +-%.9g, the CPU %.17g +-%.9g",
                             (long long)x, (long long)l->rows[r], (long long)c, y[from], e ? (double)e[from] : 0, want->reference[at],
                             bound);
                 }
@@ -142,8 +142,8 @@ bool card_inputs_agree(const struct card_data *d, const struct work *work, struc
             if (!dev->ops->read(dev, there + first * sizeof *got, got, chunk * sizeof *got, err))
                 return false;
             if (memcmp(got, want + first, chunk * sizeof *got))
-                return error_set(err, ERROR_INTERNAL, "the device's values of %s are not the CPU's behind element %zu", list[i].role->name,
-                                 first);
+                return error_set(err, ERROR_INTERNAL, "the values of %s on the device differ from the CPU's after element %zu",
+                                 list[i].role->name, first);
         }
     }
     return true;

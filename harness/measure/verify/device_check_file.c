@@ -103,8 +103,8 @@ static bool row_agrees(const struct card_data *d, const struct reference_run *r,
         ok = reference_refuse(t, (int64_t)first + wrong, y[wrong], err);
     for (size_t i = 0; ok && i < length; i++)
         if (!(fabs((double)bound[i] - (double)rows.bound[i]) <= 0x1p-20 * (double)rows.bound[i]))
-            ok = error_set(err, ERROR_INTERNAL, "the device's bound of element %zu of %s is %.9g, the CPU's %.9g", first + i, t->role->name,
-                           (double)bound[i], (double)rows.bound[i]);
+            ok = error_set(err, ERROR_INTERNAL, "tolerance of element %zu of %s: the device computes %.9g, the CPU %.9g", first + i,
+                           t->role->name, (double)bound[i], (double)rows.bound[i]);
     free(y);
     free(bound);
     return ok;

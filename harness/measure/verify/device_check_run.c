@@ -87,7 +87,7 @@ bool card_open(struct device *dev, const char *compiler, struct card **out, stru
     struct card *card = xcalloc(1, sizeof *card);
     card->dev = dev;
     card->compiler = compiler;
-    bool ok = dev->ops->alloc(dev, "counts of the check", CARD_SUMS * sizeof(uint64_t), &card->counts, err);
+    bool ok = dev->ops->alloc(dev, "counts of the device check", CARD_SUMS * sizeof(uint64_t), &card->counts, err);
     for (int i = 0; ok && card_sources[i]; i++)
         ok = card_load(card, i, compiler, err);
     if (!ok) {
@@ -147,13 +147,13 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
 
 bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
-    return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device");
+    return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the device check");
 }
 
 bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     const struct device_ops *ops = d->card->dev->ops;
-    return ops->alloc_guarded ? ops->alloc_guarded(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device")
+    return ops->alloc_guarded ? ops->alloc_guarded(d->card->dev, label, bytes, address, err) || error_where(err, "the device check")
                               : card_room(d, label, bytes, address, err);
 }
 

@@ -111,9 +111,9 @@ static bool reference_files(const struct work *work, struct op_data *data, struc
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err)
 {
     if (!isnan(value) && !dtype_holds(t->dtype, value)) {
-        error_set(err, ERROR_USAGE, "element %lld of %s is %.6g, which %s does not hold: whatever overflows there would pass",
-                  (long long)element, t->role->name, value, dtype_name(t->dtype));
-        return error_hint(err, "smaller values (`data: weight` of a factor, `{uniform: [-2, 2]}`, or a .npy), or another type");
+        error_set(err, ERROR_USAGE, "element %lld of %s is %.6g, beyond the range of %s: any overflow there would pass", (long long)element,
+                  t->role->name, value, dtype_name(t->dtype));
+        return error_hint(err, "use smaller values (`data: weight` for a factor, `{uniform: [-2, 2]}`, or a .npy), or another type");
     }
     return error_set(err, ERROR_USAGE, "it leaves element %lld of %s %s", (long long)element, t->role->name,
                      isnan(value) ? "unwritten, or NaN" : "without a finite magnitude of at least 0");

@@ -66,7 +66,7 @@ static bool hold_some(const struct held *h, size_t count, bool scaled, const cha
         ++*compared;
         double slack = 0x1p-30 * fmax(fabs(here), scaled ? fabs(h->scale[i]) : most);
         if (here != there && !(fabs(here - there) <= slack))
-            return error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, and %.17g where emu interprets the same code",
+            return error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, but %.17g when emu runs the same code",
                              first + i, name, there, here);
     }
     return true;
@@ -143,6 +143,6 @@ bool reference_cross_compare(const struct reference_run *there, const struct ref
     }
     free(h);
     if (ok && !compared)
-        return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu interpreted wrote nothing");
+        return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu ran wrote nothing");
     return ok || error_where(err, "held to emu");
 }

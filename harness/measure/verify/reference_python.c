@@ -33,10 +33,10 @@ static bool python_run(char *const *words, const char *folder, struct error *err
     bool failed = code == PROCESS_MISSING, ok = code == 0;
     if (failed) {
         error_set(err, ERROR_ENVIRONMENT, "%s: %s", words[0], strerror(errno));
-        error_hint(err, "BENCH_PYTHON=FILE names another Python; or give the op a reference kernel (docs/OP.md)");
+        error_hint(err, "BENCH_PYTHON=FILE selects another Python; or give the op a reference kernel (docs/OP.md)");
     } else if (code == PROCESS_LATE) {
         error_set(err, ERROR_USAGE, "Python did not end within %g s", limit);
-        error_hint(err, "smaller layers, or a reference kernel (docs/OP.md)");
+        error_hint(err, "use smaller layers, or a reference kernel (docs/OP.md)");
     } else if (!ok) {
         size_t bytes = 0;
         char *said = file_read(log, 1u << 20, &bytes, NULL);
@@ -46,9 +46,9 @@ static bool python_run(char *const *words, const char *folder, struct error *err
         error_set(err, missing ? ERROR_ENVIRONMENT : ERROR_USAGE, "%s",
                   missing         ? "python3 has no numpy"
                   : said && bytes ? said + (bytes > LOG_MOST ? bytes - LOG_MOST : 0)
-                                  : "Python ended without a word");
+                                  : "Python ended without a message");
         if (missing)
-            error_hint(err, "pip install numpy, or BENCH_PYTHON=FILE for a Python that has it, or a reference kernel (docs/OP.md)");
+            error_hint(err, "pip install numpy, or set BENCH_PYTHON=FILE to a Python with numpy, or use a reference kernel (docs/OP.md)");
         free(said);
     }
     free(log);

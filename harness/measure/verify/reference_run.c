@@ -112,7 +112,7 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
     float single = (float)real;
     int64_t whole = v.kind == VALUE_INT ? v.i : (int64_t)v.d;
     if (v.kind == VALUE_REAL && p->kind == PARAM_INT)
-        return error_set(err, ERROR_USAGE, "argument %s is a real, but the kernel's parameter is a whole number", name);
+        return error_set(err, ERROR_USAGE, "argument %s is a real number, but the kernel's parameter is an integer", name);
     bool as_real = p->kind == PARAM_FLOAT || (p->kind == PARAM_ANY && v.kind == VALUE_REAL); /* a cubin alone does not say */
     memcpy(packed + p->offset, !as_real ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
     return true;
@@ -154,10 +154,11 @@ static double kernel_limit_s(const struct device *dev, const struct op_file *f, 
     const struct node *n = node_get(f->root, "reference");
     double limit =
         reference_limit_s(dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S, err); /* emu ends it before that */
-    error_set(late, ERROR_USAGE, "the reference of %s: %s:%d: kernel %s of %s did not end within %g s on %s; no row is at fault",
-              f->op.name, f->path, n ? n->line : 1, f->function, file_base(f->source), limit, dev->spec);
-    error_hint(late, "%ssmaller layers, or a reference with more threads (docs/OP.md); BENCH_REFERENCE_LIMIT=SECONDS gives it longer",
-               dev->ops->keeps_time ? "-d emu says at which line it turns; where it is only slow: " : "");
+    error_set(late, ERROR_USAGE,
+              "the reference of %s: %s:%d: kernel %s of %s did not end within %g s on %s; this is not the fault of a row", f->op.name,
+              f->path, n ? n->line : 1, f->function, file_base(f->source), limit, dev->spec);
+    error_hint(late, "%suse smaller layers, or a reference with more threads (docs/OP.md); BENCH_REFERENCE_LIMIT=SECONDS raises the limit",
+               dev->ops->keeps_time ? "-d emu shows the line of an endless loop; if it is only slow: " : "");
     error_at(late, f->path, n ? n->line : 1);
     return limit;
 }
@@ -202,7 +203,7 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
     error_at(err, reports[0].file, reports[0].line);
     if (!strcmp(reports[0].kind, "time_limit"))
-        error_hint(err, "smaller layers, or a reference with more threads (docs/OP.md)");
+        error_hint(err, "use smaller layers, or a reference with more threads (docs/OP.md)");
     return false;
 }
 
@@ -215,7 +216,7 @@ static bool find_kernel(struct reference_run *r, struct error *err)
         return true;
     error_set(err, ERROR_USAGE, "%s:%d:%d: %s has no kernel '%.80s'", r->file->path, n ? n->line : 1, n ? n->column : 1,
               file_base(r->file->source), r->file->function);
-    error_hint(err, "%.200s; extern \"C\" before its `__global__ void` keeps its name", none.hint[0] ? none.hint : none.text);
+    error_hint(err, "%.200s; put extern \"C\" before its `__global__ void` to keep the name", none.hint[0] ? none.hint : none.text);
     return error_at(err, r->file->path, n ? n->line : 1);
 }
 

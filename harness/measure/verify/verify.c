@@ -197,7 +197,7 @@ static void describe_wrong(const struct verify_look *look, const struct candidat
 {
     add_place(t, &look->t, v->worst_at);
     if (isnan(worst->want))
-        text_addf(t, " = %.7g, but its pixel is inactive and must stay untouched", worst->got);
+        text_addf(t, " = %.7g, but its pixel is inactive and must not be written", worst->got);
     else if (worst->poison)
         text_addf(t, " was not written, want %.7g", worst->want);
     else
@@ -285,7 +285,7 @@ static void verify_numbers(struct verify_look *look, struct verdict *out)
     if (out->wrong && out->wrong == out->touched_inactive && p->finds_tile && (look->spared = verify_find_tile(look, &tile, &skipped))) {
         *out = (struct verdict){0};
         compare_numbers(look, out);
-        snprintf(out->note, sizeof out->note, "inactive outputs are left alone by tiles of %ldx%ld, not one by one%s", (long)tile.h,
+        snprintf(out->note, sizeof out->note, "inactive outputs are skipped by tiles of %ldx%ld, not one by one%s", (long)tile.h,
                  (long)tile.w, skipped ? "" : ": none to skip here");
     }
     free(look->spared);
@@ -315,7 +315,7 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
                 continue;
             uint32_t unlike = (words[row * across + x / 32] ^ VERIFY_POISON) >> x % 32 / 8 * 8 & 0xff;
             if (look->program->finds_padding && x >= (width + 7) / 8 * 8 && !unlike) {
-                snprintf(out->note, sizeof out->note, "bytes of %s behind the last column are not written", t->role->name);
+                snprintf(out->note, sizeof out->note, "bytes of %s after the last column are not written", t->role->name);
                 continue;
             }
             behind += x >= width;
@@ -337,7 +337,7 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
               out->worst_at[t->rank - 1] < width ? "" : " (past the last column)", (long long)(out->wrong - behind),
               (long long)out->elements);
     if (behind)
-        text_addf(&text, " and %lld bits behind the last column", (long long)behind);
+        text_addf(&text, " and %lld bits after the last column", (long long)behind);
     snprintf(out->text, sizeof out->text, "%s", text_get(&text));
     text_free(&text);
 }
@@ -348,7 +348,7 @@ void verify_tensor(const struct program *program, int tensor, const struct op_da
     verify_begin(&look, program, tensor, data, storage);
     *out = (struct verdict){0};
     if (!look.want->reference)
-        snprintf(out->text, sizeof out->text, "there is no %s to compare with", look.t.role->name);
+        snprintf(out->text, sizeof out->text, "%s is missing for the comparison", look.t.role->name);
     else if (look.t.layout == LAYOUT_BITS)
         verify_bits(&look, out);
     else

@@ -45,8 +45,8 @@ static bool chain_finish(struct work *w, struct error *err)
 {
     if (w->chain)
         return true;
-    error_set(err, ERROR_USAGE, "op chain is no layer: a network is run as one");
-    return error_hint(err, "network: {order: [..]} makes a chain of layers");
+    error_set(err, ERROR_USAGE, "op chain cannot be a layer; a network uses it");
+    return error_hint(err, "network: {order: [..]} runs layers one after another");
 }
 
 static const struct op_field no_fields[] = {{.name = NULL}};
@@ -62,16 +62,16 @@ static const struct op_symbol symbols[] = {SYMBOL(n, "images"),
                                            SYMBOL(p, "output height"),
                                            SYMBOL(q, "output width"),
                                            SYMBOL(runs, "links"),
-                                           SYMBOL(r, "filter height of every link; 0: they differ, or some link is no convolution"),
-                                           SYMBOL(s, "filter width of every link"),
+                                           SYMBOL(r, "filter height of every layer; 0: they differ, or a layer is not a convolution"),
+                                           SYMBOL(s, "filter width of every layer"),
                                            SYMBOL(stride, "of every link"),
                                            SYMBOL(pad, "of every link"),
                                            SYMBOL(dilation, "of every link"),
                                            SYMBOL(groups, "of every link"),
-                                           SYMBOL(width, "channels in and out of every link; 0: they differ"),
-                                           SYMBOL(straight, "1: each link reads the one before it"),
-                                           SYMBOL(back, "how many links back a residual comes from, at most"),
-                                           SYMBOL(plain, "1: a bias and an activation or a residual are all that follows any link"),
+                                           SYMBOL(width, "input and output channels of every layer; 0: they differ"),
+                                           SYMBOL(straight, "1: each layer reads the output of the layer before it"),
+                                           SYMBOL(back, "largest distance of a residual, in layers"),
+                                           SYMBOL(plain, "1: each layer has at most a bias and an activation or a residual"),
                                            {NULL, 0, NULL}};
 extern const struct op op_chain;
 const struct op op_chain = {
@@ -83,9 +83,8 @@ const struct op op_chain = {
              "layers:\n  first:  {epilogue: [bias, relu]}\n  second: {}\n"
              "networks:\n  pair: {order: [first, second]}\n"
              "axes:\n  mask: {values: [none, {pattern: iid, density: 0.10}]}\n",
-    .about = "A network of a scenario, run whole: its layers one after another, each reading what an earlier one wrote. n, c, h, w are "
-             "those of its "
-             "input, k, p, q of its output.",
+    .about = "A whole network of a scenario: its layers run one after another, each reading the output of an earlier one. n, c, h, w "
+             "belong to its input, k, p, q to its output.",
     .fields = no_fields,
     .symbols = symbols,
     .row0 = NULL,

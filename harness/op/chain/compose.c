@@ -110,7 +110,7 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
         const struct work *of = leaves ? &c->chain->links[link + span - 1].work : &l->work;
         if (!work_tensor(of, t->role->name, &wanted) || wanted.layout != t->layout) {
             c->out->reason =
-                text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, t->role->name, l->name, layout_name(t->layout));
+                text_format("network: %s needs the %s of layer '%s' in %s", part->variant, t->role->name, l->name, layout_name(t->layout));
             return false;
         }
         if (marks && leaves)

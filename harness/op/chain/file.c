@@ -47,7 +47,7 @@ bool chain_takes(const struct work *work, struct error *err)
     struct tensor list[OP_MAX_TENSORS], in, out;
     int count = work->op->tensors(work, list);
     if (!work_tensor(work, "input", &in) || in.written || !work_tensor(work, "output", &out) || !out.written) {
-        error_set(err, ERROR_USAGE, "%s has no tensors `input` and `output`, which layers of a network hand on", op);
+        error_set(err, ERROR_USAGE, "%s has no tensors `input` and `output`, which the layers of a network pass on", op);
         return error_hint(err, "docs/OP.md, 'In a network'");
     }
     if (!work->op->file)
@@ -56,24 +56,24 @@ bool chain_takes(const struct work *work, struct error *err)
         const struct tensor *t = &list[i];
         if (strcmp(t->role->name, "input") && strcmp(t->role->name, "output") && (t->written || !t->role->constant)) {
             error_set(err, ERROR_USAGE,
-                      "%s %s %s as well: a layer of a network reads what the one before it left, and constants, and writes `output`", op,
+                      "%s %s %s as well: a layer of a network may read only the previous output and constants, and write only `output`", op,
                       t->written ? "writes" : "reads", t->role->name);
-            return error_hint(err, "a tensor that is the same in every launch says `constant: yes` (docs/OP.md)");
+            return error_hint(err, "mark a tensor that is the same in every launch with `constant: yes` (docs/OP.md)");
         }
         if (t->role->constant && t->role->values == VALUES_FILE)
-            return error_set(err, ERROR_USAGE, "%s reads %s from a file, which a network does not", op, t->role->name);
+            return error_set(err, ERROR_USAGE, "%s reads %s from a file, which is not supported in a network", op, t->role->name);
     }
     if (in.dtype != work->dtype || out.dtype != work->dtype)
-        return error_set(err, ERROR_USAGE, "%s takes %s and leaves %s, and the layer is %s: what flows through a network has one type", op,
+        return error_set(err, ERROR_USAGE, "%s takes %s and outputs %s, but the layer is %s: a network has one data type", op,
                          dtype_name(in.dtype), dtype_name(out.dtype), dtype_name(work->dtype));
     bool images = in.rank >= 4 && out.rank >= 4;
     if (!images && !(is_rows(&in) && is_rows(&out) && tensor_same_shape(&in, &out)))
-        return error_set(err, ERROR_USAGE,
-                         "%s is neither of images (`layout: image`, NCHW or NHWC) nor of [rows, cols] with an output like its input: it "
-                         "fits into no network",
-                         op);
+        return error_set(
+            err, ERROR_USAGE,
+            "%s fits into no network: it needs images (`layout: image`, NCHW or NHWC), or [rows, cols] with an output of the same shape",
+            op);
     return work->op->file->from != REFERENCE_NPY ||
-           error_set(err, ERROR_USAGE, "%s has its result in a file, for one input: in a network its input is another", op);
+           error_set(err, ERROR_USAGE, "%s has its result in a file, for one input; in a network the input is different", op);
 }
 
 void chain_size(struct work *work, const struct tensor *flow)
@@ -126,7 +126,7 @@ static bool file_make(const struct chain_file *f, const double *input, bool prob
     work.set_seed = probe ? f->set_seed | 1 : f->set_seed; /* a probe is neither cross-checked on emu nor cached */
     if (!work_tensor(&work, "input", &in) || !work_tensor(&work, "output", &made) || !chain_flow(f->chain, l->input, &from) ||
         !chain_flow(f->chain, f->link, &to) || !f->maker)
-        return error_set(err, ERROR_INTERNAL, "chain: nobody makes the reference of link %d (%s)", f->link, l->name);
+        return error_set(err, ERROR_INTERNAL, "network: layer %d (%s) has no reference", f->link, l->name);
     size_t inputs = tensor_elements(&in), outputs = tensor_elements(&made);
     float *value = xmalloc(inputs * sizeof *value);
     from.layout = to.layout = LAYOUT_NHWC; /* rows are always NHWC; for images this is the op's own order */

@@ -13,7 +13,7 @@ static const char *hindrance(const struct chain *chain, int i)
     if (w->mask.marks_output)
         return "marks outputs";
     if (l->input != i - 1 || l->residual != CHAIN_NONE || work_tensor(w, "second", &t) || work_tensor(w, "stored", &t))
-        return "reads more than the layer before it";
+        return "reads more than the output of the layer before it";
     if (!work_tensor(w, "output", &t) || (tensor_fold(&t, dim), dim[2] != w->p) || dim[3] != w->q)
         return "moves pixels in its epilogue";
     return NULL;
@@ -28,7 +28,7 @@ bool chain_passes_marks(const struct chain *chain, struct error *err)
         const char *why = hindrance(chain, i);
         if (why)
             return error_set(err, ERROR_USAGE,
-                             "chain: layer '%s' %s; marks pass only through layers that each read the one before, and nothing else",
+                             "network: layer '%s' %s; masks pass only through layers that each read only the layer before",
                              chain->links[i].name, why);
     }
     return true;

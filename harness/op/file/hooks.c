@@ -22,8 +22,9 @@ static bool file_needs(const struct op_file *f, struct work *work, struct error 
         char why[400];
         if (!expr_test(f->needs[i], &env, &truth, why, sizeof why, err))
             return false;
+        SCOPED char *values = truth ? NULL : expr_failing_values(f->needs[i], &env);
         if (!truth)
-            return f->need_says[i] ? error_set(err, ERROR_USAGE, "%s (%s)", f->need_says[i], why)
+            return f->need_says[i] ? error_set(err, ERROR_USAGE, *values ? "%s (%s)" : "%s", f->need_says[i], values)
                                    : error_set(err, ERROR_USAGE, "%s needs %s", f->op.name, why);
     }
     return true;
@@ -50,7 +51,7 @@ static bool counts_fit(const struct op_file *f, const struct work *work, struct 
             return false;
         double x = v.kind == VALUE_INT ? (double)v.i : v.kind == VALUE_TEXT ? -1 : v.d;
         if (!(x >= 0 && x <= DBL_MAX))
-            return expr_fail(counts[i], err, "%s: %g is not a number from 0 on", i == 0 ? "flop" : i == 1 ? "bytes" : "terms", x);
+            return expr_fail(counts[i], err, "%s: %g is not a number of at least 0", i == 0 ? "flop" : i == 1 ? "bytes" : "terms", x);
     }
     return true;
 }
@@ -73,9 +74,9 @@ bool op_file_finish(struct work *work, struct error *err)
                 return false;
         }
     if (work->op->settle && (work->p != work->h || work->q != work->w))
-        return error_set(err, ERROR_INTERNAL, "%s: outputs that are not where their inputs are cannot be left out", work->op->name);
+        return error_set(err, ERROR_INTERNAL, "%s: a mask needs outputs at the places of their inputs", work->op->name);
     if (work->op->task == TASK_POINTWISE && !work->epilogue_count)
-        return error_set(err, ERROR_USAGE, "%s: it is its epilogue, and that is empty", work->op->name);
+        return error_set(err, ERROR_USAGE, "%s: the op only applies its epilogue, which is empty", work->op->name);
     return counts_fit(f, work, err) && (!f->stages || stage_fits(work, err));
 }
 

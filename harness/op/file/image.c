@@ -73,7 +73,7 @@ static bool read_formula(struct op_file *f, const struct node *n, enum formula_o
     for (int i = 1; i < 3 && product; i++) /* in this order */
         product = tried.steps[i].kind == FORMULA_READ && tried.steps[i].arg == (i == 1 ? SLOT_INPUT : SLOT_FILTER);
     return of != FORMULA_OF_VALUES || !f->op.has_filter || (product && out == &f->output) ||
-           node_error(n, err, "an op with a filter is `output: sum(input * filter)`; what differs is what it reads");
+           node_error(n, err, "an op with a filter must be `output: sum(input * filter)`; only its reads may differ");
 }
 
 /* {rows: ..., columns: ..., planes: ...}; an axis that is not given reads its own coordinate. */
@@ -86,9 +86,9 @@ static bool read_axes(struct op_file *f, const char *key, struct expr **to, stru
         return map->kind == NODE_MAP ? false
                                      : node_error(map, err, "%s: a map is expected, like {rows: y * stride + tap, columns: x}", key);
     if (map && f->op.volume && !reads)
-        return node_error(map, err, "weight: taps of volumes have none");
+        return node_error(map, err, "weight: not supported for taps of volumes");
     if (node_get(map, "planes") && !f->op.volume)
-        return node_error(node_key(map, "planes"), err, "planes: only volumes have them (`d`, `o`)");
+        return node_error(node_key(map, "planes"), err, "planes: only for volumes (`d`, `o`)");
     for (int i = 0; i < IMAGE_AXES; i++) {
         struct node same = {.kind = NODE_SCALAR, .text = (char *)(uintptr_t)own[i]};
         const struct node *n = node_get(map, words[i]);
@@ -135,11 +135,10 @@ static bool read_norm(struct op_file *f, const struct node *n, struct error *err
         return f->sent_norm = (enum truncate)word, true;
     f->sent_field = &f->op.fields[word - TRUNCATE_COUNT];
     if (f->sent_field->kind != FIELD_WORD)
-        return node_error(n, err, "norm: the field '%s' has no `words:`, which are of max, l2 and rms", names[word]);
+        return node_error(n, err, "norm: the field '%s' needs `words:` of max, l2 and rms", names[word]);
     for (int i = 0; f->sent_field->words[i]; i++)
         if (op_image_norm(f->sent_field->words[i]) == TRUNCATE_COUNT)
-            return node_error(n, err, "norm: the word '%s' of the field '%s' is none of max, l2 and rms", f->sent_field->words[i],
-                              names[word]);
+            return node_error(n, err, "norm: the word '%s' of the field '%s' is not max, l2 or rms", f->sent_field->words[i], names[word]);
     return true;
 }
 
@@ -151,8 +150,7 @@ static bool read_sent(struct op_file *f, const struct node *n, struct error *err
     if (n->kind != NODE_MAP || !node_get(n, "above"))
         return node_error(n, err, "sent: a map is expected, like {above: above, norm: norm}");
     if (f->op.has_filter || f->op.volume || node_get(f->root, "reads") || known_size(f, "p") || known_size(f, "q"))
-        return node_error(n, err,
-                          "sent: it stands in an op of images whose outputs read their own place: no filter, no `reads:`, no p or q");
+        return node_error(n, err, "sent: only for an op of images whose outputs read their own pixel: no filter, no `reads:`, no p or q");
     f->op.settle = op_image_settle;
     return node_check_keys(n, "sent", keys, err) && op_file_optional(f, n, "above", &f->sent_above, err) &&
            read_norm(f, node_get(n, "norm"), err);
@@ -190,8 +188,7 @@ bool op_image_read(struct op_file *f, struct error *err)
         !read_changes(f, node_get(f->root, "changes"), err) || !read_sent(f, node_get(f->root, "sent"), err))
         return false;
     if (!op->has_filter && !f->terms && adds_up(f))
-        return node_error(node_get(f->root, "output"), err,
-                          "output: it adds up what its taps read, and nothing says how many that is: `terms: r * s`, say");
+        return node_error(node_get(f->root, "output"), err, "output: it sums its taps, so it needs `terms:`, such as `terms: r * s`");
     op->tap_sums &= !op->has_filter;
     op->tensors = shape_tensors;
     op->raw_output = shape_raw_output;

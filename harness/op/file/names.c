@@ -40,8 +40,8 @@ bool op_file_new_name(const struct op_file *f, const struct node *n, const char 
     for (int i = 0; i < f->tensor_count; i++)
         twice |= !strcmp(f->tensors[i].role.name, n->text);
     if (!op_file_name_ok(n->text))
-        return node_error(n, err, "%s '%.60s': lower case letters, digits and _, and a letter first", what, n->text);
-    return !twice || node_error(n, err, "%s '%s': that name is taken", what, n->text);
+        return node_error(n, err, "%s '%.60s': a name must have lower case letters, digits and _, and begin with a letter", what, n->text);
+    return !twice || node_error(n, err, "%s '%s': this name is already used", what, n->text);
 }
 
 /* Checks the kind of a field whose name has a fixed meaning in ops of images, and sets its place in struct work. */
@@ -57,8 +57,7 @@ static bool member_fits(const struct op_file *f, const struct node *key, const s
                                           kind == FIELD_INT    ? "a whole number"
                                           : kind == FIELD_REAL ? "a real: `type: real`"
                                                                : "one of `words:`");
-    return (said == FIELD_INT && !fallback) ||
-           node_error(key, err, "field '%s' of an op of images has words of its own, and no default", key->text);
+    return (said == FIELD_INT && !fallback) || node_error(key, err, "field '%s' of an op of images has words, but no default", key->text);
 }
 
 static bool read_limits(const struct node *least, const struct node *most, struct op_field *out, struct error *err)
@@ -109,7 +108,7 @@ static bool read_field(struct op_file *f, const struct node *key, const struct n
     }
     if (op_file_is_image(f) && !strcmp(out->name, "kernel") && out->max > OP_IMAGE_KERNEL) {
         if (most)
-            return node_error(most, err, "kernel: at most %d taps each way", OP_IMAGE_KERNEL);
+            return node_error(most, err, "kernel: at most %d taps in each direction", OP_IMAGE_KERNEL);
         out->max = OP_IMAGE_KERNEL;
     }
     if (!fallback)
@@ -136,7 +135,7 @@ bool op_file_read_fields(struct op_file *f, const struct node *n, struct error *
     if (!n && op_file_is_image(f))
         return true;
     if (!n || n->kind != NODE_MAP || !n->count)
-        return node_error(n ? n : f->root, err, "an op has `fields:`, a map of names: {rows: {what: rows}, cols: 1024}");
+        return node_error(n ? n : f->root, err, "an op needs `fields:`, a map of names: {rows: {what: rows}, cols: 1024}");
     if (f->field_count + n->count > WORK_VALUES)
         return node_error(n, err, "%d fields; at most %d", f->field_count + n->count, WORK_VALUES);
     for (int i = 0; i < n->count; i++) {
@@ -247,7 +246,7 @@ bool op_file_read_lets(struct op_file *f, const struct node *n, struct error *er
             return false;
         f->let_offsets[i] = offsetof(struct work, value) + (size_t)(f->field_count + i) * sizeof(int64_t);
         if (op_file_is_image(f) && op_image_member(f, n->keys[i]->text, &f->let_offsets[i], &kind) && kind != FIELD_INT)
-            return node_error(n->keys[i], err, "let '%s': of an op of images that is no whole number", n->keys[i]->text);
+            return node_error(n->keys[i], err, "let '%s': an op of images needs an integer here", n->keys[i]->text);
         f->let_names[f->let_count++] = n->keys[i]->text;
         list_symbols(f);
     }

@@ -25,7 +25,7 @@ static bool add_file(const char *path, bool own, struct error *err)
     struct op_file *f = NULL;
     bool ok = known;
     if (other)
-        error_set(err, ERROR_USAGE, "%s: there is an op '%s' already%s%s", path, name, op_path(other) ? ": " : "",
+        error_set(err, ERROR_USAGE, "%s: the op '%s' already exists%s%s", path, name, op_path(other) ? ": " : "",
                   op_path(other) ? op_path(other) : "");
     else if (!known && files.count == FILES_MAX)
         error_set(err, ERROR_USAGE, "%s: more than %d ops", path, FILES_MAX);
@@ -162,5 +162,5 @@ bool op_unknown(struct error *err)
 {
     char said[sizeof err->hint];
     snprintf(said, sizeof said, "%s", err ? err->hint : "");
-    return error_hint(err, "%.900s%san op of your own: --ops FILE.yaml", said, text_ends(said, "?") ? " " : *said ? "; " : "");
+    return error_hint(err, "%.900s%sto define your own op: --ops FILE.yaml", said, text_ends(said, "?") ? " " : *said ? "; " : "");
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define F64_HINT \
-    "types: f32 f16 bf16 i8 u8 u16 i32 u32; a kernel of doubles runs under `bench emulate`, or reads and writes f32 and sums in double"
+    "types: f32 f16 bf16 i8 u8 u16 i32 u32; run a kernel of doubles with `bench emulate`, or let it read and write f32 and sum in double"
 
 #define TOLERANCE_MOST 0.5 /* of a value: with 1, zeros pass */
 
@@ -60,7 +60,7 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
         return false;
     if (values[word] == VALUES_INDICES)
         return with ? (t->below = op_file_expr(f, with, err)) != NULL
-                    : node_error(n, err, "data: indices below what? like {indices: rows}");
+                    : node_error(n, err, "data: indices need an upper limit, such as {indices: rows}");
     if (values[word] == VALUES_BOXES)
         return read_boxes(f, t, with ? with : n, err);
     if (values[word] == VALUES_FILE) {
@@ -68,10 +68,11 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
         t->values_file = name ? beside(f, name) : NULL;
         if (name && text_ends(name, ".npy") != !strcmp(words[word], "npy"))
             return node_error(with, err, "data: `npy:` is a .npy file, `image:` a picture (PNG, PPM, PGM)");
-        return name || (!with && node_error(n, err, "data: which file? like {npy: input.npy} or {image: photo.png}"));
+        return name || (!with && node_error(n, err, "data: a file is expected, such as {npy: input.npy} or {image: photo.png}"));
     }
     if (values[word] == VALUES_MASK)
-        return with ? node_real(with, "mask", 0, 1, &t->high, err) : node_error(n, err, "data: which share is 1? like {mask: 0.25}");
+        return with ? node_real(with, "mask", 0, 1, &t->high, err)
+                    : node_error(n, err, "data: the share of ones is expected, such as {mask: 0.25}");
     if (values[word] == VALUES_UNIFORM && with)
         return (with->kind == NODE_LIST && (with->count == 2 || with->count == 3)) ||
                        node_error(with, err, "uniform: a list of two or three is expected, like [0, 1] or [0, 1, 100]")
@@ -95,8 +96,9 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     if (!node_check_keys(n, key->text, keys, err) || !op_file_new_name(f, key, "tensor", err))
         return false;
     if (!shape || shape->kind != NODE_LIST || shape->count < 1 || shape->count > TENSOR_MAX_RANK)
-        return node_error(shape ? shape : key, err, "tensor '%s': a `shape:` of 1 to %d sizes, outermost first, like [rows, cols]",
-                          key->text, TENSOR_MAX_RANK);
+        return node_error(shape ? shape : key, err,
+                          "tensor '%s': a `shape:` of 1 to %d sizes is expected, outermost first, such as [rows, cols]", key->text,
+                          TENSOR_MAX_RANK);
     *t = (struct op_file_tensor){.role = {.name = key->text, .slot = f->tensor_count}, .node = key};
     int word = dtype ? node_word(dtype, "dtype", dtype_names, err) : 0, place = layout ? node_word(layout, "layout", layouts, err) : 0;
     if (word < 0 || place < 0 || (written && !node_bool(written, "written", &t->role.output, err)) ||
@@ -110,9 +112,9 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     if (t->image && t->rank != 4)
         return node_error(shape, err, "tensor '%s': an image has four axes, [n, c, h, w]", key->text);
     if (t->role.dtype == DTYPE_F64)
-        return node_error(dtype, err, "tensor '%s': values are drawn and compared in f32 at most", key->text) || error_hint(err, F64_HINT);
+        return node_error(dtype, err, "tensor '%s': types wider than f32 are not supported", key->text) || error_hint(err, F64_HINT);
     if (t->role.output && data)
-        return node_error(data, err, "tensor '%s' is written: it has no data", key->text);
+        return node_error(data, err, "tensor '%s' is written, so it cannot have data", key->text);
     if (!read_data(f, t, data, err))
         return false;
     f->tensor_count++;
@@ -125,7 +127,7 @@ static bool read_tensors(struct op_file *f, const struct node *n, struct error *
     bool reads = false, writes = false;
     f->op.roles = roles;
     if (!n || n->kind != NODE_MAP)
-        return node_error(n ? n : f->root, err, "an op has `tensors:`, a map: {input: {shape: [n]}, output: {shape: [n], written: yes}}");
+        return node_error(n ? n : f->root, err, "an op needs `tensors:`, a map: {input: {shape: [n]}, output: {shape: [n], written: yes}}");
     if (n->count > OP_MAX_TENSORS)
         return node_error(n, err, "%d tensors; at most %d", n->count, OP_MAX_TENSORS);
     for (int i = 0; i < n->count; i++) {
@@ -139,8 +141,8 @@ static bool read_tensors(struct op_file *f, const struct node *n, struct error *
     }
     f->op.layouts = f->op.layouts & LAYOUTS_ALL ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
     if (!reads || f->tensors[0].role.output)
-        return node_error(n, err, "tensors: the first one is read (it gives `same` in heads its meaning)");
-    return writes || node_error(n, err, "tensors: none is `written: yes`");
+        return node_error(n, err, "tensors: the first one must be an input (`same` in heads refers to it)");
+    return writes || node_error(n, err, "tensors: at least one must be `written: yes`");
 }
 
 static bool read_dtypes(struct op_file *f, const struct node *n, struct error *err)
@@ -153,7 +155,7 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
         if (word < 0)
             return false;
         if (dtype_parse(dtype_names[word]) == DTYPE_F64)
-            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: values are drawn and compared in f32 at most") ||
+            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: types wider than f32 are not supported") ||
                    error_hint(err, F64_HINT);
         f->op.dtypes |= BIT(dtype_parse(dtype_names[word]));
     }
@@ -178,7 +180,8 @@ static bool read_args(struct op_file *f, const struct node *n, struct error *err
         words[count++] = f->symbol_names[i];
     words[count] = NULL;
     if (!ok)
-        node_error(n ? n : f->root, err, "reference: `args:`, a list of tensors and fields in the order of the kernel's parameters");
+        node_error(n ? n : f->root, err,
+                   "reference: `args:` is needed, a list of tensors and fields in the order of the kernel's parameters");
     f->args = xcalloc(ok ? (size_t)n->count + 1 : 1, sizeof *f->args);
     for (int i = 0; ok && i < n->count; i++) {
         int word = node_word(n->items[i], "args", words, err);
@@ -199,7 +202,7 @@ static bool read_kernel(struct op_file *f, const struct node *n, struct error *e
     if (!name || (source && !node_text(source, "source", err)))
         return false;
     if (!threads)
-        return node_error(n, err, "reference: `threads:`, how many the kernel is launched with, like rows * cols");
+        return node_error(n, err, "reference: `threads:` is needed, the number of threads of the launch, such as rows * cols");
     char *usual = text_format("%s.cu", f->op.name);
     f->from = REFERENCE_KERNEL;
     f->function = xstrdup(name);
@@ -241,7 +244,7 @@ static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
             return node_error(files, err, "npy: no file for the written tensor %s", t->role.name);
         if (!t->role.output && t->role.values != VALUES_FILE)
             return node_error(t->node, err,
-                              "reference npy: tensor %s needs `data: {npy: FILE}` too: the result in a file is that of one input",
+                              "reference npy: tensor %s needs `data: {npy: FILE}` too: the result in a file belongs to one input",
                               t->role.name);
         if (t->role.output)
             t->reference_npy = beside(f, file->text);
@@ -262,14 +265,14 @@ static bool read_reference(struct op_file *f, struct error *err)
     if (!n && f->stages)
         return stage_reference(f);
     if (!n)
-        return node_error(f->root, err, "an op has a `reference:` - a kernel in double, a function of Python, or .npy files");
+        return node_error(f->root, err, "an op needs a `reference:`: a kernel in double, a Python function, or .npy files");
     if (!node_check_keys(n, "reference", keys, err))
         return false;
     if (node_get(n, "kernel"))
         return read_kernel(f, n, err);
     if (node_get(n, "python"))
         return read_python(f, n, err);
-    return node_get(n, "npy") ? read_npy(f, n, err) : node_error(n, err, "reference: `kernel:`, `python:` or `npy:`");
+    return node_get(n, "npy") ? read_npy(f, n, err) : node_error(n, err, "reference: `kernel:`, `python:` or `npy:` is expected");
 }
 
 /* Checks the keys of a layer of `trial:`: the op's fields, and those that every layer may have. */
@@ -290,12 +293,12 @@ static bool read_trial(struct op_file *f, struct error *err)
     const struct node *trial = node_get(f->root, "trial"), *crop = node_get(f->root, "crop");
     struct text t = {0};
     if (!trial || trial->kind != NODE_MAP || !trial->count)
-        return node_error(trial ? trial : f->root, err, "an op has `trial:`, the layers of bench try: {usual: {rows: 1024, cols: 1000}}");
+        return node_error(trial ? trial : f->root, err, "an op needs `trial:`, the layers of bench try: {usual: {rows: 1024, cols: 1000}}");
     text_add(&t, "layers:\n");
     for (int i = 0; i < trial->count; i++) {
         if (trial->items[i]->kind != NODE_MAP) {
             text_free(&t);
-            return node_error(trial->items[i], err, "trial: layer '%s' is a map, like {rows: 1024}", trial->keys[i]->text);
+            return node_error(trial->items[i], err, "trial: layer '%s' must be a map, such as {rows: 1024}", trial->keys[i]->text);
         }
         if (!check_layer(f, trial->items[i], trial->keys[i]->text, err)) {
             text_free(&t);
@@ -336,7 +339,7 @@ static bool read_words(struct op_file *f, struct error *err)
     if (!node_check_keys(f->root, f->op.name, op_file_is_image(f) ? of_images : keys, err))
         return false;
     if (!about)
-        return node_error(f->root, err, "an op has `about:`, a sentence that says what it computes");
+        return node_error(f->root, err, "an op needs `about:`, a sentence that says what it computes");
     f->exact = !node_get(f->root, "stages");
     f->op.about = node_text(about, "about", err);
     f->op.naive = naive ? node_text(naive, "naive", err) : node_get(f->root, "stages") ? STAGE_FAMILY "/apart" : "naive";
@@ -423,7 +426,7 @@ struct op_file *op_file_read(const char *path, struct error *err)
     f->root = text ? node_parse_text(path, text, bytes, 1, 1, err) : NULL;
     bool ok =
         f->root &&
-        (op_file_name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
+        (op_file_name_ok(f->op.name) || node_error(f->root, err, "the file name is the name of the op: lower case letters, digits, _")) &&
         read_words(f, err) && op_file_read_fields(f, node_get(f->root, "fields"), err) &&
         op_file_read_lets(f, node_get(f->root, "let"), err) && op_file_read_needs(f, node_get(f->root, "needs"), err) &&
         (op_file_is_image(f) || read_tensors(f, node_get(f->root, "tensors"), err)) && read_dtypes(f, node_get(f->root, "dtype"), err) &&

@@ -67,7 +67,7 @@ static bool picture_values(const struct work *work, const char *path, const stru
         fits = put_picture(&image, t, as, frames_read++, to) && image.most == (t->dtype == DTYPE_U16 ? 65535 : 255);
         if (!fits)
             error_set(err, ERROR_USAGE,
-                      "%s is a picture of %d channels, %lld x %lld pixels (width x height), samples up to %d; %s wants %lld, %lld x %lld",
+                      "%s is a picture of %d channels, %lld x %lld pixels (width x height), samples up to %d; %s needs %lld, %lld x %lld",
                       path, image.channels, (long long)image.w, (long long)image.h, image.most, t->role->name,
                       as ? 3ll : (long long)t->dim[1], (long long)t->dim[3], (long long)(as ? t->dim[2] * 2 / 3 : t->dim[2]));
         image_free(&image);

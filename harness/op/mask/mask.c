@@ -20,8 +20,8 @@ static bool make_file(const struct work *work, int64_t h, int64_t w, float *out,
         return error_where(err, "mask");
     bool fits = image.w == whole_w && image.h == whole_h;
     if (!fits) {
-        error_set(err, ERROR_USAGE, "mask %s is %lld x %lld pixels (width x height), the layer needs %lld x %lld", path, (long long)image.w,
-                  (long long)image.h, (long long)whole_w, (long long)whole_h);
+        error_set(err, ERROR_USAGE, "mask %s has %lld x %lld pixels (width x height), but the layer needs %lld x %lld", path,
+                  (long long)image.w, (long long)image.h, (long long)whole_w, (long long)whole_h);
         error_hint(err, "bench mask VIDEO --to NAME --size %lldx%lld makes masks of that size", (long long)whole_w, (long long)whole_h);
     }
     for (size_t i = 0; fits && i < pixels; i++) {
@@ -41,7 +41,7 @@ bool mask_make(const struct work *work, float *out, struct error *err)
 {
     int64_t h = work->mask.marks_output ? work->p : work->h, w = work->mask.marks_output ? work->q : work->w;
     if (work->mask.pattern == MASK_NONE)
-        return error_set(err, ERROR_INTERNAL, "a mask of a work without one");
+        return error_set(err, ERROR_INTERNAL, "a mask for a work without one");
     if (work->mask.pattern == MASK_FILE)
         return make_file(work, h, w, out, err);
     int64_t planes = !work->op->volume ? 1 : work->mask.marks_output ? work->o : work->d;

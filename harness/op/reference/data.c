@@ -296,9 +296,9 @@ bool op_data_reference_rows(const struct work *work, struct op_data *data, const
         pool_for(all, 0, reference_row, &r);
     reach_end(data);
     if (atomic_load(&r.no_number))
-        return expr_fail(work->op->image->output, err, "%s: `output:` is no number somewhere", work->op->name);
+        return expr_fail(work->op->image->output, err, "%s: `output:` is not a number for some elements", work->op->name);
     return !atomic_load(&r.no_size) ||
-           expr_fail(work->op->image->size, err, "%s: `magnitude:` is somewhere no number from 0 on", work->op->name);
+           expr_fail(work->op->image->size, err, "%s: `magnitude:` is not a number of at least 0 for some elements", work->op->name);
 }
 
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)

@@ -92,8 +92,8 @@ bool op_degenerate(const struct work *work, const char **why, struct error *err)
     if (ok)
         look(tensors, count, &data, (const double *const *)before, &differ, &react, &elements);
     if (ok && elements > 2) /* each was looked at twice */
-        *why = !differ  ? "every output is the same number: a kernel that writes it would pass"
-               : !react ? "no output depends on the inputs: a kernel that never reads them would pass"
+        *why = !differ  ? "every output has the same value: a kernel that writes a constant would pass"
+               : !react ? "no output depends on the inputs: a kernel that never reads its inputs would pass"
                         : NULL;
     for (int i = 0; i < count; i++)
         free(before[i]);

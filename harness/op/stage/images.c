@@ -67,7 +67,7 @@ static bool stage_make(const struct work *work, const struct stage_use *u, const
         return node_error(u->node, err, "stage %s makes %lld images of %lld channels, %lld x %lld", u->stage->name, (long long)to->n,
                           (long long)to->c, (long long)to->h, (long long)to->w);
     return u->branches < 2 || to->n == in->n ||
-           node_error(u->node, err, "stage %s: in a branch the images keep their number", u->stage->name);
+           node_error(u->node, err, "stage %s: in a branch the number of images must not change", u->stage->name);
 }
 
 /* The image in which branches meet; `ends` are known. */

@@ -55,7 +55,7 @@ static bool mark(struct trace *t, struct stage_env *e, const struct expr *x, con
         return false;
     enum axis_of along = asked[AXIS_COLUMNS] ? AXIS_COLUMNS : AXIS_ROWS;
     if (asked[0] && asked[1])
-        return expr_fail(x, t->err, "a row, or a column, is found from y or from x, not from both");
+        return expr_fail(x, t->err, "a row or a column must depend on y or on x, not on both");
     for (int64_t i = 0; i < need->size[along]; i++) {
         e->at[along] = i;
         if (!need->lines[along][i])

@@ -105,7 +105,7 @@ static bool read_header(struct stage_head *s, struct error *err)
     if (size && (size->kind != NODE_LIST || size->count != 2))
         return node_error(size, err, "size: height and width are expected, like [h / 2, w / 2]");
     if (s->kind != STAGE_POINT && !size)
-        return node_error(s->root, err, "a stage of this kind has `size:`, the height and width of what it makes");
+        return node_error(s->root, err, "a stage of this kind needs `size:`, the height and width of its output");
     return read_dtype(s, node_get(s->root, "dtype"), err) && stage_expr(node_get(s->root, "channels"), &s->channels, err) &&
            stage_expr(node_get(s->root, "batch"), &s->batch, err) && stage_expr(node_get(s->root, "flop"), &s->flop, err) &&
            (!size || (stage_expr(size->items[0], &s->size[0], err) && stage_expr(size->items[1], &s->size[1], err))) &&
@@ -122,7 +122,7 @@ static struct node *parse_header(const char *path, const char *text, struct erro
         line += *c == '\n';
     if (end)
         return node_parse_text(path, at + strlen(start), (size_t)(end - at) - strlen(start), line, 1, err);
-    error_set(err, ERROR_USAGE, "%s: a stage begins with a comment `%.10s`", path, start);
+    error_set(err, ERROR_USAGE, "%s: a stage must begin with a comment `%.10s`", path, start);
     return NULL;
 }
 
@@ -158,7 +158,7 @@ static struct stage_head *load_stage(const struct op_file *f, const char *name, 
             names[i][strlen(names[i]) - strlen(".cuh")] = 0;
         const char *near = count > 0 ? text_nearest(name, (const char *const *)names, (size_t)count) : NULL;
         node_error(at, err, "no stage '%.60s': neither %s nor %s", name, own, shared);
-        error_hint(err, near ? "did you mean '%s'?" : "a stage is a header with a `stage 1` head (docs/OP.md)%s", near ? near : "");
+        error_hint(err, near ? "did you mean '%s'?" : "a stage must be a header with a `stage 1` head (docs/OP.md)%s", near ? near : "");
         for (int i = 0; i < count; i++)
             free(names[i]);
         free(names);
@@ -230,7 +230,7 @@ static bool take_use(struct op_file *f, const struct node *n, struct stage_use *
     const struct node *times = node_get(n, "times");
     int own = map && n->count == 2 && times ? !strcmp(n->keys[0]->text, "times") : 0;
     if ((map && n->count != 1 + (times != NULL)) || n->kind == NODE_LIST || n->kind == NODE_NULL)
-        return node_error(n, err, "stages: an item is a stage, or a map of one: `grey`, `mul: 1.4`, `resize: {to_h: 60, to_w: 60}`");
+        return node_error(n, err, "stages: an item must be a stage, or a map of one: `grey`, `mul: 1.4`, `resize: {to_h: 60, to_w: 60}`");
     const struct node *key = map ? n->keys[own] : n;
     u->node = key;
     for (int i = 0; i < f->stage_count && !u->stage; i++) /* read once in an op */
@@ -285,9 +285,9 @@ bool stage_read(struct op_file *f, const struct node *n, struct error *err)
     if (!n)
         return true;
     if (!input || !output || !f->tensors[input->slot].image || !f->tensors[output->slot].image || !output->output)
-        return node_error(n, err, "stages: the op has the tensors `input` and `output`, both images, and `boxes` where a stage takes them");
+        return node_error(n, err, "stages: the op needs the tensors `input` and `output`, both images, and `boxes` if a stage takes them");
     if (boxes && (boxes->dtype != DTYPE_I32 || f->tensors[boxes->slot].rank != 2))
-        return node_error(f->tensors[boxes->slot].node, err, "stages: `boxes` is i32 of shape [count, 4]");
+        return node_error(f->tensors[boxes->slot].node, err, "stages: `boxes` must be i32 of shape [count, 4]");
     f->op.bytes = stage_bytes;
     f->op.row0 = f->op.row0 ? f->op.row0 : STAGE_FAMILY "/apart";
     return take_list(f, n, 0, 1, err);
@@ -333,7 +333,7 @@ bool stage_fits(const struct work *work, struct error *err)
     if (count < 0 || !work_tensor(work, "output", &t))
         return false;
     if (ragged)
-        return node_error(ragged->node, err, "behind %s the images have sizes of their own; a stage that samples must follow",
+        return node_error(ragged->node, err, "after %s the images have different sizes; a stage that samples must follow",
                           ragged->stage->name);
     bool same = t.dim[0] == last.n && t.dim[1] == last.c && t.dim[2] == last.h && t.dim[3] == last.w && t.dtype == last.dtype;
     return same ? stage_source(work, err) >= 0

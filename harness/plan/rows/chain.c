@@ -171,7 +171,8 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
         return plan_way_keep(plan, way);
     }
     if (why.kind != ERROR_NONE)
-        plan_note(plan, text_format("network %s, layout %s: not run whole: %s", network->name, layout_plan_names[layout], why.text));
+        plan_note(plan,
+                  text_format("network %s, layout %s: not run as a whole network: %s", network->name, layout_plan_names[layout], why.text));
     chain_free(&way->chain);
     free(way);
     return NULL;
@@ -277,7 +278,7 @@ static bool bind_link(struct plan *plan, const struct side *side, const struct c
     const struct variant *v = plan_resolve(set, "layout/convert", link->work.op);
     struct variant_config *configs = NULL;
     if (!v)
-        return error_set(err, ERROR_USAGE, "no variant layout/convert for the layout changes of a chain");
+        return error_set(err, ERROR_USAGE, "there is no variant layout/convert for the layout changes of a network");
     int count = variant_configs(v, NULL, &configs, err);
     bool ok = count > 0 && variant_bind(set, &configs[0], &link->work, &plan->chip, out, err);
     variant_configs_free(configs, count < 0 ? 0 : count);
@@ -365,7 +366,7 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
             whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);
     }
     if (ok && !whole.reason && row->chain->pick == CHAIN_KERNEL && !joined)
-        whole.reason = xstrdup("it takes no two links of this network together");
+        whole.reason = xstrdup("it fuses no two layers of this network");
     if (ok && !whole.reason)
         ok = compose_chain(row->chain->work, list, spans, &whole, err);
     if (ok) {

@@ -132,10 +132,9 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
         if (*reason)
             snprintf(why, why_bytes, "layer '%s': %s", link->name, reason);
         else if (is_sparse(plan, row))
-            snprintf(why, why_bytes, "layer '%s' has no verified sparse row with this mask, so nothing can be chosen for it", link->name);
+            snprintf(why, why_bytes, "layer '%s' has no verified sparse row with this mask to choose from", link->name);
         else
-            snprintf(why, why_bytes,
-                     "layer '%s' has no verified row in %s, so nothing can be chosen for it (axes: {layout: [NHWC, NCHW]} measures both)",
+            snprintf(why, why_bytes, "layer '%s' has no verified row in %s to choose from (axes: {layout: [NHWC, NCHW]} measures both)",
                      link->name, layout_name(link->work.layout));
         free(choice);
         return NULL;

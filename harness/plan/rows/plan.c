@@ -41,8 +41,8 @@ static struct variant_config *tuned_config_of(struct plan *plan, const struct va
         *note = xstrdup(t->note);
         return plan_configs_keep(plan, config, 1);
     }
-    *note = text_format("the remembered configuration %s of %s is none of its configurations any more; the declared ones run", t->params,
-                        t->variant);
+    *note =
+        text_format("the tuned configuration %s of %s no longer exists; its declared configurations run instead", t->params, t->variant);
     return NULL;
 }
 
@@ -275,8 +275,8 @@ static bool plan_entries_exist(struct plan *plan, const bool *used, bool may_lac
     for (int i = 0; i < set->count && !brought; i++)
         brought = set->items[i]->given != GIVEN_INSTALLED;
     if (!brought) {
-        node_error(node_get(s->root, "variants"), err, "variants: the list names none, and --variants brings none");
-        error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
+        node_error(node_get(s->root, "variants"), err, "variants: the list is empty, and --variants adds none");
+        error_hint(err, "see bench list variants; for your own: --variants NAME=FILE.cu or NAME=DIR");
         return false;
     }
     for (int i = 0; i < s->variant_count; i++) {
@@ -304,7 +304,7 @@ static bool plan_entries_exist(struct plan *plan, const bool *used, bool may_lac
                 *err = why;
             return false;
         }
-        node_error(s->variants[i].node, err, "variant '%s' is for an op that no layer here has", s->variants[i].name);
+        node_error(s->variants[i].node, err, "variant '%s' is for an op that no layer of this scenario has", s->variants[i].name);
         return false;
     }
     return true;
@@ -404,7 +404,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         goto done;
     if (!plan->row_count) {
         error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
-        error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
+        error_hint(err, "see bench list variants; for your own: --variants NAME=FILE.cu or NAME=DIR");
         goto done;
     }
     ok = true;

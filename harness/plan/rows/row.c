@@ -213,9 +213,10 @@ static void add_notes(struct row *row, const struct plan_row *p)
     if (p->note)
         row_add_note(row, "%s", p->note);
     if (p->program.guess)
-        row_add_note(row, "its rules were found on other chips, here its choice is a guess: bench tune, then bench run --tuned, measures");
+        row_add_note(row,
+                     "its rules were measured on other chips, so its choice may not be the best here: bench tune, then bench run --tuned");
     if (library)
-        row_add_note(row, "trusted code: a library's function runs on the host, where no check can hold it");
+        row_add_note(row, "trusted code: a library function runs on the host, where bench cannot check it");
 }
 
 /* facts: fill in what masks have to be drawn for. */

@@ -109,7 +109,7 @@ static char *unfit(const struct sequence_rows *r, const struct program *p, const
     if (sparse && program_tensor(p, "mask_out") < 0)
         return xstrdup("it writes no mask_out, which the next layer needs");
     if (p->tensors[program_tensor(p, "input")].layout != work->layout || p->tensors[program_tensor(p, "output")].layout != work->layout)
-        return xstrdup("it works in another layout than the sequence");
+        return xstrdup("its layout differs from the layout of the sequence");
     return NULL;
 }
 
@@ -146,9 +146,8 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     struct program *p = &parts->programs[link];
     if (mine && !variant_bind(plan_set(r->plan, r->side), row->config, &l->work, &r->plan->chip, p, err))
         return false;
-    SCOPED char *reason =
-        mine ? unfit(r, p, &l->work, sparse, true)
-             : text_format("no %s variant of op %s is listed that can do it", sparse ? "sparse" : "dense", l->work.op->name);
+    SCOPED char *reason = mine ? unfit(r, p, &l->work, sparse, true)
+                               : text_format("no listed %s variant of op %s can do it", sparse ? "sparse" : "dense", l->work.op->name);
     bool found = !reason;
     parts->own += found;
     bool ok = found || bind_other(r, row, link, parts, &found, err);

@@ -62,7 +62,7 @@ static bool check_curves(const struct scenario *s, const struct node *answer, st
     const char *names[NAMES_MAX];
     coordinate_names(s, names);
     if (!names[1])
-        return node_error(answer, err, "answer %s: a curve is over an axis, and the scenario has none", kind);
+        return node_error(answer, err, "answer %s: a curve needs an axis, and the scenario has none", kind);
     if (!node_get(answer, "over"))
         return node_error(answer, err, "answer %s: 'over' (an axis) is missing", kind);
     return check_names(kind, answer, "over", names + 1, err) && check_names(kind, answer, "by", names, err) &&
@@ -87,7 +87,7 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
     const struct node *by = node_get(answer, "by");
     (void)s;
     return by ? node_word(by, "answer plan: by", ways, err) >= 0
-              : node_error(answer, err, "answer plan: 'by' (layout or launch: what a network is run whole in several ways of) is missing");
+              : node_error(answer, err, "answer plan: 'by' is missing (layout or launch: the parameter whose values are compared)");
 }
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
@@ -102,7 +102,7 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
                  {{"by"}, check_plan}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
-        return node_error(n, err, "answers: an item is a map of one key, like {best_per_layer: {against: cudnn}}");
+        return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");
     int kind = node_word(n->keys[0], "answers", names, err);
     if (kind < 0)
         return false;

@@ -43,7 +43,7 @@ static bool add_range(struct parsed *p, struct column *c, const struct node *n, 
     if (!node_check_keys(n, c->what, keys, err))
         return false;
     if (!node_get(n, "from") || !node_get(n, "to") || !by_step == !by_factor)
-        return node_error(n, err, "%s: a range is {from: 3, to: 15, step: 2} or {from: 8, to: 32, factor: 2}", c->what);
+        return node_error(n, err, "%s: a range must be {from: 3, to: 15, step: 2} or {from: 8, to: 32, factor: 2}", c->what);
     if (!node_int(node_get(n, "from"), "from", by_factor ? 1 : 0, 1 << 30, &from, err) ||
         !node_int(node_get(n, "to"), "to", 0, 1 << 30, &to, err) || (by_step && !node_int(by_step, "step", 1, 1 << 30, &step, err)) ||
         (by_factor && !node_int(by_factor, "factor", 2, 1 << 20, &factor, err)))
@@ -80,7 +80,7 @@ static bool add_label(struct text *t, const struct column *c, const struct node 
     const struct node *one = pair ? n->items[0] : n, *other = pair ? n->items[1] : n;
     if (one->kind != NODE_SCALAR || other->kind != NODE_SCALAR) {
         SCOPED char *found = node_describe(n);
-        node_error(n, err, "%s: a value is a number or a word, not %s", c->what, found);
+        node_error(n, err, "%s: a value must be a number or a word, not %s", c->what, found);
         return false;
     }
     if (text_to_int(one->text, &a) && text_to_int(other->text, &b))
@@ -142,7 +142,7 @@ static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const
             if (near)
                 error_hint(err, "did you mean '%s'?", near);
             else
-                error_hint(err, "several fields that go together: %.60s: {zip: {h: [48, 96], w: [64, 128]}}", axis->name);
+                error_hint(err, "to vary several fields together: %.60s: {zip: {h: [48, 96], w: [64, 128]}}", axis->name);
             break;
         }
         axis->sets_math = axis->sets_math || !strcmp(field, "math");
@@ -226,7 +226,7 @@ static bool check_layers(const struct scenario *s, const struct axis *axis, stru
 {
     bool ok = true, any = false;
     if (axis->layers && (axis->layers->kind != NODE_LIST || !axis->layers->count))
-        return node_error(axis->layers, err, "axis '%.60s': layers is a list of layer names", axis->name);
+        return node_error(axis->layers, err, "axis '%.60s': layers must be a list of layer names", axis->name);
     const char *const *names = layer_names(s);
     for (int i = 0; ok && axis->layers && i < axis->layers->count; i++) {
         const struct node *n = axis->layers->items[i];
@@ -238,7 +238,7 @@ static bool check_layers(const struct scenario *s, const struct axis *axis, stru
                                               s->layers[at].work.op->name, field));
         for (int k = 0; ok && k < i; k++)
             if (!strcmp(axis->layers->items[k]->text, n->text))
-                ok = node_error(n, err, "axis '%.60s': layer '%s' is named twice", axis->name, n->text);
+                ok = node_error(n, err, "axis '%.60s': layer '%s' is listed twice", axis->name, n->text);
     }
     free((void *)(size_t)names);
     for (int i = 0; ok && i < s->layer_count; i++)
@@ -284,7 +284,7 @@ static bool axis_parse(struct scenario *s, struct axis *axis, struct node *key, 
     if (map && !node_check_keys(map, what, mask ? mask_keys : keys, err))
         return false;
     if (!values == !zip)
-        return node_error(map, err, "%s: %s", what, mask ? "'values' is missing" : "one of 'values' and 'zip' is needed");
+        return node_error(map, err, "%s: %s", what, mask ? "'values' is missing" : "either 'values' or 'zip' is needed");
     axis->layers = node_get(map, "layers");
     if (zip && (zip->kind != NODE_MAP || zip->count < 2))
         return node_error(zip, err, "%s: zip needs at least two fields, like {zip: {h: [48, 96], w: [64, 128]}}", what);
@@ -330,7 +330,7 @@ static bool check_apart(const struct parsed *p, struct error *err)
             for (int a = 0; a < p->axes[i].field_count; a++)
                 for (int b = 0; b < p->axes[k].field_count; b++)
                     if (!strcmp(p->axes[i].fields[a], p->axes[k].fields[b]))
-                        return node_error(p->axes[i].node, err, "axis '%.60s': '%.60s' is set by the axis '%.60s' already", p->axes[i].name,
+                        return node_error(p->axes[i].node, err, "axis '%.60s': the axis '%.60s' already sets '%.60s'", p->axes[i].name,
                                           p->axes[i].fields[a], p->axes[k].name);
     return true;
 }

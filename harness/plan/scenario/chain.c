@@ -85,8 +85,8 @@ static bool find_residual(struct builder *b, const struct network_item *item, co
             *link = scope->items[i];
             return true;
         }
-    error_set(b->err, ERROR_USAGE, "layer '%s' adds a residual, and nothing before it in its group has that shape", item->layer->name);
-    return error_hint(b->err, "{layer: %s, residual: NAME} in the order, NAME being the layer whose output is added", item->layer->name);
+    error_set(b->err, ERROR_USAGE, "layer '%s' adds a residual, but no layer before it in its group has that shape", item->layer->name);
+    return error_hint(b->err, "write {layer: %s, residual: NAME} in the order; NAME is the layer whose output is added", item->layer->name);
 }
 
 /* A layer's work at the size that flows, in the plan's layout. */
@@ -97,8 +97,7 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
     w->mask = b->mask;
     if (b->plan != LAYOUT_PLAN_GIVEN) {
         if (w->op->task == TASK_LAYOUT || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
-            return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout itself, so the network has no other layout plan",
-                             layer->name);
+            return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout, so the network has only this layout plan", layer->name);
         if (w->layout != LAYOUT_LINEAR)
             w->layout = b->plan == LAYOUT_PLAN_NCHW ? LAYOUT_NCHW : LAYOUT_NHWC;
     }
@@ -122,7 +121,7 @@ static bool add_layer(struct builder *b, const struct network_item *item, const 
     int input = *now, residual = CHAIN_NONE;
     bool converts = b->plan == LAYOUT_PLAN_PER_OP || b->plan == LAYOUT_PLAN_ENDS;
     if (b->chain->count + 4 > CHAIN_MAX_LINKS)
-        return error_set(b->err, ERROR_USAGE, "more than %d layer runs: the network is not run whole", CHAIN_MAX_LINKS);
+        return error_set(b->err, ERROR_USAGE, "more than %d layer runs: the network is not run as a whole", CHAIN_MAX_LINKS);
     if (!layer_work(b, layer, input, &w) || (converts && !in_layout(b, &input, LAYOUT_NHWC, &w)))
         return false;
     if (work_epilogue_find(&w, EPILOGUE_RESIDUAL) >= 0 &&

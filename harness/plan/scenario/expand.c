@@ -208,7 +208,7 @@ static bool found_any(const struct expansion *x, const char *const *set)
     SCOPED_TEXT t = {0};
     for (int i = 0; set && set[i]; i++)
         text_addf(&t, "%s--set %s", i ? " " : "", set[i]);
-    error_set(x->err, ERROR_USAGE, "%s: no case of %s has it all", text_get(&t), x->s->path);
+    error_set(x->err, ERROR_USAGE, "%s: no case of %s matches all of it", text_get(&t), x->s->path);
     error_hint(x->err, "bench plan %s lists the cases", x->s->path);
     return false;
 }

@@ -152,7 +152,7 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
     static const char *const d2s_keys[] = {"block", "mode", NULL}, *const modes[] = {"DCR", "CRD", NULL};
     bool map = n->kind == NODE_MAP;
     if (map && n->count != 1)
-        return node_error(n, err, "epilogue: an item is a word or a map of one key, like {leaky_relu: 0.1}");
+        return node_error(n, err, "epilogue: an item must be a word or a map with one key, such as {leaky_relu: 0.1}");
     int kind = node_word(map ? n->keys[0] : n, "epilogue", epilogue_names, err), word;
     const struct node *value = map ? n->items[0] : NULL;
     if (kind < 0)
@@ -221,7 +221,7 @@ static bool take_mask(void *context, const struct node *n, const struct mask *ma
     struct only_mask *only = context;
     free(label);
     *only->mask = *mask;
-    return !only->count++ || node_error(n, err, "mask: a layer has one mask; several make an axis: axes: {mask: {values: [..]}}");
+    return !only->count++ || node_error(n, err, "mask: a layer has one mask; for several use an axis: axes: {mask: {values: [..]}}");
 }
 
 static bool parse_mask(const struct scenario *s, const struct node *n, struct work *work, struct error *err)
@@ -298,7 +298,7 @@ static bool set_rest(const struct scenario *s, struct layer *out, const struct n
         !marks_parse(map, &out->work.mask.marks_output, err) || (repeat && !node_int(repeat, "repeat", 1, 1000000, &out->repeat, err)))
         return false;
     if (node_get(map, "marks") && out->work.mask.pattern == MASK_NONE)
-        return node_error(node_key(map, "marks"), err, "layer '%s': marks without a mask", out->name);
+        return node_error(node_key(map, "marks"), err, "layer '%s': marks needs a mask", out->name);
     struct error why = {0};
     if (work_finish(&out->work, &why))
         return true;

@@ -125,13 +125,13 @@ static bool add_frames(const struct scenario *s, const struct node *n, struct ma
     const struct node *frame = node_get(n, "frame"), *path = node_get(n, "path");
     int64_t value = 0, from = 0, to = 0, step = 1;
     if (frame && path->kind == NODE_SCALAR && !frames_numbered(path->text))
-        return node_error(frame, err, "frame: the path has no %%d for the number");
+        return node_error(frame, err, "frame: the path needs %%d for the frame number");
     if (frame && frame->kind == NODE_MAP) {
         const struct node *f = node_get(frame, "from"), *t = node_get(frame, "to"), *by = node_get(frame, "step");
         if (!node_check_keys(frame, "frame", keys, err))
             return false;
         if (!f || !t)
-            return node_error(frame, err, "frame: a range is {from: 1, to: 30}, and a step if it is not 1");
+            return node_error(frame, err, "frame: a range must be {from: 1, to: 30}, with a step if it is not 1");
         if (!node_int(f, "from", 0, 1000000, &from, err) || !node_int(t, "to", from, 1000000, &to, err) ||
             (by && !node_int(by, "step", 1, 1000000, &step, err)))
             return false;
@@ -143,7 +143,7 @@ static bool add_frames(const struct scenario *s, const struct node *n, struct ma
         return true;
     }
     if (!values_of(frame))
-        return node_error(frame, err, "mask: an empty list selects nothing");
+        return node_error(frame, err, "mask: the list is empty");
     for (int i = 0; i < values_of(frame); i++) {
         const struct node *one = value_of(frame, i);
         if (one && !node_int(one, "frame", 0, 1000000, &value, err))
@@ -184,7 +184,7 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
     if (node_get(n, "radius") && !node_int(node_get(n, "radius"), "radius", 1, 4096, &mask.radius, err))
         return false;
     if (!values_of(density) || !values_of(seed))
-        return node_error(values_of(density) ? seed : density, err, "mask: an empty list selects nothing");
+        return node_error(values_of(density) ? seed : density, err, "mask: the list is empty");
     if ((int64_t)values_of(density) * values_of(seed) > SCENARIO_MAX_VALUES)
         return node_error(n, err, "mask: more than %d masks in one entry", SCENARIO_MAX_VALUES);
     if (mask_pattern_keys[p] & MASK_PATH)

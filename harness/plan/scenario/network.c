@@ -51,14 +51,14 @@ static bool parse_group(struct scenario *s, const char *const *names, const stru
     if (!node_check_keys(n, "network: a group", keys, err))
         return false;
     if (!repeat || !of)
-        return node_error(n, err, "network: a group is {repeat: N, of: [..]}");
+        return node_error(n, err, "network: a group must be {repeat: N, of: [..]}");
     return node_int(repeat, "repeat", 1, 100000, &item->repeat, err) && parse_items(s, names, of, item, err);
 }
 
 static bool parse_items(struct scenario *s, const char *const *names, const struct node *list, struct network_item *out, struct error *err)
 {
     if (list->kind != NODE_LIST || !list->count)
-        return node_error(list, err, "network: an order is a list of layer names and {repeat: N, of: [..]} groups");
+        return node_error(list, err, "network: an order must be a list of layer names and {repeat: N, of: [..]} groups");
     out->items = xcalloc((size_t)list->count, sizeof *out->items);
     for (int i = 0; i < list->count; i++) {
         struct network_item *item = &out->items[out->count++];
@@ -125,7 +125,7 @@ static bool set_repeats(struct scenario *s, struct error *err)
         for (int k = 0; k < s->network_count; k++)
             runs += scenario_layer_count(s, k, layer);
         if (own && runs && runs != layer->repeat)
-            return node_error(own, err, "layer '%s': repeat is %lld, but it runs %lld times in the network%s", layer->name,
+            return node_error(own, err, "layer '%s': repeat is %lld, but the layer runs %lld times in the network%s", layer->name,
                               (long long)layer->repeat, (long long)runs, s->network_count > 1 ? "s" : "");
         if (runs)
             layer->repeat = runs;
@@ -157,18 +157,18 @@ static bool joins(const struct flow *a, const struct flow *b, const struct node 
     bool same_shape = !memcmp(a->out.dim, b->in.dim, sizeof a->out.dim), same_dtype = a->out.dtype == b->in.dtype;
     if (chain_joins(&a->out, &b->in))
         return true;
-    node_error(place, err, "network: layer '%s' leaves %s, but '%s' takes %s", a->last->name, shape_text(&a->out, x), b->first->name,
+    node_error(place, err, "network: layer '%s' outputs %s, but '%s' takes %s", a->last->name, shape_text(&a->out, x), b->first->name,
                shape_text(&b->in, y));
     const struct tensor *image = a->out.rank == 2 ? &b->in : &a->out;
     int64_t dim[4];
     tensor_fold(image, dim);
     if (image->rank > 2 && (a->out.rank == 2 || b->in.rank == 2))
-        error_hint(err, "rows are the pixels and columns the channels of an image stored NHWC: [%lld, %lld]%s%s",
-                   (long long)(dim[0] * dim[2] * dim[3]), (long long)dim[1], image->layout == LAYOUT_NHWC ? "" : ", and this one is ",
+        error_hint(err, "for an image stored as NHWC the rows are pixels and the columns channels: [%lld, %lld]%s%s",
+                   (long long)(dim[0] * dim[2] * dim[3]), (long long)dim[1], image->layout == LAYOUT_NHWC ? "" : ", but this one is ",
                    image->layout == LAYOUT_NHWC ? "" : layout_name(image->layout));
     else if (same_shape && same_dtype)
-        error_hint(err, "a layer of op layout between them, or {layout: %s} at the end of the epilogue of '%s'", layout_name(b->in.layout),
-                   a->last->name);
+        error_hint(err, "put a layer of op layout between them, or {layout: %s} at the end of the epilogue of '%s'",
+                   layout_name(b->in.layout), a->last->name);
     return false;
 }
 
@@ -215,7 +215,7 @@ static bool residuals_exist(const struct scenario *s, const struct network_item 
                               item->layer->name, from->name);
         if (from && work_tensor(&from->work, "output", &left) && work_tensor(&item->layer->work, "residual", &added) &&
             !tensor_same_shape(&left, &added))
-            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' leaves %s", item->layer->name,
+            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' outputs %s", item->layer->name,
                               shape_text(&added, x), from->name, shape_text(&left, y));
         ran[item->layer - s->layers] = true;
     }
@@ -239,7 +239,7 @@ bool networks_parse(struct scenario *s, struct error *err)
     if (!one && !several)
         return true;
     if (one && several)
-        return node_error(node_key(s->root, "networks"), err, "'network' and 'networks': one of them");
+        return node_error(node_key(s->root, "networks"), err, "use either 'network' or 'networks'");
     if (several && (several->kind != NODE_MAP || !several->count))
         return node_error(several, err, "networks: a map of names is expected, like {x2: {order: [..]}}");
     int count = one ? 1 : several->count;

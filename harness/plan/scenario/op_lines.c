@@ -58,7 +58,7 @@ static bool expect(struct reader *r, char c, const char *what)
         return true;
     }
     if (r->at >= r->end)
-        return fail_at(r, column_of(r), "the line ends where '%c' should stand (%s)", c, what);
+        return fail_at(r, column_of(r), "the line ends where '%c' is expected (%s)", c, what);
     return fail_at(r, column_of(r), "'%c' should stand here (%s)", c, what);
 }
 
@@ -77,8 +77,8 @@ static bool list(struct reader *r, int depth, int *first)
         struct value v = {.column = column_of(r), .child = -1, .next = -1};
         v.key_length = word(r, &v.key);
         if (!v.key_length)
-            return fail_at(r, v.column, "a name should stand here");
-        if (!expect(r, '=', "a list holds NAME=VALUE, separated by commas"))
+            return fail_at(r, v.column, "a name is expected here");
+        if (!expect(r, '=', "a list must have the form NAME=VALUE, NAME=VALUE"))
             return false;
         if (r->count == MAX_VALUES)
             return fail_at(r, v.column, "more than %d values", MAX_VALUES);
@@ -130,7 +130,7 @@ static bool op_lines_number(struct reader *r, const struct value *list_of, const
         return fail_at(r, in ? in->column : list_of->column, "no %s%s%s", of, key ? ".dims." : ".", key ? key : "v");
     snprintf(digits, sizeof digits, "%.*s", v->word_length < 20 ? v->word_length : 20, v->word_length ? v->word : "");
     if (v->child != -1 || !text_to_int(digits, &n) || n < 0 || n > 1000000000)
-        return fail_at(r, v->column, "%s.%s should be a whole number from 0 to 1000000000", of, key ? key : "v");
+        return fail_at(r, v->column, "%s.%s must be an integer from 0 to 1000000000", of, key ? key : "v");
     *out = n;
     return true;
 }
@@ -147,7 +147,7 @@ static bool agrees(struct reader *r, const struct value *values, const char *of,
     const struct value *v = get(r, values, of);
     return op_lines_number(r, values, of, key, with, &again) &&
            (again == with ||
-            fail_at(r, v->column, "%s.%s is %lld, but %lld follows from the rest", of, key ? key : "v", (long long)again, (long long)with));
+            fail_at(r, v->column, "%s.%s is %lld, but the other values give %lld", of, key ? key : "v", (long long)again, (long long)with));
 }
 
 static bool operation_of(struct reader *r, const struct value *whole, struct operation *o)
@@ -157,7 +157,7 @@ static bool operation_of(struct reader *r, const struct value *whole, struct ope
     if (!type || type->child != -1)
         return fail_at(r, whole->column, "no str_vals.type");
     if (type->word_length != 11 || memcmp(type->word, "Convolution", 11))
-        return fail_at(r, type->column, "type %.*s: only Convolution is known", type->word_length < 40 ? type->word_length : 40,
+        return fail_at(r, type->column, "type %.*s: only Convolution is supported", type->word_length < 40 ? type->word_length : 40,
                        type->word);
     if (!values || values->child == -1)
         return fail_at(r, whole->column, "no nda_vals");
@@ -192,11 +192,11 @@ static bool one_line(struct reader *r, struct operation *o)
 {
     struct value whole = {.column = column_of(r), .child = -1};
     r->count = 0;
-    if (!expect(r, '(', "a line is one list") || !list(r, 1, &whole.child))
+    if (!expect(r, '(', "a line must be one list") || !list(r, 1, &whole.child))
         return false;
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
-    return (r->at == r->end || fail_at(r, column_of(r), "something behind the end of the list")) && operation_of(r, &whole, o);
+    return (r->at == r->end || fail_at(r, column_of(r), "unexpected text after the end of the list")) && operation_of(r, &whole, o);
 }
 
 static bool same(const struct operation *a, const struct operation *b)
@@ -264,7 +264,7 @@ bool op_lines_scenario(const char *file, const char *text, size_t bytes, const c
             add_operation(&ops, &count, o);
     }
     if (ok && !count)
-        ok = error_set(err, ERROR_USAGE, "%s: no operation in it", file);
+        ok = error_set(err, ERROR_USAGE, "%s: the file has no operation", file);
     if (ok) {
         text_addf(out, "scenario: %s\nabout: %d convolutions on %d lines of Boda's format\n", name, count, lines);
         text_add(out, "defaults: {op: conv2d, dtype: f32, layout: NCHW, math: f32, epilogue: [bias]}\n\nlayers:\n");

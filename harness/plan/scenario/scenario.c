@@ -20,7 +20,7 @@ static bool parse_name(struct scenario *s, struct error *err)
         return false;
     if (!*text || text[0] == '.' || text[0] == '-' || strlen(text) > 80 ||
         text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
-        return node_error(name, err, "scenario: a name has letters, digits, _ - . (not first - or .) and at most 80 characters");
+        return node_error(name, err, "scenario: a name may have letters, digits, _ - . (not first - or .) and at most 80 characters");
     s->name = xstrdup(text);
     if (about && !(text = node_text(about, "about", err)))
         return false;
@@ -70,10 +70,10 @@ static bool take_picture(struct scenario *s, const struct node *n, struct error 
         taken++;
     }
     if (content && !taken)
-        node_error(
-            n, err,
-            "data input: no layer reads a picture; ops whose first tensor is an image of u8 or u16 do (or the path is longer than %zu)",
-            sizeof s->layers[0].work.picture - 1);
+        node_error(n, err,
+                   "data input: no layer reads a picture, which needs an op whose first tensor is an image of u8 or u16 (or the path is "
+                   "longer than %zu)",
+                   sizeof s->layers[0].work.picture - 1);
     return taken > 0;
 }
 
@@ -135,7 +135,7 @@ static bool parse_time(struct scenario *s, struct error *err)
     if (node_get(time, "budget") && !parse_budget(node_get(time, "budget"), &t->budget_s, err))
         return false;
     if (rounds && (rounds->kind != NODE_LIST || rounds->count != 2))
-        return node_error(rounds, err, "rounds: two whole numbers are expected, [at least, at most], like [10, 100]");
+        return node_error(rounds, err, "rounds: two integers are expected, [at least, at most], such as [10, 100]");
     if (rounds &&
         (!node_int(rounds->items[0], "rounds", 6, 100000, &least, err) || !node_int(rounds->items[1], "rounds", least, 100000, &most, err)))
         return false;
@@ -158,14 +158,14 @@ static bool same_tree(const struct node *a, const struct node *b)
 static bool check_params(const char *name, const struct node *params, struct error *err)
 {
     if (params->kind != NODE_MAP)
-        return node_error(params, err, "variant '%.80s': its parameters are a map, like {TH: [8, 16]}", name);
+        return node_error(params, err, "variant '%.80s': its parameters must be a map, such as {TH: [8, 16]}", name);
     for (int i = 0; i < params->count; i++) {
         const struct node *v = params->items[i];
         bool ok = v->kind == NODE_SCALAR || (v->kind == NODE_LIST && v->count);
         for (int k = 0; ok && k < v->count; k++)
             ok = v->items[k]->kind == NODE_SCALAR;
         if (!ok)
-            return node_error(v, err, "variant '%.80s': %.80s is a value or a list of values", name, params->keys[i]->text);
+            return node_error(v, err, "variant '%.80s': %.80s must be a value or a list of values", name, params->keys[i]->text);
     }
     return true;
 }
@@ -189,7 +189,8 @@ static bool layer_variants_check(const struct scenario *s, const struct layer *l
 {
     const struct node *list = node_get(layer->node, "variants");
     if (list && (list->kind != NODE_LIST || !list->count))
-        return node_error(list, err, "layer %s: variants: a list of those that run on it is expected, like [cudnn, conv2d/sparse_*]",
+        return node_error(list, err,
+                          "layer %s: variants: a list of the variants for this layer is expected, such as [cudnn, conv2d/sparse_*]",
                           layer->name);
     for (int i = 0; list && i < list->count; i++) {
         const char *names[SCENARIO_MAX_ITEMS], *glob = node_text(list->items[i], "variants", err), *near;
@@ -221,7 +222,7 @@ static bool parse_variants(struct scenario *s, struct error *err)
         const struct node *n = list->items[i];
         bool map = n->kind == NODE_MAP;
         if (map && n->count != 1)
-            return node_error(n, err, "variants: an item is a name, or a map of one name with its parameters");
+            return node_error(n, err, "variants: an item must be a name, or a map of one name with its parameters");
         const char *name = node_text(map ? n->keys[0] : n, "variants", err);
         if (!name || (map && !check_params(name, n->items[0], err)))
             return false;
@@ -231,7 +232,7 @@ static bool parse_variants(struct scenario *s, struct error *err)
         *v = (struct scenario_variant){.name = xstrdup(name), .params = map ? n->items[0] : NULL, .node = map ? n->keys[0] : n};
         for (int k = 0; k < i; k++)
             if (!strcmp(s->variants[k].name, name) && same_tree(v->params, s->variants[k].params))
-                return node_error(v->node, err, "variant '%.80s' stands twice%s", name, v->params ? " with the same parameters" : "");
+                return node_error(v->node, err, "variant '%.80s' is listed twice%s", name, v->params ? " with the same parameters" : "");
     }
     for (int i = 0; i < s->layer_count; i++)
         if (!layer_variants_check(s, &s->layers[i], err))
@@ -253,7 +254,7 @@ static bool parse_counters(struct scenario *s, struct error *err)
             return false;
         for (int k = 0; k < i; k++)
             if (!strcmp(s->counters[k], name))
-                return node_error(list->items[i], err, "counters: '%.80s' stands twice", name);
+                return node_error(list->items[i], err, "counters: '%.80s' is listed twice", name);
         s->counters[s->counter_count++] = xstrdup(name);
     }
     return true;
@@ -285,7 +286,7 @@ static bool parse_device(const struct scenario *s, const char *device, const str
     if (crop && !node_check_keys(crop, what, crop_names(s), err))
         return false;
     if (crop && !crop->count)
-        return node_error(crop, err, "%s: neither d, h nor w, nor a field of an op that is a file", what);
+        return node_error(crop, err, "%s: neither d, h or w, nor a field of an op file", what);
     for (int k = 0; crop && k < crop->count; k++)
         if (!node_int(crop->items[k], what, 1, 1 << 20, &ignored, err))
             return false;

@@ -26,12 +26,11 @@ static bool layer_fits(const struct node *n, const struct layer *layer, struct e
         plain &= w->epilogue[i].kind == EPILOGUE_BIAS || w->epilogue[i].kind == EPILOGUE_RELU || w->epilogue[i].kind == EPILOGUE_LEAKY_RELU;
     if (!plain)
         return node_error(n, err,
-                          "sequence: layer '%s' is neither a convolution with nothing but bias and activation behind it nor upsample, "
-                          "upsample_bilinear, pool_average, "
-                          "pool_max, add or concat",
+                          "sequence: layer '%s' must be a convolution with at most bias and activation after it, or upsample, "
+                          "upsample_bilinear, pool_average, pool_max, add or concat",
                           layer->name);
     return w->mask.pattern == MASK_NONE ||
-           node_error(n, err, "sequence: layer '%s' has a mask of its own; the frames make theirs", layer->name);
+           node_error(n, err, "sequence: layer '%s' must have no mask; the frames make their masks", layer->name);
 }
 
 /* `add`, or `{layer: add, with: first}`: returns the layer's index in the scenario, -1 on error; *with: index in the sequence of the other
@@ -69,14 +68,14 @@ static bool fits_second(const struct node *n, const struct scenario_sequence *q,
     bool two = work_tensor(w, "second", &second);
     if (two != (with >= 0))
         return node_error(n, err,
-                          with < 0 ? "sequence: layer '%s' is %s of two: {layer: %s, with: NAME} says which other"
-                                   : "sequence: layer '%s' is %s, which takes nothing `with` it",
+                          with < 0 ? "sequence: layer '%s' is %s of two inputs: name the other with {layer: %s, with: NAME}"
+                                   : "sequence: layer '%s' is %s, which takes no `with`",
                           layer->name, w->op->name, layer->name);
     if (with < 0)
         return true;
     int64_t wanted = second.dim[1];
     return q->layers[with]->work.k == wanted ||
-           node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which gives %lld", layer->name, (long long)wanted,
+           node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which outputs %lld", layer->name, (long long)wanted,
                       q->layers[with]->name, (long long)q->layers[with]->work.k);
 }
 
@@ -85,7 +84,7 @@ static bool parse_layers(struct scenario *s, const struct node *of, struct scena
     const char *const *names = layer_names(s);
     bool ok = of && of->kind == NODE_LIST && of->count > 0 && of->count <= 64;
     if (!ok)
-        node_error(of ? of : q->node, err, "sequence: 'of' is a list of 1 to 64 layers in the order in which they run");
+        node_error(of ? of : q->node, err, "sequence: 'of' must be a list of 1 to 64 layers, in the order in which they run");
     q->layers = xcalloc(ok ? (size_t)of->count : 1, sizeof *q->layers);
     q->with = xcalloc(ok ? (size_t)of->count : 1, sizeof *q->with);
     int with, convolutions = 0;
@@ -99,13 +98,13 @@ static bool parse_layers(struct scenario *s, const struct node *of, struct scena
         const struct layer *layer = q->layers[q->layer_count++] = &s->layers[at];
         const struct work *w = &layer->work, *before = i ? &q->layers[i - 1]->work : NULL;
         if (before && (w->c != before->k || w->n != before->n || w->dtype != before->dtype || w->layout != before->layout))
-            ok = node_error(of->items[i], err, "sequence: layer '%s' takes %lld channels, %s %s; '%s' before it gives %lld, %s %s",
+            ok = node_error(of->items[i], err, "sequence: layer '%s' takes %lld channels, %s %s, but '%s' before it outputs %lld, %s %s",
                             layer->name, (long long)w->c, dtype_name(w->dtype), layout_name(w->layout), q->layers[i - 1]->name,
                             (long long)before->k, dtype_name(before->dtype), layout_name(before->layout));
     }
     free((void *)(uintptr_t)names);
     if (ok && !convolutions)
-        return node_error(of, err, "sequence: none of its layers is a conv2d, which is what its rows' variants are for");
+        return node_error(of, err, "sequence: none of its layers is a conv2d, which the variants of its rows need");
     return ok;
 }
 
@@ -114,9 +113,9 @@ static bool take_mask(void *context, const struct node *n, const struct mask *ma
     struct mask *to = context;
     free(label);
     if (mask->pattern == MASK_NONE || mask->pattern == MASK_FILE)
-        return node_error(n, err, "sequence: changes are a pattern of pixels, like {pattern: box, density: 0.05}");
+        return node_error(n, err, "sequence: changes must be a pattern of pixels, such as {pattern: box, density: 0.05}");
     if (to->pattern != MASK_NONE)
-        return node_error(n, err, "sequence: changes are one pattern; its seed is the frame");
+        return node_error(n, err, "sequence: changes must be one pattern without a seed: the seed is the frame number");
     *to = *mask;
     return true;
 }
@@ -128,10 +127,10 @@ static bool parse_frames(struct scenario *s, const struct node *map, struct scen
     const struct parsed *p = s->parsed;
     int64_t count = 0;
     if (!frames || !node_int(frames, "frames", 2, 10000, &count, err))
-        return frames ? false : node_error(map, err, "sequence: 'frames' is missing (how many, the first included)");
+        return frames ? false : node_error(map, err, "sequence: 'frames' is missing: the number of frames with the first");
     q->frames = (int)count;
     if (!changes == !video)
-        return node_error(video ? video : map, err, "sequence: either 'changes' (a pattern) or 'video' (a file)");
+        return node_error(video ? video : map, err, "sequence: either 'changes' (a pattern) or 'video' (a file) is needed");
     if (noise && !node_real(noise, "noise", 0, 1, &q->noise, err))
         return false;
     if (changes)
@@ -142,7 +141,7 @@ static bool parse_frames(struct scenario *s, const struct node *map, struct scen
     q->video = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
     int64_t c = q->layers[0]->work.c;
     return c == 1 || c == 3 ||
-           node_error(video, err, "sequence: a video has 1 or 3 channels, layer '%s' takes %lld", q->layers[0]->name, (long long)c);
+           node_error(video, err, "sequence: a video has 1 or 3 channels, but layer '%s' takes %lld", q->layers[0]->name, (long long)c);
 }
 
 /* `truncate: {max: 0.01}` */
@@ -151,7 +150,7 @@ static bool parse_truncate(const struct node *n, struct scenario_sequence *q, st
     if (!n)
         return true;
     if (n->kind != NODE_MAP || n->count != 1)
-        return node_error(n, err, "truncate: one of {max: 0.01}, {l2: 0.01}, {rms: 0.01}");
+        return node_error(n, err, "truncate: {max: 0.01}, {l2: 0.01} or {rms: 0.01} is expected");
     int kind = node_word(n->keys[0], "truncate", truncate_names, err);
     q->truncate = (enum truncate)kind;
     return kind >= 0 && node_real(n->items[0], "truncate", 0, 1e6, &q->truncate_above, err);

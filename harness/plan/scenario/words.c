@@ -14,10 +14,10 @@ bool scenario_words(const struct node *n, const char *what, const char *const *w
         if (word < 0)
             return false;
         if (flags[word])
-            return node_error(one, err, "%s: %s stands twice", what, words[word]);
+            return node_error(one, err, "%s: %s is listed twice", what, words[word]);
         flags[word] = true;
     }
-    return count > 0 || node_error(n, err, "%s: an empty list selects nothing", what);
+    return count > 0 || node_error(n, err, "%s: the list is empty", what);
 }
 
 bool scenario_name_ok(const struct node *key, const char *what, struct error *err)
@@ -25,5 +25,5 @@ bool scenario_name_ok(const struct node *key, const char *what, struct error *er
     const char *text = key->text;
     if (*text && strlen(text) <= 80 && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
         return true;
-    return node_error(key, err, "%s has letters, digits, _ - . and at most 80 characters", what);
+    return node_error(key, err, "%s may have letters, digits, _ - . and at most 80 characters", what);
 }

@@ -41,11 +41,13 @@ static void add_one_side(struct text *t, const struct break_line *l, const char 
     bool win = !isnan(l->crossing.low);
     int count = significant(l, win);
     if (count)
-        text_addf(t, "%s: %s than %s at %d of %d densities measured, %s %s %% of inputs changed, and told at no other", l->name,
-                  win ? "faster" : "slower", against, count, l->count, win ? "up to" : "from",
+        text_addf(t,
+                  "%s: significantly %s than %s at %d of %d measured densities, %s %s %% of changed inputs; no significant difference at "
+                  "the others",
+                  l->name, win ? "faster" : "slower", against, count, l->count, win ? "up to" : "from",
                   percent(win ? l->crossing.low : l->crossing.high, a));
     else
-        text_addf(t, "%s: told from %s at none of %d densities measured", l->name, against, l->count);
+        text_addf(t, "%s: no significant difference from %s at any of %d measured densities", l->name, against, l->count);
 }
 
 static void add_line(struct text *t, const struct break_group *g, const struct break_line *l)
@@ -60,24 +62,24 @@ static void add_line(struct text *t, const struct break_group *g, const struct b
             add_one_side(t, l, against);
             break;
         }
-        text_addf(t, "%s crosses %s %sbetween ", l->name, against, c->kind == CROSSING_AT ? "" : "somewhere ");
+        text_addf(t, "%s breaks even with %s %sbetween ", l->name, against, c->kind == CROSSING_AT ? "" : "somewhere ");
         add_ends(t, c);
-        text_add(t, " % of inputs changed");
+        text_add(t, " % of changed inputs");
         if (c->kind == CROSSING_AT)
             text_addf(t, " (about %s)", percent(c->at, a));
-        text_add(t, c->back ? ", slower at the lower one" : "");
-        text_add(t, c->kind == CROSSING_BETWEEN && break_even_beaten(g, l) ? ", at both of which another variant is faster" : "");
+        text_add(t, c->back ? ", slower at the lower end" : "");
+        text_add(t, c->kind == CROSSING_BETWEEN && break_even_beaten(g, l) ? "; another variant is faster at both ends" : "");
         break;
     case CROSSING_WINS:
     case CROSSING_LOSES:
-        text_addf(t, "%s: %s than %s at all %d densities measured, ", l->name, c->kind == CROSSING_WINS ? "faster" : "slower", against,
+        text_addf(t, "%s: %s than %s at all %d measured densities, ", l->name, c->kind == CROSSING_WINS ? "faster" : "slower", against,
                   l->count);
         add_range(t, l);
         break;
     case CROSSING_FEW: text_addf(t, "%s: measured at one density only", l->name); break;
     }
     if (c->turns > 1)
-        text_addf(t, " (the curves cross %d times at least; this is the first turn to slower)", c->turns);
+        text_addf(t, " (the curves cross at least %d times; this is the first change to slower)", c->turns);
 }
 
 void break_even_sentence(const struct break_group *g, struct text *t)
@@ -102,17 +104,17 @@ static void add_crossing_cell(struct table *t, const struct break_line *l)
         return;
     }
     if (c->kind != CROSSING_BETWEEN)
-        text_add(&text, c->kind == CROSSING_WINS    ? "faster at all measured"
-                        : c->kind == CROSSING_LOSES ? "slower at all measured"
+        text_add(&text, c->kind == CROSSING_WINS    ? "faster at all densities"
+                        : c->kind == CROSSING_LOSES ? "slower at all densities"
                                                     : "one density only");
     else if (!isnan(c->low) && !isnan(c->high))
         text_addf(&text, "between %s and %s%s", percent(c->low, a), percent(c->high, b), c->back ? ", slower below" : "");
     else if (!isnan(c->low))
-        text_addf(&text, "not told above %s", percent(c->low, a));
+        text_addf(&text, "no difference above %s", percent(c->low, a));
     else if (!isnan(c->high))
-        text_addf(&text, "not told below %s", percent(c->high, b));
+        text_addf(&text, "no difference below %s", percent(c->high, b));
     else
-        text_add(&text, "told at no density measured");
+        text_add(&text, "no significant difference");
     table_cell(t, PAINT_DIM, "%s", text_get(&text));
     text_free(&text);
 }
@@ -129,11 +131,11 @@ static void add_remarks_cell(struct table *t, const struct break_group *g, const
     const struct crossing *c = &l->crossing;
     text_addf(&text, "%d", l->count);
     if (c->kind == CROSSING_BETWEEN && !is_bracketed(c))
-        text_addf(&text, ", told at %d", significant(l, !isnan(c->low)));
+        text_addf(&text, ", %d significant", significant(l, !isnan(c->low)));
     if (c->kind == CROSSING_BETWEEN && is_bracketed(c) && break_even_beaten(g, l))
         text_add(&text, ", beaten");
     if (c->turns > 1)
-        text_addf(&text, ", crosses %d times at least, first there", c->turns);
+        text_addf(&text, ", at least %d crossings, this is the first", c->turns);
     table_cell(t, PAINT_DIM, "%s", text_get(&text));
 }
 
@@ -164,15 +166,15 @@ struct table *break_even_table(const struct break_group *groups, int count, bool
     table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
     table_column(t, "crossing", "break-even %", ALIGN_POINT, .note = "[between]",
-                 .about =
-                     "share of inputs changed: between the two densities in brackets, which were measured, the row turns from faster to "
-                     "slower than the dense one; the number in front lies on a line between measured points");
+                 .about = "share of changed inputs: between the two measured densities in brackets the row changes from faster to slower "
+                          "than the dense one; the number in front is interpolated");
     table_column(t, "measured", "measured", ALIGN_LEFT);
     table_column(t, "best", "best x", ALIGN_POINT);
     table_column(t, "against", "against", ALIGN_LEFT);
     if (remarks)
         table_column(t, "remarks", "densities", ALIGN_LEFT,
-                     .about = "at how many it was measured; beaten: others are told to be faster at both ends of the bracket");
+                     .about = "number of measured densities, and of those with a significant difference; beaten: another variant is "
+                              "significantly faster at both ends of the bracket");
     for (int i = 0; i < count; i++)
         for (int k = 0; k < groups[i].line_count; k++)
             add_table_line(t, &groups[i], &groups[i].lines[k], k == 0, remarks);
@@ -225,14 +227,14 @@ static void say_sum(struct block *list, const char *label, const struct break_su
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     SCOPED_TEXT t = {0};
-    add_count(&t, s->wins, "faster at all measured densities");
-    add_count(&t, s->low_count, "turns from faster to slower");
+    add_count(&t, s->wins, "faster at all densities densities");
+    add_count(&t, s->low_count, "changes from faster to slower");
     if (s->low_count)
-        text_addf(&t, " (the medians of the ends: between %s and %s %% of inputs changed)", percent(middle(s->low, s->low_count), a),
+        text_addf(&t, " (medians of the two ends: %s and %s %% of changed inputs)", percent(middle(s->low, s->low_count), a),
                   percent(middle(s->high, s->high_count), b));
-    add_count(&t, s->back, "turns from slower to faster");
+    add_count(&t, s->back, "changes from slower to faster");
     add_count(&t, s->open, "not bracketed");
-    add_count(&t, s->loses, "slower at all measured densities");
+    add_count(&t, s->loses, "slower at all densities densities");
     block_itemf(list, label, NULL, "%s against %s, %d curve%s:%s", s->name, s->against, s->curves, text_s(s->curves), text_get(&t));
 }
 
@@ -257,7 +259,7 @@ void break_even_sums(struct block *list, const char *label, const char *question
         for (int k = 0; k < groups[i].line_count; k++)
             add_to_sum(sum_of(&sums, &n, &groups[i], groups[i].lines[k].name, i), &groups[i].lines[k].crossing);
     qsort(sums, (size_t)n, sizeof *sums, by_curves);
-    block_itemf(list, label, question, "%d curves stand in the table of break-evens; of all of them", count);
+    block_itemf(list, label, question, "summary of the %d curves in the table of break-evens", count);
     for (int i = 0; i < n && i < SHOWN_BREAK_EVEN_SUMS; i++)
         say_sum(list, label, &sums[i]);
     if (n > SHOWN_BREAK_EVEN_SUMS)

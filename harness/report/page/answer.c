@@ -94,15 +94,15 @@ static void answer_compare(const struct ask *ask, struct block *list)
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
         compare_case(&y, &w.view, what, than);
     if (!y.cases)
-        text_addf(&t, "nothing can be said: no case has verified%s rows of both", counts ? "" : " and timed");
+        text_addf(&t, "no answer: no case has verified%s rows of both", counts ? "" : " and timed");
     else
-        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu has no time. " : "", short_what,
-                  counts ? "asks for fewer bytes" : "is faster", short_than, y.faster, y.cases);
+        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", short_what,
+                  counts ? "moves fewer bytes" : "is faster", short_than, y.faster, y.cases);
     if (y.slower)
-        text_addf(&t, ", %s in %d", counts ? "for more" : "slower", y.slower);
+        text_addf(&t, ", %s in %d", counts ? "more" : "slower", y.slower);
     if (y.cases)
         text_addf(&t, strcmp(number_3(y.least, a), number_3(y.most, b)) ? ": %s to %s x" : ": %s x", a, b);
-    text_add(&t, y.cases ? " at the best configuration of each" : "");
+    text_add(&t, y.cases ? ", each at its best configuration" : "");
     if (y.reason)
         text_addf(&t, ", because at %s %s", y.where, y.reason);
     if (y.limit)
@@ -151,10 +151,9 @@ static void say_least(const struct ask *ask, struct text *t)
         low = fmin(low, least->moved_over_compulsory);
         high = fmax(high, least->moved_over_compulsory);
     }
-    text_add(t, "not told: emu has no time, and a run on a GPU tells");
+    text_add(t, "no answer: emu measures no time; run on a GPU");
     if (cases)
-        text_addf(t,
-                  ". Of bytes the row that asks for the fewest asks for %s x the compulsory on the geometric mean of %d case%s (%s to %s)",
+        text_addf(t, ". The row with the fewest bytes moves %sx the compulsory bytes, geometric mean of %d case%s (%s to %s)",
                   number_3(exp(sum / cases), m), cases, text_s(cases), number_3(low, a), number_3(high, b));
     if (cases && same == cases)
         text_addf(t, "; it is %s", least_variant);
@@ -180,16 +179,15 @@ static void answer_best(const struct ask *ask, struct block *list)
         cases++;
     }
     if (cases)
-        text_addf(&t,
-                  "taking the fastest verified row of each case gains %s x over the baseline on the geometric mean of %d cases (%s to %s)",
+        text_addf(&t, "with the fastest verified row of each case: %sx as fast as the baseline, geometric mean of %d cases (%s to %s)",
                   number_3(exp(sum / cases), m), cases, number_3(least, a), number_3(most, b));
     else if (has_no_time(ask))
         say_least(ask, &t);
     else
-        text_add(&t, "not told: no case has a timed row beside its baseline");
+        text_add(&t, "no answer: no case has a timed row beside its baseline");
     if (baseline)
-        text_addf(&t, "; the baseline itself is the fastest on %d", baseline);
-    block_text(list, "answer", "What does the fastest row of each layer gain?", &t);
+        text_addf(&t, "; the baseline is the fastest in %d", baseline);
+    block_text(list, "answer", "How much faster than the baseline is the fastest row of each layer?", &t);
     network_sentences(list, ask->run, ask->rows, ask->count);
 }
 
@@ -206,7 +204,7 @@ static void say_scheduled(const struct ask *ask, struct text *t)
     for (int i = 0; i < count; i++)
         if (!kinds || densities[i] > densities[kinds - 1])
             densities[kinds++] = densities[i];
-    text_add(t, "not told: emu has no time, and a run on a GPU tells");
+    text_add(t, "no answer: emu measures no time; run on a GPU");
     for (int i = 0; i < kinds; i++) {
         double low = INFINITY, high = 0;
         if (kinds > SHOWN_SENTENCES && i % ((kinds + SHOWN_SENTENCES - 1) / SHOWN_SENTENCES))
@@ -217,17 +215,17 @@ static void say_scheduled(const struct ask *ask, struct text *t)
                 high = fmax(high, scheduled_share(ask->rows[k]));
             }
         number_short(100 * low, a);
-        text_addf(t, "%s%s", i ? ", " : ". Of the dense work the tiles of sparse rows are ", a);
+        text_addf(t, "%s%s", i ? ", " : ". Sparse rows compute in their tiles ", a);
         if (strcmp(number_short(100 * high, b), a) != 0)
             text_addf(t, " to %s", b);
         text_addf(t, " %% at %s %%", number_short(100 * densities[i], d));
     }
-    text_add(t, kinds ? " of inputs changed, on the images as emu has them" : "");
+    text_add(t, kinds ? " of changed inputs, as shares of the dense work, on the cropped images of emu" : "");
 }
 
 static void answer_break_even(const struct ask *ask, struct block *list)
 {
-    static const char question[] = "Below which density does sparse beat dense?";
+    static const char question[] = "Below which density is sparse faster than dense?";
     struct break_group *groups;
     int made = break_even_make(&groups, ask->run, ask->rows, ask->count);
     for (int i = 0; i < made && made <= SHOWN_SENTENCES; i++) {
@@ -242,7 +240,7 @@ static void answer_break_even(const struct ask *ask, struct block *list)
         if (has_no_time(ask))
             say_scheduled(ask, &t);
         else
-            text_add(&t, "not told: no masked case has a time at two densities");
+            text_add(&t, "no answer: no masked case was timed at two densities");
         block_text(list, "answer", question, &t);
     }
     break_even_free(groups, made);
@@ -254,11 +252,11 @@ static void answer_plan(const struct ask *ask, struct block *list)
     int before = list->item_count;
     network_plans(list, ask->run, ask->rows, ask->count, word_of(ask->answer, "by"), question);
     if (list->item_count == before)
-        block_item(list, "answer", question,
-                   has_no_time(ask)
-                       ? "not told: emu has no time, and runs a network whole only where no layer of it is the library's; a run on "
-                         "a GPU tells"
-                       : "not told: no network was timed whole");
+        block_item(
+            list, "answer", question,
+            has_no_time(ask)
+                ? "no answer: emu measures no time and runs a whole network only if the library runs none of its layers; run on a GPU"
+                : "no answer: no network was timed as a whole");
 }
 
 /* ---- */

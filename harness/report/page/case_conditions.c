@@ -40,7 +40,7 @@ void case_conditions(const struct case_view *c, bool machine, struct text *t)
         case_machine(c, t);
     text_add(t, machine ? " · " : "");
     if (c->counts || c->mode == MODE_NONE) {
-        text_add(t, c->counts ? "counts are exact; there is no time and no ranking (order: the scenario's)" : "not timed");
+        text_add(t, c->counts ? "emulated: exact counts, no timing; rows in scenario order" : "not timed");
         return;
     }
     text_addf(t, "%s, %s", mode_load(c->mode), mode_cache(c->mode));
@@ -71,18 +71,18 @@ void case_work(const struct case_view *c, bool machine, struct text *t)
         text_addf(t, "%scompulsory %s", dot, number_si(row->bytes, "B", a));
         dot = " · ";
     }
+    const char *name = "speed of light ";
     if (row->floor_ns > 0 && !c->counts) {
-        text_addf(t, "%sfloor %s (%s)", dot, number_time(row->floor_ns, a), row->floor_by[0] ? row->floor_by : "?");
-        dot = " · ";
+        text_addf(t, "%s%s%s (data sheet, %s)", dot, name, number_time(row->floor_ns, a), row->floor_by[0] ? row->floor_by : "?");
+        dot = ", ";
+        name = "";
     }
     if (!isnan(c->roof_ns)) {
         double compute = view_metric(&c->views[0], -1, METRIC_ROOF_COMPUTE_NS),
                memory = view_metric(&c->views[0], -1, METRIC_ROOF_MEMORY_NS);
         const char *by = compute >= c->roof_ns ? "compute" : memory >= c->roof_ns ? "memory" : isnan(memory) ? "" : "launch";
-        text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
-        if (by[0] && c->machine.measured && machine)
-            text_addf(t, " (%s, measured %.10s)", by, c->machine.ceilings.date);
-        else if (by[0] && c->machine.measured)
-            text_addf(t, " (%s)", by);
+        bool date = c->machine.measured && machine;
+        text_addf(t, "%s%s%s (measured%s%.10s%s%s)", dot, name, number_time(c->roof_ns, a), date ? " " : "",
+                  date ? c->machine.ceilings.date : "", by[0] && c->machine.measured ? ", " : "", c->machine.measured ? by : "");
     }
 }

@@ -63,7 +63,7 @@ void case_limits(struct document *d, const struct case_view *c, bool folded)
     table_column(t, "name", "", ALIGN_LEFT);
     for (struct counter_place p = {0}; counter_next(case_groups(c), &p, COUNTER_HEAD);)
         case_column(t, &p, DETAIL_ALWAYS);
-    table_column(t, "waits", "warps wait for", ALIGN_LEFT, .about = "the state that takes most of a warp's time");
+    table_column(t, "waits", "warps wait for", ALIGN_LEFT, .about = "the stall reason with the largest share of a warp's time");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         if (v->ranked) {
@@ -74,9 +74,9 @@ void case_limits(struct document *d, const struct case_view *c, bool folded)
         }
     }
     if (t->line_count && folded)
-        document_fold(d, "Against the machine's limits: hardware counters, % of peak");
+        document_fold(d, "Relative to the machine's limits: hardware counters, % of peak");
     else if (t->line_count)
-        document_heading(d, 3, "Against the machine's limits", "hardware counters, % of peak")->detail = DETAIL_FULL;
+        document_heading(d, 3, "Relative to the machine's limits", "hardware counters, % of peak")->detail = DETAIL_FULL;
     if (t->line_count) {
         document_table(d, t, DETAIL_FULL);
         if (folded)
@@ -239,9 +239,9 @@ static void add_rest(struct document *d, const struct case_view *c, struct sheet
     static const struct {
         enum metric_family family;
         const char *title, *about;
-    } kinds[] = {{FAMILY_EMU, "emu", "what the interpreter counted, exactly (docs/EMU.md)"},
-                 {FAMILY_HARDWARE, "other counters", "of groups that are not installed here, and what counting took"},
-                 {FAMILY_STATIC, "machine code", "instructions in the code, not executed ones"},
+    } kinds[] = {{FAMILY_EMU, "emu", "exact counts of the interpreter (docs/EMU.md)"},
+                 {FAMILY_HARDWARE, "other counters", "values of groups that are not installed here, and the cost of counting"},
+                 {FAMILY_STATIC, "machine code", "instructions in the code, not executed instructions"},
                  {FAMILY_COUNT, "other", "metrics of the variant, the network or the run (docs/reference/columns.md)"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct line **lines = xcalloc((size_t)s->count + 1, sizeof *lines);
@@ -291,7 +291,7 @@ static void add_plans(struct document *d, const struct case_view *c)
     for (int i = 0; i < c->count; i++)
         any |= c->rows[i]->plan_count > 0;
     if (any) {
-        document_heading(d, 3, "cudnn plans", "that were tried, fastest first: median us, engine, heuristic and its rank");
+        document_heading(d, 3, "cudnn plans", "tried plans, fastest first: median us, engine, heuristic and its rank");
         struct block *list = document_list(d, DETAIL_FULL);
         for (int i = 0; i < c->count; i++)
             if (c->rows[c->order[i]]->plan_count)

@@ -254,12 +254,11 @@ void case_document_common(struct document *d, const struct case_view *first)
     struct block *b = document_prose(d, TONE_SOFT, DETAIL_ALWAYS);
     case_machine(first, &t);
     if (first->machine.measured)
-        text_addf(&t, " · roofs measured %.10s", first->machine.ceilings.date);
+        text_addf(&t, " · ceilings measured %.10s", first->machine.ceilings.date);
     block_text(b, NULL, NULL, &t);
-    text_add(&t,
-             "Of so many rows the page tells the verdicts, the largest gain first. A row is CASE/VARIANT: all of it tells bench why ROW");
+    text_add(&t, "With this many rows the page lists only the verdicts, the largest gain first. For a row (CASE/VARIANT): bench why ROW");
     case_options(&t, first->run, false, true);
-    text_add(&t, ", every counter bench show ROW; alone it runs by bench exec ");
+    text_add(&t, "; all counters: bench show ROW; run it alone: bench exec ");
     text_add_word(&t, first->run && first->run->scenario_path ? first->run->scenario_path : "SCENARIO");
     text_add(&t, " ROW");
     case_options(&t, first->run, true, false);

@@ -42,7 +42,7 @@ static void placement_note(const struct case_view *c, struct block *list)
         }
         if (first && slow && apart(c, fast, slow))
             block_itemf(list, "note", slow->name,
-                        "the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time", fast->name,
+                        "has the same machine code as %s but is %.1f %% slower: the placement of the buffers affects the time", fast->name,
                         100 * (slow->time->median_ns / fast->time->median_ns - 1));
     }
 }
@@ -88,7 +88,7 @@ static void unverified_note(const struct case_view *c, struct block *list)
     if (!count)
         return;
     SCOPED char *name = and_more(first, count);
-    block_item(list, "note", name, count > 1 ? "are not verified, so they have no rank" : "is not verified, so it has no rank");
+    block_item(list, "note", name, count > 1 ? "are not verified, so they are not ranked" : "is not verified, so it is not ranked");
 }
 
 /* Impossible results, and results that contradict the variant's head. */
@@ -100,14 +100,14 @@ static void doubt_notes(const struct case_view *c, struct block *list)
         const struct view *v = &c->views[c->order[i]];
         double excess = v->ranked && v->row->status == ROW_OK ? claim_excess(c, v) : 0;
         if (excess > 0)
-            block_itemf(list, "note", v->name, "claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
+            block_itemf(list, "note", v->name, "claims this shape, but takes %sx the time of %s", number_3(excess, a), c->zero_name);
         if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns)
-            block_itemf(list, "note", v->name, "prepares for %s before it is timed, longer than what is timed (%s)",
+            block_itemf(list, "note", v->name, "prepares for %s outside the timed part, longer than the timed part (%s)",
                         number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));
         if (v->ranked && v->row->status == ROW_OK && 100 * v->floor_share > beaten)
             block_itemf(list, "note", v->name,
-                        "%s us is below the floor of %s (%s) of its algorithm, which that cannot beat: the head, the chip's figures or "
-                        "the timing is wrong",
+                        "%s us is faster than the speed of light of its algorithm on this chip (%s, %s): the head, the data sheet or the "
+                        "timing is wrong",
                         number_3(v->time->median_ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
     }
 }
@@ -115,7 +115,7 @@ static void doubt_notes(const struct case_view *c, struct block *list)
 void case_notes(const struct case_view *c, struct block *list)
 {
     if (c->rows[0]->like_case)
-        block_item(list, "note", "added", "to bracket a break-even: a variant that cannot cross at this density may not have run");
+        block_item(list, "note", "added", "to bracket a break-even: variants that cannot break even at this density may be missing");
     unverified_note(c, list);
     doubt_notes(c, list);
     row_notes(c, false, list);

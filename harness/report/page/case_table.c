@@ -14,7 +14,7 @@ static void add_failure(const struct view *v, struct text *t)
 {
     for (const char *s = row_status_name(v->row->status); *s; s++)
         text_addf(t, "%c", toupper((unsigned char)*s));
-    text_addf(t, "  %s", v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason: a fault of bench");
+    text_addf(t, "  %s", v->row->reason && v->row->reason[0] ? v->row->reason : "no reason given: this is a bug in bench");
     if (v->row->dump && v->row->dump[0])
         text_addf(t, "; tensors, error map: %s", v->row->dump);
 }
@@ -59,9 +59,9 @@ static void verdict_cell(struct table *t, const struct view *v)
     if (v->verdicts.count) {
         const struct verdict *first = v->verdicts.items;
         SCOPED_TEXT about = {0};
-        text_addf(&about, "%s - try: %s (", first->says, first->remedy);
-        verdict_gain(first, &about);
-        text_add(&about, ")");
+        SCOPED_TEXT gain = {0};
+        bool estimated = verdict_speedup(first, &gain);
+        text_addf(&about, "%s - try: %s%s%s%s", first->says, first->remedy, estimated ? " (" : "", text_get(&gain), estimated ? ")" : "");
         table_about(t, text_get(&about));
     }
 }
@@ -142,13 +142,13 @@ static void counter_cells(struct table *t, const struct case_view *c, const stru
 
 static void fact_columns(struct table *t)
 {
-    table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "registers a thread, of the longest step",
+    table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "registers per thread, of the longest step",
                  .ncu = "launch__registers_per_thread", .spare = 2);
-    table_column(t, "spill", "spill", ALIGN_RIGHT, .about = "bytes a thread stores to local memory because registers ran out", .spare = 5);
-    table_column(t, "smem", "smemK", ALIGN_RIGHT, .about = "KiB of shared memory a block",
+    table_column(t, "spill", "spill", ALIGN_RIGHT, .about = "bytes per thread that spills store to local memory", .spare = 5);
+    table_column(t, "smem", "smemK", ALIGN_RIGHT, .about = "KiB of shared memory per block",
                  .ncu = "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic", .spare = 6);
     table_column(t, "occupancy", "occ", ALIGN_RIGHT, .note = "%",
-                 .about = "warps that can be resident over the chip's maximum, and what limits them: theoretical occupancy",
+                 .about = "theoretical occupancy: resident warps over the chip's maximum, and the limiting resource",
                  .ncu = "sm__maximum_warps_per_active_cycle_pct", .spare = 3);
 }
 
@@ -158,18 +158,23 @@ static void timed_columns(struct table *t, const struct case_view *c)
     snprintf(heading, sizeof heading, "x %s", c->zero_name);
     table_column(t, "mark", "#", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
-    table_column(t, "time", "time us", ALIGN_POINT, .about = "the median of the rounds, and half of its 95 % interval");
+    table_column(t, "time", "time us", ALIGN_POINT, .about = "median of the rounds, with half of its 95 % interval");
     table_column(t, "ratio", heading, ALIGN_POINT, .note = "[95 %]",
-                 .about = "the baseline's time over the variant's, paired round by round: above 1 is faster");
-    table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT,
-                 .about = isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
-                                            : "the time at the ceilings measured on this machine over the variant's",
-                 .spare = 1);
+                 .about = "speed-up: the baseline's time over the variant's, paired by round; above 1 is faster");
+    table_column(
+        t, "limit", "SOL", ALIGN_RIGHT,
+        .about =
+            isnan(c->roof_ns)
+                ? "share of the speed of light: the data sheet's lowest possible time over the variant's time"
+                : "share of the speed of light: the lowest possible time at the measured ceilings of this machine over the variant's time",
+        .spare = 1);
     fact_columns(t);
-    table_column(t, "graph", "graph us", ALIGN_POINT, .about = "a launch in a graph of many, caches as it leaves them", .spare = 4);
-    table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "what is prepared once and not timed with it", .spare = 12);
-    table_column(t, "state", "state MB", ALIGN_POINT, .about = "what a sequence keeps from frame to frame", .spare = 7);
-    table_column(t, "error", "error/bound", ALIGN_POINT, .about = "how far a sequence's result has gone from the dense one", .spare = 3);
+    table_column(t, "graph", "graph us", ALIGN_POINT, .about = "one launch in a CUDA graph of many, with warm caches", .spare = 4);
+    table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "time of the one-time preparation, which is not part of the timed launch",
+                 .spare = 12);
+    table_column(t, "state", "state MB", ALIGN_POINT, .about = "memory that a sequence keeps from frame to frame", .spare = 7);
+    table_column(t, "error", "error/bound", ALIGN_POINT,
+                 .about = "error of the sequence's result relative to the dense one, over the allowed error", .spare = 3);
     counter_columns(t, c);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
@@ -223,19 +228,18 @@ static void counted_columns(struct table *t)
     table_column(t, "mark", "", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
     table_column(t, "check", "check", ALIGN_LEFT,
-                 .about = "exact: bit for bit on small integers; tol: the largest error on full data over what is tolerated");
+                 .about = "exact: bit for bit on small integers; tol: the largest error on full data over the tolerance");
     fact_columns(t);
-    table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "multiply-adds, one for a warp", .spare = 8);
+    table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "warp instructions that are multiply-adds", .spare = 8);
     table_column(t, "load", "ld sect/req", ALIGN_POINT,
-                 .about = "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
-                 .detail = DETAIL_FULL, .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", .spare = 9);
+                 .about = "32-byte sectors per load request; in parentheses the fewest that its bytes need", .detail = DETAIL_FULL,
+                 .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", .spare = 9);
     table_column(t, "store", "st sect/req", ALIGN_POINT,
-                 .about = "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
+                 .about = "32-byte sectors per store request; in parentheses the fewest that its bytes need",
                  .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", .spare = 4);
-    table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT, .about = "wavefronts of shared memory beyond the fewest",
+    table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT, .about = "shared memory wavefronts beyond the fewest possible",
                  .detail = DETAIL_FULL, .ncu = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", .spare = 9);
-    table_column(t, "moved", "moved/compulsory", ALIGN_POINT,
-                 .about = "bytes of all sectors moved over the bytes that any kernel must move once", .spare = 2);
+    table_column(t, "moved", "moved/compulsory", ALIGN_POINT, .about = "bytes of all moved sectors over the compulsory bytes", .spare = 2);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 

@@ -73,9 +73,9 @@ static void case_why_add_row(struct shown_rows *shown, const struct view *v, str
         free(last->name);
         last->name = text_take(&name);
     } else {
-        text_addf(&says, "%s (", verdict_word(v));
-        verdict_gain(first, &says);
-        text_addf(&says, "): %s", first->says);
+        SCOPED_TEXT gain = {0};
+        bool estimated = verdict_speedup(first, &gain);
+        text_addf(&says, "%s%s%s%s: %s", verdict_word(v), estimated ? " (" : "", text_get(&gain), estimated ? ")" : "", first->says);
         if (!shown->brief || !said_remedy(shown, first->remedy))
             text_addf(&says, "; %s", first->remedy);
         block_text(list, "why", text_get(&name), &says);
@@ -104,5 +104,5 @@ void case_why(const struct case_view *c, struct block *list, bool brief)
         }
     }
     if (more && !brief)
-        block_itemf(list, "why", NULL, "%d further rows: `bench why ROW` explains each", more);
+        block_itemf(list, "why", NULL, "%d more row%s: see `bench why ROW`", more, text_s(more));
 }

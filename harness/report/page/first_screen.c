@@ -41,27 +41,26 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         count_case(&y, &w.view);
     struct text rest = {0};
-    int apply = count - y.by[ROW_INFEASIBLE] - y.by[ROW_SKIPPED] - y.by[ROW_FOIL];
     tally_part(&rest, y.failed, "failed");
     tally_part(&rest, y.by[ROW_PLANNED], "not run yet");
-    tally_part(&rest, y.by[ROW_FOIL], "more not verified (check: none, or imported) and not ranked");
-    tally_part(&rest, y.by[ROW_INFEASIBLE], "more not for their case");
-    tally_part(&rest, y.by[ROW_SKIPPED], "more not run, each with its reason");
-    SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK], apply);
+    tally_part(&rest, y.by[ROW_INFEASIBLE], "not applicable to their case");
+    tally_part(&rest, y.by[ROW_SKIPPED], "skipped with a reason");
+    tally_part(&rest, y.by[ROW_FOIL], "without verification (reference copies and imported times)");
+    SCOPED char *verified = text_format("%d of %d row%s verified", y.by[ROW_OK], count, text_s(count));
     struct block *lead = document_prose(d, TONE_LEAD, DETAIL_FULL);
     block_item(lead, NULL, verified, rest.len ? text_get(&rest) : NULL);
     text_free(&rest);
     if (y.timed) {
-        text_addf(&rest, "a variant beats the baseline on %d of %d timed cases", y.won, y.timed);
+        text_addf(&rest, "a variant is significantly faster than the baseline in %d of %d timed cases", y.won, y.timed);
         int close = y.timed - y.won - y.lost - y.alone;
         if (y.lost)
-            text_addf(&rest, ", loses on %d", y.lost);
+            text_addf(&rest, ", slower in %d", y.lost);
         if (close)
-            text_addf(&rest, ", is too close to tell on %d", close);
+            text_addf(&rest, ", without a significant difference in %d", close);
         if (y.alone)
-            text_addf(&rest, ", has none to beat on %d", y.alone);
+            text_addf(&rest, ", without a baseline in %d", y.alone);
     } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
-        text_add(&rest, "counted on emu: exact counts, no time and no ranking");
+        text_add(&rest, "counted on emu: exact counts, no timing and no ranking");
     block_text(lead, NULL, NULL, &rest);
 }
 
@@ -81,7 +80,7 @@ static void not_judged(const struct case_view *c, struct text *t)
         close += v->ranked && v->rank > 0 && v->time->ratio_low <= 1 && v->time->ratio_high >= 1;
     }
     tally_part(t, failed, "failed");
-    tally_part(t, close, "too close to the baseline");
+    tally_part(t, close, "no significant difference from the baseline");
     tally_part(t, untimed, "not timed");
     tally_part(t, uncounted, "not counted");
     tally_part(t, skipped, "not run");
@@ -122,9 +121,9 @@ static void glance_timed(struct table *t, const struct case_view *c)
         winner_name(winner, &name);
     table_cell(t, wins ? PAINT_BOLD : PAINT_NONE, "%s", winner ? text_get(&name) : "none");
     if (close && zero)
-        table_note(t, "or %s: too close to tell", best->name);
+        table_note(t, "%s: no significant difference", best->name);
     else if (winner && winner == zero && best)
-        table_note(t, "no variant beats it; %s comes next", best->name);
+        table_note(t, "no variant is faster; %s is next", best->name);
     if (winner) {
         SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
@@ -196,14 +195,14 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
         table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
         table_column(t, "because", "its limit", ALIGN_LEFT);
     } else {
-        SCOPED char *x = text_format("x %s", zero), *ceiling = text_format("%s, %% of roof", zero);
+        SCOPED char *x = text_format("x %s", zero), *ceiling = text_format("%s, %% of SOL", zero);
         table_column(t, "winner", "fastest", ALIGN_LEFT);
         table_column(t, "us", "us", ALIGN_POINT);
-        table_column(t, "ratio", x, ALIGN_POINT, .note = "[95 %]", .about = "the baseline's time over that of the fastest of the others");
+        table_column(t, "ratio", x, ALIGN_POINT, .note = "[95 %]",
+                     .about = "speed-up: the baseline's time over the time of the fastest variant");
         table_column(t, "because", "because", ALIGN_LEFT);
-        table_column(t, "left", ceiling, ALIGN_RIGHT,
-                     .about = "what the baseline reaches of the time that the ceilings of this machine allow; the rest is left to gain");
-        table_column(t, "roof", "fastest, % of roof", ALIGN_RIGHT);
+        table_column(t, "left", ceiling, ALIGN_RIGHT, .about = "share of the speed of light (measured ceilings) that the baseline reaches");
+        table_column(t, "roof", "fastest, % of SOL", ALIGN_RIGHT);
     }
     table_column(t, "open", "not judged", ALIGN_LEFT);
     return t;

@@ -178,9 +178,10 @@ static void say_added(struct document *d, const struct group *g)
     if (!added)
         return;
     SCOPED_TEXT t = {0};
-    text_addf(&t,
-              "added to bracket a break-even: %d of %d masks; a variant that cannot cross there may not have run. All of one: bench show ",
-              added, g->count);
+    text_addf(
+        &t,
+        "added to bracket a break-even: %d of %d masks; variants that cannot break even there may be missing. All of one mask: bench show ",
+        added, g->count);
     text_add_word(&t, first->case_id);
     case_options(&t, g->cases[0].run, false, true);
     block_item(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, text_get(&t));

@@ -277,28 +277,29 @@ static void add_lines(const struct network *n, struct text *t)
         return;
     }
     if (n->missing.len) {
-        text_addf(t, "%s: no sum: no dense, timed baseline for %s\n", n->name, text_get(&n->missing));
+        text_addf(t, "%s: no sum, because %s has no timed dense baseline\n", n->name, text_get(&n->missing));
         return;
     }
-    text_addf(t, "%s: %s", n->name, n->zero);
-    if (n->zeros.len)
-        text_addf(t, " (%s)", text_get(&n->zeros));
-    text_addf(t, " %s, the sum of %lld dense layer runs", number_time(n->zero_ns, a), (long long)n->runs);
+    text_addf(t, "%s, %lld dense layers timed one by one", n->name, (long long)n->runs);
     if (n->mode.len)
         text_addf(t, " (%s)", text_get(&n->mode));
-    text_addf(t, ": %s\n", text_get(&n->members));
+    text_addf(t, ": %s", n->zero);
+    if (n->zeros.len)
+        text_addf(t, " (%s)", text_get(&n->zeros));
+    text_addf(t, " %s in total; layers: %s\n", number_time(n->zero_ns, a), text_get(&n->members));
     if (n->unverified.len) {
-        text_addf(t, "fastest verified of each: none for %s\n", text_get(&n->unverified));
+        text_addf(t, "fastest verified variant per layer: none for %s\n", text_get(&n->unverified));
     } else if (n->all_zero) {
-        text_addf(t, "fastest verified of each: %s everywhere\n", n->zero);
+        text_addf(t, "fastest verified variant per layer: %s for all layers\n", n->zero);
     } else {
-        text_addf(t, "fastest verified of each: %s, %s x %s: %s\n", number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b),
-                  n->zero, text_get(&n->choice));
+        text_addf(t, "fastest verified variant per layer: %s in total, %sx as fast as %s: %s\n", number_time(n->fastest_ns, a),
+                  number_3(n->zero_ns / n->fastest_ns, b), n->zero, text_get(&n->choice));
     }
     for (int i = 0; i < n->count; i++)
-        text_addf(t, "%s: %s, %s x %s\n", n->sums[i].name, number_time(n->sums[i].ns, a), number_3(n->zero_ns / n->sums[i].ns, b), n->zero);
+        text_addf(t, "%s: %s in total, %sx as fast as %s\n", n->sums[i].name, number_time(n->sums[i].ns, a),
+                  number_3(n->zero_ns / n->sums[i].ns, b), n->zero);
     if (n->partial)
-        text_addf(t, "%d more variant%s timed on some of its layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
+        text_addf(t, "%d more variant%s timed on some layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
     text_add(t, text_get(&n->chains));
 }
 
@@ -358,9 +359,9 @@ static void say_sum(const struct network *n, void *to)
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     struct text t = {0};
     if (n->timed && !n->missing.len && !n->unverified.len) {
-        text_addf(&t, "its %lld layer runs take %s with the fastest verified row of each, %s x ", (long long)n->runs,
+        text_addf(&t, "the fastest verified row of each of its %lld layers: %s in total, %sx as fast as ", (long long)n->runs,
                   number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b));
-        text_addf(&t, "%s's %s", n->zero, number_time(n->zero_ns, c));
+        text_addf(&t, "%s (%s)", n->zero, number_time(n->zero_ns, c));
     }
     block_text(to, "answer", t.len ? n->name : NULL, &t);
 }

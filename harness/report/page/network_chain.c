@@ -33,7 +33,7 @@ static void add_layout(struct text *t, const struct row *row, double chain_ns)
     double ours = row_value(row, -1, "chain.layout_ns"), theirs = row_value(row, -1, "chain.library_layout_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!isnan(ours) && ours > 0)
-        text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
+        text_addf(t, "; layout changes by bench %s %%", number_percent(ours / chain_ns, a));
     if (isnan(theirs))
         return;
     text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
@@ -54,7 +54,7 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
     char a[NUMBER_TEXT];
     if (isnan(sum))
         return;
-    text_addf(t, "; its layers by themselves %s", number_time(sum, a));
+    text_addf(t, "; the sum of its layers timed one by one %s", number_time(sum, a));
     double rest = chain_ns - sum;
     if (!(warm < sum)) /* warm rows of short kernels wait for the host and say nothing about L2 */
         warm = NAN;
@@ -69,7 +69,7 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
         add_signed(t, "layout changes between layers", layout);
         rest -= layout;
     }
-    add_signed(t, isnan(warm) ? "warm L2, launches, gaps and the rest" : "launches, gaps and the rest", rest);
+    add_signed(t, isnan(warm) ? "warm L2, launches, gaps and other" : "launches, gaps and other", rest);
 }
 
 static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
@@ -81,10 +81,10 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     if (isnan(time->ratio) || time_is_to_itself(time)) /* the library */
         return;
-    text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
+    text_addf(t, ", %sx as fast as the library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
               number_3(time->ratio_high, c));
     if (sum > 0 && zero > 0 && low > 0 && high > 0) {
-        text_addf(t, ", %s x [%s, %s] over its layers", number_3(zero / sum, a), number_3(zero_low / high, b),
+        text_addf(t, ", %sx [%s, %s] as the sum of its layers", number_3(zero / sum, a), number_3(zero_low / high, b),
                   number_3(zero_high / low, c));
     }
 }
@@ -92,7 +92,7 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
 /* Which of several: a network is run whole once for each mask. */
 static void add_whole(struct text *t, const struct row *row)
 {
-    text_addf(t, "whole%s%s", row->axes && *row->axes ? " " : "", row->axes ? row->axes : "");
+    text_addf(t, "whole network%s%s", row->axes && *row->axes ? " " : "", row->axes ? row->axes : "");
 }
 
 static void add_timed(struct text *t, const struct view *v)
@@ -120,10 +120,11 @@ static bool is_single(const struct row *row)
 /* The rows of one case; counts those that are not verified. */
 static void network_chain_add_case(struct text *t, const struct case_view *c)
 {
-    int verified = 0, timed = 0, singles = 0;
+    int verified = 0, timed = 0, singles = 0, failed = 0;
     double worst = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
+        failed += v->failed;
         if (v->row->status != ROW_OK)
             continue;
         verified++;
@@ -137,14 +138,18 @@ static void network_chain_add_case(struct text *t, const struct case_view *c)
     }
     if (singles > SHOWN_SINGLES) {
         add_whole(t, c->rows[0]);
-        text_addf(t, ": %d more, in the table of %s\n", singles - SHOWN_SINGLES, c->count ? c->rows[0]->case_id : "");
+        text_addf(t, ": %d more in the table of %s\n", singles - SHOWN_SINGLES, c->count ? c->rows[0]->case_id : "");
     }
     if (!timed) {
         char a[NUMBER_TEXT];
         add_whole(t, c->rows[0]);
-        text_addf(t, ": %d of %d chains verified against the net in double", verified, c->count);
+        text_addf(t, ": %d row%s verified against a reference in double precision", verified, text_s(verified));
         if (verified)
-            text_addf(t, ", %s of the tolerance at most", number_3(worst, a));
+            text_addf(t, " (largest error %s of the tolerance)", number_3(worst, a));
+        if (failed)
+            text_addf(t, ", %d failed", failed);
+        if (c->count > verified + failed)
+            text_addf(t, ", %d not run", c->count - verified - failed);
         text_add(t, "; not timed\n");
     }
 }
@@ -174,7 +179,7 @@ static void add_plan(struct text *t, const struct view *v, const char *by)
     char a[NUMBER_TEXT];
     text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", value ? value : v->name, by[0] ? "" : ":", number_time(ns, a));
     if (!isnan(layout))
-        text_addf(t, " (layout changes %s %% of it)", number_percent(layout / ns, a));
+        text_addf(t, " (%s %% of it layout changes)", number_percent(layout / ns, a));
 }
 
 static bool same_value(const struct view *a, const struct view *b, const char *by)
@@ -197,7 +202,7 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
                         other->time->median_ns < v->time->median_ns;
             }
             if (!known) {
-                text_addf(&t, t.len ? "; " : "%s run whole, the fastest way of each: ", c->rows[0]->layer);
+                text_addf(&t, t.len ? "; " : "whole network %s, fastest configuration of each: ", c->rows[0]->layer);
                 add_plan(&t, v, by);
             }
         }

@@ -36,7 +36,7 @@ struct light {
 /* The largest of some shares, and its name. */
 static struct light busiest(const struct view *v, const char *side, const char *whole, const char *const (*parts)[2])
 {
-    struct light l = {side, "share of peak of its busiest part, as Nsight Compute has it", view_hardware(v, -1, whole)};
+    struct light l = {side, "share of peak of its busiest unit, as in Nsight Compute", view_hardware(v, -1, whole)};
     for (int i = 0; isnan(view_hardware(v, -1, whole)) && parts[i][0]; i++) {
         double value = view_hardware(v, -1, parts[i][0]);
         if (!isnan(value) && !(l.percent >= value))
@@ -47,18 +47,20 @@ static struct light busiest(const struct view *v, const char *side, const char *
 
 static void add_light(struct document *d, const struct view *v, const struct breakdown *a)
 {
-    static const char *const compute[][2] = {{"tensor_active", "the tensor pipe, the busiest part that was counted"},
-                                             {"issue_active", "the issue slots, the busiest part that was counted"},
+    static const char *const compute[][2] = {{"tensor_active", "the tensor pipe, the busiest counted unit"},
+                                             {"issue_active", "the issue slots, the busiest counted unit"},
                                              {NULL, NULL}},
-                             *const memory[][2] = {{"dram_throughput", "DRAM, the busiest part that was counted"},
-                                                   {"l2_busy", "L2, the busiest part that was counted"},
-                                                   {"l1_busy", "the L1's data banks, the busiest part that was counted"},
+                             *const memory[][2] = {{"dram_throughput", "DRAM, the busiest counted unit"},
+                                                   {"l2_busy", "L2, the busiest counted unit"},
+                                                   {"l1_busy", "the L1 data banks, the busiest counted unit"},
                                                    {NULL, NULL}};
     struct light sides[] = {busiest(v, "compute", "sol_compute", compute), busiest(v, "memory", "sol_memory", memory)};
     bool counted = !isnan(sides[0].percent) || !isnan(sides[1].percent);
     if (!counted && a->known) {
-        sides[0] = (struct light){"compute", "its operations at the rate of its pipe, over its time", 100 * a->compute_ns / a->total_ns};
-        sides[1] = (struct light){"memory", "its compulsory bytes at the rate of a copy, over its time", 100 * a->memory_ns / a->total_ns};
+        sides[0] = (struct light){"compute", "time of its operations at the peak rate of the pipe, over its time",
+                                  100 * a->compute_ns / a->total_ns};
+        sides[1] =
+            (struct light){"memory", "time of its compulsory bytes at the rate of a copy, over its time", 100 * a->memory_ns / a->total_ns};
     } else if (!counted) {
         return;
     }
@@ -109,7 +111,7 @@ static void add_time(struct document *d, const struct case_view *c, const struct
     table_column(t, "part", "", ALIGN_LEFT);
     table_column(t, "us", "us", ALIGN_POINT);
     table_column(t, "share", "%", ALIGN_RIGHT);
-    table_column(t, "rival", heading, ALIGN_POINT, .about = "the fastest row of the case; of the fastest the next one");
+    table_column(t, "rival", heading, ALIGN_POINT, .about = "the fastest row of the case; for the fastest row, the next one");
     for (int i = 0; i < a->count; i++) {
         SCOPED_TEXT what = {0};
         text_add(&what, a->parts[i].what);
@@ -146,7 +148,7 @@ static void add_traffic(struct document *d, const struct view *v)
     for (int i = 0; i <= WHY_TRAFFIC; i++) {
         double bytes = i < WHY_TRAFFIC ? parts[i] : v->moved_bytes;
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_NONE, "%s", i < WHY_TRAFFIC ? why_traffic_word(i, bytes) : "asked of the memory system");
+        table_cell(t, PAINT_NONE, "%s", i < WHY_TRAFFIC ? why_traffic_word(i, bytes) : "requested from memory");
         table_number(t, PAINT_NONE, bytes, number_count(bytes, n));
         table_bar(t, 100 * bytes / v->moved_bytes);
     }
@@ -172,11 +174,11 @@ static void add_resources(struct document *d, const struct case_view *c, const s
     document_heading(d, 4, "Occupancy and resources", NULL)->detail = DETAIL_FULL;
     if (resources_step(c, v, a->step >= 0 ? a->step : v->step, &s))
         sketch_occupancy(&svg, c, &s);
-    figure(d, &svg, "Warps on an SM over each of what a block takes, the other two as they are. The dot is this row.");
+    figure(d, &svg, "Warps per SM over registers, shared memory and block size, with the other two unchanged. The dot is this row.");
     struct block *list = document_list(d, DETAIL_FULL);
     why_steps(list, c, v, true);
     if (!list->item_count)
-        block_item(list, NULL, NULL, "nothing is known of its launch");
+        block_item(list, NULL, NULL, "its launch configuration is unknown");
 }
 
 /* ---- what warps wait for ---- */
@@ -213,12 +215,12 @@ static void add_states(struct document *d, const struct view *v, const struct br
         waiting += a->parts[i].kind == BREAKDOWN_STALL ? a->parts[i].ns : 0;
     for (int i = 0; i < count; i++)
         shares += metric_is_wait(states[i]) ? states[i]->value : 0;
-    struct table *t = count ? part_table(d, "states", "What its warps do") : NULL;
+    struct table *t = count ? part_table(d, "states", "Warp states") : NULL;
     if (t) {
         table_column(t, "state", "state", ALIGN_LEFT);
         table_column(t, "share", "% of a warp's time", ALIGN_RIGHT);
         table_column(t, "lost", "us lost", ALIGN_POINT,
-                     .about = "its part of the cycles in which nothing was issued: a wait that other warps cover costs nothing");
+                     .about = "share of the cycles without an issued instruction; a wait that other warps hide costs nothing");
     }
     for (int i = 0; i < count && shown < SHOWN_STATES && states[i]->value >= SHOWN_SMALL_PERCENT; i++, shown++) {
         double lost = metric_is_wait(states[i]) && shares > 0 && waiting > 0 ? waiting * states[i]->value / shares : NAN;
@@ -295,7 +297,7 @@ static void add_rounds(struct document *d, const struct view *v)
     text_addf(&words, "%s; of the rounds 5 %% below %s, 5 %% above %s", number_time(v->time->high_ns, a), number_time(v->time->p05_ns, b),
               number_time(v->time->p95_ns, a));
     if (v->row->sm_clock_mhz > 0)
-        text_addf(&words, "; SM clock %s MHz behind them", number_count(v->row->sm_clock_mhz, a));
+        text_addf(&words, "; SM clock %s MHz after them", number_count(v->row->sm_clock_mhz, a));
     if (v->row->temperature_c > 0)
         text_addf(&words, ", the GPU at %.0f degrees C", v->row->temperature_c);
     block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &words);

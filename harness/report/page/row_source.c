@@ -256,10 +256,11 @@ static char *doubt(const struct row_step *k, const char *text, size_t bytes, con
 {
     char hash[HASH_TEXT] = "";
     if (!text)
-        return text_format("The source is not here any more: %s", err->text);
+        return text_format("The source file no longer exists: %s", err->text);
     hash_bytes(text, bytes, hash);
-    return k->file_hash[0] && strcmp(hash, k->file_hash) ? xstrdup("The source has changed since it was counted: the lines may be others.")
-                                                         : NULL;
+    return k->file_hash[0] && strcmp(hash, k->file_hash)
+               ? xstrdup("The source has changed since it was counted: the line numbers may be wrong.")
+               : NULL;
 }
 
 static struct table *source_table(const struct source *s)
@@ -269,9 +270,9 @@ static struct table *source_table(const struct source *s)
     t->beside = !s->language ? NULL : strcmp(s->language, "sass") ? "PTX" : "SASS";
     table_column(t, "number", "line", ALIGN_RIGHT);
     table_column(t, "heat", s->sampled ? "% samples" : "% executed", ALIGN_RIGHT,
-                 .about = s->sampled ? "of the samples in which a warp stood there" : "of the instructions that its warps executed");
+                 .about = s->sampled ? "share of the samples with a warp at this line" : "share of the executed warp instructions");
     table_column(t, "source", "source", ALIGN_LEFT);
-    table_column(t, "facts", "what it does (ideal)", ALIGN_LEFT, .spare = 1);
+    table_column(t, "facts", "memory accesses (ideal)", ALIGN_LEFT, .spare = 1);
     return t;
 }
 
@@ -313,10 +314,10 @@ static void add_step(struct document *d, const struct row *row, int step, struct
     SCOPED char *wrong = doubt(k, text, bytes, &err);
     struct block *b = document_prose(d, TONE_SOFT, detail);
     if (rest)
-        block_itemf(b, NULL, NULL, "%d further lines take less", rest);
+        block_itemf(b, NULL, NULL, "%d more line%s with a smaller share", rest, text_s(rest));
     block_item(b, NULL, NULL,
                s->code_count && !disassembled(s->code[0])
-                   ? "Operations and bytes of the machine code: there is no nvdisasm here (ci/setup, or BENCH_NVDISASM)"
+                   ? "Operations and bytes of the machine code: nvdisasm was not found (ci/setup, or BENCH_NVDISASM)"
                    : NULL);
     block_item(b, NULL, NULL, wrong);
 }

@@ -86,13 +86,13 @@ void row_levels(struct document *d, const struct case_view *c, const struct view
     t->name = "levels";
     table_column(t, "level", "access", ALIGN_LEFT);
     table_column(t, "requests", "requests", ALIGN_RIGHT, .about = "one for a warp");
-    table_column(t, "pieces", "sectors, wavefronts", ALIGN_RIGHT, .about = "32-byte sectors; of shared memory wavefronts");
+    table_column(t, "pieces", "sectors, wavefronts", ALIGN_RIGHT, .about = "32-byte sectors; for shared memory, wavefronts");
     table_column(t, "each", "a request", ALIGN_RIGHT, .note = "(least)");
     table_column(t, "used", "% used", ALIGN_RIGHT,
-                 .about = "bytes asked for among those moved; of shared memory wavefronts that are no conflicts");
+                 .about = "share of the moved bytes that were requested; for shared memory, share of the wavefronts without conflicts");
     table_column(t, "hit", "% hit", ALIGN_RIGHT);
     table_column(t, "bytes", "bytes", ALIGN_RIGHT);
-    table_column(t, "busy", "% busy", ALIGN_RIGHT, .about = "of what the level can serve");
+    table_column(t, "busy", "% busy", ALIGN_RIGHT, .about = "share of the level's peak throughput");
     (c->counts ? of_emu : of_hardware)(t, v);
     if (t->line_count)
         document_table(d, t, DETAIL_FULL);
@@ -139,11 +139,11 @@ void row_schedulers(struct document *d, const struct case_view *c, const struct 
     const struct row_step *s = v->step >= 0 && v->step < v->row->step_count ? &v->row->steps[v->step] : NULL;
     double holds = chip ? chip->warps_per_sm / 4.0 : NAN, fits = s && s->warps_per_sm >= 0 ? s->warps_per_sm / 4.0 : NAN;
     const struct fact facts[] = {
-        {"holds", "warps that a scheduler has room for", holds},
-        {"theoretical", "warps that fit, by what a block takes", fits},
-        {"active", "warps resident in an average active cycle (achieved occupancy)", HW("warps_per_sm_achieved") / 4},
-        {"eligible", "of those, that could have issued", HW("warps_eligible")},
-        {"issued", "instructions issued a cycle; 1 is the most", HW("issue_active") / 100},
+        {"holds", "warp slots per scheduler", holds},
+        {"theoretical", "theoretical warps per scheduler", fits},
+        {"active", "active warps in an average active cycle (achieved occupancy)", HW("warps_per_sm_achieved") / 4},
+        {"eligible", "eligible warps among them", HW("warps_eligible")},
+        {"issued", "issued instructions per cycle; the maximum is 1", HW("issue_active") / 100},
     };
     if (!isnan(facts[3].value) || !isnan(facts[4].value))
         facts_table(d, "scheduler", "Schedulers", "warps of one scheduler", facts, sizeof facts / sizeof *facts);
@@ -158,9 +158,9 @@ void row_pipes(struct document *d, const struct view *v)
         {"ALU", "integers, comparisons, logic, moves", HW("pipe_alu")},
         {"LSU", "loads, stores, shuffles", HW("pipe_lsu")},
         {"XU", "conversions, roots, exponentials", HW("pipe_xu")},
-        {"FP16", "half precision outside of tensor cores", HW("pipe_fp16")},
+        {"FP16", "half precision outside the tensor cores", HW("pipe_fp16")},
         {"FP64", "double precision", HW("pipe_fp64")},
-        {"uniform", "what is the same for a whole warp", HW("pipe_uniform")},
+        {"uniform", "values that a whole warp shares", HW("pipe_uniform")},
     };
     size_t known = 0;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)

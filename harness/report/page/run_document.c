@@ -42,32 +42,30 @@ static void add_how_to_read(struct document *d, bool counts)
         const char *name, *text;
     } lines[] = {
         {1, NULL,
-         "Every count is exact and the same on every machine: the kernel's PTX is interpreted warp by warp. There is no time here, so "
-         "nothing is ranked."},
-        {1, "sect/req", "sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need at the least."},
-        {1, "moved / compulsory", "bytes of all sectors moved over the bytes that any kernel must move once. 1 is the least possible."},
+         "Every count is exact and the same on every machine: bench interprets the kernel's PTX warp by warp. Nothing is timed, so nothing "
+         "is ranked."},
+        {1, "sect/req", "32-byte sectors per load or store request; in parentheses the fewest that its bytes need."},
+        {1, "moved / compulsory",
+         "bytes of all moved sectors over the compulsory bytes, which any kernel must move once. 1 is the minimum."},
         {0, "x",
-         "the baseline's time over the variant's, paired round by round: above 1 is faster. It is green only when its whole 95 % interval "
-         "is "
-         "above 1."},
-        {0, "floor",
-         "the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak bandwidth, or a launch). "
-         "The column is its share of the time."},
-        {0, "roof", "the same with ceilings measured on this machine."},
-        {0, "isolated, cold", "one launch at a time, caches flushed before each."},
-        {0, "A/A", "the baseline measured against itself in the same rounds; a difference below it is noise."},
-        {0, "Against the machine's limits",
-         "hardware counters of launches of their own, several passes each, so a share may be a little above "
-         "100. A row of several kernels has their sums and means, and its steps below. Behind Every counter "
-         "they stand by group, with what they mean."},
-        {0, "at most ... of its time",
-         "what would go if the bottleneck went and all else stayed, by the rule's own formula (bench counters "
-         "GROUP). The largest is named first."},
-        {0, "Why each row is as fast as it is",
+         "speed-up: the baseline's time over the variant's, paired by round; above 1 is faster. It is green when its whole 95 % interval "
+         "is above 1."},
+        {0, "SOL",
+         "speed of light over the measured time. The speed of light is the lowest possible time: arithmetic at peak rate, compulsory bytes "
+         "at peak bandwidth, or an empty launch, with the ceilings measured on this machine or, without them, those of the data sheet."},
+        {0, "isolated, cold", "one launch at a time, with the caches flushed before each."},
+        {0, "A/A", "the A/A control: the baseline compared with itself in the same rounds. A smaller difference is noise."},
+        {0, "Relative to the machine's limits",
+         "hardware counters from separate launches of several passes, so a share may slightly exceed 100. A row of several kernels shows "
+         "sums and means, with its steps below. The section Every counter lists them by group with their meaning."},
+        {0, "estimated speed-up",
+         "the row's time over its time without this bottleneck, if nothing else changes, by the rule's formula (bench counters GROUP). The "
+         "largest comes first."},
+        {0, "Time of each row, explained",
          "its bottleneck, and its time as a sum of parts that adds up; the parts by waiting reason say "
          "what the lost time looks like, not what would be gained (docs/reference/reports.md, Why)."},
-        {2, "occ %", "warps that can be resident over the chip's maximum, and what limits them."},
-        {2, "spill", "bytes a thread stores to local memory because registers ran out."},
+        {2, "occ %", "theoretical occupancy: resident warps over the chip's maximum, and the limiting resource."},
+        {2, "spill", "bytes per thread that spills store to local memory."},
         {2, NULL,
          "A variant whose output is wrong is shown with its reason and is never ranked. "
          "docs/reference/columns.md defines every number."},
@@ -127,7 +125,7 @@ static void say_break_evens(struct document *d, const struct break_group *groups
         text_add(&lines, "\n");
     }
     if (!made && asked)
-        text_add(&lines, "none: this device has no time; tiles and work above are exact\n");
+        text_add(&lines, "no answer: this device measures no time; the tiles and the work above are exact\n");
     document_lines(d, BREAK_EVENS, "break-even", &lines);
 }
 
@@ -208,7 +206,7 @@ static void add_title(struct document *d, const struct run *run, struct row *con
     block_text(document_prose(d, TONE_SOFT, DETAIL_BRIEF), NULL, NULL, &line);
     if (!run->ended[0]) {
         block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL,
-                   "The run has not ended: it was interrupted, or is still going on.");
+                   "The run has not ended: it was interrupted or is still running.");
     }
 }
 

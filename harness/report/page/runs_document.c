@@ -126,7 +126,7 @@ static void add_changes(struct text *t, const struct view *a, const struct view 
         changed(t, "registers", s->registers, r->registers);
         changed(t, "spilled bytes", a->spill_bytes, b->spill_bytes);
         changed(t, "shared bytes", a->smem_bytes, b->smem_bytes);
-        changed(t, "blocks on an SM", s->blocks_per_sm, r->blocks_per_sm);
+        changed(t, "blocks per SM", s->blocks_per_sm, r->blocks_per_sm);
     }
     if (a->moved_bytes > 0 && b->moved_bytes > 0 && a->moved_bytes != b->moved_bytes)
         text_addf(t, "%sasks for %s, was %s", t->len ? "; " : "", number_si(b->moved_bytes, "B", x), number_si(a->moved_bytes, "B", y));
@@ -246,10 +246,10 @@ static struct table *pair_table(const struct seen *s, int count)
         table_column(t, "us", heading, ALIGN_POINT);
         if (i)
             table_column(t, "x", x, ALIGN_POINT,
-                         .about = "the first run's number over this one's; not paired: green and red only where the intervals do not touch "
-                                  "and more lies between than two runs of the same code differ by");
+                         .about = "the first run's number over this one's; not paired: coloured only where the intervals do not overlap "
+                                  "and the difference exceeds the usual difference between two runs of the same code");
     }
-    table_column(t, "changed", count > 2 ? "changed from the first to the last" : "changed", ALIGN_LEFT);
+    table_column(t, "changed", count > 2 ? "changes from the first run to the last" : "changed", ALIGN_LEFT);
     t->name = "runs";
     return t;
 }
@@ -347,14 +347,15 @@ static void history(struct plots *p, const struct seen *s, int count)
               "%.9g\nmost = %.9g\n",
               lines, most > 12 * least, least, most);
     d.height = 270 + 18 * lines;
-    plot_write(p, &d, "The time of the row that was the fastest in the first run, in every run, with 95 %% intervals.");
+    plot_write(p, &d, "Time in every run of the row that was the fastest in the first run, with 95 %% intervals.");
 }
 
 /* ---- the whole ---- */
 
 #define FAIR \
-    "Runs are not interleaved, so their times are not paired: below 1.5 % and 0.22 us nothing is told. bench gate tells two trees apart " \
-    "in one process, with an error rate. A number leads to the row's page in its run; compare holds two of them beside each other."
+    "Runs are not interleaved, so their times are not paired: differences below 1.5 % and 0.22 us are not significant. bench gate " \
+    "compares two trees in one process, with a known error rate. A number links to the row's page in its run; compare shows two of them " \
+    "side by side."
 
 static void add_sums(struct block *lead, const struct seen *s, const struct tally *y, int count)
 {
@@ -362,10 +363,10 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
         SCOPED char *name = run_name(&s[i]);
         struct text t = {0};
         bool counts = s[0].case_count && s[0].cases[0].counts;
-        text_addf(&t, "of %d row%s that run %lld has too: %d %s, %d %s", y[i].both, text_s(y[i].both), (long long)s[0].of->run->id,
-                  y[i].faster, counts ? "with fewer bytes asked for" : "faster", y[i].slower, counts ? "with more" : "slower");
+        text_addf(&t, "of %d row%s that run %lld also has: %d %s, %d %s", y[i].both, text_s(y[i].both), (long long)s[0].of->run->id,
+                  y[i].faster, counts ? "with fewer requested bytes" : "faster", y[i].slower, counts ? "with more" : "slower");
         if (!counts)
-            text_addf(&t, ", %d too close to tell between runs", y[i].both - y[i].faster - y[i].slower);
+            text_addf(&t, ", %d without a significant difference between runs", y[i].both - y[i].faster - y[i].slower);
         const struct {
             int n;
             const char *what;

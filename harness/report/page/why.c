@@ -20,29 +20,29 @@
 #define LABEL 11
 #define BEYOND 100.0 /* times the ridge */
 
-/* "memory: says  [group, at most 30 % of its time]". */
+/* "memory: says  [estimated speed-up up to 1.43x]". */
 static void add_verdict_line(struct block *list, const struct verdict *v, const char *label)
 {
     SCOPED_TEXT gain = {0};
-    verdict_gain(v, &gain);
-    block_itemf(list, label, NULL, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name,
-                text_get(&gain));
+    bool estimated = verdict_speedup(v, &gain);
+    block_itemf(list, label, NULL, "%s: %s%s%s%s", counter_bottleneck_names[v->rule->bottleneck], v->says, estimated ? "  [" : "",
+                text_get(&gain), estimated ? "]" : "");
 }
 
 void why_verdict(struct block *list, const struct case_view *c, const struct view *v)
 {
     const struct verdicts *all = &v->verdicts;
     if (!case_groups(c)) {
-        block_itemf(list, "verdict", NULL, "the rule files were not found: %s", c->judge ? c->judge->missing.text : "");
+        block_itemf(list, "verdict", NULL, "the rule files cannot be read: %s", c->judge ? c->judge->missing.text : "");
         return;
     }
     if (!all->count) {
         block_itemf(
-            list, "verdict", NULL, "no rule holds: %s",
-            v->row->status != ROW_OK ? "the row is not verified"
+            list, "verdict", NULL, "no diagnosis: %s",
+            v->row->status != ROW_OK ? "the kernel was not verified"
             : all->counted || c->counts
-                ? "nothing that is known of the row stands out"
-                : "what the compiler, the launch and the time say does not stand out; it was not counted (bench why --measure counts)");
+                ? "the known values show no bottleneck"
+                : "compiler facts, launch and time show no bottleneck, and the row has no counters (bench why --measure counts it)");
         return;
     }
     add_verdict_line(list, &all->items[0], "verdict");
@@ -70,9 +70,9 @@ bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC])
 
 const char *why_traffic_word(int part, double bytes)
 {
-    static const char *const words[] = {"compulsory: every operand once", "sectors that the requests do not fill",
-                                        "asked for again, by other blocks, warps or instructions"};
-    return part == 2 && bytes < 0 ? "not asked for: the kernel does not touch all of its operands" : words[part];
+    static const char *const words[] = {"compulsory: each operand once", "waste: sectors that the requests do not fill",
+                                        "repeated: requested again by other blocks, warps or instructions"};
+    return part == 2 && bytes < 0 ? "not requested: the kernel does not touch all of its operands" : words[part];
 }
 
 static void add_traffic(struct block *list, const struct view *v)
@@ -87,7 +87,7 @@ static void add_traffic(struct block *list, const struct view *v)
     SCOPED_TEXT block = {0};
     for (int i = 0; i < WHY_TRAFFIC; i++)
         text_addf(&block, "%c %*s B  %s\n", i ? '+' : ' ', width, n[i], why_traffic_word(i, parts[i]));
-    text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[WHY_TRAFFIC]);
+    text_addf(&block, "= %*s B requested from memory (emu has no caches and measures no time)\n", width, n[WHY_TRAFFIC]);
     block_itemf(list, "traffic", NULL, "%s", text_get(&block));
 }
 
@@ -109,7 +109,7 @@ void why_roofline(struct block *list, const struct case_view *c, const struct vi
     if (bytes > 0)
         text_addf(&words, "%s of compulsory bytes", number_si(bytes / a->total_ns * 1e9, "B/s", n));
     if (flop > 0 && bytes > 0) {
-        text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(flop / bytes, n));
+        text_addf(&words, "; intensity %s FLOP/B with compulsory traffic", number_3(flop / bytes, n));
         static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
         for (int i = 0; i < 3; i++) {
             double value = breakdown_intensity(v, a->step, flop, levels[i]);
@@ -121,8 +121,8 @@ void why_roofline(struct block *list, const struct case_view *c, const struct vi
             text_addf(&words, "; the ridge is at %s", number_3(rate / band, n));
     }
     double away = a->total_ns - a->roof_ns;
-    text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r),
-              number_time(fabs(away), s), away < 0 ? "below it" : "away");
+    text_addf(&words, "; %s %% of the speed of light (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r),
+              number_time(fabs(away), s), away < 0 ? "below" : "above");
     block_itemf(list, "roofline", NULL, "%s", text_get(&words));
 }
 
@@ -233,8 +233,7 @@ static void add_difference(struct text *t, const struct breakdown *a, const stru
 static void breakdown_gap(const struct breakdown *a, const struct breakdown *b, struct text *t)
 {
     static const char *const names[BREAKDOWN_KINDS] = {
-        "its own roof",     "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
-        "between the steps"};
+        "speed of light", "other steps", "SMs or block slots without a block", NULL, "issuing", "unexplained", "between the steps"};
     char n[32];
     for (int k = 0; k < BREAKDOWN_KINDS; k++)
         if (names[k])
@@ -311,7 +310,7 @@ static void add_static(struct text *t, const struct case_view *c, const struct v
     const struct row_step *o = pb->step >= 0 && pb->step < b->row->step_count ? &b->row->steps[pb->step] : NULL;
     char x[NUMBER_TEXT], y[NUMBER_TEXT];
     if (pa->tensor == 0 && pb->tensor != 0 && pb->pipe_math != MATH_F32 && pa->pipe_width > 1 && goes_on(t, words))
-        text_addf(t, "no tensor instruction: the pipe of %s is %sx as wide", text_get(&name), number_3(pa->pipe_width, x));
+        text_addf(t, "no tensor instruction: the pipe of %s has %sx the rate", text_get(&name), number_3(pa->pipe_width, x));
     if (a->steps > b->steps && goes_on(t, words))
         text_addf(t, "%d steps instead of %d", a->steps, b->steps);
     if (!s || !o || s->registers < 0 || o->registers < 0)
@@ -328,7 +327,7 @@ bool why_against(struct text *t, const struct case_view *c, const struct view *v
 {
     bool ahead = v->time->median_ns <= rival->time->median_ns;
     if (c->noise > 0 && fabs(v->time->median_ns / rival->time->median_ns - 1) <= c->noise) {
-        text_add(t, "that is no difference: the baseline differs from itself by as much (A/A)");
+        text_add(t, "no significant difference: the baseline differs from itself by as much (A/A)");
         return false;
     }
     why_compared(t, c, v, rival, ahead, words);
@@ -375,7 +374,7 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
         why_compared(&words, c, v, best, false, WHY_NAMED);
         add_static(&words, c, v, a, best, &b, WHY_NAMED);
         if (words.len)
-            block_itemf(list, "against", NULL, "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
+            block_itemf(list, "against", NULL, "%s, which requests the fewest bytes: %s", best->name, text_get(&words));
     }
 }
 
@@ -404,7 +403,8 @@ static void add_clock(struct block *list, const struct row_time *t)
     int64_t bits = 0;
     int rounds = 0;
     if (range(t->clock_hz, t->rounds, 1e6, "MHz", clock)[0])
-        text_addf(&words, "%s at its samples; %d taken again because of a lower clock, %d kept at one", clock, t->retaken, t->kept_low);
+        text_addf(&words, "%s at its samples; %d repeated because of a lower clock, %d kept at a lower clock", clock, t->retaken,
+                  t->kept_low);
     if (range(t->power_w, t->rounds, 1, "W", power)[0])
         text_addf(&words, "%s%s", words.len ? "; " : "", power);
     for (int i = 0; t->throttle && i < t->rounds; i++)
@@ -416,7 +416,7 @@ static void add_clock(struct block *list, const struct row_time *t)
         }
     throttle_text(bits, &reasons);
     if (rounds)
-        text_addf(&words, "; held down in %d of %d rounds: %s", rounds, t->rounds, text_get(&reasons));
+        text_addf(&words, "; throttled in %d of %d rounds: %s", rounds, t->rounds, text_get(&reasons));
     if (words.len)
         block_itemf(list, "clock", NULL, "%s", text_get(&words));
 }
@@ -445,7 +445,7 @@ static void why_document(struct document *d, const struct case_view *c, const st
         block_itemf(list, "breakdown", NULL, "%s", text_get(&words));
         text_free(&words);
     } else if (v->ranked) {
-        block_itemf(list, "breakdown", NULL, "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
+        block_itemf(list, "breakdown", NULL, "%s, but the ceilings of this machine are unknown: not measured, and not in the chip table",
                     number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
     if (v->time)

@@ -30,7 +30,7 @@ static void add_times(struct text *data, const struct break_group *g, int lines)
     for (int i = 0; i < g->dense_count; i++)
         if (g->dense[i].x > 0)
             add_point(data, g->dense[i].x, g->dense[i].ns / 1e3, g->dense[i].ns_low / 1e3, g->dense[i].ns_high / 1e3);
-    plot_series(data, "floor");
+    plot_series(data, "speed of light");
     for (int i = 0; i < g->dense_count; i++)
         if (g->dense[i].x > 0 && !isnan(g->dense[i].floor_ns))
             add_point(data, g->dense[i].x, g->dense[i].floor_ns / 1e3, g->dense[i].floor_ns / 1e3, g->dense[i].floor_ns / 1e3);
@@ -135,9 +135,9 @@ static void group_plot(struct plots *p, const struct break_group *g)
               most, left * 80, right * 125, wasted, key_columns);
     d.height += 19 * ((lines + 1 + key_columns) / key_columns) - (wasted ? 0 : 60);
     plot_write(p, &d,
-               "%s: time over the share of inputs that changed, against %s (black). A ring is a break-even between the two "
-               "measured densities that bracket it; lines between points are drawn, not measured.%s%s",
-               g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
+               "%s: time over the share of changed inputs, compared with %s (black). A ring is a break-even between the two measured "
+               "densities that bracket it; the lines between points are interpolated.%s%s",
+               g->title, g->against, wasted ? " Below: the share of the scheduled work that tiles waste." : "",
                g->line_count > lines ? " Variants beyond the first eight are in the table." : "");
 }
 
@@ -148,6 +148,6 @@ void break_evens_plot(struct plots *p, const struct run *run, struct row *const 
     for (int i = 0; i < made && i < SHOWN_BREAK_EVEN_GROUPS; i++)
         group_plot(p, &groups[i]);
     if (made > SHOWN_BREAK_EVEN_GROUPS && !p->left_out)
-        p->left_out = text_format("%d further break-even plots are in the table only.", made - SHOWN_BREAK_EVEN_GROUPS);
+        p->left_out = text_format("%d more break-even curves are in the table only.", made - SHOWN_BREAK_EVEN_GROUPS);
     break_even_free(groups, made);
 }

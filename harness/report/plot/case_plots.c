@@ -73,10 +73,9 @@ static void distributions(struct plots *p, const struct case_view *c)
     text_addf(&d.script, "rows = %d\nmargin = %d\nleast = %.9g\nmost = %.9g\n", rows, longest, low, high);
     d.height = 60 + 26 * rows;
     plot_write(p, &d,
-               "How the rounds of %s are distributed around its median, from the 1st to the 99th of a hundred; the mark "
-               "is the median with its 95 "
-               "%% interval. Two humps are two states of the machine, or two places.",
-               rows == SHOWN_SHAPES ? "each of the sixteen fastest rows" : "each row");
+               "Distribution of the rounds of %s relative to its median, from the 1st to the 99th percentile; the mark is the median with "
+               "its 95 %% interval. Two peaks mean two states of the machine or two buffer placements.",
+               rows == SHOWN_SHAPES ? "the sixteen fastest rows" : "each row");
 }
 
 /* ---- maps of parameters ---- */
@@ -198,9 +197,8 @@ static void map(struct plots *p, const struct case_view *c, const struct row *li
     text_addf(&d.script, "best_x = %d\nbest_y = %d\nleast = %.9g\nmost = %.9g\n", at[0], at[1], least, most);
     d.height = 90 + 30 * two[1].count;
     plot_write(p, &d,
-               "%s over %s and %s: %s, the darker the less, the best of what else there is to choose; framed the least, "
-               "- where nothing was right or "
-               "could be built.",
+               "%s over %s and %s: %s, darker is less, each cell at its best other parameters; the frame marks the smallest value, - marks "
+               "cells without a right result.",
                c->counts ? "Bytes moved over compulsory bytes" : "Time in us", two[0].name, two[1].name, variant_base(like, base));
 }
 

@@ -39,7 +39,7 @@ static bool take_numbers(struct plot_file *f, struct error *err)
 {
     const struct node *list = node_get(f->head, "numbers");
     if (!list || list->kind != NODE_LIST || !list->count || list->count > NUMBERS_MOST)
-        return node_error(list ? list : f->head, err, "numbers: a list of 1 to %d columns is expected", NUMBERS_MOST);
+        return node_error(list ? list : f->head, err, "numbers: expected a list of 1 to %d columns", NUMBERS_MOST);
     for (; f->count < list->count; f->count++) {
         const char *name = node_text(list->items[f->count], "numbers", err), *near;
         if (!name)

@@ -48,8 +48,8 @@ static void time_plot(struct plots *p, const struct case_view *c)
               least / 1.3, most * 1.3);
     d.height = 76 + ROW_HEIGHT * rows;
     plot_write(p, &d,
-               "How many times faster than %s, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to "
-               "tell; the number behind a name is its place in the table.",
+               "Speed-up over %s, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey not significant; the number after "
+               "a name is its place in the table.",
                c->zero_name, mode_load(c->mode), mode_cache(c->mode));
 }
 
@@ -237,7 +237,8 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     plot_files_draw(p, run, rows, count, NULL);
     if (cases > SHOWN_CASES) {
         free(p->left_out);
-        p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", SHOWN_CASES, cases - SHOWN_CASES);
+        p->left_out =
+            text_format("Only the first %d cases have their own plot; %d more cases have none.", SHOWN_CASES, cases - SHOWN_CASES);
     }
     return plots_draw(p, err);
 }

@@ -124,8 +124,7 @@ void roofline_plot(struct plots *p, const struct case_view *c)
               longest, band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3,
               high_x * 3, low_y / 2, high_y * 2);
     plot_write(p, &d,
-               "Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open "
-               "circle: the least "
-               "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",
-               measured && pipe_measured ? "under the ceilings measured on this machine" : "under the data sheet's ceilings");
+               "Roofline: useful operations per second over operations per byte, %s. A number is the row's place in the table. Open "
+               "circle: compulsory bytes; filled circle: counted bytes at each level (L1 where the kernel uses it).",
+               measured && pipe_measured ? "under the ceilings measured on this machine" : "under the ceilings of the data sheet");
 }

@@ -68,8 +68,8 @@ static void speed_up(struct plots *p, const struct layer *all, int count)
     }
     text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = 0\nleast = %.9g\nmost = %.9g\n", drawn, d.longest, least / 1.3, most * 1.5);
     d.height = 76 + 24 * drawn;
-    plot_write(p, &d, "How many times faster than the baseline the fastest row of each case is, with 95 %% intervals.%s",
-               drawn < count ? " Further cases are in the table." : "");
+    plot_write(p, &d, "Speed-up of the fastest row of each case over the baseline, with 95 %% intervals.%s",
+               drawn < count ? " More cases are in the table." : "");
 }
 
 /* ---- share of a network's time ---- */
@@ -121,8 +121,8 @@ static void share(struct plots *p, const struct layer *all, int count, const cha
     text_addf(&d.script, "rows = %d\nmargin = %d\nmost = %.9g\n", bars, d.longest, most * 1.1);
     d.height = 96 + 30 * bars;
     plot_write(p, &d,
-               "Where the time of network %.80s goes: each layer's share of the %s that its layers take by the baseline, and "
-               "what the fastest row of each leaves of it (%.3g %% in all). Layers timed one by one, not the network.",
+               "Time of network %.80s by layer: each layer's share of the %s that the layers take with the baseline, and the time with the "
+               "fastest row of each (%.3g %% in total). The layers were timed one by one, not the network.",
                network, number_time(whole, a), 100 * fast / whole);
 }
 
@@ -170,9 +170,8 @@ static void over_flop(struct plots *p, const struct run *run, const struct layer
     }
     text_addf(&d.script, "left = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\npeak = %.9g\n", left / 2, right * 2, low / 2, high * 2,
               rate / 1e12);
-    plot_write(p, &d, "Time over useful operations, a mark a case%s.",
-               rate > 0 ? ": how far a case lies above the line is what is left to gain, unless its bytes or its launch are the limit"
-                        : "");
+    plot_write(p, &d, "Time over useful operations, one mark per case%s.",
+               rate > 0 ? ": the distance above the line is the possible gain, unless bytes or the launch are the limit" : "");
 }
 
 /* ---- accuracy over speed ---- */
@@ -231,9 +230,7 @@ static void accuracy(struct plots *p, const struct run *run, struct row *const *
     text_addf(&d.script, "lines = %d\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n", series, left / 1.2, right * 1.2, least / 1.5,
               fmax(1.2, most * 1.5));
     d.height = 300 + 18 * ((series + 1) / 2);
-    plot_write(p, &d,
-               "The largest error of each verified row over what its types and length allow (1 is the most that passes), over "
-               "how many times faster than its case's baseline it is.%s",
+    plot_write(p, &d, "Largest error of each verified row over its tolerance (1 is the limit), against its speed-up over the baseline.%s",
                left_out ? " Variants beyond the first eight are in the tables." : "");
 }
 

@@ -232,5 +232,5 @@ void sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
         free(names);
     }
     if (left_out && !p->left_out)
-        p->left_out = text_format("%d further sweeps are in the tables only.", left_out);
+        p->left_out = text_format("%d more sweep%s only in the tables.", left_out, left_out == 1 ? " is" : "s are");
 }

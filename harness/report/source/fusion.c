@@ -136,18 +136,16 @@ void fusion_table(struct document *d, const struct case_view *c)
     struct table *t = table_new();
     table_column(t, "name", "", ALIGN_LEFT);
     table_column(t, "launches", "launches", ALIGN_RIGHT);
-    table_column(
-        t, "l2", "L2 over least", ALIGN_RIGHT,
-        .about =
-            "bytes of the sectors that went between L2 and the multiprocessors (emu: that the kernels ask for), over the compulsory bytes");
+    table_column(t, "l2", "L2 over least", ALIGN_RIGHT,
+                 .about = "bytes of the sectors between L2 and the SMs (emu: bytes that the kernels request), over the compulsory bytes");
     table_column(t, "dram", "DRAM over least", ALIGN_RIGHT,
-                 .about = "bytes that DRAM delivered and took, over the compulsory bytes; below 1 the rest stayed in L2");
-    table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "of the kernel that has the most");
+                 .about = "bytes read from and written to DRAM, over the compulsory bytes; below 1 the rest stayed in L2");
+    table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "of the kernel with the most");
     table_column(t, "spill", "spill B", ALIGN_RIGHT);
     table_column(t, "stack", "stack B", ALIGN_RIGHT);
     table_column(t, "code", "code B", ALIGN_RIGHT, .about = "machine code of all kernels");
-    table_column(t, "build", "build s", ALIGN_RIGHT, .about = "compilers, for all kernels, when they were compiled");
-    table_column(t, "first", "first call us", ALIGN_RIGHT, .about = "the first call, loading included");
+    table_column(t, "build", "build s", ALIGN_RIGHT, .about = "compile time of all kernels");
+    table_column(t, "first", "first call us", ALIGN_RIGHT, .about = "time of the first call, with loading");
     table_column(t, "host", "host us", ALIGN_RIGHT, .about = "host time of a call");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
@@ -167,7 +165,7 @@ void fusion_table(struct document *d, const struct case_view *c)
         add_real(t, v->row->first_call_ns / 1e3);
         add_real(t, v->row->host_call_ns / 1e3);
     }
-    document_heading(d, 3, "What fusing costs and saves", NULL)->detail = DETAIL_FULL;
+    document_heading(d, 3, "Costs and savings of fusion", NULL)->detail = DETAIL_FULL;
     document_table(d, t, DETAIL_FULL);
 }
 
@@ -208,10 +206,10 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
     bool limit = p[count - 1].bottleneck[0] && strcmp(p[count - 1].bottleneck, "launch"); /* one more needs no launch more */
     struct text t = {0};
     if (p[count - 1].ns < KNEE_GROWN * least || !(slope > 0))
-        text_addf(&t, "one launch takes %s us from %s %s to %s: one more costs nothing yet", number_3(least / 1e3, a), axis,
+        text_addf(&t, "one launch takes %s us from %s %s to %s: one more is free in this range", number_3(least / 1e3, a), axis,
                   number_short(p[0].x, x), number_short(p[count - 1].x, b));
     else
-        text_addf(&t, "one launch takes %s us up to %s %s, then %s us for each more%s%s", number_3(least / 1e3, a), axis,
+        text_addf(&t, "one launch takes %s us up to %s %s, then %s us for each further one%s%s", number_3(least / 1e3, a), axis,
                   number_short(fmax(knee, p[0].x), x), number_3(slope / 1e3, b), limit ? ": its limit there is " : "",
                   limit ? p[count - 1].bottleneck : "");
     number_pair(zero / 1e3, sqrt(p[0].zero_half * p[0].zero_half + p[count - 1].zero_half * p[count - 1].zero_half) / far / 1e3, z, half);
@@ -335,7 +333,7 @@ static void add_over(struct text *t, const struct behind *b, double cost, double
     double more = 100 * (cost / b->bare - 1);
     text_addf(t, "%s (%s%.3g %%", cost_text(b, cost, n), more < 0 ? "-" : "+", fabs(more));
     if (more - cycles > CLOCK_FELL)
-        text_addf(t, "; of counted cycles %+.2g %%, the rest is a lower clock", cycles);
+        text_addf(t, "; %+.2g %% of it in counted cycles, the rest is a lower clock", cycles);
     text_add(t, ")");
 }
 
@@ -367,7 +365,7 @@ static void say_several(const struct behind *all, int count, struct block *list)
         least = fmin(least, all[i].apart_bytes - all[i].fused_bytes);
         most = fmax(most, all[i].apart_bytes - all[i].fused_bytes);
     }
-    text_addf(&t, "%d epilogues: fused %+.3g to %+.3g %% over the bare op, as passes of their own %+.3g to %+.3g %%", count, low[0],
+    text_addf(&t, "%d epilogues: fused %+.3g to %+.3g %% more time than the bare op, as separate passes %+.3g to %+.3g %%", count, low[0],
               high[0], low[1], high[1]);
     if (least > 0)
         text_addf(&t, "; fusing saves %s to %s%s", number_si(least, "B", a), number_si(most, "B", b), all[0].timed ? " of DRAM" : "");
@@ -391,18 +389,14 @@ static void behind_table(struct document *d, const struct behind *all, int count
     struct table *t = table_new();
     table_column(t, "layer", "layer", ALIGN_LEFT);
     table_column(t, "epilogue", "epilogue", ALIGN_LEFT);
-    table_column(t, "fused", "fused", ALIGN_RIGHT,
-                 .about = "the best kernel that takes one launch; without a GPU the bytes that it asks for");
-    table_column(t, "fused_over", "over bare %", ALIGN_RIGHT, .about = "over the same family's kernel for the op without an epilogue");
-    table_column(
-        t, "cycles_over", "cycles %", ALIGN_RIGHT,
-        .about = "of that: SM cycles that were counted, over the bare op's; where time grew more than they did the clock is lower, as it "
-                 "is where DRAM moves more beside busy tensor cores");
-    table_column(t, "apart", "apart", ALIGN_RIGHT, .about = "the same family's kernel and passes behind it");
+    table_column(t, "fused", "fused", ALIGN_RIGHT, .about = "the best kernel with one launch; without a GPU the bytes that it requests");
+    table_column(t, "fused_over", "over bare %", ALIGN_RIGHT, .about = "relative to the same kernel family for the op without an epilogue");
+    table_column(t, "cycles_over", "cycles %", ALIGN_RIGHT,
+                 .about = "counted SM cycles relative to the bare op; where the time grew more than the cycles, the clock was lower");
+    table_column(t, "apart", "apart", ALIGN_RIGHT, .about = "the same kernel family followed by separate passes");
     table_column(t, "apart_over", "over bare %", ALIGN_RIGHT);
     table_column(t, "launches", "launches", ALIGN_RIGHT);
-    table_column(t, "saved", "saved", ALIGN_RIGHT,
-                 .about = "bytes of DRAM (without a GPU: bytes asked for) that apart has and fused has not");
+    table_column(t, "saved", "saved", ALIGN_RIGHT, .about = "DRAM bytes (without a GPU: requested bytes) that fusion saves");
     for (int i = 0; i < count; i++) {
         const struct behind *b = &all[i];
         double saved = b->apart_bytes - b->fused_bytes;
@@ -418,7 +412,7 @@ static void behind_table(struct document *d, const struct behind *all, int count
         table_number(t, PAINT_NONE, b->launches, number_count(b->launches, n));
         table_number(t, PAINT_NONE, saved, isnan(saved) ? "" : number_si(saved, "B", n));
     }
-    document_heading(d, 2, "Epilogues, fused and apart", NULL);
+    document_heading(d, 2, "Epilogues, fused and separate", NULL);
     document_table(d, t, DETAIL_ALWAYS);
 }
 

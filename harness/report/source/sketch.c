@@ -109,7 +109,7 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
              : instructions >= 1e6 ? number_si(instructions, "", n)
                                    : number_count(instructions, n));
     way(&boxes, 110, 34, &first);
-    text_addf(&words, "read %s and written %s between registers and L1", or_less(first.read, "B", a), or_less(first.written, "B", b));
+    text_addf(&words, "%s read and %s written between registers and L1", or_less(first.read, "B", a), or_less(first.written, "B", b));
     double unused = hw(v, "useful_ld");
     if (emu) {
         double ideal = view_part(v, -1, METRIC_EMU_SECTORS_IDEAL + SIDE_LOAD);
@@ -122,7 +122,7 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
         struct flow unique = {view_total(v, "emu.unique_bytes_read"), view_total(v, "emu.unique_bytes_written")};
         way(&boxes, 298, 34, &unique);
         box(&boxes, 380, 8, 60, "buffers", "each byte once", "");
-        text_addf(&words, "; distinct bytes read %s, written %s", or_less(unique.read, "B", a), or_less(unique.written, "B", b));
+        text_addf(&words, "; distinct bytes: %s read, %s written", or_less(unique.read, "B", a), or_less(unique.written, "B", b));
         shared = shared_box(&boxes, known_sum(view_part(v, -1, METRIC_EMU_WAVEFRONTS), view_part(v, -1, METRIC_EMU_WAVEFRONTS + 1)),
                             view_part(v, -1, METRIC_EMU_CONFLICTS), NAN, &words);
     } else {

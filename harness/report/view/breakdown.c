@@ -109,7 +109,7 @@ static void find_roof(const struct case_view *c, const struct view *v, struct br
     a->roof_ns = fmax(launch, fmax(a->compute_ns, a->memory_ns));
     a->measured = idle ? c->machine.ceilings.launch_ns > 0 : a->compute_ns > a->memory_ns ? rate_measured : bytes_measured;
     if (idle)
-        text_add(words, "a launch that does nothing takes longer than its work would");
+        text_add(words, "an empty launch takes longer than the work");
     else if (a->compute_ns > a->memory_ns)
         text_addf(words, "%s on %s%s at %s", number_si(flop, "FLOP", n), math_name((enum math)a->pipe_math),
                   a->tensor == 1   ? " tensor cores"
@@ -197,7 +197,7 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
         left -= p->ns;
     } else if (loss > 0 && isnan(busy) && idle > 0 && waves > 0) {
         struct breakdown_part *p = breakdown_add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * idle));
-        snprintf(p->what, sizeof p->what, "block places that stay empty with %.3g waves, if all blocks take equally long", waves);
+        snprintf(p->what, sizeof p->what, "block slots that stay empty with %.3g waves, if all blocks take equally long", waves);
         left -= p->ns;
     }
     if (left > 0 && count && sum > 0 && issue >= 0 && issue <= 100) {
@@ -225,13 +225,13 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
     if (left != 0) {
         struct breakdown_part *p = breakdown_add(a, BREAKDOWN_UNEXPLAINED, "unexplained", left);
         if (row_is_network(v->row))
-            snprintf(p->what, sizeof p->what, "%s the roof, in %d steps: the rows of its layers say why", left < 0 ? "above" : "below",
-                     v->steps);
+            snprintf(p->what, sizeof p->what, "time %s the speed of light, in %d steps: the rows of its layers explain it",
+                     left < 0 ? "above" : "below", v->steps);
         else
             snprintf(p->what, sizeof p->what, "%s",
-                     left < 0       ? "faster than that roof: the ceiling is too low for it, or it does less than the whole work"
-                     : isnan(issue) ? "below the roof, not explained: the row has no counters of issue and stalls"
-                                    : "below the roof, not explained");
+                     left < 0       ? "below the speed of light: the ceiling is too low, or the kernel does less than the whole work"
+                     : isnan(issue) ? "unexplained: the row has no counters of issue slots and stalls"
+                                    : "unexplained");
     }
 }
 
@@ -271,7 +271,7 @@ struct breakdown breakdown_of(const struct case_view *c, const struct view *v, d
     find_roof(c, v, &a, &words);
     a.known = a.known && v->ranked;
     if (a.known) {
-        snprintf(breakdown_add(&a, BREAKDOWN_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
+        snprintf(breakdown_add(&a, BREAKDOWN_ROOF, "roof", a.roof_ns)->what, 200, "speed of light: %.150s", text_get(&words));
         if (others > 0)
             snprintf(breakdown_add(&a, BREAKDOWN_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
         split_loss(v, &a, a.step_ns - a.roof_ns);
@@ -280,8 +280,8 @@ struct breakdown breakdown_of(const struct case_view *c, const struct view *v, d
             between -= a.parts[i].ns;
         if (v->steps > 1 && !row_is_network(v->row))
             snprintf(breakdown_add(&a, BREAKDOWN_BETWEEN, "between", between)->what, 200, "%s",
-                     between < 0 ? "the steps overlap: each timed by itself takes longer"
-                                 : "between the steps: what their own times leave of the row's");
+                     between < 0 ? "overlap of the steps: each step was timed alone"
+                                 : "between the steps: the row's time less the times of its steps");
         make_units(&a, unit_ns);
     }
     return a;

@@ -152,9 +152,8 @@ bool report_calibration(struct text *t, const struct run *emu, struct row *const
     int counted = 0;
     text_addf(t,
               "# emu against CUPTI\n\nWritten by `bench report %s --calibration`. emu: run %lld, %s. CUPTI: run %lld, %s, driver %s, %s, "
-              "and for rows that it does not have the "
-              "newest run before on that device. %d rows that both verified; the ratio is emu over CUPTI. `constant`: all ratios within %g "
-              "%% of their median, and no row that only one of the two counted.\n\n",
+              "and for rows that it does not have, the newest earlier run on that device. %d rows are verified in both; the ratio is emu "
+              "over CUPTI. `constant`: all ratios are within %g %% of their median, and both counted every row.\n\n",
               cuda->scenario ? cuda->scenario : "", (long long)emu->id, emu->device ? emu->device : "", (long long)cuda->id,
               cuda->device_about ? cuda->device_about : "", cuda->driver ? cuda->driver : "", cuda->started, m.count, 100 * CONSTANT);
     text_add(t, "| emu | CUPTI | rows | both 0 | one 0 | lowest | median | highest | constant | in code "

@@ -28,13 +28,13 @@ void claims_document(struct document *d, const struct run *run, struct row *cons
             claimed += testable(&w.view, v);
             kept += testable(&w.view, v) && !excess;
             if (excess) {
-                text_addf(&broken, "%s: %s claims this shape, but takes %s times as long as %s\n", v->row->layer ? v->row->layer : "",
-                          v->name, number_3(excess, n), w.view.zero_name);
+                text_addf(&broken, "%s: %s claims this shape, but takes %sx the time of %s\n", v->row->layer ? v->row->layer : "", v->name,
+                          number_3(excess, n), w.view.zero_name);
             }
         }
     }
     if (claimed)
-        text_addf(&lines, "%d of %d rows that claim their shape are at most %.0f %% behind the library\n%s", kept, claimed, 100 * PAR,
+        text_addf(&lines, "%d of %d rows that claim their shape are at most %.0f %% slower than the library\n%s", kept, claimed, 100 * PAR,
                   text_get(&broken));
     document_lines(d, "Claims", "claims", &lines);
     text_free(&broken);

@@ -15,8 +15,8 @@ static void put_extent(const int64_t extent[3], char out[64])
 void report_kernels(struct text *t, const struct row *row)
 {
     if (row->launch_count)
-        text_addf(t, "kernels  one run, as CUPTI saw it in a pass of its own\n  %-4s %10s %8s %5s %8s  %-16s %-12s name\n", "step",
-                  "time us", "gap us", "regs", "smem B", "grid", "block");
+        text_addf(t, "kernels  one run, traced by CUPTI in a separate pass\n  %-4s %10s %8s %5s %8s  %-16s %-12s name\n", "step", "time us",
+                  "gap us", "regs", "smem B", "grid", "block");
     for (int i = 0; i < row->launch_count; i++) {
         const struct row_launch *l = &row->launches[i];
         char time[NUMBER_TEXT], gap[NUMBER_TEXT] = "", grid[64], block[64];
@@ -76,8 +76,8 @@ void report_samples(struct text *t, const struct row *row)
     }
     if (count) {
         qsort(lines, (size_t)count, sizeof *lines, by_samples);
-        text_addf(t, "where the warps stand  share of %s samples, what they wait for there%s\n", number_count(all, a),
-                  instructions > 0 ? "; warp instructions that ran, share of all" : "");
+        text_addf(t, "stall samples  share of %s samples, and the stall reason%s\n", number_count(all, a),
+                  instructions > 0 ? "; share of the executed warp instructions" : "");
     }
     for (int i = 0; i < count && i < SHOWN_LINES; i++) {
         const struct row_step *step = lines[i].step >= 0 && lines[i].step < row->step_count ? &row->steps[lines[i].step] : NULL;

@@ -96,7 +96,7 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!resources_step(c, v, step, s) || s->occupancy < 0)
         return;
-    text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm, text_s(s->blocks_per_sm),
+    text_addf(t, "%d block%s of %lld threads per SM, %d warps, %s %% occupancy", s->blocks_per_sm, text_s(s->blocks_per_sm),
               (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm, number_percent(s->occupancy, a));
     if (ask(c, s, &q, &o))
         add_limits(c, &q, &o, t);
@@ -108,18 +108,18 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
     if (occupancy_tail(s->waves, &tail)) {
         text_addf(t, "; %s wave%s", number_short(tail.waves, a), tail.waves == 1 ? "" : "s");
         if (tail.waves < 1)
-            text_addf(t, ": the grid leaves %s %% of the GPU without a block", number_percent(tail.idle, b));
+            text_addf(t, ": %s %% of the block slots stay empty", number_percent(tail.idle, b));
         else if (tail.idle > 0)
-            text_addf(t, ": the last is %s %% full, %s %% of what all of them can hold stays empty", number_percent(tail.last, a),
+            text_addf(t, ": the last is %s %% full, %s %% of all block slots stay empty", number_percent(tail.last, a),
                       number_percent(tail.idle, b));
     }
     double clusters = view_metric(v, step, METRIC_CLUSTERS_AT_MOST), driver = view_metric(v, step, METRIC_CLUSTERS_TOLD);
     if (!isnan(driver))
-        text_addf(t, "; %s clusters at once by the driver", number_count(driver, a));
+        text_addf(t, "; %s resident clusters, by the driver", number_count(driver, a));
     else if (!isnan(clusters))
-        text_addf(t, "; at most %s clusters at once", number_count(clusters, a));
+        text_addf(t, "; at most %s resident clusters", number_count(clusters, a));
     if (!isnan(driver) && driver < clusters)
-        text_addf(t, ", %s %% of what fits without groups of SMs", number_percent(driver / clusters, a));
+        text_addf(t, ", %s %% of the number without GPC limits", number_percent(driver / clusters, a));
 }
 
 static double spilled(const struct source_line *l)
@@ -147,7 +147,7 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     double instructions = view_metric(v, step, METRIC_SPILL_INSTRUCTIONS);
     double ld = view_metric(v, step, METRIC_SASS_LOCAL + SIDE_LOAD), st = view_metric(v, step, METRIC_SASS_LOCAL + SIDE_STORE);
     if (s->spill_store_bytes || s->spill_load_bytes) {
-        text_addf(t, "%d B stored and %d B loaded a thread at %d registers, by the compiler", s->spill_store_bytes, s->spill_load_bytes,
+        text_addf(t, "%d B stored and %d B loaded per thread at %d registers, by the compiler", s->spill_store_bytes, s->spill_load_bytes,
                   s->registers);
         if (!isnan(instructions))
             text_addf(t, " (%s spill instructions)", number_count(instructions, a));
@@ -161,12 +161,12 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     if (loads == 0 && stores == 0)
         text_add(t, "; no local load or store was executed");
     else if (!isnan(loads) && !isnan(stores))
-        text_addf(t, "; executed %s local loads and %s stores, counted by warp", number_count(loads, a), number_count(stores, b));
+        text_addf(t, "; executed %s local loads and %s stores (warp instructions)", number_count(loads, a), number_count(stores, b));
     double bytes = counted(v, step, METRIC_LOCAL_BYTES), missed = counted(v, step, METRIC_LOCAL_BYTES_MISSED);
     if (!isnan(bytes) && bytes > 0)
         text_addf(t, ", %s through the L1", number_si(bytes, "B", a));
     if (!isnan(missed) && missed > 0)
-        text_addf(t, ", %s of the loads from L2 or DRAM", number_si(missed, "B", a));
+        text_addf(t, ", %s of the loads missed in L1", number_si(missed, "B", a));
     add_spill_lines(v, step, t);
 }
 
@@ -188,7 +188,7 @@ static void add_lines(const struct view *v, int step, struct text *t)
     for (int i = 0; i < count && i < SHOWN_SPILL_LINES; i++) {
         char a[NUMBER_TEXT], b[NUMBER_TEXT];
         int side = excess_of(&lines[i], SIDE_STORE) > excess_of(&lines[i], SIDE_LOAD) ? SIDE_STORE : SIDE_LOAD;
-        text_addf(t, "%s%s:%d %s-way (%s wavefronts too many)", i ? ", " : "; ", file_base(v->row->steps[step].file), lines[i].line,
+        text_addf(t, "%s%s:%d %s-way (%s extra wavefronts)", i ? ", " : "; ", file_base(v->row->steps[step].file), lines[i].line,
                   number_short(lines[i].values[METRIC_EMU_WAVEFRONTS + side] / lines[i].values[METRIC_EMU_WAVEFRONTS_IDEAL + side], a),
                   number_count(excess(&lines[i]), b));
     }
@@ -207,12 +207,12 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
         text_add(t, "none");
     } else if (ask(c, s, &q, &o)) {
         long other = (long)o.smem_per_block - s->static_smem - s->dynamic_smem;
-        text_addf(t, "%s KiB a block: %d B static, %d B dynamic, %ld B of the system and rounding; %s of the SM's %s KiB",
+        text_addf(t, "%s KiB per block: %d B static, %d B dynamic, %ld B for the system and rounding; %s of the SM's %s KiB",
                   number_short((double)o.smem_per_block / 1024, a), s->static_smem, s->dynamic_smem, other,
                   number_short((double)o.smem_per_block * o.blocks_per_sm / 1024, b),
                   number_short((double)c->machine.chip->smem_per_sm / 1024, d));
     } else {
-        text_addf(t, "%d B static, %d B dynamic a block", s->static_smem, s->dynamic_smem);
+        text_addf(t, "%d B static, %d B dynamic per block", s->static_smem, s->dynamic_smem);
     }
     double ld = counted(v, step, METRIC_EMU_WAVEFRONTS + SIDE_LOAD), st = counted(v, step, METRIC_EMU_WAVEFRONTS + SIDE_STORE);
     double ideal_ld = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_LOAD),
@@ -229,8 +229,8 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
                   number_percent(conflicts / waves, d));
     double ways_ld = counted(v, step, METRIC_SHARED_WAYS + SIDE_LOAD), ways_st = counted(v, step, METRIC_SHARED_WAYS + SIDE_STORE);
     if (ways_ld <= WAYS_MOST)
-        text_addf(t, ", %s a load", number_short(ways_ld, a));
+        text_addf(t, ", %s per load", number_short(ways_ld, a));
     if (ways_st <= WAYS_MOST)
-        text_addf(t, ", %s a store", number_short(ways_st, a));
+        text_addf(t, ", %s per store", number_short(ways_st, a));
     add_lines(v, step, t);
 }

@@ -52,7 +52,7 @@ static void start_table(struct tally *tally)
     table_column(tally->table, "more", "% more time", ALIGN_POINT);
     table_column(tally->table, "fastest", "than", ALIGN_LEFT);
     table_column(tally->table, "behind", "% behind the baseline", ALIGN_POINT,
-                 .about = "where the choice loses to the baseline by more than noise");
+                 .about = "cases where the choice is significantly slower than the baseline");
 }
 
 static void add_off(struct tally *tally, const struct case_view *c, const char *is, double over, const char *best, double behind)
@@ -87,7 +87,7 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
     if (over > NEAR) {
         add_off(tally, c, is, over, variant_base(best->row, name), behind);
         text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", case_short(rule->row), is, 100 * over,
-                  variant_base(best->row, name), behind > PAR ? ", and loses to the baseline" : "");
+                  variant_base(best->row, name), behind > PAR ? ", and is slower than the baseline" : "");
     }
 }
 

@@ -108,8 +108,9 @@ static void look_at_line(struct line_findings *all, const struct case_view *c, c
                requests = l->values[METRIC_EMU_REQUESTS + k];
         if (moved >= ideal * case_limit(c, "line_sectors") && requests > 0)
             line_findings_put(all, v, l, 2000 * (moved - ideal) / (v->moved_bytes > 0 ? v->moved_bytes / SECTOR_BYTES : moved),
-                              text_format("%s sectors/request (ideal %s): uncoalesced %s", number_short(moved / requests, a),
-                                          number_short(ideal / requests, b), sectors[k]));
+                              text_format("%s sectors/request (ideal %s): %s %s", number_short(moved / requests, a),
+                                          number_short(ideal / requests, b), moved - ideal > requests ? "uncoalesced" : "misaligned",
+                                          sectors[k]));
         moved = l->values[METRIC_EMU_WAVEFRONTS + k];
         ideal = l->values[METRIC_EMU_WAVEFRONTS_IDEAL + k];
         if (moved >= ideal * case_limit(c, "line_wavefronts") && ideal > 0)
@@ -126,8 +127,8 @@ static void look_at_counted(struct line_findings *all, const struct case_view *c
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
     if (ideal > 0 && moved >= ideal * case_limit(c, "line_sectors"))
         line_findings_put(all, v, l, moved - ideal,
-                          text_format("%sx the sectors that its bytes need: uncoalesced, %s (ideal %s)", number_short(moved / ideal, a),
-                                      number_count(moved, b), number_count(ideal, d)));
+                          text_format("%sx the sectors that its bytes need: uncoalesced or misaligned, %s (ideal %s)",
+                                      number_short(moved / ideal, a), number_count(moved, b), number_count(ideal, d)));
     moved = l->values[METRIC_LINE_WAVEFRONTS];
     ideal = l->values[METRIC_LINE_WAVEFRONTS_IDEAL];
     if (ideal > 0 && moved >= ideal * case_limit(c, "line_wavefronts"))

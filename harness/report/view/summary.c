@@ -23,6 +23,7 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
 {
     static const enum row_status order[] = {ROW_OK,      ROW_FOIL, ROW_WRONG,  ROW_UNSAFE,     ROW_STATEFUL, ROW_IMPOSSIBLE,
                                             ROW_CRASHED, ROW_HUNG, ROW_BROKEN, ROW_INFEASIBLE, ROW_SKIPPED,  ROW_PLANNED};
+    const char *separator = "";
     int by[ROW_STATUS_COUNT] = {0}, unexplained = 0;
     for (int i = 0; i < count; i++) {
         enum row_status s = rows[i]->status;
@@ -38,14 +39,17 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
         if (!by[s] && s != ROW_OK)
             continue;
         const char *word = s == ROW_OK ? "verified" : s == ROW_FOIL ? "not verified" : s == ROW_PLANNED ? "not run" : row_status_name(s);
-        text_addf(t, "%d %s", by[s], word);
+        text_addf(t, "%s%d %s", separator, by[s], word);
+        separator = ", ";
         if (row_status_failed(s)) {
             int n = configurations_of(rows, count, s);
             text_addf(t, " (%d configuration%s)", n, text_s(n));
         }
-        text_add(t, ", ");
     }
-    text_addf(t, "%d without a reason%s", unexplained, run->ended[0] ? "" : ", the run has not ended");
+    if (unexplained)
+        text_addf(t, ", %d without a reason", unexplained);
+    if (!run->ended[0])
+        text_add(t, ", the run has not ended");
 }
 
 static bool any_verified(struct row *const *rows, int count)
@@ -66,7 +70,7 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
         text_addf(&line, "   %s", number_duration(seconds, wall));
     text_addf(&line, "   exit %d", exit_code);
     if (!exit_code && count && !any_verified(rows, count))
-        text_add(&line, ": nothing was verified, which no gate passes");
+        text_add(&line, ": nothing was verified, which fails a gate");
     text_paint(t, exit_code ? PAINT_BAD : PAINT_GOOD, style);
     text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
     text_paint(t, PAINT_NONE, style);
@@ -76,7 +80,7 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
         right += rows[i]->status == ROW_OK;
     if (!right && exit_code == 0 && count) { /* a reader of the exit code alone must not take this for a pass */
         text_paint(t, PAINT_WARN, style);
-        text_add_wrapped(t, "nothing was verified: exit 0 says that nothing failed, not that anything is right", 0, TEXT_LABEL_COLUMNS,
+        text_add_wrapped(t, "nothing was verified: exit 0 means that nothing failed, not that anything is right", 0, TEXT_LABEL_COLUMNS,
                          style);
         text_paint(t, PAINT_NONE, style);
         text_add(t, "\n");

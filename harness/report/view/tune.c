@@ -161,8 +161,8 @@ static void counts_line(struct block *b, const struct searched *layers, int coun
         wrong += layers[l].wrong;
     }
     block_itemf(b, NULL, NULL,
-                "%d configurations on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
-                "fit, %d the same as another, %d failed",
+                "%d configurations on %d layer%s: %d right, %d of them timed; %d violate the variant's conditions, %d spill or do not fit, "
+                "%d duplicate another, %d failed",
                 all, count, text_s(count), verified, timed, infeasible, spilled, twins, wrong);
 }
 
@@ -182,7 +182,7 @@ static void layers_table(struct document *d, const struct searched *layers, int 
     struct block *list = document_list(d, DETAIL_ALWAYS);
     block_itemf(list, "one for all", NULL, "%s, right on %d of %d layers", all->params, all->layers, count);
     if (summed && summed < count)
-        block_itemf(list, "sum", NULL, "of the %d layers where all three have a time, each as often as it runs", summed);
+        block_itemf(list, "sum", NULL, "total of the %d layers where all three have a time, weighted by the number of runs", summed);
 }
 
 static void one_table(struct document *d, const struct run *run, const struct searched *layers, int count)

@@ -153,8 +153,8 @@ static void keep(void *context, const struct counter_finding *f)
     struct verdict *item = APPEND(all->items, all->count);
     *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->breakdown.step, .gain = gain, .remedy = xstrdup(f->remedy)};
     if (j->v->steps > 1 && j->breakdown.step >= 0 && j->share < 1)
-        item->says =
-            text_format("%s (%.*f %% of its time): %s", j->v->row->steps[j->breakdown.step].name, j->share < 0.1, 100 * j->share, f->says);
+        item->says = text_format("%s (%.*f %% of the row's time): %s", j->v->row->steps[j->breakdown.step].name, j->share < 0.1,
+                                 100 * j->share, f->says);
     else
         item->says = xstrdup(f->says);
 }
@@ -237,10 +237,13 @@ bool verdict_reads(const struct view *v, const char *name)
     return found;
 }
 
-void verdict_gain(const struct verdict *v, struct text *t)
+bool verdict_speedup(const struct verdict *v, struct text *t)
 {
     if (isnan(v->gain))
-        text_add(t, "gain not known");
+        return false;
+    if (v->gain >= 99)
+        text_add(t, "estimated speed-up over 100x");
     else
-        text_addf(t, "at most %.*f %% of its time", v->gain < 10 ? 1 : 0, v->gain);
+        text_addf(t, "estimated speed-up up to %.3gx", 100 / (100 - v->gain));
+    return true;
 }

@@ -29,8 +29,8 @@ void verdicts_free(struct verdicts *v);
 const char *verdict_word(const struct view *v);
 /* Does a verdict of the row use that value or fact? */
 bool verdict_reads(const struct view *v, const char *name);
-/* Appends "at most 30 % of its time" or "gain not known". */
-void verdict_gain(const struct verdict *v, struct text *t);
+/* Appends "estimated speed-up up to 1.43x", the time without the gain; false, and nothing, when no gain is known. */
+bool verdict_speedup(const struct verdict *v, struct text *t);
 /* A value of a group, of a row of several launches that of all of them; NaN when absent. The case is judged. */
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value);
 /* True unless known values of the row's longest step contradict the formula. NULL always holds. */

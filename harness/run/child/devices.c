@@ -45,7 +45,7 @@ bool device_open(const char *spec, struct device **dev, struct error *err)
     }
     const char *hole = missing_hook(ops);
     if (ops->version != DEVICE_OPS_VERSION || hole)
-        return error_set(err, ERROR_INTERNAL, "device %s was built for another bench: %s", ops->name, hole ? hole : "version");
+        return error_set(err, ERROR_INTERNAL, "device %s was built for another version of bench: %s", ops->name, hole ? hole : "version");
     struct device *d = xcalloc(1, sizeof *d);
     d->ops = ops;
     if (!ops->open(d, spec_option(spec), err)) {

@@ -20,7 +20,7 @@ static bool has_library(const struct worker *w, const struct plan_row *row, stru
     const char *why = w->job.dev->ops->keeps_time ? w->library.error : "cuDNN needs a GPU";
     for (int i = 0; i < p->step_count && !w->library.cudnn; i++)
         if (p->steps[i].kind == STEP_CUDNN)
-            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' is cuDNN's: %s", row->id,
+            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' uses cuDNN: %s", row->id,
                                              w->job.dev->ops->name, p->work.chain->links[p->steps[i].link].name, why)
                                  : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->job.dev->ops->name, why);
     return true;

@@ -188,7 +188,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     w->planned = true;
     const char *files = text_of(w->setup, "files");
     if (!files || strcmp(files, w->job.plan.files))
-        return error_set(err, ERROR_USAGE, "the scenario or a variant file changed while the run went on; start it again");
+        return error_set(err, ERROR_USAGE, "the scenario or a variant file changed during the run; start it again");
     if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
         if (w->job.dev && strcmp(w->job.dev->spec, device)) /* it was asked what another device is */
             return error_set(err, ERROR_INTERNAL, "a worker that has %s was set up for %s", w->job.dev->spec, device);

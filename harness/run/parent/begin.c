@@ -42,11 +42,11 @@ bool session_seed(struct session *s, struct error *err)
         s->asked.seed = given;
         if (*given >= '0' && *given <= '9' && !*end && !errno)
             return true;
-        error_set(err, ERROR_USAGE, "%s%s is no whole number below 2^64", option ? "--seed " : "BENCH_SEED=", given);
-        return error_hint(err, "bench export RUN --json has the seed of a run under environment");
+        error_set(err, ERROR_USAGE, "%s%s is not an integer below 2^64", option ? "--seed " : "BENCH_SEED=", given);
+        return error_hint(err, "bench export RUN --json shows the seed of a run under environment");
     }
     if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
-        return error_set(err, ERROR_ENVIRONMENT, "this machine gives no random numbers: %s", strerror(errno));
+        return error_set(err, ERROR_ENVIRONMENT, "this machine provides no random numbers: %s", strerror(errno));
     snprintf(s->seed, sizeof s->seed, "%llu", (unsigned long long)drawn);
     s->asked.seed = s->seed;
     return true;
@@ -194,8 +194,8 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     json_decref(environment);
     if (!s->asked.filter.extra) /* with more densities the run goes on by itself */
         session_note(s,
-                     "resume: run %lld of %s: %d row%s kept, %d done again because their source, compiler or settings changed, %d were in "
-                     "flight or not reached",
+                     "resume: run %lld of %s: %d row%s kept, %d repeated because their source, compiler or settings changed, %d unfinished "
+                     "or not started",
                      (long long)old.id, old.started, kept, text_s(kept), changed, s->plan.row_count - kept - changed);
     run_clear(&old);
     return count < 0 ? -1 : kept;
@@ -323,9 +323,9 @@ bool session_open(struct session *s, struct error *err)
         return false;
     bool timed = spec_is_timed(s->device.spec);
     if (o->plan.tune && !timed && !o->no_time) {
-        error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: configurations cannot be compared on it", s->device.spec);
+        error_set(err, ERROR_ENVIRONMENT, "%s measures no time, so it cannot compare configurations", s->device.spec);
         return error_hint(err,
-                          "a search needs a GPU; here, bench tune --no-time verifies every configuration and says which are infeasible");
+                          "a search needs a GPU; bench tune --no-time verifies every configuration here and lists the infeasible ones");
     }
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;

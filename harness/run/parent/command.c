@@ -210,12 +210,12 @@ static bool start(struct session *s, struct child *child, struct error *err)
         bool outside = child_stop(child, how, sizeof how);
         s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
         if (outcome == OUTCOME_LATE)
-            error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
+            error_set(err, ERROR_ENVIRONMENT, "a worker did not start within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
         if (outcome != OUTCOME_DIED)
             return false;
         if (tries == CHILD_TRIES)
-            return error_set(err, outside ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
-        session_note(s, "a worker died while it was set up: %s; started again", how);
+            return error_set(err, outside ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%d workers died during their start: %s", tries, how);
+        session_note(s, "a worker died during its start: %s; started again", how);
     }
     return true;
 }

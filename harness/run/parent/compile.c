@@ -139,7 +139,7 @@ static void tell(struct compilers *c)
     if (c->told || clock_s() - c->began_s < TOLD_AFTER_S || c->compiled == c->row_count)
         return;
     c->told = true;
-    session_note(c->s, "compiling %d kernel%s on %d core%s takes most of a first run; the next one finds them in the cache", c->row_count,
+    session_note(c->s, "compiling %d kernel%s on %d core%s takes most of a first run; later runs use the cache", c->row_count,
                  text_s(c->row_count), c->count, text_s(c->count));
 }
 

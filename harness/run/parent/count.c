@@ -30,15 +30,15 @@ bool session_counts(const struct session *s, bool *counts, struct error *err)
     if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of configurations, and ranks them by time */
         return true;
     if (!spec_is_timed(s->device.spec))
-        why = "this device has no hardware counters; emu counts by itself (emu.*)";
+        why = "this device has no hardware counters; emu has its own counts (emu.*)";
     else if (s->options->no_time)
         why = "--no-time only verifies";
     else if (s->options->inside)
-        why = "--in-process has no second process, and counting in the one that times would disturb the times";
+        why = "--in-process has no second process, and counting in the timing process would disturb the times";
     *counts = !why;
     if (why && wish->required) {
         error_set(err, ERROR_ENVIRONMENT, "counters are required, but %s", why);
-        return error_hint(err, spec_is_timed(s->device.spec) ? "leave that option out" : "--device cuda:0, on a machine with a GPU");
+        return error_hint(err, spec_is_timed(s->device.spec) ? "omit that option" : "use --device cuda:0 on a machine with a GPU");
     }
     return true;
 }
@@ -233,7 +233,7 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
              s->stage, why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
     if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
         s->counter_again = true;
-        session_note(s, "%s: %s; once more in a fresh process", what, text);
+        session_note(s, "%s: %s; repeated in a new process", what, text);
         return;
     }
     if (one)
@@ -287,7 +287,7 @@ static bool count_once(struct session *s)
 /* What a reader misses of slow rows, and where it is. */
 static void note_slow(struct session *s, int index)
 {
-    static const char few[] = "over 10 ms: counted without what takes many passes (bench why --measure counts all)";
+    static const char few[] = "longer than 10 ms: counters that need many passes were left out (bench why --measure counts all)";
     if (s->plan.counters.unasked && is_counted(s->rows[index]) && is_slow(s, index, counts_warm(s)))
         row_add_note(s->rows[index], "%s", few);
 }
@@ -306,7 +306,7 @@ bool session_count(struct session *s, struct error *err)
         const struct row *row = s->rows[s->uncounted_rows[k]];
         if (row->uncounted && row->launched != 0) { /* copies alone have nothing to count */
             error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", row->id, row->uncounted);
-            ok = error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
+            ok = error_hint(err, "--require-counters stops here; without it the run continues with times only");
         }
     }
     ok = ok && (!s->uncounted_count || session_put(s, s->uncounted_rows[0], s->uncounted_rows[s->uncounted_count - 1] + 1, err));

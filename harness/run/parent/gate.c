@@ -59,15 +59,15 @@ static bool leave_out_case(struct session *s, int first, int last, struct error 
     for (int i = first; i < last; i++) {
         int other = partner(s, i);
         if (other >= 0 && !is_changed(s, i) &&
-            (!leave_out(s, i, "both sides launch the same: not run", err) ||
-             !leave_out(s, other, "both sides launch the same: not run", err)))
+            (!leave_out(s, i, "both sides have the same launches: not run", err) ||
+             !leave_out(s, other, "both sides have the same launches: not run", err)))
             return false;
         s->changed += other >= 0 && s->rows[i]->status == ROW_PLANNED && s->rows[other]->status == ROW_PLANNED;
     }
     for (int i = first; i < last; i++)
         runs |= is_changed(s, i) && s->rows[i]->status == ROW_PLANNED;
     for (int i = first; i < last && !runs; i++)
-        if (!s->plan.rows[i].side && !leave_out(s, i, "nothing to be timed beside it", err))
+        if (!s->plan.rows[i].side && !leave_out(s, i, "there is no row to time it against", err))
             return false;
     return true;
 }

@@ -16,9 +16,9 @@ struct waiting {
 static bool still_waiting(void *context, long long pid)
 {
     struct waiting *w = context;
-    char text[96] = "another run of bench has the GPU: waiting for it to end";
+    char text[96] = "another run of bench uses the GPU: waiting for it to end";
     if (pid > 0)
-        snprintf(text, sizeof text, "another run of bench has the GPU (pid %lld): waiting for it to end", pid);
+        snprintf(text, sizeof text, "another run of bench uses the GPU (pid %lld): waiting for it to end", pid);
     if (!w->told && w->sink->note)
         w->sink->note(w->sink->context, text);
     w->told = true;

@@ -39,7 +39,7 @@ bool session_roofs_measure(const char *spec, const char *compiler, const char *b
 
 static void tell_unknown(struct session *s, const struct error *why)
 {
-    session_note(s, "the ceilings of this machine are not known, and no row has a roof: %s", why->text);
+    session_note(s, "the ceilings of this machine are unknown, so no row has a measured speed of light: %s", why->text);
 }
 
 static bool has_ceilings(const struct session *s)
@@ -60,7 +60,7 @@ void session_roofs_launch(struct session *s)
     struct error told_later = {0};
     if (!has_ceilings(s) || s->roofs.count || !child_start(&s->ceilings, &told_later))
         return;
-    session_progress(s, "the ceilings of this machine, once");
+    session_progress(s, "measuring the ceilings of this machine, once");
     s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle));
 }
 
@@ -162,10 +162,9 @@ bool session_row_judge(struct session *s, int index, struct error *err)
     const struct row_time *t = too_fast(row, row->least_ns, floor_launched(warm, launch_ns).ns, &least_ns);
     if (!t)
         return true;
-    char *reason =
-        text_format("it takes %.4g us (%s, %s), and no known algorithm can do this work on this chip in less than %.4g us: it does "
-                    "not do it in the time that is measured, or the chip's figures are wrong",
-                    t->median_ns / 1e3, t->load, t->cache, least_ns / 1e3);
+    char *reason = text_format("it takes %.4g us (%s, %s), but no known algorithm can do this work on this chip in less than %.4g us: the "
+                               "timed launches do not do the work, or the data sheet is wrong",
+                               t->median_ns / 1e3, t->load, t->cache, least_ns / 1e3);
     row->status = ROW_IMPOSSIBLE;
     row_set(&row->reason, reason);
     free(reason);

@@ -75,20 +75,20 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
         if (s->late.kind != ERROR_NONE)
             lose_case(s, row, &s->late);
         else if (at_data(s))
-            condemn(s, row, ROW_PLANNED, "not judged: its inputs and reference were not made in time; the process was killed");
+            condemn(s, row, ROW_PLANNED, "not judged: making its inputs and reference exceeded the time limit; the process was killed");
         else
-            condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
+            condemn(s, row, ROW_HUNG, "'%s' exceeded the time limit; its process was killed", s->stage);
         return true;
     case OUTCOME_GREEDY:
         child_stop(&s->worker, NULL, 0);
-        condemn(s, row, ROW_BROKEN, "to compile it takes more than %zu MiB of memory (BENCH_COMPILE_MEMORY=MiB); its compiler was ended",
+        condemn(s, row, ROW_BROKEN, "compiling it needs more than %zu MiB of memory (BENCH_COMPILE_MEMORY=MiB); the compiler was stopped",
                 child_compile_memory() >> 20);
         return true;
     case OUTCOME_DIED:
         if (child_stop(&s->worker, how, sizeof how)) /* of the kernel nothing is known: --resume tries it again */
-            condemn(s, row, ROW_PLANNED, "not judged: the machine ended its process at '%s': %s", s->stage, how);
+            condemn(s, row, ROW_PLANNED, "not judged: the system killed its process during '%s': %s", s->stage, how);
         else
-            condemn(s, row, ROW_CRASHED, "its process died at '%s': %s", s->stage, how);
+            condemn(s, row, ROW_CRASHED, "its process died during '%s': %s", s->stage, how);
         return true;
     }
     return true;
@@ -117,7 +117,8 @@ static bool choose(struct session *s, int row)
     }
     double behind = choose_behind(&s->plan, row, s->choices[row], s->rows);
     if (behind > CHAIN_BEHIND && !s->asked.filter.only && !s->kept[row]) {
-        condemn(s, row, ROW_SKIPPED, "its layers take %.0f times as long as the library's: not run whole (--only runs it)", behind);
+        condemn(s, row, ROW_SKIPPED, "its layers take %.0fx the time of the library's: not run as a whole network (--only runs it)",
+                behind);
         return false;
     }
     choose_describe(&s->plan, row, s->choices[row], &what);
@@ -231,13 +232,13 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             if (outcome == OUTCOME_DIED && ++unexplained < CHILD_TRIES)
                 continue;
             error_set(err, ERROR_INTERNAL, "timing of %s failed: %s", s->plan.cases[s->plan.rows[first].case_index].id,
-                      why.text[0] ? why.text : "the worker died, and no row can be blamed");
+                      why.text[0] ? why.text : "the worker died, and no row is the cause");
             return false;
         }
         if (!end_row(s, blamed, outcome, &why, err)) /* the round is repeated without it */
             return false;
         if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
-            condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
+            condemn(s, blamed, ROW_CRASHED, "%s (during the timing)", why.text);
     }
     for (int i = first; i < last; i++) {
         if (s->choices[i])

@@ -7,7 +7,7 @@
     ok(window.pwned === undefined, 'a name was executed');
     ok(document.documentElement.scrollWidth <= innerWidth, `the page scrolls sideways: ${document.documentElement.scrollWidth} of ${innerWidth}`);
     const ids = Array.from(document.querySelectorAll('[id]'), e => e.id);
-    ok(new Set(ids).size === ids.length, 'an id stands twice');
+    ok(new Set(ids).size === ids.length, 'an id is listed twice');
     for (const a of document.querySelectorAll('a')) {
       const to = a.hash.slice(1).split('+');
       if (!to.every(id => document.getElementById(id))) { said.push('a link to nowhere: ' + a.hash); break; }
