@@ -1,8 +1,8 @@
-/* emu/exec: what the interpreter runs on: decoded instructions, programs, warps, blocks, runners.
+/* emu/exec: the data of the interpreter: decoded instructions, programs, warps, blocks, runners.
  *
- * A warp is a plain struct and every handler returns the next instruction or NULL, so that a warp can be left and resumed at
- * any instruction. Lanes that part are fragments; the fragment whose block comes first in a loop-aware order of the flow
- * graph runs, and fragments that meet at a block's start become one, so lanes join at the earliest place they can. */
+ * A warp is a plain struct, and each handler returns the next instruction or NULL, so that a warp can be left and resumed at any
+ * instruction. Lanes that diverge form fragments. Of a warp's fragments the one whose basic block comes first in a loop-aware order runs;
+ * fragments that reach the start of the same block merge, so lanes reconverge at the earliest point. */
 #ifndef BENCH_EMU_EXEC_H
 #define BENCH_EMU_EXEC_H
 
@@ -79,16 +79,16 @@ enum insn_class {
     CLASS_COUNT
 };
 enum flop_type { FLOP_F16, FLOP_BF16, FLOP_F32, FLOP_F64, FLOP_COUNT };
-struct cold { /* what is seldom needed of an instruction */
+struct cold { /* the rarely used part of an instruction */
     const struct ptx_instr *source;
     uint8_t class, flop_type, guarded;
     uint8_t internal; /* a helper op: counts nothing */
     bool unread;      /* ldmatrix: an arrival at an mbarrier comes before the first use of its result */
     uint16_t flops;   /* per thread; mma: MACs are counted by macs */
     uint32_t macs;    /* per warp */
-    uint8_t mmas;     /* instructions that a machine makes of it, where those are several: wmma */
+    uint8_t mmas;     /* machine instructions it becomes, if several: wmma */
     uint32_t block;   /* flow id */
-    uint16_t origin;  /* of its address: 1 + index into program.origins, 0: not known */
+    uint16_t origin;  /* of its address: 1 + index into program.origins; 0: unknown */
     int file, line;
 };
 struct origin {         /* what an address was computed from: a shared variable, a variable, or a pointer of the launch */
@@ -117,7 +117,7 @@ struct program { /* an entry and everything it may call */
     uint32_t origin_count;
     struct flow *flows;
     uint32_t flow_count;
-    uint8_t *constants; /* 64-byte aligned, allocated unordered */
+    uint8_t *constants; /* 64-byte aligned, in an allocation of its own */
     uint32_t constant_bytes;
     uint32_t frame_bytes, local_bytes; /* of the deepest path; recursion: of one turn of each, times 64 */
     uint32_t shared_bytes;             /* static, the reserved part included */
@@ -278,7 +278,7 @@ struct warp {
     uint64_t turns; /* used up since the start */
     uint32_t carry; /* CC.CF by lane */
     int checks;
-    uint32_t stalls; /* waits on an mbarrier that failed in a row */
+    uint32_t stalls; /* consecutive waits on an mbarrier that failed */
     struct mbarrier_wait waits_for;
     uint32_t polls; /* atomics and volatile reads since the last switch */
     int boost;      /* >0: waiting fragments run first, for fairness to spinning lanes */
@@ -294,9 +294,9 @@ struct warp {
     uint32_t barrier_count;
     uint32_t tid[3][32];   /* %tid of each lane: the same for every block */
     uint32_t clocks[64];   /* vector clock over the block's warps and agents, for the race check */
-    uint32_t flag_fence;   /* its own clock at its last fence: who hears a flag of it knows what it did until then */
+    uint32_t flag_fence;   /* its own clock at its last fence: a warp that reads a flag of it learns what it did until then */
     uint32_t fenced[64];   /* of that, what the async proxy sees, too: agents.h */
-    struct part_released { /* what only some of its lanes fenced, or told an mbarrier of, in one stretch; agents.h */
+    struct part_released { /* what only some of its lanes fenced, or released through an mbarrier, in one stretch; check/agents.h */
         uint32_t synced, used, who, who_used, clock; /* who_used: in the stretch of reads */
     } part_fenced, part_released;
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: check/dsmem.h */
@@ -321,19 +321,19 @@ struct warp {
     bool touched;                  /* global memory since its last fence */
     uint32_t tag;                  /* what it does to global memory now: races.h */
     uint32_t released, news;       /* moment of its last release, and what it then knew of: fences and barriers of the block */
-    uint32_t synced;               /* number of the stretch since its lanes last met, << 6 */
+    uint32_t synced;               /* number of the stretch since its lanes last synchronised, << 6 */
     uint32_t used;                 /* of reads: since they last met or exchanged values, which each had read before */
     struct part {                  /* since all lanes met: who met, and the stretch that began then */
         uint32_t synced, who;
     } parts[16];
 #define PARTS_MAX 16
     int part_count;           /* 0: all lanes met last */
-    bool doubles;             /* lanes of the store at hand share addresses: what they write was compared */
+    bool doubles;             /* lanes of the current store share addresses: their values were compared */
     uint32_t wrote;           /* lanes that wrote shared memory in that stretch */
     bool read;                /* what another lane may overwrite */
     uint32_t stored;          /* the stretch in which it last wrote global memory, when reads are watched */
     uint32_t known, acquired; /* moments up to which it knows what others released; what it will know behind a fence */
-    bool guarded;             /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+    bool guarded;             /* inside a guarded instruction: the other lanes are switched off, not in another fragment */
 };
 struct barrier {
     uint32_t arrived;  /* threads */
@@ -393,7 +393,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     uint32_t moment, base_tag; /* the race check's clock; tags below are of earlier launches */
     struct order *order;       /* NULL: blocks know nothing of each other */
     uint32_t stretches;        /* of all its warps */
-    bool heeded;               /* something was fenced or released: blocks may know of each other */
+    bool heeded;               /* a fence or release was executed: blocks may be ordered */
     uint32_t turns, groups;
     double began_s;               /* of its thread's own time; 0: not yet */
     struct pending_copy *pending; /* bulk copies on their way */

@@ -1,4 +1,4 @@
-/* emu/handlers: everything the handlers call that is not compiled per instruction set. */
+/* emu/handlers: the handlers, and what they call, that are compiled once instead of for each instruction set. */
 #ifndef BENCH_EMU_HANDLERS_H
 #define BENCH_EMU_HANDLERS_H
 
@@ -12,22 +12,22 @@
 enum {
     ACCESS_STRONG = 2,
     ACCESS_CONSTANT = 4 /* .nc */,
-    ACCESS_CHOSEN = 8 /* of loads: the next instruction takes the value or another */,
+    ACCESS_CHOSEN = 8 /* of loads: the next instruction selects between this value and another */,
     ACCESS_NARROW = 16,
     ACCESS_ACQUIRE = 32,
     ACCESS_RELEASE = 64,
     ACCESS_OVERTAKEN = 128 /* of shared memory, by another lane's store */
 };
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
-/* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
+/* Learns the address pattern of the active lanes. False: too irregular (several buffers, none, other spaces). */
 bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
 void memo_rows(struct memo *m, const uint32_t *a, int matrices);
 uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap);
 #define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
-/* The buffer that the instruction's pointer is of; NULL: not known. */
+/* The buffer that the instruction's pointer was derived from; NULL: unknown. */
 const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip);
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
-/* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
+/* Counts the distinct 32-byte sectors and 128-byte lines of a learnt global pattern whose first lane is at `at`. */
 static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)
 {
     uint32_t sectors = 0, line_count = 0;
@@ -41,14 +41,14 @@ static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *
     *lines = line_count;
     return sectors;
 }
-/* The host address of one lane's access after every check, or NULL when it was reported and must not happen. */
+/* Checks one lane's access. Returns its host address, or NULL if it was reported and must not happen. */
 uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes,
                       enum access access);
-/* Counts an access of several lanes by space; pointers NULL are left out. */
+/* Counts one access of the lanes in `mask`, by state space. */
 void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, const uint64_t *address, uint32_t mask, uint32_t bytes);
-/* Global memory that was touched, for the counters and for the race check. */
+/* Marks sectors of global memory as read or written, for the counters and the race check. */
 void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t bytes, enum access access);
-/* What lane i is about to store. */
+/* Writes to `to` the value that lane i is about to store. */
 void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to);
 const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space);
 const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space);
@@ -56,17 +56,17 @@ void emu_load_frame(struct warp *w, const struct insn *ip);
 void emu_store_frame(struct warp *w, const struct insn *ip);
 void emu_discard(struct warp *w, const struct insn *ip);
 void emu_isspace(struct warp *w, const struct insn *ip);
-/* Lane addresses of operand a + imm as 64 bit, whatever its slot's width. */
+/* Addresses of operand a + imm in all lanes, as 64 bits. */
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
 enum ptx_space space_of(uint64_t generic);
 int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
 void emu_poll(struct warp *w);
 
 /* ---- report.c ---- */
-/* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
+/* Adds a finding to the launch's reports; lane < 0: the whole warp. Of equal findings the first in block, warp, lane order is kept. */
 void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* What is worth knowing and no error: emu_notes(). */
+/* Adds a note: worth knowing, but no error (emu_notes()). */
 void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
@@ -75,18 +75,18 @@ bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
 void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store);
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
                        enum access access);
-/* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
+/* A barrier of the block: warps in `waiting` are ordered behind warps in `arrived`. */
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
-/* The warp's lanes have met: what one wrote to shared memory before, the others may read. */
+/* The warp's lanes have synchronised: each may read what the others wrote to shared memory before. */
 void lanes_sync(struct warp *w);
-/* At an atomic or a volatile access: lanes that have parted may have waited for one another that way. */
+/* At an atomic or volatile access: diverged lanes may have synchronised through it. */
 static inline void lanes_parted(struct warp *w)
 {
     if (w->mask != w->born)
         lanes_sync(w);
 }
 void lanes_sync_some(struct warp *w, uint32_t who);
-/* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
+/* True if a lane of this warp left the tag and `lane` has not synchronised with it since. */
 #define MANY_LANES 32u
 #define NO_LANE 63u /* an atomic or volatile write */
 static inline bool lanes_unordered(const struct warp *w, uint32_t tag, uint32_t lane)
@@ -104,7 +104,7 @@ static inline bool lanes_unordered(const struct warp *w, uint32_t tag, uint32_t 
     }
     return false;
 }
-/* The same of a read. */
+/* The same for a read. */
 static inline bool reads_unordered(const struct warp *w, uint32_t tag, uint32_t lane)
 {
     uint32_t other = tag & 63;
@@ -112,9 +112,9 @@ static inline bool reads_unordered(const struct warp *w, uint32_t tag, uint32_t 
         return lanes_unordered(w, tag, lane);
     return other != lane && other != NO_LANE && (tag ^ w->used) < 64;
 }
-/* They exchange values: what they read before was read before what comes of it is written; what they wrote is not there for others. */
+/* The lanes exchange values (shuffle, vote): reads before it are ordered before writes that depend on it. Writes do not become visible. */
 void lanes_exchange(struct warp *w);
-/* Bytes of a finished cp.async count as written now. */
+/* Tags the bytes of a completed cp.async as written now. */
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
 /* ---- convert.c, move.c, video.c ---- */
@@ -136,9 +136,9 @@ const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
 /* ---- heap.c ---- */
 void emu_malloc(struct warp *w, const struct insn *ip, int lane, uint64_t bytes, uint64_t *address); /* 0: none left */
 void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address);
-/* An access to the heap's buffer: false and a report when it is of nothing that malloc gave, or that was given back. */
+/* Checks an access to the heap's buffer. False after a report: memory that malloc did not return, or that was freed. */
 bool heap_allows(struct warp *w, const struct insn *ip, int lane, uint64_t offset, uint32_t bytes, enum access access);
-void heap_leaks(struct launch *l); /* reports what nobody gave back */
+void heap_leaks(struct launch *l); /* reports allocations that were not freed */
 /* alloca: d = the address in local memory of a = size bytes, imm = alignment; imm < 0: stackrestore of a, -2: stacksave into d */
 const struct insn *emu_alloca(struct warp *w, const struct insn *ip);
 /* ---- atomics.c ---- */
@@ -147,7 +147,7 @@ enum atomic_op { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATO
 void atomic_reduce(uint8_t *to, const uint8_t *from, uint64_t bytes, enum atomic_op op, enum ptx_type t);
 const struct insn *emu_atom(struct warp *w, const struct insn *ip);
 /* ---- control.c ---- */
-/* insn.kind of a fence: further than the block; of mbarrier.init; to what the async proxy does with shared, with global memory */
+/* insn.kind of a fence: wider than the block; fence.mbarrier_init; towards the async proxy, for shared and for global memory */
 enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8 };
 const struct insn *emu_fence(struct warp *w, const struct insn *ip);
 const struct insn *emu_brx(struct warp *w, const struct insn *ip);
@@ -157,12 +157,12 @@ const struct insn *emu_unsupported(struct warp *w, const struct insn *ip);
 const struct insn *emu_bar(struct warp *w, const struct insn *ip);
 const struct insn *emu_yield(struct warp *w, const struct insn *ip);
 enum call_kind { CALL_DIRECT, CALL_INDIRECT, CALL_VPRINTF, CALL_ASSERTFAIL, CALL_MALLOC, CALL_FREE };
-/* The warp's lanes have all come to a barrier (state WARP_BARRIER) / a warp ended. */
+/* All lanes of the warp have arrived at a barrier (state WARP_BARRIER); a warp ended. */
 void barrier_warp_arrives(struct warp *w);
 void barrier_warp_done(struct block *b);
 /* Text of printf, kept in block order until the launch ends. */
 void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes);
-/* Writes it to the standard output and drops it; drops it unwritten. */
+/* Writes that text to standard output and drops it; drops it without writing. */
 void emu_print_show(struct launch *l);
 void emu_print_drop(struct launch *l);
 /* ---- tensor.c, wgmma.inc, async.c, bulk.c, cluster.c ---- */
@@ -171,18 +171,18 @@ const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);
 const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip);
 const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
-/* What stmatrix writes where the lane's address says. */
+/* The row that stmatrix writes at the lane's address. */
 void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *row);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
 #define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
 void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
                       uint64_t plain, uint64_t ideal);
-/* The same of learnt patterns whose first lanes are at `from` and `to`; what it comes to is remembered. */
+/* The same for learnt patterns whose first lanes are at `from` and `to`; caches the result. */
 void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask);
-/* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
+/* Records the bytes of shared memory that a cp.async fills: reading them before the wait is an error. */
 void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
-/* What cp.async reads from global memory it may read until it is waited for: the warp of the block that has such a copy there, or NULL. */
+/* Records what a cp.async reads from global memory. copy_reads: the warp of the block with a pending copy from there, or NULL. */
 void copy_source(struct warp *w, uint64_t address, uint32_t bytes);
 const struct warp *copy_reads(const struct block *b, uint64_t address, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
@@ -196,11 +196,11 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
 const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip);
 const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip);
-/* The warp waits: the same instruction is tried again in a later turn. */
+/* The warp waits: the same instruction is tried again in its next turn. */
 const struct insn *warp_retry(struct warp *w, const struct insn *ip);
-/* Shared memory that wgmma reads, 16 bytes at `offset`: is it ordered, and known to the async proxy? */
+/* Checks 16 bytes of shared memory that wgmma reads at `offset`: ordered, and fenced for the async proxy? */
 void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset);
-/* The pending bulk copies of the runner's blocks arrive. */
+/* Completes the runner's pending bulk copies; bulk_drop discards them. */
 void bulk_complete(struct runner *k);
 void bulk_drop(struct runner *k); /* or are lost */
 

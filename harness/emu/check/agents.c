@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define IDS_MAX 62u /* 63 says: several */
-struct told {       /* what those that arrived did before is known to those that wait */
+struct told {       /* what arriving warps release to waiting ones */
     uint32_t clocks[64], fenced[64], far[CLUSTER_MAX], known;
 };
-#define PHASES_KEPT 4 /* who lags behind by more is taken to have waited for the oldest of them */
+#define PHASES_KEPT 4 /* a warp that lags further behind is taken to have waited for the oldest of them */
 struct sync_point {   /* an mbarrier, or a word of atomics */
     uint32_t offset;
     struct told now;
@@ -21,10 +21,10 @@ struct sync_point {   /* an mbarrier, or a word of atomics */
     uint32_t used[IDS_MAX]; /* by warp: its clock when it used the mbarrier last */
     uint64_t state;         /* of an mbarrier, as its last operation left it */
     bool has_state;
-    uint32_t agent, phases;         /* id of the copies that complete on it, 0: none yet; phases that are over */
-    uint32_t first;                 /* those that were when it was initialised last */
-    uint32_t acquired[PHASES_KEPT]; /* the cluster's time when somebody had first waited for it, by phase; 0: nobody yet */
-    uint32_t last;                  /* that copies are to end */
+    uint32_t agent, phases;         /* id of the copies that complete on it, 0: none yet; completed phases */
+    uint32_t first;                 /* phases that had completed when it was last initialised */
+    uint32_t acquired[PHASES_KEPT]; /* by phase: the cluster's time when it was first waited for; 0: not yet */
+    uint32_t last;                  /* the last phase that copies complete */
     struct warp *sender;            /* of the last of them */
     const struct insn *copy;
     int lane;
@@ -98,7 +98,7 @@ void race_flag_acquire(struct warp *w, const struct warp *of, uint32_t clock)
     w->known = of->known > w->known ? of->known : w->known;
 }
 
-/* Some lanes of the warp report_race of what they did, or fence it; others that did so in this stretch have told of theirs. */
+/* Some lanes of the warp release or fence their accesses; adds them to those that did so earlier in this stretch. */
 static void release_in_part(const struct warp *w, struct part_released *p)
 {
     uint32_t before = p->synced == w->synced ? p->who : 0, reading = p->used == w->used ? p->who_used : 0;
@@ -171,7 +171,7 @@ void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parit
     uint32_t oldest = p->phases - p->first > PHASES_KEPT ? p->phases - PHASES_KEPT : p->first, known = p->phases;
     while (known > oldest && !has_acquired(w, b, &p->over[(known - 1) % PHASES_KEPT]))
         known--;
-    if (parity < 0) /* of a state: the phase is the last one */
+    if (parity < 0) /* waited by state: it is the last phase */
         known = p->phases - 1;
     else if (known == oldest && oldest > p->first)
         known += ((known - p->first) & 1) != (uint32_t)parity;
@@ -303,7 +303,8 @@ void agent_ends(struct warp *w)
                    "the warp that issued this copy ends without waiting for its group: another block may get its shared memory");
 }
 
-/* Its words hold what its last operation left there, or it was given up. (Who uses it behind other data is told at once.) */
+/* Reports an mbarrier whose words changed since its last operation and that was not invalidated. (Uses of such an mbarrier are reported at
+ * once.) */
 static void mbarrier_ends(struct block *b, const struct sync_point *p)
 {
     uint64_t state;
@@ -394,7 +395,7 @@ uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset)
     return b->sent_agent ? b->sent_count << 7 | b->sent_agent : 0;
 }
 
-/* Has the warp acquired of a block that waited for the copy? */
+/* True if the warp has acquired from a block that waited for the copy. */
 bool sent_known(const struct warp *w, uint32_t number)
 {
     const struct block *b = w->block;

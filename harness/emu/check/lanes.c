@@ -41,7 +41,7 @@ void lanes_exchange(struct warp *w)
         w->used = ++w->runner->stretches << 6;
 }
 
-/* Some lanes meet: what the others do stays unordered from them. */
+/* Some lanes synchronise; the others stay unordered with them. */
 void lanes_sync_some(struct warp *w, uint32_t who)
 {
     uint32_t next = w->runner->stretches + 1;

@@ -1,5 +1,4 @@
-/* emu/check/order: what the race check of global memory knows of order: barriers in a block, fences, releases and acquires between blocks.
- */
+/* emu/check/order: what orders accesses to global memory: barriers in a block; fences, releases and acquires between blocks. */
 #include "base/text.h"
 #include "emu/check/agents.h"
 #include "emu/check/races.h"
@@ -48,7 +47,7 @@ bool races_unwatched(const struct launch *l)
 
 static uint32_t moment_new(struct runner *k, uint64_t block, uint32_t clock)
 {
-    if (k->moment >= moment_most) { /* more than a tag holds: the rest is not watched */
+    if (k->moment >= moment_most) { /* more than a tag holds: the rest is not checked */
         for (int b = 0; b < k->resident_count; b++)
             for (int i = 0; i < k->residents[b].warp_count; i++)
                 k->residents[b].warps[i].trace = TRACE_OFF;
@@ -301,7 +300,7 @@ void races_release(struct warp *w, const struct insn *ip, uint64_t address)
         w->released = add_event(w, (uint8_t)w->id, true);
         w->news = news;
     }
-    uint32_t moment = w->known > w->released ? w->known : w->released; /* what it acquired of others goes on to who hears of it */
+    uint32_t moment = w->known > w->released ? w->known : w->released; /* what it acquired from others passes on to those that acquire from it */
     *at = moment > *at ? moment : *at;
 }
 
@@ -322,7 +321,7 @@ void races_cluster(struct block *b)
             b->cluster[c]->warps[i].known = k->moment;
 }
 
-/* Was what warp, or agent, `of` did at clock `clock` known to the warp of this event? */
+/* True if the warp of this event had acquired what warp or agent `of` did at `clock`. */
 static bool event_knows(const struct order *o, const struct event *e, uint32_t of, uint32_t clock)
 {
     return !e->knew || (of < e->ids && o->clocks[e->knew - 1 + of] >= clock);

@@ -1,6 +1,4 @@
-/* emu/check/proxies: what bulk copies and wgmma do in shared memory, held to what the warps did there: order, lanes, fences between the
- * proxies.
- */
+/* emu/check/proxies: checks what bulk copies and wgmma do in shared memory against the warps' accesses: order, lanes, proxy fences. */
 #include "emu/check/agents.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
@@ -27,14 +25,14 @@ static void fill(uint32_t *tags, uint32_t count, uint32_t tag)
     wmemset((wchar_t *)(void *)tags, (wchar_t)tag, count);
 }
 
-/* An arrival does not wait for an ldmatrix whose result nothing has used: until its warp has fenced it may come behind a bulk copy that was
- * asked for after it (seen on an H200: the next slice's weights in place of the last rows of this one's). */
+/* An arrival does not wait for an ldmatrix whose result has not been used. Until its warp executes a proxy fence, the read may happen after
+ * a bulk copy that was issued later (seen on an H200: the next slice's weights instead of the last rows of this one). */
 static bool still_reads(const struct warp *w, const struct block *b, uint32_t reader)
 {
     return (reader & SHADOW_UNREAD) && (reader & 63) < (uint32_t)b->warp_count && reader >> 7 > w->fenced[reader & 63];
 }
 
-/* Has a warp of block b stored there, ordered before what w does but not fenced for the async proxy, on no way? Atomics are not asked. */
+/* True if a warp of block b stored there, ordered before w but without a fence to the async proxy on any path. Atomics are exempt. */
 static bool unfenced(const struct warp *w, const struct block *b, uint32_t g)
 {
     const struct shadow *s = b->shadow;
@@ -58,7 +56,7 @@ bool reads_in_part(const struct warp *w, const struct block *b, uint32_t g)
            w->clocks[of] == b->warps[of].part_released.clock;
 }
 
-/* What a copy overwrites, of a grain: true when something was wrong. */
+/* Checks one grain that a copy overwrites; true if something was reported. */
 static bool overwrites(struct warp *w, const struct insn *ip, int lane, const struct block *b, uint32_t g, uint32_t tag)
 {
     const struct shadow *s = b->shadow;

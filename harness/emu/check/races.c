@@ -77,7 +77,7 @@ void races_free(struct buffer *b)
 }
 
 /* ---- one granule ---- */
-/* Of two strong accesses: what orders them is that they are strong, when each reaches the other. */
+/* Two strong accesses do not race if each is in the other's scope. */
 static bool both_strong(enum unordered unordered, uint32_t tag, bool strong, bool narrow)
 {
     return strong && (tag & TAG_STRONG) && (unordered == UNORDERED_WARPS || (!narrow && !(tag & TAG_WIDE)));
@@ -121,7 +121,7 @@ static void report_race(const struct touch *t, enum unordered unordered, uint32_
                (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, other, who);
 }
 
-/* What another lane of the warp wrote, or read, since they last met. */
+/* Reports a conflict with another lane of the warp since they last synchronised. */
 static void report_lane_race(const struct touch *t, uint32_t lane, const char *did)
 {
     const char *word = t->ip->op == OP_call ? "free of" : t->access == ACCESS_READ ? "read of" : "write to";
@@ -155,7 +155,7 @@ static void touch_beside(const struct touch *t, struct footprint *f, uint64_t g)
         report_lane_race(t, *read & 63, "read");
 }
 
-/* A copy of this block may still be reading it. */
+/* Reports a write to what a cp.async of this block may still be reading. */
 static void report_copy_race(const struct touch *t, uint32_t bytes)
 {
     const struct warp *of = copy_reads(t->w->block, t->b->base + t->offset, bytes);

@@ -21,7 +21,7 @@ static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offse
         emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
 }
 
-/* Another warp told of what it did by an mbarrier, but this was written by a lane that had not met those that arrived there. */
+/* Reports an access ordered by an mbarrier behind lanes that had not synchronised with the lane that wrote. */
 static void part_race(struct warp *w, const struct insn *ip, const struct block *b, int lane, uint32_t grain, uint32_t writer,
                       const char *word)
 {
@@ -117,8 +117,8 @@ static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t 
                access == ACCESS_READ ? "read of" : "write to", grain << w->program->shared_shift, lane, who, did);
 }
 
-/* Lanes of one warp: only __syncwarp and its like order them. A volatile access keeps no order of lanes that run side by side; of lanes
- * that do not, one may have waited for the other. */
+/* Lanes of one warp are ordered by __syncwarp and the like. A volatile access orders only diverged lanes, one of which may have waited for
+ * the other. */
 static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
 {
     uint32_t *of = &b->shadow->lane[grain], *read = b->shadow->lane_read ? &b->shadow->lane_read[grain] : NULL,

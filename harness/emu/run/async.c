@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is new in a list of at most 32. */
+/* Adds the value if it is new; the list has room for 32. */
 static bool first_time(uint64_t *seen, int *count, uint64_t value)
 {
     for (int i = *count - 1; i >= 0; i--)
@@ -136,7 +136,7 @@ const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip)
     return ip + 1;
 }
 
-/* Copies of groups before `first_open` may be read by the threads that waited, and by others after a barrier. */
+/* Completes copies of groups before `first_open`: readable by the waiting threads now, by others after a barrier. */
 static void release_copies(struct warp *w, const struct insn *ip, uint32_t first_open)
 {
     int keep = 0;
@@ -174,7 +174,7 @@ static struct block *owner_of(struct warp *w, uint64_t address, uint32_t *offset
     return rank && w->block->cluster && rank <= (uint32_t)w->block->cluster_count ? w->block->cluster[rank - 1] : w->block;
 }
 
-/* Is there an mbarrier? Initialising makes one, inval ends it. */
+/* Reports the use of an mbarrier that was not initialised or was invalidated. */
 static bool mbarrier_there(struct warp *w, const struct insn *ip, int lane, const struct block *owner, uint32_t offset)
 {
     if (!(w->checks & CHECK_SYNC) || (owner->mbarriers[offset >> 9] >> (offset >> 3 & 63) & 1))
@@ -191,7 +191,7 @@ static void mbarrier_begin(struct warp *w, const struct insn *ip, int lane, stru
     *set = begin ? *set | bit : *set & ~bit;
 }
 
-/* Is the phase over that the lane waits for? Copies on their way arrive when it is not. */
+/* True if the awaited mbarrier phase has completed. If not, first completes pending copies. */
 static bool mbarrier_over(struct warp *w, const struct insn *ip, int i, const uint8_t *host, struct block *owner, uint32_t offset)
 {
     bool state = ip->kind == MBARRIER_TEST || ip->kind == MBARRIER_TRY;
@@ -208,7 +208,7 @@ static bool mbarrier_over(struct warp *w, const struct insn *ip, int i, const ui
     return false;
 }
 
-/* Counts that an mbarrier does not hold. */
+/* The largest count that an mbarrier holds. */
 #define MBARRIER_MOST 0xfffffu
 static void mbarrier_counts(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t v, uint32_t count)
 {

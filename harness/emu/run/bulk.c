@@ -115,7 +115,7 @@ struct pending_copy {
 static void move_box(struct warp *w, const struct insn *ip, int lane, const struct box *x, uint8_t *shared, uint32_t base, uint32_t offset,
                      bool store);
 
-/* What a copy does with the bytes that are there. */
+/* Stores the copy's bytes, or reduces into what is there. */
 static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
     if (ip->aux)
@@ -124,7 +124,7 @@ static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, u
         memmove(to, from, bytes);
 }
 
-/* Fewer bytes were expected than come when the phase has ended without them. */
+/* Signals the mbarrier. If its phase has completed already, fewer bytes were expected than the copies bring. */
 static void complete_at(const struct pending_copy *p, struct block *told, uint32_t phase)
 {
     if (agent_phases(told, p->signal_at) != phase && (p->w->runner->launch->checks & CHECK_RACE))
@@ -189,7 +189,7 @@ static void copy_queue(const struct pending_copy *p)
     k->pending_bytes += p->bytes;
 }
 
-/* A copy to shared memory sets out: who may read what it writes, and the checks of who has. Takes the stage. */
+/* Issues a copy to shared memory: checks the destination and tags it. Takes the stage. */
 static void copy_to_shared(struct pending_copy *p, uint64_t mbar)
 {
     struct warp *w = p->w;
@@ -212,7 +212,7 @@ static void copy_to_shared(struct pending_copy *p, uint64_t mbar)
     copy_queue(p);
 }
 
-/* What a copy reads from global memory is read until the phase of its mbarrier is over. */
+/* The tag of a copy's read of global memory, which lasts until the phase of its mbarrier completes. */
 static uint32_t load_tag(struct warp *w, const struct insn *ip, int lane, uint64_t mbar, uint32_t mask)
 {
     const struct block *b = w->block;
@@ -237,7 +237,7 @@ static uint8_t *staged(const void *from, uint64_t bytes)
     return stage;
 }
 
-/* A piece of 16 bytes that nobody has written goes out. */
+/* Reports a source that holds 16 bytes which nothing has written. */
 static void source_known(struct warp *w, const struct insn *ip, int lane, const struct block *b, uint32_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; (w->checks & CHECK_KNOWN) && at < bytes; at += 16) {

@@ -39,8 +39,8 @@ static void learn_runs(struct memo *m)
     }
 }
 
-/* From mask and rel all the rest but counts. `gap`: starts that far unordered belong to one span. Returns how many different addresses
- * there are. */
+/* Derives the pattern from mask and rel, without the counters. Starts at most `gap` bytes from each other belong to one span. Returns the
+ * number of distinct addresses. */
 uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
 {
     int32_t v[32];
@@ -89,7 +89,7 @@ const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip)
     return address ? space_find(l->space, address) : NULL;
 }
 
-/* The active lanes' addresses from the first one's on; others are 0. False: too far unordered. */
+/* The active lanes' addresses from the first one's on; others are 0. False: too far from each other. */
 static bool relative_64(const struct warp *w, int32_t *rel, const uint64_t *a)
 {
     uint64_t first = a[__builtin_ctz(w->mask)], far = 0;

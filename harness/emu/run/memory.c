@@ -17,7 +17,7 @@ enum ptx_space space_of(uint64_t generic)
     }
 }
 
-/* A spin that waits for others must let them run: give up the turn after some polls. */
+/* A spinning warp must let others run: it gives up its turn after some polls. */
 void emu_poll(struct warp *w)
 {
     lanes_parted(w);
@@ -40,7 +40,7 @@ static uint64_t distance(const struct buffer *b, uint64_t address, uint32_t byte
     return address < b->base ? b->base - address : address + bytes - (b->base + b->bytes);
 }
 
-/* An address outside of every buffer is told by the nearest one; the first pages and what is far from all of them by itself. */
+/* Reports an address outside all buffers, relative to the nearest one; null pointers and far addresses on their own. */
 static void report_outside(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
     const struct address_space *s = w->runner->launch->space;
