@@ -32,9 +32,9 @@ struct compiled {
     char compiler[96]; /* "nvrtc 13.0.88" */
     char arch[16];
     char key[HASH_TEXT];     /* of source, every included file, -D, flags, compiler build, arch; the same wherever the files lie */
-    char request[HASH_TEXT]; /* the same without the compiler build: what a bundle is searched by */
+    char request[HASH_TEXT]; /* the same without the compiler build: the key within a bundle */
     bool from_cache, from_bundle;
-    double seconds; /* that the compiler took, when it was asked */
+    double seconds; /* time that the compiler took when it ran */
 };
 /* Options always given: -lineinfo, -std=c++17, -default-device, --ptxas-options=-v, -I the .cu's folder, -I kernels/include, -I the CUDA
  * headers. A compile error is a usage error whose text is the compiler's own lines, at the variant's file and line. */

@@ -1,6 +1,4 @@
-/* device/compile/cubin: what the compiler says of each kernel: registers, spills, stack, shared memory, code. Needs
- * no GPU.
- */
+/* device/compile/cubin: the facts that a cubin holds about each kernel: registers, spills, stack, shared memory, code. Needs no GPU. */
 #ifndef BENCH_DEVICE_COMPILE_CUBIN_H
 #define BENCH_DEVICE_COMPILE_CUBIN_H
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Did the compiler look for a header that lies in a folder of kernels/include: "wgmma.cuh", "sparse_tiles.cuh"? Then how it is included. */
+/* Adds the right path of a header in a folder of kernels/include ("wgmma.cuh") that the compiler did not find. True if there is one. */
 static bool add_include_path(struct text *t, const char *log)
 {
     char name[128], *dir = file_share("kernels/include"), **folders = NULL;
@@ -32,7 +32,8 @@ static bool add_include_path(struct text *t, const char *log)
     return found;
 }
 
-/* A macro of ours whose name the compiler's own headers use: T of `template <typename T>`. They break far from what is at fault. */
+/* Names a macro of the head that the compiler's own headers use as an identifier (T of `template <typename T>`): the error is then far from
+ * its cause. */
 static void add_taken_name(struct text *t, const struct compile_request *r, const char *log)
 {
     const char *at = strstr(log, "__nv_nvrtc_builtin_header.h(");
@@ -50,7 +51,6 @@ static void add_taken_name(struct text *t, const struct compile_request *r, cons
     }
 }
 
-/* Diagnostics come as blocks behind blank lines; a block of warnings alone is left out, so that the errors fit. */
 /* A message about an absolute path that is no source shows its lines: /etc/passwd as an include. */
 static bool shows_no_source(const char *block)
 {

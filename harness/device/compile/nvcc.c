@@ -93,7 +93,7 @@ static char *read_kept(const char *dir, const char *suffix, size_t *bytes, struc
     return data;
 }
 
-/* nvcc writes its steps as lines for a shell, names between double quotes: what such a line could obey, or split at, is no name for it. */
+/* nvcc passes names in double quotes to a shell: refuses names with characters that the shell interprets or splits at. */
 static bool plain_name(const char *name, struct error *err)
 {
     const char *odd = name;

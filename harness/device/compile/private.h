@@ -23,21 +23,20 @@ struct compiler {
     char headers[HASH_TEXT]; /* which headers they are, wherever they lie */
     void *private_data;
 };
-extern pthread_mutex_t compile_loading; /* held where a library is loaded, and where a process is forked that may load one */
+extern pthread_mutex_t compile_loading; /* taken while a library is loaded, and while a process is forked that may load one */
 bool nvrtc_open(struct compiler *c, const char *path, struct error *err);
 bool nvcc_open(struct compiler *c, const char *path, struct error *err);
 
 /* Both fill ptx, cubin and log of `out`; a compile error is a usage error with the compiler's lines. */
 bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                    struct error *err);
-/* nvrtc_compile in a process of its own, whose end, should it crash, is this one's. */
+/* nvrtc_compile in a subprocess; if that crashes, this process ends in the same way. */
 bool compile_in_subprocess(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                            struct error *err);
-bool compile_may_fork(void); /* false where a driver is loaded, or a sanitizer with other threads: they do not bear it */
+bool compile_may_fork(void); /* false if a driver is loaded, or under a sanitizer with other threads: neither supports a fork */
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);
-/* What goes before the source so that other launch bounds hold; "" when the request has none. Line numbers stay the source's. Caller frees.
- */
+/* Text before the source that changes launch bounds; "" if the request has none. Line numbers stay the source's. Caller frees. */
 char *compile_prelude(const struct compile_request *r);
 /* The compiler's error lines as one error, shortened at a line's end. */
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err);

@@ -1,7 +1,6 @@
-/* Each NVRTC compilation in a process and from a heap of its own, so that its code is its request's alone. NVRTC 13.0 orders some of its
- * work by address, and a heap that was used before has holes: of 60 compilations of conv2d/general_tiled in one process 5 came out
- * otherwise (registers, instructions); in processes forked from one that keeps what they made, 3 of 77; with the heap of a new thread,
- * none of 240. */
+/* Runs each NVRTC compilation in a process with a fresh heap, so that its code depends on the request alone. NVRTC 13.0 orders some of its
+ * work by address, and a used heap has holes: of 60 compilations of conv2d/general_tiled in one process 5 differed (registers,
+ * instructions); of 77 in processes forked from one that keeps results, 3; with the heap of a new thread, none of 240. */
 #include "base/file.h"
 #include "device/compile/private.h"
 #include <dlfcn.h>
@@ -17,8 +16,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
-/* The heap of GCC 12's AddressSanitizer does not bear a fork while another thread is in it: the new process may wait for its locks for
- * ever. */
+/* GCC 12's AddressSanitizer does not support a fork while another thread is in its heap: the child may wait for its locks forever. */
 static bool alone(void)
 {
     char **tasks = NULL;
@@ -55,7 +53,7 @@ struct job {
     struct error *err;
 };
 
-/* What it made goes into `file`, what went wrong into memory that both processes have. */
+/* Writes the result to `file`, and an error to memory that both processes share. */
 static void *compile_there(void *argument)
 {
     const struct job *job = argument;
@@ -75,8 +73,8 @@ static void *compile_there(void *argument)
     return NULL;
 }
 
-/* In the new process, whose heap has its parent's holes: a thread gets a heap of its own from glibc, at a multiple of 64 MiB, and takes all
- * from it. */
+/* In the child, whose heap has its parent's holes: a new thread gets a heap of its own from glibc, at a multiple of 64 MiB, and allocates
+ * only from it. */
 static void compile_in_thread(struct job *job, pid_t parent)
 {
     pthread_t thread;
@@ -91,8 +89,8 @@ static void compile_in_thread(struct job *job, pid_t parent)
     _exit(0);
 }
 
-/* A compiler that crashes or runs out of memory ends its caller in the same way, as it does in one process: the watchdog tells which row
- * that was. */
+/* If the compiler crashes or runs out of memory, this process ends in the same way, as it would without the subprocess: the watchdog then
+ * reports which row it was. */
 static void die_like(int status)
 {
     if (WIFSIGNALED(status)) {

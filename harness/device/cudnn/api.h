@@ -1,5 +1,5 @@
-/* device/cudnn: what bench uses of cuDNN's backend interface. Its headers are not on a user's machine, so the numbers stand here;
- * tests/unit/test_cudnn.c compares each with cudnn.h where there is one. The interface is stable within cuDNN 9. */
+/* device/cudnn/api: the part of cuDNN's backend interface that bench uses. Users do not have its headers, so the numbers are listed here;
+ * tests/unit/test_cudnn.c compares each with cudnn.h where that is installed. The interface is stable within cuDNN 9. */
 #ifndef BENCH_DEVICE_CUDNN_API_H
 #define BENCH_DEVICE_CUDNN_API_H
 
@@ -131,7 +131,7 @@ struct cudnn_api {
 };
 /* Loaded once a process. */
 const struct cudnn_api *cudnn_api(struct error *err);
-/* "CUDNN_STATUS_...: what the library says of its last failure". */
+/* Sets "CUDNN_STATUS_...: the library's message for its last failure"; false. */
 bool cudnn_failed(const struct cudnn_api *api, int status, const char *what, struct error *err);
 
 #endif

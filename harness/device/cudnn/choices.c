@@ -1,5 +1,5 @@
-/* The choices of earlier runs, in the compiler's cache folder: one file for each machine state, JSON, replaced as a whole. What cannot be
- * read or is not ours is as good as absent: the plans are raced again. */
+/* The choices of plans, and those of earlier runs in the compiler's cache folder: one JSON file for each machine state, replaced as a
+ * whole. An unreadable file counts as absent: the plans are timed again. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -77,7 +77,7 @@ void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv)
     free(key);
 }
 
-/* Others may have written meanwhile: theirs stay. */
+/* Keeps what other processes have written meanwhile. */
 void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
 {
     if (!handle->choice_file)

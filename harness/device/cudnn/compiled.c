@@ -1,7 +1,7 @@
-/* Plans whose kernel cuDNN compiles when they are made: half a second and more each, one after another whatever the threads are, as NVRTC
- * has a lock. A plan that cuDNN writes down has its compiled kernel in it and comes back in a millisecond: it is kept in the compiler's
- * cache, under all that may make another kernel of it. Whoever has no device can make it, too (cudnn_compile), so that processes do it side
- * by side. */
+/* Plans whose kernel cuDNN compiles when they are made, which takes half a second and more each and runs serially, because NVRTC has a
+ * lock. A plan that cuDNN serialises contains its compiled kernel and loads in a millisecond: it is kept in the compiler's cache, under
+ * everything that may change the kernel. A process without a device can make it too (cudnn_compile), so that several processes compile in
+ * parallel. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
@@ -23,7 +23,7 @@ static char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attri
     return NULL;
 }
 
-/* Everything that the kernel is made from: library and compiler, GPU and driver, graph, engine and knobs. */
+/* The key: library and compiler, GPU and driver, graph, engine and knobs. */
 static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
 {
     char hash[HASH_TEXT], *graph = cudnn_conv_text(conv);
@@ -94,7 +94,7 @@ void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, c
     free(json);
 }
 
-/* A file that another build of the compiler takes the place of has another length or place. */
+/* Another build of the compiler has another path or size. */
 void cudnn_set_builder(struct cudnn *h, const char *device)
 {
     const char *compiler = h->api->compiler.path;

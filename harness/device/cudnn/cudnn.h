@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "device/device.h"
 
-struct cudnn_conv { /* what the graph computes: y = activation(conv(x, w) + bias + residual) */
+struct cudnn_conv { /* the graph: y = activation(conv(x, w) + bias + residual) */
     int64_t n, c, h, w, k, r, s, p, q;
     int64_t d, t, o; /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
     int64_t stride, pad, dilation, groups;
@@ -26,60 +26,60 @@ struct cudnn_plan_facts {
     int rank;  /* in that mode, 0 first */
     uint64_t workspace_bytes;
     char notes[128]; /* "TENSOR_CORE" ... */
-    bool compiled;   /* its kernel is compiled when the plan is made */
+    bool compiled;   /* cuDNN compiles its kernel when the plan is made */
 };
 bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err);
 void cudnn_close(struct cudnn *handle);
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
-/* The GPU of a handle as cuDNN describes it, for cudnn_describe in another process; NULL where it does not. malloc'd. */
+/* The GPU of a handle in cuDNN's description, for cudnn_describe in another process; NULL if cuDNN gives none. malloc'd. */
 char *cudnn_device(struct cudnn *handle);
-/* A handle for a GPU that is only described: plans can be made, not run. */
+/* A handle for a described GPU: it can make plans, but not run them. */
 bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err);
-/* Compiles what cudnn_plans for that graph, of `most` plans, is going to want compiled: of these the ones of number `part` of `parts`, that
- * several processes can share. What is made finds its way through the compiler's cache. */
+/* Compiles the plans that cudnn_plans would need compiled for that graph with `most` plans: those of number `part` of `parts`, so that
+ * several processes can share the work. The results go through the compiler's cache. */
 void cudnn_compile(struct cudnn *handle, const struct cudnn_conv *conv, int most, int part, int parts);
-/* A plan as rows tell it: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
+/* A plan as text for rows: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
 char *cudnn_plan_text(const struct cudnn_plan_facts *facts);
-/* From here on cudnn_plans makes no plan but this: making one takes up to half a second, where its kernel is compiled then. NULL: all
- * again. Borrowed. */
+/* Restricts cudnn_plans to this plan from now on, since making one takes up to half a second where cuDNN compiles its kernel. NULL: all
+ * plans again. Borrowed. */
 void cudnn_only(struct cudnn *handle, const struct library_plan *which);
-/* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph
- * is not supported. */
+/* All plans of the heuristic modes A, B and FALLBACK that finalize and obey the math mode, without duplicates, at most `most`. 0 with err
+ * if the graph is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
-/* An engine that was hopelessly slow for a convolution is so for others of the same types, layout, math mode and filter that have no fewer
- * channels and outputs: the slowest, one output a thread say, take 1400 times the fastest's time, half a second. Kept as long as the
- * handle. */
+/* Marks an engine as far too slow for a convolution, and so for others with the same types, layout, math mode and filter and at least as
+ * many channels and outputs. The slowest engines, with one output a thread for example, take 1400 times the fastest's time: half a second.
+ * Kept as long as the handle. */
 void cudnn_mark_slow(struct cudnn *handle, const struct cudnn_conv *conv, int engine);
 bool cudnn_is_slow(const struct cudnn *handle, const struct cudnn_conv *conv, int engine);
-/* Makes them now for the next who asks for as many. */
+/* Makes the plans now; the next cudnn_plans with the same arguments returns them. */
 void cudnn_prefetch(struct cudnn *handle, const struct cudnn_conv *conv, int most);
-/* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). Made
- * once. NULL on error. */
+/* A plan with the same engine and knobs for an equal convolution at other addresses, with its own copy of what belongs to the addresses (a
+ * 16-bit bias). Made once. NULL on error. */
 struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,
                                     struct error *err);
-/* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle, so that the layers of a chain and its other
- * chains need not search again, and on disk (cudnn_open_choices), so that the next run need not. cudnn_chosen: NULL when none was kept. */
+/* The plan that timing found fastest of `among` for a convolution. Kept as long as the handle, so that the layers of a chain need not
+ * search again, and on disk (cudnn_open_choices) for later runs. cudnn_chosen: NULL if none is kept. */
 struct cudnn_choice {
     struct cudnn_conv conv;
-    struct cudnn_plan_facts facts; /* of one from the disk: text, mode and notes, which are what cudnn_plan_again asks for */
+    struct cudnn_plan_facts facts; /* if read from disk: text, mode and notes only, which cudnn_plan_again needs */
     int among;
-    char raced[16]; /* "2026-11-23": by an earlier run, on that day (UTC); "": by this one */
+    char raced[16]; /* the day (UTC) of the earlier run that chose it; "": this run */
 };
 void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among);
 const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn_conv *conv);
-/* The choice no longer holds, as when cuDNN does not offer the plan any more: the next cudnn_choose replaces it. */
+/* Drops a choice, as when cuDNN no longer offers the plan; the next cudnn_choose replaces it. */
 void cudnn_drop_choice(struct cudnn *handle, const struct cudnn_conv *conv);
-/* From here on choices are taken from disk and kept there. `state` is all that may make another plan the fastest: the library's version,
- * driver, GPU, its clocks and power limit; choices made under another state are not found. */
+/* Reads choices from disk and keeps them there from now on. `state` names everything that may make another plan the fastest: library
+ * version, driver, GPU, its clocks and power limit. Choices made under another state are ignored. */
 void cudnn_open_choices(struct cudnn *handle, const char *state);
 bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b);
-/* cudnn_plan_again is going to ask for this plan of cudnn_plans: it stays as long as the handle. */
+/* Keeps this plan of cudnn_plans as long as the handle, for cudnn_plan_again. */
 void cudnn_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);
 void cudnn_plan_free(struct cudnn_plan *plan);
 const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
-/* cuDNN's precompiled engines want the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes): a copy is kept, rounded to nearest. Without
- * this call cudnn_execute converts anew every time, inside the time. To be called after every write to the bias; serves all plans of one
- * cudnn_plans. */
+/* cuDNN's precompiled engines need the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes), so the plan keeps a copy, rounded to
+ * nearest. Call this after every write to the bias; otherwise each cudnn_execute converts it, inside the measured time. Serves all plans of
+ * one cudnn_plans. */
 bool cudnn_prepare(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t bias, struct error *err);
 /* Queues it on the device's stream. Unused addresses are 0. */
 bool cudnn_execute(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias,

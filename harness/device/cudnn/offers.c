@@ -45,7 +45,7 @@ static void offer_close(const struct cudnn_api *api, struct offer *o)
     o->heuristic = NULL;
 }
 
-/* A mode that has nothing to offer for this graph leaves count 0. */
+/* Count stays 0 if the mode offers nothing for this graph. */
 static void offer_open(struct cudnn *h, struct cudnn_graph *g, char name, int mode, struct offer *o)
 {
     const struct cudnn_api *api = h->api;
@@ -207,7 +207,7 @@ bool cudnn_obeys(enum math math, unsigned notes)
     }
 }
 
-/* NULL: refused, what the heuristics offered but the device cannot do. */
+/* NULL: the device refuses what the heuristics offered. */
 static void *plan_finalize(struct cudnn *h, void *handle, void *const *configuration)
 {
     const struct cudnn_api *api = h->api;
@@ -247,7 +247,7 @@ static struct cudnn_plan *plan_make(struct cudnn *h, void *handle, struct cudnn_
     return p;
 }
 
-/* A configuration that nothing speaks against, and what becomes of it. */
+/* A permitted configuration, and the plan made of it. */
 struct candidate {
     void **configuration;
     struct cudnn_plan_facts facts;
@@ -255,7 +255,7 @@ struct candidate {
 };
 struct plan_list {
     struct cudnn_plan **items;
-    char (*seen)[sizeof((struct cudnn_plan_facts *)0)->text]; /* every configuration looked at, so that none is tried twice */
+    char (*seen)[sizeof((struct cudnn_plan_facts *)0)->text]; /* texts of all configurations so far, to skip duplicates */
     int count, seen_count, disobedient, refused;
 };
 
@@ -294,8 +294,8 @@ static void make_one(void *context, int64_t i, int thread)
         c->plan = plan_make(m->h, handle, m->graph, m->conv, c->configuration, &c->facts);
 }
 
-/* As many plans as are still wanted are made at once, side by side, since one whose kernel is compiled then takes half a second; the places
- * of those that are refused are filled from the candidates that follow. So the list does not depend on the number of threads. */
+/* Makes as many plans as are still wanted concurrently, since one with a compiled kernel takes half a second; refused ones are replaced
+ * from the following candidates. The list therefore does not depend on the number of threads. */
 static void make_all(struct making *m, int count, int most, struct plan_list *list)
 {
     for (int first = 0, batch; first < count && list->count < most; first += batch) {
@@ -333,7 +333,7 @@ static bool check_conv(const struct cudnn_conv *c, struct error *err)
     return true;
 }
 
-/* What the heuristics offer for a graph, rank by rank, so that the first of them hold the best of every mode. */
+/* The offers of all heuristics for a graph, sorted by rank, so that the first ones hold the best of each mode. */
 struct offering {
     struct cudnn_graph *graph;
     struct offer offers[3];
@@ -385,7 +385,7 @@ static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narro
     return true;
 }
 
-/* The precompiled engines want a bias of the data's type; the engines that compile theirs at run time (seconds each) take it as f32. */
+/* Precompiled engines need a bias of the data's type; engines that compile their kernel (seconds each) take it as f32. */
 static bool takes_narrow(const struct cudnn_conv *conv)
 {
     return conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
@@ -421,7 +421,7 @@ void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int
     free(list.seen);
 }
 
-/* cuDNN's first plan alone: what a row is checked with, again and again of a network's rows. */
+/* Only cuDNN's first plan, with which rows are checked: it is needed again for many rows of a network. */
 static int first_plan(struct cudnn *h, const struct cudnn_conv *conv, struct cudnn_plan ***plans)
 {
     struct cudnn_plan *made = h->only ? NULL : cudnn_cache_find(h, conv, NULL, NULL);

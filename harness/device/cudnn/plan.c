@@ -1,4 +1,4 @@
-/* One plan: what it says of itself, its variant pack, and running it. */
+/* One plan: its facts, its variant pack, and running it. */
 #include "base/text.h"
 #include "device/cudnn/private.h"
 #include <stdlib.h>

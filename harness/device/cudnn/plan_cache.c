@@ -1,4 +1,4 @@
-/* Plans that are made once: those that a handle keeps for who asks again, and those that were made ahead. */
+/* Plans that are made once: those that the handle keeps for later calls, and prefetched ones. */
 #include "base/text.h"
 #include "device/cudnn/private.h"
 #include <stdlib.h>
@@ -68,7 +68,7 @@ struct cudnn_prefetched *cudnn_prefetched_find(struct cudnn *h, const struct cud
     return NULL;
 }
 
-/* The same plan for other addresses: what it knows of its own ones, and the bias in 16 bits, are another's. NULL on error. */
+/* A plan that shares the cuDNN plan but has its own addresses and 16-bit bias. NULL on error. */
 static struct cudnn_plan *share(struct cudnn_plan *made, struct error *err)
 {
     struct cudnn_graph *graph = cudnn_graph_share(made->graph, err);

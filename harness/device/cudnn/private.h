@@ -6,16 +6,16 @@
 #include "device/cudnn/api.h"
 #include <jansson.h>
 
-#define CUDNN_BUILDERS 16 /* threads that make plans, at most */
+#define CUDNN_BUILDERS 16 /* at most so many threads make plans */
 
-/* A plan that serves every rig with that convolution, as long as the handle: to finalize one takes milliseconds, and half a second where
- * its kernel is compiled then. */
+/* A plan shared by all rigs with that convolution, kept as long as the handle: finalizing one takes milliseconds, or half a second where
+ * cuDNN compiles its kernel. */
 struct cudnn_cached {
     struct cudnn_conv conv;
     struct cudnn_plan *plan;
     bool first; /* cuDNN's first */
 };
-struct cudnn_prefetched { /* cudnn_prefetch: what cudnn_plans gives out next for it */
+struct cudnn_prefetched { /* plans made by cudnn_prefetch, for the next cudnn_plans */
     struct cudnn_conv conv;
     struct cudnn_plan **plans;
     int most, count;
@@ -26,8 +26,8 @@ struct cudnn {
     void *handle;                       /* NULL for a described device */
     void *builders[CUDNN_BUILDERS - 1]; /* handles of the further threads that make plans; made when first needed */
     int builder_count;
-    void *properties;                           /* a DEVICEPROP descriptor, or NULL */
-    char *builder;                              /* library, compiler and GPU of what is compiled (compiled.c); NULL: nothing is kept */
+    void *properties; /* a DEVICEPROP descriptor, or NULL */
+    char *builder;    /* library, compiler and GPU, part of the key of compiled plans (compiled.c); NULL: none are kept */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
     const struct library_plan *only;            /* cudnn_only; or NULL */
@@ -45,28 +45,27 @@ struct cudnn {
     struct {
         struct cudnn_conv conv;
         int part;
-    } * seen; /* cudnn_compile: done here, and not to be looked at again */
+    } * seen; /* cudnn_compile: done already */
     int seen_count;
-    json_t *choice_file; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
+    json_t *choice_file; /* the file on disk; NULL: not opened, or no cache */
     char *choices_path;
 };
-/* A handle for each of so many threads, cuDNN's rule for calls side by side; returns for how many there are any: 1 on a described device.
- */
+/* One handle for each of `wanted` threads, as cuDNN requires for concurrent calls; returns how many there are. 1 on a described device. */
 int cudnn_handles(struct cudnn *handle, int wanted);
-/* The handle of a thread, which is made to work on the device; NULL: it cannot, or the device is described. */
+/* The handle of a thread, with the device's context current; NULL: not possible, or a described device. */
 void *cudnn_handle_of(struct cudnn *handle, int thread);
-/* remember.c: what the disk knows of a convolution, and telling it. */
+/* choices.c: reads, writes and deletes the choice for a convolution on disk. */
 bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
 void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice);
 void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv);
 
 /* compiled.c. `device`: as cudnn_device has it. */
 void cudnn_set_builder(struct cudnn *handle, const char *device);
-/* A compiled plan that is kept, for a handle that executes; NULL: none, or it is not taken. */
+/* A kept compiled plan for the handle that executes it; NULL: none, or cuDNN refuses it. */
 void *cudnn_compiled_find(const struct cudnn *handle, void *executes, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
 bool cudnn_compiled_has(const struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
 void cudnn_compiled_keep(const struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, void *plan);
-/* The graph, and with it the call: everything that cudnn_conv_same compares. malloc'd. */
+/* Text of everything that cudnn_conv_same compares. malloc'd. */
 char *cudnn_conv_text(const struct cudnn_conv *conv);
 
 /* Ids of the tensors in the graph. */
@@ -99,17 +98,17 @@ struct cudnn_plan {
     void *pack;
     uint64_t addresses[6];
 };
-/* It stays as long as the handle; the same of a convolution once. */
+/* Keeps the plan as long as the handle; once for each convolution and plan. */
 struct cudnn_cached *cudnn_cache_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);
-/* A plan that is kept, with addresses of its own. `text` NULL: the one that checks. NULL without an error: none is kept. */
+/* A kept plan with addresses of its own. `text` NULL: the plan used for checking. NULL without an error: none is kept. */
 struct cudnn_plan *cudnn_cache_find(struct cudnn *handle, const struct cudnn_conv *conv, const char *text, struct error *err);
 struct cudnn_prefetched *cudnn_prefetched_find(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* The same graph with a bias in 16 bits of its own. NULL on error. */
 struct cudnn_graph *cudnn_graph_share(struct cudnn_graph *graph, struct error *err);
 void cudnn_cache_free(struct cudnn *handle);
-/* Is it the plan that cudnn_only asks for, or did nobody ask for one? */
+/* True if cudnn_only permits the plan. */
 bool cudnn_allows(const struct cudnn *handle, const struct cudnn_plan_facts *facts);
-/* Does an engine with these numerical notes (bits, by NOTE_...) keep to what the mode permits? */
+/* True if the math mode permits an engine with these numerical notes (bits, by NOTE_...). */
 bool cudnn_obeys(enum math math, unsigned notes);
 
 /* NULL + err when the graph is not one that cuDNN takes. */

@@ -300,7 +300,8 @@ void races_release(struct warp *w, const struct insn *ip, uint64_t address)
         w->released = add_event(w, (uint8_t)w->id, true);
         w->news = news;
     }
-    uint32_t moment = w->known > w->released ? w->known : w->released; /* what it acquired from others passes on to those that acquire from it */
+    uint32_t moment =
+        w->known > w->released ? w->known : w->released; /* what it acquired from others passes on to those that acquire from it */
     *at = moment > *at ? moment : *at;
 }
 
