@@ -3,8 +3,8 @@
  * and the places that the log names are changed into the reader's. Code that holds a path otherwise (__FILE__, debug information) cannot be
  * moved. Every offset is checked: a bundle's bytes may be hostile. */
 #include "base/file.h"
+#include "device/compile/elf.h"
 #include "device/compile/private.h"
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -200,44 +200,6 @@ static void move_log(struct compiled *c, const struct move *m)
 
 /* ---- the cubin ---- */
 
-struct image {
-    unsigned char *p;
-    size_t bytes;
-    Elf64_Ehdr head;
-};
-
-static bool section(const struct image *e, unsigned i, Elf64_Shdr *s)
-{
-    if (i >= e->head.e_shnum || e->head.e_shoff > e->bytes || (e->bytes - e->head.e_shoff) / sizeof *s <= i)
-        return false;
-    memcpy(s, e->p + e->head.e_shoff + i * sizeof *s, sizeof *s);
-    return s->sh_type == SHT_NOBITS || (s->sh_offset <= e->bytes && s->sh_size <= e->bytes - s->sh_offset);
-}
-
-static bool open_image(struct image *e, void *cubin, size_t bytes)
-{
-    *e = (struct image){.p = cubin, .bytes = bytes};
-    if (bytes < sizeof e->head)
-        return false;
-    memcpy(&e->head, cubin, sizeof e->head);
-    return !memcmp(e->head.e_ident, ELFMAG, SELFMAG) && e->head.e_shentsize == sizeof(Elf64_Shdr) &&
-           (!e->head.e_phnum || e->head.e_phentsize == sizeof(Elf64_Phdr));
-}
-
-/* The number of the section of this name; 0: there is none. */
-static unsigned find_section(const struct image *e, const char *name, Elf64_Shdr *s)
-{
-    Elf64_Shdr names;
-    size_t n = strlen(name) + 1;
-    if (!section(e, e->head.e_shstrndx, &names) || names.sh_type == SHT_NOBITS)
-        return 0;
-    for (unsigned i = 1; i < e->head.e_shnum; i++)
-        if (section(e, i, s) && s->sh_name < names.sh_size && names.sh_size - s->sh_name >= n &&
-            !memcmp(e->p + names.sh_offset + s->sh_name, name, n))
-            return s->sh_type == SHT_NOBITS ? 0 : i;
-    return 0;
-}
-
 /* The head of a line table of one unit: where its folders begin and where the list ends, as offsets into the section. */
 static bool folders_of(const unsigned char *p, size_t bytes, size_t *begin, size_t *end)
 {
@@ -262,107 +224,99 @@ static bool folders_of(const unsigned char *p, size_t bytes, size_t *begin, size
     return at < last;
 }
 
-/* What stands behind a place in the file moves by `shift`. */
-static void shift_headers(struct image *e, size_t behind, size_t shift)
+/* What stands behind the line table moves by `shift`, and the table has another size. */
+static void shift_headers(unsigned char *p, Elf64_Ehdr head, const Elf64_Shdr *line, uint64_t size, size_t shift)
 {
-    Elf64_Ehdr head = e->head;
-    if (head.e_phoff > behind)
-        head.e_phoff += shift;
-    if (head.e_shoff > behind)
-        head.e_shoff += shift;
-    memcpy(e->p, &head, sizeof head);
-    e->head = head;
+    uint64_t end = line->sh_offset + line->sh_size;
+    head.e_phoff += head.e_phoff >= end ? shift : 0;
+    head.e_shoff += head.e_shoff >= end ? shift : 0;
+    memcpy(p, &head, sizeof head);
     for (unsigned i = 0; i < head.e_shnum; i++) {
-        unsigned char *at = e->p + head.e_shoff + i * sizeof(Elf64_Shdr);
+        unsigned char *at = p + head.e_shoff + i * sizeof(Elf64_Shdr);
         Elf64_Shdr s;
         memcpy(&s, at, sizeof s);
-        if (s.sh_offset > behind)
+        if (!memcmp(&s, line, sizeof s))
+            s.sh_size = size;
+        else if (s.sh_offset >= end)
             s.sh_offset += shift;
         memcpy(at, &s, sizeof s);
     }
     for (unsigned i = 0; i < head.e_phnum; i++) {
-        unsigned char *at = e->p + head.e_phoff + i * sizeof(Elf64_Phdr);
+        unsigned char *at = p + head.e_phoff + i * sizeof(Elf64_Phdr);
         Elf64_Phdr s;
         memcpy(&s, at, sizeof s);
-        if (s.p_offset > behind)
-            s.p_offset += shift;
+        s.p_offset += s.p_offset >= end ? shift : 0;
         memcpy(at, &s, sizeof s);
     }
 }
 
 /* The relocations of the line table count from its start. */
-static void shift_relocations(struct image *e, const char *name, size_t entry, int64_t delta)
+static void shift_relocations(unsigned char *p, size_t bytes, const char *name, size_t entry, int64_t delta)
 {
+    struct elf e;
     Elf64_Shdr s;
-    if (!find_section(e, name, &s))
+    if (!elf_open(&e, p, bytes, NULL) || !elf_find_section(&e, name, &s))
         return;
     for (size_t at = 0; at + entry <= s.sh_size; at += entry) {
         uint64_t offset;
-        memcpy(&offset, e->p + s.sh_offset + at, 8);
+        memcpy(&offset, p + s.sh_offset + at, 8);
         offset += (uint64_t)delta;
-        memcpy(e->p + s.sh_offset + at, &offset, 8);
+        memcpy(p + s.sh_offset + at, &offset, 8);
     }
 }
 
 /* The headers lie in the file, and behind the line table or wholly before it. */
-static bool headers_fit(const struct image *e, const Elf64_Shdr *line)
+static bool headers_fit(const struct elf *e, const Elf64_Shdr *line)
 {
     size_t sections = (size_t)e->head.e_shnum * sizeof(Elf64_Shdr), programs = (size_t)e->head.e_phnum * sizeof(Elf64_Phdr);
     size_t end = line->sh_offset + line->sh_size;
-    return e->head.e_shoff <= e->bytes && sections <= e->bytes - e->head.e_shoff && e->head.e_phoff <= e->bytes &&
-           programs <= e->bytes - e->head.e_phoff && (e->head.e_shoff >= end || e->head.e_shoff + sections <= line->sh_offset) &&
+    return elf_inside(e, e->head.e_phoff, programs) && (!e->head.e_phnum || e->head.e_phentsize == sizeof(Elf64_Phdr)) &&
+           (e->head.e_shoff >= end || e->head.e_shoff + sections <= line->sh_offset) &&
            (e->head.e_phoff >= end || e->head.e_phoff + programs <= line->sh_offset) && line->sh_offset >= sizeof(Elf64_Ehdr);
 }
 
 /* Puts another list of folders into the line table. Room for a longer one is made behind the table. */
-static void put_folders(struct compiled *c, struct image *e, unsigned number, const Elf64_Shdr *line, size_t begin, size_t end,
+static void put_folders(struct compiled *c, const struct elf *e, const Elf64_Shdr *line, size_t begin, size_t end,
                         const struct text *folders)
 {
     int64_t delta = (int64_t)folders->len - (int64_t)(end - begin);
     size_t room = delta > 0 ? ((size_t)delta + SHIFT - 1) / SHIFT * SHIFT : 0, at = line->sh_offset, rest = line->sh_size - end;
-    size_t behind = at + line->sh_size;
-    unsigned char *p = xcalloc(1, e->bytes + room + 1);
-    memcpy(p, e->p, at + begin);
+    size_t behind = at + line->sh_size, bytes = e->bytes + room;
+    unsigned char *p = xcalloc(1, bytes + 1);
+    memcpy(p, e->data, at + begin);
     memcpy(p + at + begin, folders->data, folders->len);
-    memcpy(p + at + begin + folders->len, e->p + at + end, rest);
-    memcpy(p + behind + room, e->p + behind, e->bytes - behind);
+    memcpy(p + at + begin + folders->len, e->data + at + end, rest);
+    memcpy(p + behind + room, e->data + behind, e->bytes - behind);
     for (size_t i = 0; i < 2; i++) { /* the lengths of the unit and of its head */
-        uint32_t length;
-        memcpy(&length, p + at + 6 * i, 4);
-        length += (uint32_t)delta;
+        uint32_t length = word_at(p + at + 6 * i) + (uint32_t)delta;
         memcpy(p + at + 6 * i, &length, 4);
     }
-    struct image moved = {.p = p, .bytes = e->bytes + room, .head = e->head};
-    shift_headers(&moved, behind - 1, room);
-    Elf64_Shdr s = *line;
-    s.sh_size = (uint64_t)((int64_t)s.sh_size + delta);
-    memcpy(p + moved.head.e_shoff + number * sizeof s, &s, sizeof s);
-    shift_relocations(&moved, ".rela.debug_line", sizeof(Elf64_Rela), delta);
-    shift_relocations(&moved, ".rel.debug_line", sizeof(Elf64_Rel), delta);
+    shift_headers(p, e->head, line, (uint64_t)((int64_t)line->sh_size + delta), room);
+    shift_relocations(p, bytes, ".rela.debug_line", sizeof(Elf64_Rela), delta);
+    shift_relocations(p, bytes, ".rel.debug_line", sizeof(Elf64_Rel), delta);
     free(c->cubin);
     c->cubin = p;
-    c->cubin_bytes = moved.bytes;
+    c->cubin_bytes = bytes;
 }
 
 static bool move_cubin(struct compiled *c, const struct move *m)
 {
-    struct image e;
+    struct elf e;
     Elf64_Shdr line;
     struct text folders = {0};
     size_t begin, end;
-    bool ok = open_image(&e, c->cubin, c->cubin_bytes);
-    unsigned number = ok ? find_section(&e, ".debug_line", &line) : 0;
-    if (!ok || !number)
+    bool ok = elf_open(&e, c->cubin, c->cubin_bytes, NULL);
+    if (!ok || !elf_find_section(&e, ".debug_line", &line))
         return ok;
-    ok = line.sh_size < UINT32_MAX && headers_fit(&e, &line) && folders_of(e.p + line.sh_offset, line.sh_size, &begin, &end);
+    ok = line.sh_size < UINT32_MAX && headers_fit(&e, &line) && folders_of(e.data + line.sh_offset, line.sh_size, &begin, &end);
     for (size_t at = begin; ok && at < end;) {
-        const char *name = (const char *)e.p + line.sh_offset + at;
+        const char *name = (const char *)e.data + line.sh_offset + at;
         ok = add_path(&folders, m, name, strlen(name));
         text_add_bytes(&folders, "", 1);
         at += strlen(name) + 1;
     }
     if (ok)
-        put_folders(c, &e, number, &line, begin, end, &folders);
+        put_folders(c, &e, &line, begin, end, &folders);
     text_free(&folders);
     return ok;
 }
@@ -397,22 +351,21 @@ static bool holds(const void *data, size_t bytes, const char *path)
 /* Is a path of the writer's in a section other than the line table? In what is loaded onto a GPU also as it was given: __FILE__. */
 static bool cubin_bound(const struct compiled *c, const struct move *m)
 {
-    struct image e;
-    Elf64_Shdr line, s;
-    if (!open_image(&e, c->cubin, c->cubin_bytes))
+    struct elf e;
+    Elf64_Shdr line;
+    if (!elf_open(&e, c->cubin, c->cubin_bytes, NULL))
         return true;
-    unsigned number = find_section(&e, ".debug_line", &line);
-    for (unsigned i = 1; i < e.head.e_shnum; i++) {
-        if (!section(&e, i, &s))
-            return true;
-        if (i == number || s.sh_type == SHT_NOBITS)
+    bool table = elf_find_section(&e, ".debug_line", &line);
+    for (uint32_t i = 1; i < e.section_count; i++) {
+        Elf64_Shdr s = elf_section(&e, i);
+        if (s.sh_type == SHT_NOBITS || (table && !memcmp(&s, &line, sizeof s)))
             continue;
-        if (s.sh_addralign > SHIFT)
+        if (s.sh_addralign > SHIFT || !elf_inside(&e, s.sh_offset, s.sh_size))
             return true;
         for (int k = 0; k < 5; k++)
-            if (holds(e.p + s.sh_offset, s.sh_size, m->code[k].from))
+            if (holds(e.data + s.sh_offset, s.sh_size, m->code[k].from))
                 return true;
-        if ((s.sh_flags & SHF_ALLOC) && holds(e.p + s.sh_offset, s.sh_size, m->said[0].from))
+        if ((s.sh_flags & SHF_ALLOC) && holds(e.data + s.sh_offset, s.sh_size, m->said[0].from))
             return true;
     }
     return false;
