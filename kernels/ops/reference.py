@@ -1,6 +1,8 @@
 """Runs the function of Python that is an op's reference (docs/OP.md): reference.py FILE FUNCTION FOLDER OUTPUT=(SHAPE) ... -- FIELD=VALUE ...
 
-FOLDER/NAME.npy are the inputs; the results are written beside them, in double."""
+FOLDER/NAME.npy are the inputs; the results are written beside them, in double. FOLDER/reads then lists what the results depend on: a line
+`SHA256 FILE` for each file that the reference imported or opened (`- FILE`: it did not exist), or a line `untracked` if that is not known."""
+import hashlib
 import importlib.util
 import inspect
 import keyword
@@ -27,10 +29,59 @@ for entry in sorted(os.listdir(folder)):
     if entry.endswith(".npy"):
         given[entry[:-4]] = numpy.load(os.path.join(folder, entry)).astype(numpy.float64)
 
+reads, untracked = set(), False
+UNTRACKED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect", "ctypes.dlopen", "os.scandir", "glob.glob",
+             "pathlib.Path.glob", "pathlib.Path.rglob")
+
+
+def see(event, words):
+    global untracked
+    if event == "open" and isinstance(words[0], (str, bytes)) and not (isinstance(words[1], str) and words[1][:1] in "wx"):
+        reads.add(os.fsdecode(words[0]))
+    elif event in UNTRACKED:
+        untracked = True
+
+
+def installed(file):
+    """Of the standard library or NumPy, which change with the version of NumPy or Python alone."""
+    library = os.path.dirname(os.__file__) + os.sep
+    return any(file.startswith(folder) for folder in (os.path.dirname(numpy.__file__) + os.sep, library)) and \
+        ("site-packages" not in file[len(library):] or file.startswith(os.path.dirname(numpy.__file__) + os.sep))
+
+
+def content(file):
+    try:
+        with open(file, "rb") as opened:
+            return hashlib.sha256(opened.read()).hexdigest()
+    except OSError:
+        return "-"
+
+
+def tell_reads():
+    global untracked
+    files = {file for file in set(reads) if not installed(file) and not file.startswith(os.path.join(folder, "")) and not file.startswith("/proc/")}
+    for loaded in list(sys.modules.values()):
+        file = getattr(loaded, "__file__", None)
+        if file and file != __file__ and not installed(file):
+            files.add(file)
+            untracked |= not file.endswith(".py")  # machine code may open files unseen
+    files.add(os.path.join(os.path.dirname(numpy.__file__), "version.py"))
+    untracked |= any("\n" in file for file in files)
+    lines = ["untracked"] if untracked else [content(file) + " " + file for file in sorted(files)]
+    with open(os.path.join(folder, "reads"), "w") as opened:
+        opened.write("".join(line + "\n" for line in lines))
+
+
+# compiled files may be older than their source, of which only the second is known
+sys.dont_write_bytecode, sys.pycache_prefix = True, os.path.join(folder, "compiled")
+sys.addaudithook(see)
 sys.path.insert(0, os.path.dirname(path))
 spec = importlib.util.spec_from_file_location("op_reference", path)
 module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+try:
+    spec.loader.exec_module(module)
+except SystemExit as ended:
+    sys.exit(f"it calls sys.exit({ended.code!r}) where it is imported")
 function = getattr(module, name, None)
 if function is None:
     sys.exit(f"there is no function '{name}'")
@@ -63,3 +114,4 @@ for key, value in result.items():
 missing = [key for key in outputs if key not in result]
 if missing:
     sys.exit(f"it returns no '{missing[0]}'")
+tell_reads()

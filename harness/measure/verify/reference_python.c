@@ -52,7 +52,36 @@ static bool python_run(char *const *words, const char *folder, struct error *err
         free(said);
     }
     free(log);
+    char *reads = file_join(folder, "reads"); /* its last file */
+    if (ok && !file_exists(reads))
+        ok = error_set(err, ERROR_USAGE, "the reference ends Python (os._exit) before the function returned");
+    free(reads);
     return ok;
+}
+
+/* Are the files that a kept result was made from as they were then? */
+static bool python_current(const char *kept)
+{
+    size_t bytes = 0;
+    char *path = file_join(kept, "reads"), *all = file_read(path, 1u << 24, &bytes, NULL), *rest = all;
+    bool same = all != NULL;
+    for (char *line; same && (line = strsep(&rest, "\n")) && *line;) {
+        char *name = strchr(line, ' '), now[HASH_TEXT] = "-";
+        size_t length = 0;
+        if (!name)
+            same = false;
+        else {
+            *name = 0;
+            char *text = file_read(name + 1, (size_t)1 << 40, &length, NULL);
+            if (text)
+                hash_bytes(text, length, now);
+            free(text);
+            same = !strcmp(line, now);
+        }
+    }
+    free(all);
+    free(path);
+    return same;
 }
 
 /* One folder for the inputs and what was made of them. */
@@ -122,13 +151,14 @@ static bool python_results(const struct work *work, struct op_data *data, const 
     return ok;
 }
 
-/* Of the work, the op's file, the .py and the inputs as they are: another bench may draw others. */
+/* Of the work, the op's file, the .py, the interpreter and the inputs as they are: another bench may draw others. */
 static void key_of(const struct work *work, const struct op_data *data, char out[HASH_TEXT])
 {
     struct tensor list[OP_MAX_TENSORS];
     struct hash *h = hash_begin();
     work_key(work, out);
     hash_add(h, out, strlen(out));
+    hash_add_text(h, getenv("BENCH_PYTHON"));
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
         if (!list[i].written)
             hash_add(h, data->at[list[i].role->slot].value, tensor_elements(&list[i]) * sizeof(float));
@@ -144,12 +174,16 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
         *kept = text_format("%s/reference/%s.%d", cache ? cache : "", key, (int)part),
          *folder = text_format("%s%sXXXXXX", cache ? kept : "/tmp/bench_reference", "."), *above = file_dir(folder);
     bool ok = cache && file_is_dir(kept);
+    if (ok && !python_current(kept)) {
+        file_remove_flat(kept);
+        ok = false;
+    }
     if (ok) {
         ok = python_results(work, data, kept, magnitudes, err);
     } else {
         ok = file_make_dirs(above, err) && (mkdtemp(folder) || error_set(err, ERROR_ENVIRONMENT, "%s: %s", folder, strerror(errno))) &&
              python_make(work, data, folder, err) && python_results(work, data, folder, magnitudes, err);
-        if (!ok || !cache || rename(folder, kept))
+        if (!ok || !cache || !python_current(folder) || rename(folder, kept))
             file_remove_flat(folder);
     }
     free(above);
