@@ -140,7 +140,7 @@ static void add_facts(const struct emulate_source *s, const struct chip *chip, s
         count = 0;
     for (int i = 0; i < count; i++) {
         const struct kernel_facts *f = &facts[i];
-        if (strncmp(f->name, r->kernel, sizeof f->name - 1))
+        if (strcmp(f->name, r->kernel))
             continue;
         const uint32_t *b = r->launch.block;
         struct occupancy_query query = {(int)(b[0] * b[1] * b[2]), f->registers, (size_t)f->static_smem, r->launch.smem, -1};

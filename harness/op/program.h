@@ -4,6 +4,7 @@
 #ifndef BENCH_OP_PROGRAM_H
 #define BENCH_OP_PROGRAM_H
 
+#include "base/kernel_name.h"
 #include "op/op.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,7 +83,7 @@ enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN, STE
 #define STEP_MAX_ARGS 32
 struct step {
     enum step_kind kind;
-    char name[PROGRAM_NAME]; /* kernel name, or "fill count", "copy output", "symbol F_c", "cudnn" */
+    char name[KERNEL_NAME]; /* kernel name, or "fill count", "copy output", "symbol F_c", "cudnn" */
     int unit;
     bool prepare; /* run once before, timed apart */
     /* STEP_KERNEL */

@@ -175,7 +175,7 @@ static inline struct row_step *fixture_step(struct row *row, const char *name, i
                                             const char *limit)
 {
     struct row_step *s = row_add_step(row);
-    snprintf(s->name, sizeof s->name, "%s", name);
+    row_set(&s->name, name);
     snprintf(s->kind, sizeof s->kind, "%s",
              strncmp(name, "fill", 4) == 0        ? "fill"
              : strcmp(row->variant, "cudnn") == 0 ? "cudnn"

@@ -282,7 +282,7 @@ static void a_step_has_its_own_file(void **state)
     static const char *const steps[][2] = {{"conv", "a.cu"}, {"conv_b", "b.cu"}, {"conv", "c.cu"}};
     for (int i = 0; i < 3; i++) {
         struct row_step *s = row_add_step(row);
-        strcpy(s->name, steps[i][0]);
+        row_set(&s->name, steps[i][0]);
         strcpy(s->file, steps[i][1]);
     }
     static const char *const wanted[][2] = {{"conv_b", "b.cu"}, {"conv", "a.cu"}, {"conv#2", "c.cu"}, {"", "a.cu"}};

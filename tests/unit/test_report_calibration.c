@@ -90,7 +90,7 @@ static void test_row(void **state)
     struct text t = {0};
     row_add_step(r);
     row_add_step(r);
-    snprintf(r->steps[1].name, sizeof r->steps[1].name, "second");
+    row_set(&r->steps[1].name, "second");
     row_add_member(r, FAMILY_HARDWARE, -1, 0, "blocks", "blocks", "cupti", 12345);
     row_add_member(r, FAMILY_HARDWARE, 1, 0, "dram_throughput", "%", "cupti", 41.25);
     row_add_member(r, FAMILY_EMU, -1, 0, "barriers", "", "emu", 7);

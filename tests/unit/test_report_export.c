@@ -99,7 +99,7 @@ static void json_says_why(void **state)
 {
     struct fixture f = {0};
     fixture_h200(&f);
-    snprintf(f.rows[4]->steps[0].name, sizeof f.rows[4]->steps[0].name, "bad \xff name");
+    row_set(&f.rows[4]->steps[0].name, "bad \xff name");
     fixture_step(f.rows[4], "worse \xfe", 20, 0, 0, 0.5, "regs");
     fixture_time(f.rows[4], 0, 30, 0, 0, 0, 0);
     fixture_time(f.rows[4], 1, 5, 0, 0, 0, 0);

@@ -57,7 +57,7 @@ static void counted(struct fixture *f)
     row_set(&r->device, "emu:GH100");
     r->status = ROW_OK;
     struct row_step *s = row_add_step(r);
-    snprintf(s->name, sizeof s->name, "k");
+    row_set(&s->name, "k");
     snprintf(s->kind, sizeof s->kind, "kernel");
     snprintf(s->file, sizeof s->file, "%s", path);
     hash_bytes(kernel, sizeof kernel - 1, s->file_hash);
@@ -151,6 +151,7 @@ static void of_each_step(void **state)
     struct row *r = f.rows[0];
     row_add_step(r);
     r->steps[1] = r->steps[0];
+    r->steps[1].name = xstrdup(r->steps[0].name);
     row_add_member(r, FAMILY_WARP, 1, 5, "instructions", "instr", "emu", 100);
     row_add_member(r, FAMILY_EMU, 1, 5, "global_requests_ld", "request", "emu", 10);
     row_add_member(r, FAMILY_EMU, 1, 5, "global_sectors_ld", "sector", "emu", 80);
@@ -299,7 +300,8 @@ static void many_steps_take_no_time(void **state)
     struct document d = {0};
     counted(&f);
     for (int step = 1; step < 1000; step++) {
-        snprintf(row_add_step(f.rows[0])->name, 8, "k%d", step);
+        SCOPED char *name = text_format("k%d", step);
+        row_set(&row_add_step(f.rows[0])->name, name);
         for (int i = 0; i < 100; i++)
             row_add_member(f.rows[0], FAMILY_MODEL, step, 0, "x", "", "model", i);
     }

@@ -142,7 +142,7 @@ static bool refuses(int index, const char *hash, int spills, int blocks)
     row_free(row);
     row = row_new();
     struct row_step *s = row_add_step(row);
-    snprintf(s->name, sizeof s->name, "k");
+    row_set(&s->name, "k");
     snprintf(s->sass_hash, sizeof s->sass_hash, "%s", hash);
     s->spill_store_bytes = spills;
     s->spill_load_bytes = 2 * spills;

@@ -278,7 +278,7 @@ static void library_kernels_have_limits(void **state)
     struct row *r = fixture_row(&f, 0, "body", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", "conv2d/cudnn", "", ROW_OK);
     r->flop = 80e9;
     r->bytes = 200e6;
-    snprintf(row_add_step(r)->name, 96, "cudnn");
+    row_set(&row_add_step(r)->name, "cudnn");
     fixture_time(r, -1, 145, 0.5, 1, 1, 1);
     fixture_launch(r, "small", (struct row_launch){.ns = 900, .registers = 16, .grid = {9, 1, 1}, .block = {32, 1, 1}});
     fixture_launch(r, "sm90_xmma",

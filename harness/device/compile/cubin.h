@@ -4,12 +4,13 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/kernel_name.h"
 #include <stddef.h>
 #include <stdint.h>
 
 /* -1 = not known (absent, never 0). */
 struct kernel_facts {
-    char name[128];
+    char name[KERNEL_NAME];
     int registers;                           /* per thread */
     int spill_store_bytes, spill_load_bytes; /* from the log */
     int spill_instructions;                  /* from the ELF annotations */

@@ -165,7 +165,7 @@ static void cupti_pc_take(struct cupti_pc *pc, struct cupti_samples *out)
     for (size_t i = 0; i < pc->buffer.totalNumPcs && i < PCS_MAX; i++) {
         CUpti_PCSamplingPCData *at = &pc->buffer.pPcData[i];
         struct cupti_pc_sample one = {.offset = at->pcOffset};
-        snprintf(one.function, sizeof one.function, "%.127s", at->functionName ? at->functionName : "");
+        snprintf(one.function, sizeof one.function, "%s", at->functionName ? at->functionName : "");
         for (size_t k = 0; k < at->stallReasonCount && k < pc->reason_count; k++) {
             one.reason = reason_of(pc, at->stallReason[k].pcSamplingStallReasonIndex);
             one.samples = at->stallReason[k].samples;

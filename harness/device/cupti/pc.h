@@ -8,6 +8,7 @@
 #ifndef BENCH_DEVICE_CUPTI_PC_H
 #define BENCH_DEVICE_CUPTI_PC_H
 
+#include "base/kernel_name.h"
 #include "base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +21,10 @@ struct cupti_pc;
 bool cupti_pc_open(void *context, struct cupti_pc **pc, struct error *err);
 void cupti_pc_close(struct cupti_pc *pc);
 
-struct cupti_pc_sample { /* of one instruction: how often it was seen for one reason */
-    char function[128];  /* as compiled */
-    uint64_t offset;     /* into the function: cubin_lines_at has its line */
-    const char *reason;  /* "long_scoreboard"; lives as long as the cupti_pc */
+struct cupti_pc_sample {        /* of one instruction: how often it was seen for one reason */
+    char function[KERNEL_NAME]; /* as compiled */
+    uint64_t offset;            /* into the function: cubin_lines_at has its line */
+    const char *reason;         /* "long_scoreboard"; lives as long as the cupti_pc */
     uint64_t samples;
 };
 struct cupti_samples {

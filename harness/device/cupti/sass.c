@@ -130,7 +130,7 @@ static bool cupti_sass_take(struct cupti_sass *sass, struct cupti_sass_counts *o
         int metric = metric_of(sass, values[i].metricId);
         struct cupti_sass_count *one = &out->items[out->count];
         *one = (struct cupti_sass_count){.offset = data[i / each].pcOffset, .metric = metric, .value = values[i].value};
-        snprintf(one->function, sizeof one->function, "%.127s", data[i / each].functionName ? data[i / each].functionName : "");
+        snprintf(one->function, sizeof one->function, "%s", data[i / each].functionName ? data[i / each].functionName : "");
         out->count += metric >= 0;
     }
     free(values);

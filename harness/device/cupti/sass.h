@@ -9,6 +9,7 @@
 #ifndef BENCH_DEVICE_CUPTI_SASS_H
 #define BENCH_DEVICE_CUPTI_SASS_H
 
+#include "base/kernel_name.h"
 #include "base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,10 +23,10 @@ struct cupti_sass;
 bool cupti_sass_open(void *context, int device, const char *const *metrics, int count, struct cupti_sass **sass, struct error *err);
 void cupti_sass_close(struct cupti_sass *sass);
 
-struct cupti_sass_count { /* of one instruction and metric */
-    char function[128];   /* as compiled */
-    uint64_t offset;      /* into the function: cubin_lines_at has its line */
-    int metric;           /* index of those asked for */
+struct cupti_sass_count {       /* of one instruction and metric */
+    char function[KERNEL_NAME]; /* as compiled */
+    uint64_t offset;            /* into the function: cubin_lines_at has its line */
+    int metric;                 /* index of those asked for */
     uint64_t value;
 };
 struct cupti_sass_counts {

@@ -18,6 +18,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include "base/node.h"
 #include "base/text.h"
 #include "device/device.h"
@@ -76,8 +77,8 @@ struct emulate_facts { /* of the machine code; known: false without any */
     char occupancy[320]; /* "75 % of the warps, by registers; 5 fewer registers (59) give 4 blocks per SM" */
 };
 struct emulate_result {
-    char kernel[256]; /* as in the PTX */
-    char fields[160]; /* "n=1024 m=16"; "" without any */
+    char kernel[KERNEL_NAME]; /* as in the PTX */
+    char fields[160];         /* "n=1024 m=16"; "" without any */
     char device[160];
     struct device_launch launch;
     struct emulate_counter *counters; /* those that are 0 too */

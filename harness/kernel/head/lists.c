@@ -15,6 +15,16 @@ bool head_is_identifier(const char *s)
     return !s[n] && n < PROGRAM_NAME;
 }
 
+bool head_is_kernel_name(const char *s)
+{
+    size_t n = 1;
+    if (!isalpha((unsigned char)*s) && *s != '_' && *s != '$')
+        return false;
+    while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '$')
+        n++;
+    return !s[n] && n < KERNEL_NAME;
+}
+
 char *head_upper(const char *name)
 {
     char *s = xstrdup(name);

@@ -34,8 +34,8 @@ static bool read_kernel(struct head_step *s, const struct node *m, struct error 
 {
     const struct node *grid = node_get(m, "grid"), *block = node_get(m, "block"), *smem = node_get(m, "smem"), *args = node_get(m, "args");
     const struct node *attributes = node_get(m, "attributes");
-    if (!head_is_identifier(s->name))
-        return node_error(s->node, err, "kernel '%.100s' is not a C name of at most %d characters", s->name, PROGRAM_NAME - 1);
+    if (!head_is_kernel_name(s->name))
+        return node_error(s->node, err, "kernel '%.100s' is not the name of a kernel, of at most %d characters", s->name, KERNEL_NAME - 1);
     if (!grid || !block)
         return node_error(s->node, err, "kernel '%s' has no `%s:`", s->name, grid ? "block" : "grid");
     return head_expr_list(grid, "grid", 3, &s->grid, err) && head_expr_list(block, "block", 3, &s->block, err) &&

@@ -87,13 +87,13 @@ static void type_word(const char *begin, const char *end, char *out, size_t byte
         const char *start = p;
         while (p < end && word_char(*p))
             p++;
-        char word[64];
+        char word[KERNEL_NAME];
         snprintf(word, sizeof word, "%.*s", (int)(p - start), start);
         bool qualifier = false;
         for (int i = 0; qualifiers[i]; i++)
             qualifier |= !strcmp(word, qualifiers[i]);
         if (!qualifier)
-            snprintf(out, bytes, "%s", word);
+            snprintf(out, bytes, "%.*s", (int)bytes - 1, word);
     }
 }
 
@@ -144,7 +144,7 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
             p++;
             continue;
         }
-        char word[96];
+        char word[KERNEL_NAME];
         const char *end = close_of(p);
         if (!end)
             return p + strlen(p);

@@ -3,6 +3,7 @@
 #define BENCH_VARIANT_SIGNATURE_H
 
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,7 +15,7 @@ struct signature_param {
     bool no_sign;                /* of whole numbers: "unsigned char", "uint8_t" */
 };
 struct signature {
-    char name[96];
+    char name[KERNEL_NAME];
     char bounds[64]; /* of __launch_bounds__, first argument; "" when there is none */
     bool external_c, template;
     size_t at; /* where `__global__` stands in the text */

@@ -190,7 +190,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
     for (int i = 0; i < p->step_count; i++) {
         const struct step *step = &p->steps[i];
         struct row_step *out = row_add_step(row);
-        snprintf(out->name, sizeof out->name, "%s", step->name);
+        row_set(&out->name, step->name);
         snprintf(out->kind, sizeof out->kind, "%s", kind_names[step->kind]);
         out->prepare = step->prepare;
         if (step->kind != STEP_KERNEL)

@@ -26,7 +26,7 @@ static bool library_step(const struct case_view *c, const struct row *row, int s
     }
     if (!longest || longest->registers < 1 || longest->registers > REGISTERS_MOST || !c->machine.chip)
         return false;
-    snprintf(out->name, sizeof out->name, "%.90s", longest->name);
+    out->name = longest->name;
     for (size_t k = 0; k < 3; k++) {
         out->grid[k] = longest->grid[k] < 0 ? 1 : longest->grid[k];
         out->block[k] = longest->block[k] < 0 ? 1 : longest->block[k];

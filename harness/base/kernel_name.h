@@ -1,0 +1,8 @@
+/* base/kernel_name: how long the name of a kernel may be. Templates of one family share hundreds of their first characters, so no name is
+ * cut anywhere. */
+#ifndef BENCH_BASE_KERNEL_NAME_H
+#define BENCH_BASE_KERNEL_NAME_H
+
+#define KERNEL_NAME 1024 /* with the zero at its end */
+
+#endif
