@@ -31,8 +31,8 @@ struct device_event;
 struct device_graph;
 
 /* Compiled code. The device takes what it can run: emu the PTX, cuda the cubin (PTX when the arch differs). */
-struct device_memory { /* State of the code outside of buffers: its global variables, whether it calls malloc, and a special register that
-                          differs from launch to launch */
+struct device_memory { /* State of the code outside of buffers: its global variables, whether it calls malloc, and a special register
+                          that differs between launches */
     char **names;
     int count;
     bool heap;

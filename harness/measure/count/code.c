@@ -6,7 +6,7 @@
 
 #define KEPT_OF_STEP 192
 #define KEPT_OF_LINE 12
-#define LINE_SHARE 0.01 /* of a step: what colder lines' instructions are is not kept */
+#define LINE_SHARE 0.01 /* of a step: instructions of lines below this share are not kept */
 #define TEXT_MOST 120
 
 static int by_heat(const void *a, const void *b)
@@ -55,7 +55,7 @@ void code_keep(struct row *row, struct row_code *all, int count)
     }
 }
 
-/* An instruction without what stands around it, with single blanks. The caller frees it. */
+/* Returns the instruction without surrounding text and with single blanks. The caller frees it. */
 static char *bare(const char *p, size_t bytes)
 {
     struct text t = {0};
@@ -100,7 +100,7 @@ void code_of_emu(struct device *dev, const struct device_image *image, struct ro
     free(all);
 }
 
-/* The counts that a row keeps of an instruction, in the order of source_metrics. */
+/* The counts of an instruction that a row keeps, in the order of source_metrics. */
 static void put_counts(struct row_code *to, const double *counts)
 {
     double *const at[] = {&to->executed, &to->lanes, &to->sectors, &to->sectors_ideal, &to->wavefronts, &to->wavefronts_ideal};

@@ -16,7 +16,7 @@ static bool renew(struct rig *rig, struct error *err)
     return rig_poison_all(rig, err) && rig_prepare(rig, NULL, err);
 }
 
-/* The state that the time beside the counts began in. */
+/* The cache state that the row's timed launches began in. */
 static bool same_state(struct device *dev, const struct counted *item, bool warm, struct error *err)
 {
     return warm ? run_once(dev, item->rig, err) : cuda_flush_uncounted(dev, err);
@@ -40,7 +40,7 @@ bool count_trace(struct device *dev, struct counted *item, bool warm, struct err
            cupti_trace_run(traced_run, &t, &item->trace, err);
 }
 
-/* A kernel step launches one kernel, fills and copies none; the rest is the library's. */
+/* A kernel step launches one kernel and makes no fills or copies; other kernels come from the library. */
 int count_launches(const struct counted *item, int step, int *first)
 {
     const struct program *p = rig_program(item->rig);
@@ -108,7 +108,7 @@ static size_t count_find(const struct count_job *job, const char *metric)
     return job->metric_count;
 }
 
-/* The metrics of `launches` kernels, one after the other in `values`. */
+/* Combines the metrics of `launches` kernels, which are consecutive in `values`. */
 static double *combine(const struct count_job *job, const double *values, int launches)
 {
     size_t n = job->metric_count, time = count_find(job, counter_weight_time), active = count_find(job, counter_weight_active);
@@ -168,7 +168,7 @@ static bool count_part(const struct part *part, struct count_result *result, str
     return ok;
 }
 
-/* False when none of them can be counted by itself either. */
+/* False if CUPTI cannot count any of them by itself either. */
 static bool count_each(const struct count_job *job, struct count_result *result)
 {
     bool any = false;

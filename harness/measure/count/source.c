@@ -29,7 +29,8 @@ static void source_add(struct source_values *v, int step, int line, const char *
     snprintf(s->name, sizeof s->name, "%s", name);
 }
 
-/* The instruction at an offset of a step's kernel, made where it is new; NULL: none begins there, or it is not of that code. */
+/* Finds the instruction at an offset of a step's kernel, and adds it if new; NULL: no instruction begins there, or the offset is outside
+ * that code. */
 static struct source_code *code_at(struct source_values *v, int step, const struct cubin_lines *lines, uint64_t offset)
 {
     int low = 0, high = v->code_count;
@@ -69,7 +70,7 @@ static void add_wait(struct source_code *c, const char *reason, double samples)
     c->waits[i].samples += samples;
 }
 
-/* The line table of the step's kernel; NULL for steps of a library, and where there is none. */
+/* The line table of the step's kernel; NULL for steps of a library, and without a table. */
 static struct cubin_lines *lines_of(const struct source_job *job, int step)
 {
     const struct program *p = rig_program(job->rig);
@@ -80,7 +81,7 @@ static struct cubin_lines *lines_of(const struct source_job *job, int step)
                : NULL;
 }
 
-/* One step on its own; the steps before it have run. */
+/* Runs one step by itself; the steps before it have run. */
 struct alone {
     struct device *dev;
     struct rig *rig;
@@ -212,7 +213,7 @@ bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct sou
             return false;
         }
         if (out->dropped > DROPPED_MOST * out->samples && period < CUPTI_PC_PERIOD_MAX) {
-            source_values_free(out); /* what is lost is not lost evenly: again, with fewer */
+            source_values_free(out); /* the hardware loses samples unevenly, so try again with fewer */
             period++;
         }
     } while (out->samples < SAMPLES_ENOUGH && clock_s() - began < SECONDS_MOST);

@@ -1,9 +1,8 @@
-/* measure/count/source: where the warps of a rig's steps stand, and why, by source line, through CUPTI's PC sampling (device/cupti/pc.h);
- * and how often each line ran, with how many lanes, and what it moved, through its SASS metrics (device/cupti/sass.h).
- *
- * Every step is looked at by itself, so that two steps with one kernel are told apart, from the state that the steps before it leave, the
- * first from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that calls it. Nothing
- * is timed here. */
+/* measure/count/source: where and why the warps of a rig's steps stall, by source line, through CUPTI's PC sampling (device/cupti/pc.h);
+ * and how often each line ran, with how many lanes, and how many bytes it moved, through SASS metrics (device/cupti/sass.h). Each step
+ * is sampled by itself, so that two steps with one kernel remain separate. It starts from the state that the steps before it leave, the
+ * first step from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that calls it.
+ * Nothing is timed here. */
 #ifndef BENCH_MEASURE_COUNT_SOURCE_H
 #define BENCH_MEASURE_COUNT_SOURCE_H
 
@@ -13,12 +12,12 @@
 
 struct source_value {
     int step, line; /* line 0: a library's code, or code without a line */
-    char name[64];  /* of source_sample the reason, "long_scoreboard"; of source_count what was counted, "instructions" */
+    char name[64];  /* source_sample: the stall reason, "long_scoreboard"; source_count: the counter, "instructions" */
     const char *unit;
     double value;
 };
 #define SOURCE_WAITS 24 /* reasons of one instruction */
-struct source_code {    /* one instruction of the machine code of a step's kernel */
+struct source_code {    /* one machine instruction of a step's kernel */
     int step, line;
     uint64_t offset, words[2];
     char inlined[64];        /* as cubin_lines_instruction */
@@ -43,13 +42,13 @@ struct source_job {
     bool warm;
     double time_ns; /* of a run, for the first guess of the period; NaN: unknown */
 };
-/* Samples the row until there are enough for percentages of a line, or for two seconds; with a longer period when the hardware loses some.
- * Free with source_values_free. */
+/* Samples the row until there are enough samples for percentages of a line, or for two seconds; uses a longer period if the hardware
+ * loses samples. Free with source_values_free. */
 bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct source_values *out, struct error *err);
 /* What source_count counts, for cupti_sass_open. */
 extern const char *const source_metrics[];
 extern const int source_metric_count;
-/* Runs each step once more and counts its instructions. A step of which CUPTI patched nothing has no values. */
+/* Runs each step once more and counts its instructions. A step in which CUPTI patched nothing has no values. */
 bool source_count(const struct source_job *job, struct cupti_sass *sass, struct source_values *out, struct error *err);
 void source_values_free(struct source_values *values);
 

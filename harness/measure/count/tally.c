@@ -25,8 +25,8 @@ struct tally {
     struct build *builds;
     struct counted *items;
     struct row **rows;      /* what is reported */
-    struct code_list *code; /* of each, until all of its instructions were sampled and counted */
-    struct op_data data[2]; /* of the case that was entered last, as timed: without, and with DATA_FULL */
+    struct code_list *code; /* by row, until all of its instructions are sampled and counted */
+    struct op_data data[2]; /* of the case that was entered last, as timed: without and with DATA_FULL */
     int data_case;
     struct cupti_pc *pc; /* while rows are sampled */
     int begin, end;      /* of the rows that are on the device */
@@ -52,7 +52,7 @@ static bool count_has(void *context, const char *metric)
     return cupti_has(context, metric);
 }
 
-/* For the first case; later ones find the set made. */
+/* Opens the counters for the first case; later cases find them open. */
 static bool open_counters(struct counters *counters, struct error *err)
 {
     void *context, *stream;
@@ -62,7 +62,7 @@ static bool open_counters(struct counters *counters, struct error *err)
     if (!cuda_native(job->dev, &context, &stream, err) ||
         !cupti_session_open(context, atoi(spec_option(job->dev->spec)), &counters->cupti, err))
         return false;
-    cupti_session_rest(counters->cupti); /* it can be had; the rows are traced before they are counted */
+    cupti_session_rest(counters->cupti); /* only tests that it opens; the rows are traced before they are counted */
     struct cupti_chip *chip = cupti_session_chip(counters->cupti);
     const struct counter_choice *c = &job->plan.counters;
     struct counter_chip asked = {cupti_name(chip), count_has, chip};
@@ -108,7 +108,7 @@ static void drop_data(struct tally *t, bool lost)
         }
 }
 
-/* Inputs as the timed rows had them: rigs have copies of them. */
+/* Inputs like those of the timed rows: rigs have copies of them. */
 static bool get_data(struct tally *t, int i, struct op_data **data, struct error *err)
 {
     enum data_part part = job_timed_part(t->c->job, t->index[i]);
@@ -146,7 +146,7 @@ static bool enter(struct tally *t, int i, struct error *err)
            rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && job->dev->ops->sync(job->dev, err);
 }
 
-/* The kernels of one run, for the reader and for telling the counted ones apart. */
+/* Traces the kernels of one run, for reports and to separate the counted kernels. */
 static bool trace(struct tally *t, int i, struct error *err)
 {
     struct counted *item = &t->items[i];
@@ -195,7 +195,7 @@ static struct source_job source_job(struct tally *t, int i)
         .dev = t->c->job->dev, .rig = t->items[i].rig, .images = t->builds[i].images, .warm = t->warm, .time_ns = t->asked[i].time_ns};
 }
 
-/* Where the warps of the row's steps stand, by source line. */
+/* Samples the stalls of the row's warps by source line. */
 static bool sample(struct tally *t, int i, struct error *err)
 {
     struct source_job job = source_job(t, i);
@@ -210,7 +210,7 @@ static bool sample(struct tally *t, int i, struct error *err)
     return true;
 }
 
-/* How often the lines of all rows ran, once they were sampled. */
+/* Counts how often the lines of all rows ran, after sampling. */
 static bool count_lines(struct tally *t, struct error *err)
 {
     struct counters *c = t->c;
@@ -286,7 +286,7 @@ static void report(struct tally *t, int i, const double *row, double *const *ste
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "kernels", "", "cupti", t->items[i].trace.kernel_count);
 }
 
-/* Values of the metrics `which` at their places among all of the set. */
+/* Writes the values of the metrics `which` to their places in the whole set. */
 static double *spread(const struct counter_set *set, const int *which, int count, const double *values)
 {
     double *all = xcalloc((size_t)set->count, sizeof *all);
@@ -337,7 +337,7 @@ static bool count_rows(struct tally *t, int first, int last, const int *which, i
     return ok;
 }
 
-/* As many rows at once as CUPTI has ranges for, all slow or none; those that launch no kernel are passed over. */
+/* Counts as many rows at once as CUPTI has ranges for, all slow or none; skips rows that launch no kernel. */
 static bool count_some(struct tally *t, int first, int *next, struct error *err)
 {
     struct counters *c = t->c;
@@ -370,8 +370,8 @@ static void leave(struct tally *t, int i, bool lost)
     build_free(&t->builds[i]);
 }
 
-/* Rows from `begin` on that fit on the device together. The first that does not is the next ones' first; what stands in its way when it is
- * alone is an error. */
+/* Enters rows from `begin` on while they fit on the device together. The first row that does not fit starts the next part; if it does
+ * not fit alone, that is an error. */
 static bool enter_some(struct tally *t, struct error *err)
 {
     for (t->end = t->begin; t->end < t->count; t->end++) {
@@ -415,7 +415,7 @@ static bool tally(struct tally *t, struct error *err)
     const struct job *job = c->job;
     while (t->begin < t->count) {
         stage(t, -1, PHASE_STAGE_COUNTERS, OPEN_LIMIT_S);
-        if (job->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
+        if (job->options.counters.source) { /* the range profiler must rest meanwhile: the two exclude each other */
             void *context, *stream;
             if (!cuda_native(job->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
                 return error_where(err, "--source");

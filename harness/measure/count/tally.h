@@ -1,5 +1,5 @@
-/* measure/count/tally: verified rows of some cases, counted in a process that times nothing. It opens a session of CUPTI once and keeps it
- * for all later cases, idle between them. */
+/* measure/count/tally: counts verified rows of some cases in a process that times nothing. It opens a CUPTI session once and keeps it
+ * for all later cases, idle in between. */
 #ifndef BENCH_MEASURE_COUNT_TALLY_H
 #define BENCH_MEASURE_COUNT_TALLY_H
 
@@ -18,7 +18,7 @@ struct counters {
     struct cupti_sass *sass;     /* opened by the first row that was sampled */
     struct counter_set set;
 };
-struct count_facts { /* values that formulas of a group read besides counters */
+struct count_facts { /* values that the formulas of a counter group read besides counters */
     struct count_fact {
         const char *name;
         double value;
@@ -34,9 +34,9 @@ struct count_request { /* one row */
     struct count_facts facts, *steps;
     int step_count;
 };
-/* Can counters be had here, and do the metrics that are asked for exist? Leaves nothing open that would disturb a time. */
+/* Checks that counters are available and that the requested metrics exist. Leaves nothing open that would disturb a time. */
 bool counters_check(struct counters *c, struct error *err);
-/* Counts and reports rows. *blame: the plan row that was running when it failed, -1: none. */
+/* Counts and reports rows. *blame: the plan row that was running at a failure, -1: none. */
 bool counters_run(struct counters *c, const struct count_request *asked, int count, bool warm, int *blame, struct error *err);
 void counters_close(struct counters *c);
 

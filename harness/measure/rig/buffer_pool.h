@@ -1,9 +1,7 @@
-/* measure/rig/buffer_pool: where the rows of a case stand while they are timed together.
- *
- * All rows have the same buffers, so that none is fast by where it lies, and each buffer is there several times over: inputs in *sets*,
- * whose values differ but for weights and masks; outputs, scratch and workspaces in *replicas*. The sampler draws one set and one replica
- * per launch, so a kernel cannot foresee them (measure/time/sample). The pool also holds the check on the device, whose checksums compare a
- * timed launch with a verified one. */
+/* measure/rig/buffer_pool: the buffers of a case whose rows are timed together. All rows use the same buffers, so no row is fast because
+ * of its addresses. Each buffer exists several times: inputs in *sets*, whose values differ except for weights and masks; outputs,
+ * scratch and workspaces in *replicas*. The sampler draws one set and one replica per launch, so a kernel cannot predict them
+ * (measure/time/sample). The pool also holds the device check, whose checksums compare a timed launch with a verified launch. */
 #ifndef BENCH_MEASURE_RIG_BUFFER_POOL_H
 #define BENCH_MEASURE_RIG_BUFFER_POOL_H
 
@@ -16,12 +14,12 @@ struct buffer_pool;
 
 /* card: not owned, must outlive the pool; NULL: no checksums. */
 struct buffer_pool *buffer_pool_open(struct device *dev, struct card *card, int sets, int replicas);
-/* After its rigs are closed. lost: the device may not answer any more, so its memory is not released. */
+/* Close all rigs of the pool first. lost: the device may no longer answer, so its memory is not released. */
 void buffer_pool_close(struct buffer_pool *pool, bool lost);
 int buffer_pool_sets(const struct buffer_pool *pool);
 int buffer_pool_replicas(const struct buffer_pool *pool);
 struct card *buffer_pool_check(const struct buffer_pool *pool);
-/* Buffer number `index` of this name and size. The first call makes it, with `guard` bytes around it, and sets *fresh. */
+/* Returns buffer number `index` of this name and size. The first call allocates it, with `guard` bytes around it, and sets *fresh. */
 bool buffer_pool_place(struct buffer_pool *pool, const char *name, int index, size_t bytes, size_t guard, struct place *out, bool *fresh,
                        struct error *err);
 

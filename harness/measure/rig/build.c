@@ -8,7 +8,7 @@
 
 #define CODE_MAX_BYTES (1u << 30)
 
-/* Code that was made elsewhere: its bytes are the image. A library is opened by the rig. */
+/* The caller brings compiled code: its bytes are the image. The rig opens a library. */
 static bool load_code(const struct unit *u, struct compiled *c, struct error *err)
 {
     size_t bytes;

@@ -1,4 +1,4 @@
-/* measure/rig/build: the compiled units of one row, and those that verified rows keep until they are timed. */
+/* measure/rig/build: the compiled units of one row, and a cache that keeps the units of verified rows until the rows are timed. */
 #ifndef BENCH_MEASURE_RIG_BUILD_H
 #define BENCH_MEASURE_RIG_BUILD_H
 
@@ -15,15 +15,15 @@ struct build {
 struct compile_request build_request(const struct job *job, const struct unit *unit);
 bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
-/* Scans the images once, for all rigs that are made of them (rig_scan_image). */
+/* Scans the images once for all rigs that use them (rig_scan_image). */
 void build_scan(struct build *build);
 
-/* Builds of rows of one case. To read an image again costs a hash over all of it. */
+/* Cached builds of rows of one case. Reading an image again would hash all of it. */
 struct build_cache {
     struct build *kept; /* by row; NULL: none */
     int count, kept_case;
 };
-/* Takes the row's build out of `build`. Rows of another case go first. */
+/* Moves the build out of `build` into the cache. Drops builds of another case first. */
 void build_keep(struct build_cache *cache, const struct job *job, int row, struct build *build);
 /* Gives it back; false: there is none. */
 bool build_kept(struct build_cache *cache, int row, struct build *build);

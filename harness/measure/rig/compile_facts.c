@@ -42,7 +42,7 @@ static void add_sass(struct row *row, int step, const struct kernel_facts *f)
             row_add_member(row, counts[i].family, step, 0, counts[i].word, "instructions", "compiler", counts[i].value);
 }
 
-/* Each limiter by itself, the shared memory of an SM, the last wave, clusters: what `limit` and `waves` leave out. */
+/* Adds what `limit` and `waves` leave out: each limiter by itself, the shared memory of an SM, the last wave, clusters. */
 static void add_limits(struct row *row, int index, const struct step *step, const struct occupancy *o, const struct chip *chip,
                        double waves)
 {
@@ -80,12 +80,12 @@ static void add_occupancy(struct row *row, int index, const struct step *step, c
     out->occupancy = o.share;
     snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
     snprintf(out->lift, sizeof out->lift, "%s", o.lift);
-    if (o.possible && !row->cropped) /* the grid of a part of a layer says nothing of the layer's */
+    if (o.possible && !row->cropped) /* the grid of a cropped layer does not predict the waves of the whole layer */
         out->waves = occupancy_waves(chip, &o, (double)step->grid[0] * step->grid[1] * step->grid[2]);
     add_limits(row, index, step, &o, chip, out->waves);
 }
 
-/* Is `name` how C++ writes the kernel with its parameters' types: _Z7my_convPKf? */
+/* True if `name` is the kernel's name in C++ mangling, with its parameter types: _Z7my_convPKf. */
 static bool is_mangled(const char *name, const char *kernel)
 {
     size_t digits = strspn(name + 2, "0123456789");
@@ -93,7 +93,7 @@ static bool is_mangled(const char *name, const char *kernel)
            !strncmp(name + 2 + digits, kernel, strlen(kernel));
 }
 
-/* What the source has instead of the kernel that the head names. Returns false. */
+/* Reports that the source lacks the kernel that the head names, and which kernels it has. Returns false. */
 static bool no_such_kernel(const struct kernel_facts *facts, int count, const char *kernel, struct error *err)
 {
     struct text has = {0};
@@ -196,7 +196,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         if (step->kind != STEP_KERNEL)
             continue;
         struct kernel_facts f;
-        if (p->units[step->unit].code == CODE_PTX) { /* the driver makes the machine code when it loads it */
+        if (p->units[step->unit].code == CODE_PTX) { /* the driver compiles the PTX when it loads it */
             put_launch(out, step, p->units[step->unit].path);
             continue;
         }

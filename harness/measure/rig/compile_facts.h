@@ -1,4 +1,4 @@
-/* measure/rig/compile_facts: what the compiler says about a row's kernels, into the row. */
+/* measure/rig/compile_facts: stores the compiler's facts about a row's kernels in the row. */
 #ifndef BENCH_MEASURE_RIG_COMPILE_FACTS_H
 #define BENCH_MEASURE_RIG_COMPILE_FACTS_H
 
@@ -7,9 +7,9 @@
 struct kernel_facts;
 /* Of one kernel of a unit. */
 bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
-/* Registers, spills, shared memory and occupancy of each step into row->steps; SASS counts into metrics. */
+/* Stores registers, spills, shared memory and occupancy of each step in row->steps, and SASS counts in the metrics. */
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
-/* row->launch_hash; absent where a part of the code is a library's. */
+/* Sets row->launch_hash; it stays absent if a library supplies part of the code. */
 void build_launch_hash(const struct build *build, const struct program *program, const struct work *work, struct row *row);
 
 #endif

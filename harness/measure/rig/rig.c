@@ -39,7 +39,7 @@ static bool pack_int(const struct arg *arg, const struct param *param, unsigned 
     return true;
 }
 
-/* A foreign cubin says how many bytes a parameter has, and nothing else: the argument decides. */
+/* The cubin of a user gives only the size of a parameter, so the argument decides the type. */
 static struct param settled(const struct arg *arg, const struct param *param)
 {
     struct param out = *param;

@@ -1,4 +1,4 @@
-/* The buffers of a rig: made, found by what they are for, released. */
+/* The buffers of a rig: allocates them, finds them by purpose, releases them. */
 #include "base/text.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -71,7 +71,7 @@ bool rig_hides(const struct rig *rig, const struct tensor *t)
     return t->role->marked_by && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output;
 }
 
-/* Shared by rows that want the same bytes in it. Outputs are bytes. */
+/* Rows that need the same bytes in a buffer share it. An output counts as bytes. */
 static bool buffer(struct rig *rig, const char *name, int index, size_t bytes, struct place *place, bool *fresh, struct error *err)
 {
     *fresh = true;
@@ -98,7 +98,7 @@ static bool make_tensor(struct rig *rig, int i, struct error *err)
     return true;
 }
 
-/* What a chain is fed once stays its own: it is not wiped. */
+/* Constants of a chain are written once and never poisoned. */
 bool rig_is_constant(const struct program *p, int scratch)
 {
     for (int i = 0; i < p->constant_count; i++)

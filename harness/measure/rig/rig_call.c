@@ -154,8 +154,7 @@ static bool invoke(struct rig *rig, int i, struct error *err)
                      result == BENCH_UNSUPPORTED ? "does not support this work" : "failed", c->message[0] ? ": " : "", c->message);
 }
 
-/* emu: the data are copied out, the function works on the copies, and all of them go back: also an input that it should not have touched.
- */
+/* On emu the function works on host copies. All of them are copied back, including an input that the function changed by mistake. */
 static bool run_on_host(struct rig *rig, int i, struct error *err)
 {
     struct rig_call *c = rig->steps[i].call;
@@ -190,7 +189,7 @@ bool rig_call_run(struct rig *rig, int i, struct error *err)
     return rig->steps[i].call->call.on_host ? run_on_host(rig, i, err) : invoke(rig, i, err);
 }
 
-/* The library stays open: what it registered with the driver must outlive the rig. */
+/* The library stays open: its registrations with the driver must outlive the rig. */
 void rig_call_free(struct rig *rig, int i)
 {
     free(rig->steps[i].call);

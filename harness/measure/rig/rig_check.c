@@ -1,4 +1,4 @@
-/* What a run left behind: the output, the mask, guard zones, and inputs that must be as they were. */
+/* Checks the state after a run: outputs, the mask, guard zones, and inputs that must be unchanged. */
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/text.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether anything was written into the zone before a buffer, or into the first bytes of the one behind it; what was written there is
- * filled anew, for the next row that has it. The zones begin at the buffer's first and end at its last byte. */
+/* Checks the guard zone before a buffer, or the first bytes of the zone behind it. Refills overwritten bytes for the next row that uses
+ * the buffer. The zones touch the buffer's first and last byte. */
 static bool zone_intact(struct rig *rig, const char *name, const struct place *place, bool behind, size_t bytes, struct text *unsafe,
                         struct error *err)
 {
@@ -33,7 +33,7 @@ static bool zone_intact(struct rig *rig, const char *name, const struct place *p
     return ok;
 }
 
-/* ends: only what sums of words leave out, those bytes behind the end that share a word of 8 with the buffer's last. */
+/* ends: checks only the bytes behind the end that share an 8-byte word with the buffer's last byte, which word sums leave out. */
 static bool guard_intact(struct rig *rig, const char *name, const struct place *place, bool ends, struct text *unsafe, struct error *err)
 {
     size_t word = place->bytes / 4 * 4, behind = ends ? (place->bytes + 7) / 8 * 8 - word : place->whole - rig->guard - word;
@@ -41,7 +41,7 @@ static bool guard_intact(struct rig *rig, const char *name, const struct place *
            (!behind || zone_intact(rig, name, place, true, behind, unsafe, err));
 }
 
-/* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
+/* Checks that a buffer still holds its input (`kept`; NULL: there is no copy to compare). */
 static bool unchanged(struct rig *rig, const char *name, const struct place *place, const unsigned char *kept, size_t element_bytes,
                       struct text *unsafe, struct error *err)
 {
@@ -61,7 +61,7 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
     return ok;
 }
 
-/* The same of what the device made itself: only a sum came back, which is another now, and a place where it is. */
+/* The same for data that the device made: there is no host copy, so a differing sum shows the change and the device finds its place. */
 static bool tell_change(struct rig *rig, int i, struct text *unsafe, struct error *err)
 {
     const struct tensor *t = &rig->program->tensors[i];
@@ -73,7 +73,8 @@ static bool tell_change(struct rig *rig, int i, struct text *unsafe, struct erro
     return true;
 }
 
-/* changed: by tensor, then by constant, where the device looked; NULL: it did not. emu knows more than what they hold. */
+/* changed: by tensor, then by constant, as the device check found it; NULL: the device did not check. emu also detects writes of equal
+ * values. */
 static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
@@ -96,7 +97,7 @@ static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *
     return true;
 }
 
-/* FNV-1a over words of 8 bytes in place of bytes; what is left over at the end byte by byte. */
+/* FNV-1a over 8-byte words instead of bytes; the remainder at the end byte by byte. */
 static uint64_t sum_of(uint64_t sum, const unsigned char *bytes, size_t count)
 {
     uint64_t word;
@@ -104,7 +105,7 @@ static uint64_t sum_of(uint64_t sum, const unsigned char *bytes, size_t count)
     for (; at + sizeof word <= count; at += sizeof word) {
         memcpy(&word, bytes + at, sizeof word);
         sum = (sum ^ word) * UINT64_C(0x100000001b3);
-        sum ^= sum >> 29; /* else high bits of a word never reach low bits of the sum */
+        sum ^= sum >> 29; /* otherwise high bits of a word would never reach low bits of the sum */
     }
     for (; at < count; at++)
         sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
@@ -135,7 +136,7 @@ static bool guards(struct rig *rig, bool ends, struct text *unsafe, struct error
     return true;
 }
 
-/* Sums of what was fed, and of whole words of the guard zones, which are known: one wait for all of them. */
+/* Sums the inputs and the whole words of the guard zones, whose values are known, with a single wait. */
 static bool look_there(struct rig *rig, const struct card *card, bool *changed, bool *ends, struct error *err)
 {
     const struct program *p = rig->program;
@@ -183,7 +184,7 @@ bool rig_check_memory(struct rig *rig, struct text *unsafe, struct error *err)
     return ok;
 }
 
-/* The verdict on a further tensor: what is wrong with it is said behind what is wrong with the first. */
+/* Merges the verdict on a further tensor: its faults are appended to those of the first. */
 static void take_verdict(struct verdict *verdict, const struct verdict *own, int slot)
 {
     char note[sizeof verdict->note];
@@ -198,7 +199,7 @@ static void take_verdict(struct verdict *verdict, const struct verdict *own, int
     memcpy(verdict->note, note, sizeof note);
 }
 
-/* What one tensor that the program writes holds. What is wrong with a second one is said behind what is wrong with the first. */
+/* Checks one tensor that the program writes. Faults of a second tensor are appended to those of the first. */
 static bool check_output(struct rig *rig, int i, const struct op_data *data, struct verdict *verdict, const char *dump_dir,
                          struct error *err)
 {

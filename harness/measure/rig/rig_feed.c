@@ -1,4 +1,4 @@
-/* Where the buffers of a rig are, in each set and replica; what is put into them; what is taken away again. */
+/* Where the buffers of a rig are, in each set and replica; fills and poisons them. */
 #include "base/text.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stores values as the tensor wants them; a copy is kept where the rig keeps inputs. */
+/* Stores values in the layout and type of the tensor; keeps a copy if the rig keeps inputs. */
 static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
                    struct error *err)
 {
@@ -103,7 +103,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     return ok;
 }
 
-/* Weights of a link, after the scratch was poisoned. */
+/* Writes the weights of a link, after the scratch was poisoned. */
 static bool feed_constant(struct rig *rig, int i, const struct op_data *data, struct error *err)
 {
     const struct constant *c = &rig->program->constants[i];
@@ -154,7 +154,7 @@ bool rig_poison_all(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
     const struct place *workspace = &rig->workspaces[rig->replica];
-    /* Each time another NaN, of f32 and of f16: who counts from what scratch is wiped with is right only where that is the same. */
+    /* Each call uses a different NaN, of f32 and of f16: a kernel that counts upwards from the poison would be right only for one value. */
     uint32_t word = VERIFY_POISON ^ (1 + rig->wipes++ % 31) * 0x00010001u;
     for (int i = 0; i < p->scratch_count; i++)
         if (!rig_is_constant(p, i) && !poison(rig, rig_scratch(rig, i), word, err))
@@ -193,9 +193,9 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
     return rig_poison_all(rig, err) && rig_refeed(rig, data, err);
 }
 
-/* ---- what a launch left, summed up on the device ---- */
+/* ---- checksums on the device of the state after a launch ---- */
 
-/* Of scratch that a launch may fill as it likes, what lies around it. */
+/* Sums only the guard zones of scratch whose contents a launch may choose freely. */
 static bool seal_around(struct rig *rig, const struct place *place, uint64_t sum, struct error *err)
 {
     size_t front = place->address - place->base, end = front + (place->bytes + 7) / 8 * 8;
@@ -216,7 +216,7 @@ bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
     return ops->sync(rig->dev, err) && ops->read(rig->dev, to, sum, sizeof *sum, err);
 }
 
-/* Guard zones are summed up with what they guard: who writes there is seen at once, and no other row is thought to have done it. */
+/* Sums guard zones together with the buffers they guard: a write there shows at once and is not attributed to another row. */
 bool rig_checksum(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;

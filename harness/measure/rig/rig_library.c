@@ -1,4 +1,4 @@
-/* The steps of a program that call cuDNN: their plans, and which of them runs. */
+/* The steps of a program that call cuDNN: their plans, and which plan runs. */
 #include "base/text.h"
 #include "measure/rig/rig_private.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What code keeps from launch to launch outside of the buffers it is given: variables of its module, memory that it asks for itself. */
+/* Data that code can keep from launch to launch outside of its buffers: variables of its module, memory that it allocates itself. */
 #include "device/compile/cubin.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -46,8 +46,8 @@ bool rig_may_remember(const struct device_image *images, int count, struct text 
     return how->len > 0;
 }
 
-/* How much of a variable, from its beginning, a step of every launch fills before any kernel of that code runs: what a launch leaves there
- * no later one finds. `late`: behind a kernel, which found what the launch before it left. */
+/* How many leading bytes of a variable a step of every launch fills before any kernel of that code runs: no later launch can find
+ * earlier data there. `late`: the step comes after a kernel, which could read the data of the launch before. */
 static size_t filled(const struct program *p, int unit, const char *name, bool late)
 {
     bool ran = false;
@@ -80,7 +80,7 @@ static void add_variable(struct rig *rig, int unit, const char *name)
     free(v.name);
 }
 
-/* Constants, which no kernel can write, but a step behind one. */
+/* Adds constants: kernels cannot write them, but a step after a kernel can. */
 static void add_constants(struct rig *rig, int unit, const struct device_memory *m)
 {
     const struct program *p = rig->program;
@@ -94,7 +94,7 @@ static void add_constants(struct rig *rig, int unit, const struct device_memory 
     }
 }
 
-/* The image with its variables to be found by name. The caller frees what is not the image's own. */
+/* Returns the image with symbols for its variables. The caller frees the parts that the image does not own. */
 static struct device_image exposed(const struct device *dev, const struct device_image *image)
 {
     struct device_image known = *image;
@@ -108,8 +108,7 @@ static struct device_image exposed(const struct device *dev, const struct device
     return known;
 }
 
-/* Has every view code of its own? Not where one view would have to know what another left in module memory, nor where the driver compiles.
- */
+/* True if each view gets its own copy of the code: not if views would share data through module memory, nor if the driver must compile. */
 static bool is_loaded_again(const struct program *p, int unit, const struct device_image *image, const struct device_memory *m)
 {
     bool again = !m->count && image->cubin && image->cubin_bytes <= AGAIN_BYTES;

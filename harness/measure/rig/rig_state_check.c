@@ -1,4 +1,4 @@
-/* Does a launch change what the row keeps: variables of its modules, and what it prepared? */
+/* Checks whether a launch changes data that the row keeps: variables of its modules, and prepared data. */
 #include "base/hash.h"
 #include "device/compile/cubin.h"
 #include "measure/verify/device_check.h"
@@ -30,7 +30,7 @@ static bool hash_variable(struct rig *rig, const struct rig_variable *v, char ou
     return ok;
 }
 
-/* Is it the prepare steps' to write, and nobody else's? */
+/* True if only the prepare steps write the buffer. */
 static bool is_prepared(const struct program *p, int scratch)
 {
     bool fed = false;
@@ -39,7 +39,7 @@ static bool is_prepared(const struct program *p, int scratch)
     return !fed && p->scratch[scratch].kind != SCRATCH_WORK;
 }
 
-/* A buffer that was prepared: where it can be, a sum over its bits that is made where it lies. */
+/* Adds a prepared buffer to the hash: as a sum made on the device if there is a device check. */
 static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct error *err)
 {
     const struct card *card = rig_card(rig);
@@ -52,7 +52,7 @@ static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct er
     return ok;
 }
 
-/* Before launches, and behind them: what was prepared is theirs to read. */
+/* Called before and after launches: launches may only read prepared data. */
 static bool look_at_prepared(struct rig *rig, struct text *changed, struct error *err)
 {
     const struct program *p = rig->program;
@@ -113,7 +113,7 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
     return true;
 }
 
-/* Fills a buffer; on emu what was written there is forgotten if `empty`. */
+/* Fills a buffer. `empty`: emu then treats it as never written. */
 static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t pattern, bool empty, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
@@ -123,7 +123,7 @@ static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t
     return ok;
 }
 
-/* Prepares from nothing; a hash of all that it made. */
+/* Prepares from poisoned buffers and hashes everything that the steps made. */
 static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err)
 {
     const struct program *p = rig->program;

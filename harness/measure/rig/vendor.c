@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Choices of earlier runs stay valid until something changes that may make another plan the fastest. */
+/* A stored choice stays valid until something changes that may make another plan the fastest. */
 static void remember_plans(struct vendor_library *l, struct device *dev)
 {
     char version[128];

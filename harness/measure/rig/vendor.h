@@ -1,4 +1,4 @@
-/* measure/rig/vendor: the vendor's library in one process: open, described by another process, or missing with the reason. */
+/* measure/rig/vendor: the vendor's library in one process: open, described by another process, or missing with a reason. */
 #ifndef BENCH_MEASURE_RIG_VENDOR_H
 #define BENCH_MEASURE_RIG_VENDOR_H
 
@@ -8,14 +8,14 @@
 struct vendor_library {
     struct cudnn *cudnn; /* NULL: it is not open */
     char error[512];     /* the reason; "": nobody has tried */
-    char *state;         /* what its stored choices depend on; NULL: it is not open */
+    char *state;         /* identifies everything that stored choices depend on; NULL: the library is not open */
 };
 /* Opens it once, on a device that keeps time. */
 void vendor_open(struct vendor_library *l, struct device *dev);
-/* The library as a process with the GPU described it, for one that only compiles. NULL: it was not described. */
+/* The library as described by the process that owns the GPU, for a process that only compiles. NULL: no description. */
 struct cudnn *vendor_described(struct vendor_library *l, const char *device, const char *state);
 void vendor_close(struct vendor_library *l);
-/* rig_open; `which`: the only plan that the library may use; NULL: any. */
+/* Like rig_open; `which`: the only plan that the library may use; NULL: any plan. */
 bool vendor_open_rig(const struct vendor_library *l, struct device *dev, const struct program *program, const struct device_image *images,
                      bool keep_inputs, const struct library_plan *which, struct rig **rig, struct error *err);
 
