@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOCK_STEP_LEAST_NS 1.0 /* what the floats of the driver's milliseconds leave of equal times lies below */
+#define CLOCK_STEP_LEAST_NS 1.0 /* the driver returns milliseconds as floats: equal times differ by less than this */
 
 struct row_time *estimates_add(struct row *row, int step, enum time_mode mode, const struct estimate_rounds *rounds)
 {
@@ -31,7 +31,7 @@ struct row_time *estimates_add(struct row *row, int step, enum time_mode mode, c
     return t;
 }
 
-/* The rounds that an candidate took part in are the first ones. */
+/* Counts the rounds that a candidate took part in, which are always the first ones. */
 int rounds_taken(const struct sample_candidate *e, int rounds)
 {
     int count = 0;

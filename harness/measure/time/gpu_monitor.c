@@ -26,7 +26,7 @@ static bool board_read(const struct device *dev, struct nvml_sample *s)
     return board_opened() && nvml_read(dev->uuid, s);
 }
 
-/* The pid's parent, and its name in `name` (16 bytes). 0: it cannot be seen from here. */
+/* Returns the pid's parent, and its name in `name` (16 bytes). 0: this process cannot see it. */
 static long parent_of(long pid, char name[16])
 {
     char path[48], line[512] = "";
@@ -54,7 +54,7 @@ static bool is_told(const struct others *others, long pid)
 void others_add(const long *pids, int count, struct others *others)
 {
     long self = getpid(), family = getppid();
-    bool seen = false; /* NVML counts processes as we do: in a container it may not, and then who is who is not known */
+    bool seen = false; /* true if NVML uses our pids; in a container it may not, and then bench cannot identify processes */
     for (int i = 0; i < count; i++)
         seen |= pids[i] == self;
     for (int i = 0; i < count && seen; i++) {
@@ -94,7 +94,7 @@ void board_restart(struct board *board)
     board->sensed_s = board->looked_s = 0;
 }
 
-/* NVML itself samples the board no more often than this: a reading stands for all rounds until the next one. */
+/* NVML samples the board no more often than this, so one reading serves all rounds until the next. */
 void board_sense(struct board *board, double *power_w, double *throttle)
 {
     struct nvml_sample s;

@@ -1,5 +1,5 @@
-/* measure/time/gpu_monitor: the GPU while rows are timed: its power, throttle reasons, clock and temperature, and who else computes on it.
- * A time taken beside others is not the kernel's own. */
+/* measure/time/gpu_monitor: watches the GPU while rows are timed: its power, throttle reasons, clock and temperature, and other
+ * processes that compute on it. Other processes make a time invalid for the kernel alone. */
 #ifndef BENCH_MEASURE_TIME_GPU_MONITOR_H
 #define BENCH_MEASURE_TIME_GPU_MONITOR_H
 
@@ -27,9 +27,9 @@ void board_look(struct board *board);
 void board_restart(struct board *board);
 /* Power and throttle reasons, for one round; NaN where unknown. Looks for other processes now and then. */
 void board_sense(struct board *board, double *power_w, double *throttle);
-/* The memory's clock and the temperature as they are now, to the rows that have a time. */
+/* Stores the current memory clock and temperature in the rows that have a time. */
 void board_report(const struct board *board, struct row *const *rows, int count);
-/* Adds those of these pids that are neither this process nor its parent's. */
+/* Adds those of these pids that are neither this process, nor its parent, nor another child of its parent. */
 void others_add(const long *pids, int count, struct others *others);
 void others_free(struct others *others);
 

@@ -36,7 +36,7 @@ void timing_close(struct timing_group *b, bool ok)
         if (ok)
             job_row(job, b->index[i], b->rows[i]);
         if (ok)
-            rig_close(b->rigs[i]); /* else the context may be lost, and this process ends */
+            rig_close(b->rigs[i]); /* otherwise the context may be lost, and this process ends */
         build_free(&b->builds[i]);
         row_free(b->rows[i]);
     }
@@ -58,7 +58,7 @@ void timing_announce(void *context, int candidate)
               candidate < 0 ? b->timing->job->plan.time.budget_s * 4 + 120 : b->timing->job->time_limit_s + 30);
 }
 
-/* Appended for a chain, whose layers each have a choice of their own. */
+/* Adds the chosen plan; appends if the row is a chain, each layer of which has a choice of its own. */
 static void record_plans(struct timing_group *b, int i, int step, const double *medians)
 {
     struct rig *rig = b->rigs[i];
@@ -67,7 +67,7 @@ static void record_plans(struct timing_group *b, int i, int step, const double *
     const struct cudnn_plan_facts *best = rig_plan_facts(rig, step, rig_plan_used(rig, step));
     const struct work *work = program_step_work(p, &p->steps[step]);
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
-    /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
+    /* for f32 data the mode matters more than the engine: cuDNN computes in tf32 by default */
     const char *mode = work->dtype != DTYPE_F32  ? ""
                        : work->math == MATH_TF32 ? ", tf32 (cuDNN's default)"
                                                  : ", strict f32 (cuDNN's default is tf32)";
@@ -189,7 +189,7 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
         rig_select(b->rigs[i], set, 0);
         if (!timing_data(b, i, set, &data, err))
             return false;
-        if (!rig_feed(b->rigs[i], data, err)) /* even of who is wrong already: the others find what the first one fed */
+        if (!rig_feed(b->rigs[i], data, err)) /* feeds rows that are already wrong as well, because others share the first row's inputs */
             return false;
         if (timing_is_sound(b, i) && !(set && b->warms ? rig_checksum_await(b->rigs[i], err) : timing_try(b, i, set, data, err)))
             return false;

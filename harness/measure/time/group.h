@@ -20,7 +20,7 @@ struct timing_context {
     struct board board;
 };
 
-/* Two builds of rows that are compared (pairs). Rows are plan rows. */
+/* Two builds that are compared, as a pair of plan rows. */
 struct pair_of_rows {
     int base, head;
     double margin;
@@ -33,7 +33,7 @@ struct pair_request {
 struct timing_request {
     const int *rows; /* of one case */
     int count;
-    const int *next; /* rows of the next case, which may be prepared meanwhile; NULL: none */
+    const int *next; /* rows of the next case, which a thread may prepare meanwhile; NULL: none */
     int next_count;
     const struct pair_request *pairs; /* NULL: each row by itself */
 };
@@ -42,7 +42,7 @@ bool timing_run(struct timing_context *timing, const struct timing_request *requ
 /* The same for a search: the configurations of each variant race against each other, with the library's rows in every round. */
 bool timing_race(struct timing_context *timing, const int *rows, int count, int *blame, struct error *err);
 
-/* Did a row of the tail (sample.h) run as one in all that was timed? */
+/* True if the row was in the tail (sample.h) in every measurement. */
 enum group_pace { PACE_UNKNOWN, PACE_TAIL, PACE_FAST };
 struct timing_group {
     struct timing_context *timing;
@@ -52,40 +52,41 @@ struct timing_group {
     struct build *builds;
     struct rig **rigs; /* NULL: not on the device */
     enum group_pace *pace;
-    struct buffer_pool *pool; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
-    bool warms;               /* what is timed first is warmed up on every set of inputs: on the further ones those launches are checked */
+    struct buffer_pool *pool; /* the buffers that all rows use; NULL: each row has its own buffers and one input set */
+    bool warms;               /* the first measurement warms up on every input set, and checks the launches on the sets after the first */
     int blame;                /* plan row that was running, -1 = none */
 };
 /* group.c */
 void timing_open(struct timing_group *b, struct timing_context *timing, const int *rows, int count);
 /* Reports every row when `ok`, closes rigs, frees. */
 void timing_close(struct timing_group *b, bool ok);
-/* Loads row i, runs what it prepares, finds the library's fastest plan; runs and checks it on every set of inputs, so that timed launches
- * can be compared with it: the row's status says how that went. If the group warms, only on the first; see timing_recheck. */
+/* Loads row i, runs its prepare steps, finds the library's fastest plan; runs and checks it on every input set, so that timed launches
+ * can be compared with a verified one. The row's status holds the verdict. If the group warms, uses only the first set; see
+ * timing_recheck. */
 bool timing_enter(struct timing_group *b, int i, struct error *err);
-/* The library's fastest plan for each of row i's steps that has some, prepared and recorded in the row. */
+/* Prepares and records in the row the library's fastest plan of each of row i's steps that has several. */
 bool timing_plans(struct timing_group *b, int i, struct error *err);
 /* The data of row i in a set of inputs; set 0 is the case's own. */
 bool timing_data(struct timing_group *b, int i, int set, struct op_data **data, struct error *err);
-/* A checked launch, on a set of inputs that was fed. */
+/* Launches and checks row i on an input set that was fed. */
 bool timing_try(struct timing_group *b, int i, int set, const struct op_data *data, struct error *err);
-/* Compares the output that is there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
+/* Compares the current output; a row that fails becomes WRONG or UNSAFE with the reason and `when`. */
 bool timing_check(struct timing_group *b, int i, const struct op_data *data, const char *when, struct error *err);
 bool timing_is_sound(const struct timing_group *b, int i);
-/* When the check came: at the first launch on a set of inputs. */
+/* The text for a check at the first launch on an input set. */
 const char *timing_first_on(int set);
 /* sample_watch: a row begins. context: the group. */
 void timing_announce(void *context, int candidate);
 /* recheck.c */
-/* sample_watch: checks what a timed launch left, and the first on a set of inputs. context: the group. */
+/* sample_watch: checks the outputs of a timed launch, and the first launch on a set of inputs. context: the group. */
 bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err);
-/* Once more after the timed loop, where no kernel can foresee it: inputs of the last set, on the last output replica; and on a set on which
- * no launch was checked. A row of the tail, each of whose timed launches left the sums of a verified one, launches no more: only what it
- * keeps in its module is checked. */
+/* Checks once more after the timed loop, where no kernel can predict it: the last input set, on the last output replica; and every set
+ * on which no launch was checked. A row in the tail whose timed launches all matched the sums of a verified launch is not launched
+ * again: only its module variables are checked. */
 bool timing_check_again(struct timing_group *b, int i, struct error *err);
-/* Two builds of rows against each other, until each pair is decided (pairs.c). */
+/* Times two builds of rows against each other until each pair is decided (pairs.c). */
 bool timing_pairs(struct timing_group *b, const struct pair_request *request, struct error *err);
-/* The frames of rows of a sequence, one row after another (sequence_time.c). */
+/* Times the frames of rows of a sequence, one row after another (sequence_time.c). */
 bool timing_sequence(struct timing_group *b, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* Two builds of rows against each other. A kernel's time depends on where its code and its buffers lie, and that is no property of a build:
- * so the rows sit down several times, each time in a pool that lies elsewhere, their modules loaded in the reverse order of the time
- * before. In a sitting both builds have the very same buffers and run in turns with the library. After every round it is asked whether each
- * pair is decided (statistics/decision, where a sitting is a placement); a pair that is takes no part in the next sitting. */
+/* Compares two builds of rows. A kernel's time depends on the addresses of its code and buffers, which are not properties of a build. So
+ * the comparison is repeated several times, each time with a pool at other addresses and with the modules loaded in reverse order. In a
+ * repetition both builds use the same buffers and run interleaved with the library. After a round bench tests whether each pair is
+ * decided (statistics/decision, where a placement is a repetition); a decided pair takes no part in the next repetition. */
 #include "base/clock.h"
 #include "base/text.h"
 #include "op/reference/generate.h"
@@ -12,14 +12,14 @@
 #include <string.h>
 
 #define SITTINGS_LEAST 3 /* before a decision; and as many of each length */
-#define LOOKS_EACH 40    /* rounds until which it is asked after every one, and then less and less often */
+#define LOOKS_EACH 40    /* up to this many rounds it tests after every round, later less and less often */
 #define WARM_UP_FIRST 8
 #define WARM_UP_AGAIN 2
-#define STREAM 0x9a12 /* of the numbers that are drawn, among all that a run draws from its seed */
+#define STREAM 0x9a12 /* separates these random numbers from the others that a run draws from its seed */
 #define PAD_SMALL 512
 #define PAD_LARGE (2 << 20)
 
-/* Few rounds find what is large; more, in more places, what is small. */
+/* A few rounds find large differences; small ones need more rounds at more addresses. */
 static const int lengths[] = {7, 30, 120, 350};
 #define SITTINGS ((int)(sizeof lengths / sizeof *lengths) * SITTINGS_LEAST)
 #define ROUNDS_MOST ((7 + 30 + 120 + 350) * SITTINGS_LEAST)
@@ -46,7 +46,7 @@ static bool pair_open(const struct pair_session *c, const struct pair *p)
     return p->decision.verdict == VERDICT_UNDECIDED && timing_is_sound(c->b, p->base) && timing_is_sound(c->b, p->head);
 }
 
-/* The rows of a sitting: the library and all undecided pairs, in reverse order every other time. */
+/* Selects the rows of a repetition: the library and all undecided pairs, in reverse order every other time. */
 static void seat_rows(struct pair_session *c, int sitting)
 {
     c->here_count = 0;
@@ -145,7 +145,7 @@ static bool run_rounds(struct pair_session *c, struct timing_group *part, int si
     return ok;
 }
 
-/* Times the rows of this sitting as a view of the group, which borrows everything. */
+/* Times the rows of this repetition as a view of the group, which borrows everything. */
 static bool time_here(struct pair_session *c, int sitting, double left_s, struct error *err)
 {
     struct timing_group *b = c->b, part = *b;
@@ -182,7 +182,7 @@ static bool sit_down(struct pair_session *c, int sitting, double left_s, struct 
 {
     struct timing_group *b = c->b;
     const struct job *job = b->timing->job;
-    struct buffer_pool *own = b->pool; /* the library's, which stays: its plans are chosen once */
+    struct buffer_pool *own = b->pool; /* the library's pool, which stays open because its plans are chosen once */
     struct place pads[2];
     seat_rows(c, sitting);
     b->blame = -1; /* of what failed before the first row sits down */
@@ -210,7 +210,7 @@ static bool sit_down(struct pair_session *c, int sitting, double left_s, struct 
     return true;
 }
 
-/* The budget limits rounds only from the SITTINGS_LEASTth sitting on: every pair gets that many. */
+/* The budget ends rounds only from repetition SITTINGS_LEAST on: every pair gets that many. */
 static bool sit_until_decided(struct pair_session *c, struct error *err)
 {
     double start = clock_s();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_OF_A_TIE 30 /* after these, those that are still in are as good as each other */
+#define ROUNDS_OF_A_TIE 30 /* after this many rounds, the remaining candidates count as equally fast */
 
 struct race_group {
     const struct race_plan *plan;
@@ -26,7 +26,7 @@ void race_candidate_free(struct race_candidate *r)
     *r = (struct race_candidate){0};
 }
 
-/* Who of those still in has the least median; -1: nobody. */
+/* Returns the remaining candidate with the smallest median; -1: none. */
 static int leader(const struct race_group *h, struct estimate *of)
 {
     int best = -1;
@@ -50,7 +50,7 @@ static bool drop(struct race_group *h, int at, int beaten_by, struct error *err)
     return h->ops->leave(h->ops->context, out, err);
 }
 
-/* A look: whoever lies above `times` the best leaves. */
+/* Drops every candidate whose interval lies above `times` the best one's. */
 static bool look(struct race_group *h, double times, struct error *err)
 {
     struct estimate best = {0};
@@ -79,7 +79,8 @@ static bool one_round(struct race_group *h, double *pinned_now, double *now, str
     return true;
 }
 
-/* A group before the last ends when its budget is spent or no more than half the room is taken: the rest can be told apart later. */
+/* True if the group is finished. A group before the last ends when its budget is spent or at most half of the places are taken: later
+ * groups can separate the rest. */
 static bool over(const struct race_group *h, double now_s)
 {
     if (h->rounds >= h->plan->rounds_max || now_s > h->deadline_s || h->in == 0)
@@ -140,7 +141,7 @@ done:
     return ok;
 }
 
-/* Too many cannot be told apart for the next group to have room: the slower half of them by median gives way. */
+/* Makes room for the next group if too many candidates remain: drops the slower half by median. */
 static bool make_room(struct race_group *h, struct error *err)
 {
     while (h->in > h->plan->at_once / 2) {
@@ -201,7 +202,7 @@ bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct r
         if (!race_fill(&h, &next, err))
             goto done;
         h.last = next >= count;
-        /* A group may use the budget up to its share of the candidates. The last one has what is left. */
+        /* A group may use the budget up to its share of the candidates; the last group may use the rest. */
         h.deadline_s = start + plan->budget_s * (h.last ? 1.0 : 0.75 * next / count);
         if (h.in > 0 && !run_group(&h, err))
             goto done;

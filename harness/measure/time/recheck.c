@@ -1,11 +1,11 @@
-/* What launches of rows that are timed left is looked at: of the first on each set of inputs, of one that left other bits, and of one
- * behind the timed ones. */
+/* Checks the outputs of timed launches: of the first launch on each input set, of a launch whose output bits differ, and of one launch
+ * after the timed ones. */
 #include "base/text.h"
 #include "measure/time/group.h"
 #include <stdlib.h>
 
-/* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
- * here was right when it was looked at. */
+/* Checks a timed launch whose output bits differ from the verified launch. Different bits are no fault if they are also right (a sum in
+ * another order). A row that is wrong here was right at verification. */
 bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     static const char *const harms[] = {
@@ -30,7 +30,7 @@ bool timing_recheck(void *context, int candidate, int set, enum rig_left left, b
         return ok;
     }
     bool first = left == RIG_UNSEEN,
-         replays = rig_checksum_matches_set(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
+         replays = rig_checksum_matches_set(b->rigs[i]) >= 0; /* on a set without a verified launch this output may be the correct one */
     if ((first || !replays) &&
         !timing_check(b, i, data, first ? timing_first_on(set) : "(the output of a timed launch; the verified launch was right)", err))
         return false;
@@ -66,7 +66,8 @@ bool timing_check_again(struct timing_group *b, int i, struct error *err)
     struct op_data *data;
     int set = buffer_pool_sets(b->pool) - 1;
     b->blame = b->index[i];
-    for (int k = 0; k <= set && timing_is_sound(b, i); k++) { /* on which it was never launched: its warm-up was cut short */
+    for (int k = 0; k <= set && timing_is_sound(b, i); k++) { /* checks sets on which it was never launched because its warm-up was cut
+                                                                 short */
         rig_select(rig, k, 0);
         if (rig_checksum_awaits(rig) && !(timing_data(b, i, k, &data, err) && rig_poison_all(rig, err) && timing_try(b, i, k, data, err)))
             return false;

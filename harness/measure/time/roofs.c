@@ -56,7 +56,7 @@ struct bench_roofs {
     struct text note;
 };
 
-/* The least of the bursts; how far their median lies above it is told behind `what`. */
+/* Returns the shortest burst; `how` gets `what` and the distance of the median from it. */
 static double least(double *ns, int count, const char *what, char how[96])
 {
     qsort(ns, (size_t)count, sizeof *ns, order_doubles);
@@ -82,7 +82,7 @@ static void keep(struct bench_roofs *r, const char *name, const char *unit, cons
     found->value = value;
 }
 
-/* What is missing is said once; the rest goes on. A dead context ends it. */
+/* Notes a missing measurement and goes on; a dead context ends the run. */
 static bool missing(struct bench_roofs *r, const char *what, struct error *err)
 {
     if (err->kind == ERROR_WRONG)
@@ -155,7 +155,7 @@ static bool run_copy(struct bench_roofs *r, struct error *err)
     return true;
 }
 
-/* As an isolated, cold row is timed: behind a flush, between two events. And one node of a graph of many. */
+/* Times an empty launch as an isolated, cold row is timed: after a flush, between two events; and as one node of a large graph. */
 static bool run_launch(struct bench_roofs *r, struct error *err)
 {
     struct device_function *f;
@@ -225,8 +225,7 @@ static bool run_library(struct bench_roofs *r, struct error *err)
     return alive;
 }
 
-/* Random half-precision values in [-0.5, 0.5], two a word: fit for a product of any type, and for the power a product of random data takes.
- */
+/* Random half-precision values in [-0.5, 0.5], two per word: valid for a product of any type, and with the power draw of random data. */
 static bool feed(struct bench_roofs *r, struct error *err)
 {
     size_t bytes = (size_t)8 << 20;
@@ -243,8 +242,8 @@ static bool feed(struct bench_roofs *r, struct error *err)
     return ok && r->ops->fill(r->dev, r->b, 0, BUFFER_BYTES, err) && r->ops->sync(r->dev, err);
 }
 
-/* Products that are summed in f16 may be summed in f32 as well: a chip is never slower at the former, whatever was found that reaches it.
- */
+/* A product that may accumulate in f16 may also accumulate in f32. So the f16 ceiling is at least the f32 ceiling, whichever method
+ * reached it. */
 static void put_in_order(struct bench_roofs *r)
 {
     for (int i = 0; i < r->out->count; i++)

@@ -1,16 +1,15 @@
-/* measure/time/roofs: the ceilings of this machine: bytes a second of copy, L2 and shared memory, FLOP a second of each pipe, the time of a
- * launch that does nothing. Kernels that do one thing (kernels/roofs/roofs.cu) and, where cublasLt is here, its matrix products; the better
- * of both counts.
- *
- * Each is the best of a few bursts of about 2 ms on an otherwise idle GPU, with random data, at the clocks the card gives: what a kernel as
- * short as a layer can meet, not what the card sustains for minutes. */
+/* measure/time/roofs: measures the ceilings of this machine: bytes per second of copy, L2 and shared memory, FLOP per second of each
+ * pipe, the time of an empty launch. It uses kernels that do one thing (kernels/roofs/roofs.cu) and, if cublasLt is available, its
+ * matrix products, and keeps the better value. Each value is the best of a few bursts of about 2 ms on an otherwise idle GPU, with
+ * random data, at the clocks that the GPU chooses: a limit for kernels as short as one layer, not the rate that the GPU sustains for
+ * minutes. */
 #ifndef BENCH_MEASURE_TIME_ROOFS_H
 #define BENCH_MEASURE_TIME_ROOFS_H
 
 #include "device/chip/roof.h"
 #include "device/device.h"
 
-/* One kernel of kernels/roofs/roofs.cu: what a launch of it does. */
+/* The work of one launch of a kernel in kernels/roofs/roofs.cu. */
 struct roof_kernel {
     const char *roof, *kernel; /* "shared", "roof_shared" */
     const char *unit;          /* of the rate: B/s or FLOP/s */
@@ -27,8 +26,8 @@ double roof_amount(const struct roof_kernel *k, int blocks, int iterations);
 /* roofs.cu for the compiler; the caller frees. */
 char *roofs_source(void);
 
-/* Needs a device that keeps time. What cannot be measured (a pipe the chip lacks, no memory) is left out; `note` says so ("" when nothing
- * is missing). compiler: as in compile_request. */
+/* Needs a device that keeps time. Leaves out what it cannot measure (a pipe that the chip lacks, no memory) and says so in `note` ("" if
+ * nothing is missing). compiler: as in compile_request. */
 bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err);
 
 #endif

@@ -12,10 +12,10 @@
 #define WARMUP_S 1.0
 #define WARMUP_TAIL 2
 #define STEPS_S 0.3            /* of a row, once it has three rounds */
-#define ROUNDS_LEAST 10        /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
-#define TAIL_TIMES 10.0        /* a row that takes so many times as long as the fastest is of the tail */
+#define ROUNDS_LEAST 10        /* if the budget ends before rounds_min: enough for an interval, and a note says so */
+#define TAIL_TIMES 10.0        /* a row this many times slower than the fastest row is in the tail */
 #define TAIL_ROUNDS 10         /* which takes part in the first rounds only, */
-#define TAIL_ROUNDS_LEAST 6    /* or in these, when its time is up: fewer are no interval */
+#define TAIL_ROUNDS_LEAST 6    /* or this many, if its time is up: fewer give no interval */
 #define RETAKES 2              /* of a sample that began at a low clock */
 #define RETAKE_REST_NS 1000000 /* before the first; */
 #define RETAKE_LAST_NS 5000000 /* before the last */
@@ -70,7 +70,7 @@ static bool field_open(struct sample_group *f, struct device *dev, struct sample
     return true;
 }
 
-/* Did the sample begin at a lower clock than a rested card has? Not known is no. */
+/* True if the sample began at a lower clock than that of an idle GPU. False if unknown. */
 static bool clock_low(struct sample_group *f, double hz)
 {
     if (hz > f->rested_hz)
@@ -88,7 +88,7 @@ static bool hold_row(struct sample_group *f, int i, struct error *err)
     return f->candidates[i].unheld >= SAMPLE_UNHELD_MOST || sample_hold(f->dev, err);
 }
 
-/* After a sync. One or two of many can be the machine's doing. */
+/* Call after a sync. Counts samples that began before everything was queued; a few may be due to the machine. */
 static void was_held(struct sample_group *f, int i)
 {
     struct sample_candidate *e = &f->candidates[i];
@@ -96,8 +96,8 @@ static void was_held(struct sample_group *f, int i)
         e->unheld++;
 }
 
-/* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
- * warming run, too: the two notes of the clock are far enough apart then to tell it. */
+/* Queues everything before the first event of an isolated sample, so that no data of an earlier launch remain. The flush precedes a
+ * warming run as well: it separates the two clock stamps far enough to compute the clock. */
 static bool before(struct sample_group *f, int i, struct error *err)
 {
     struct device *dev = f->dev;
@@ -112,7 +112,7 @@ static bool before(struct sample_group *f, int i, struct error *err)
     return true;
 }
 
-/* Queues an isolated sample, waits for it, and takes away what it left after somebody looked at it. */
+/* Queues an isolated sample, waits for it, checks its outputs and poisons them. */
 static bool isolated(struct sample_group *f, int i, bool *low, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
@@ -143,7 +143,8 @@ static bool take_isolated(struct sample_group *f, int i, struct error *err)
     rig_select(f->candidates[i].rig, f->set, f->replica);
     if (f->candidates[i].control && !rig_program(f->candidates[i].rig)->graph) /* a captured graph is there once */
         rig_use_code(f->candidates[i].rig, f->set * f->replicas + f->replica + 1);
-    if (f->watch && rig_checksum_awaits(f->candidates[i].rig)) /* until it is looked at: what it does to its process is its own */
+    if (f->watch && rig_checksum_awaits(f->candidates[i].rig)) /* announced until it is checked: its own launch is responsible for a
+                                                                  crash of the process */
         f->watch->announce(f->watch->context, i);
     for (int tries = 0; low && tries <= RETAKES; tries++) {
         if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
@@ -156,7 +157,7 @@ static bool take_isolated(struct sample_group *f, int i, struct error *err)
     return true;
 }
 
-/* Are all ratios to the first known well enough? The tail is not waited for, nor who is out. */
+/* True if all ratios to the first candidate are known precisely enough. Ignores the tail and candidates that are out. */
 static bool settled(const struct sample_group *f, const int *places, int rounds)
 {
     const struct sample_candidate *e = f->candidates;
@@ -180,7 +181,7 @@ static bool settled(const struct sample_group *f, const int *places, int rounds)
     return estimate_half_width(&own) <= half_width;
 }
 
-/* A random order for each even round, the reverse of it for the odd one that follows. */
+/* A random order for each even round, and its reverse for the next odd round. */
 static void order_of(uint64_t seed, int round, int count, int *order)
 {
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(round / 2 + 1) + seed;
@@ -207,11 +208,12 @@ static bool takes_part(const struct sample_group *f, int i, int round)
     return f->warming ? round < WARMUP_TAIL : (round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
 }
 
-/* The device time of everyone who takes part, into f->ns; NAN of the others. */
+/* Takes the device time of each candidate that takes part, into f->ns; NAN for the others. */
 static bool visit_all(struct sample_group *f, int round, struct error *err)
 {
     order_of(f->plan->seed, round, f->count, f->order);
-    f->set = f->warming ? (round + 1) % f->sets : sample_draw(f, f->sets); /* all of them, those first on which nothing ran yet */
+    f->set = f->warming ? (round + 1) % f->sets : sample_draw(f, f->sets); /* the warm-up visits all sets, first those on which nothing
+                                                                              has run yet */
     f->replica = f->warming ? round / f->sets % f->replicas : sample_draw(f, f->replicas);
     f->turn = round % DEVICE_LAUNCH_SLOTS;
     for (int k = 0; k < f->count; k++) {
@@ -224,7 +226,7 @@ static bool visit_all(struct sample_group *f, int round, struct error *err)
         int depth = phase_depth(f->dev->clock);
         phase_open(f->dev->clock, name ? name : "");
         bool taken = f->plan->sustained ? sustained_take(f, i, err) : take_isolated(f, i, err);
-        phase_unwind(f->dev->clock, depth); /* also what a look at a doubtful sample has left open */
+        phase_unwind(f->dev->clock, depth); /* also closes phases that the check of a sample left open */
         if (!taken)
             return false;
         if (f->candidates[i].tail)
@@ -318,7 +320,7 @@ static bool mark_step(void *context, int step, struct error *err)
     return s->dev->ops->record(s->dev, s->events[++s->used], err);
 }
 
-/* A pass of its own: events between the steps would lengthen the row they belong to. */
+/* A separate pass, because events between the steps would lengthen the row they belong to. */
 static bool step_pass(struct sample_group *f, int candidate, struct error *err)
 {
     struct device *dev = f->dev;
@@ -366,7 +368,7 @@ done:
     return ok;
 }
 
-/* Who is so slow that it would take the others' rounds: by the last warm-up round that it took part in. */
+/* Moves rows to the tail that are so slow that they would use up the others' rounds: by their last warm-up round. */
 static void find_tail(struct sample_group *f)
 {
     double fastest = INFINITY;
@@ -410,7 +412,7 @@ static void keep(struct sample_group *f, int round, double *hosts, struct sample
     result->rounds = round + 1;
 }
 
-/* Rounds until the ratios are known well enough, there are enough of them, or the budget is spent. */
+/* Takes rounds until the ratios are known precisely enough, there are enough rounds, or the budget is spent. */
 static bool rounds(struct sample_group *f, struct sample_result *result, struct error *err)
 {
     const struct sample_plan *plan = f->plan;

@@ -1,9 +1,9 @@
-/* What the files of sample share: timers, rests, the numbers that are drawn, and the check of a launch. */
+/* Functions that the files of sample share: timers, rests, random numbers, and the check of a launch. */
 #include "base/clock.h"
 #include "measure/time/sample_private.h"
 #include "op/reference/generate.h"
 
-#define STREAM 0x5ea7 /* of the numbers that are drawn, among all that a run draws from its seed */
+#define STREAM 0x5ea7 /* separates these random numbers from the others that a run draws from its seed */
 
 void timer_close(struct timer *t)
 {

@@ -1,4 +1,4 @@
-/* Which of a library step's plans runs: a race of all of them. */
+/* Chooses the plan of a library step by timing all plans. */
 #include "measure/time/sample_private.h"
 #include "op/reference/generate.h"
 #include <math.h>
@@ -7,8 +7,8 @@
 #define PLAN_HOPELESS 50.0
 #define TURNS_STREAM 0x7a3
 
-/* Whose best round of so many took that many times as long as the fastest's takes no further part. A plan that is faster goes out only when
- * every one of its rounds had a hiccup of that size; from round to round less is left to be found out, and fewer are there to find it. */
+/* A plan leaves the comparison if, after `rounds` rounds, its shortest time is `behind` times the fastest plan's. A faster plan could
+ * leave only if every one of its rounds was disturbed that much. The limits tighten with each round. */
 static const struct {
     int rounds;
     double behind;
@@ -23,8 +23,8 @@ struct plan_race {
     int *taken;              /* rounds, by plan; -1: the library refuses it */
 };
 
-/* Each once, so that it has made what it needs; one that the library refuses at execution is passed over, and one that has been hopeless.
- */
+/* Runs each plan once, so that it allocates what it needs. Skips plans that the library refuses at execution, and engines known to be
+ * hopeless. */
 static void first_of_each(struct plan_race *r)
 {
     for (int i = 0; i < r->count; i++) {
@@ -39,7 +39,8 @@ static void first_of_each(struct plan_race *r)
     }
 }
 
-/* How many launches each plan makes is not known here: drawn, so that none has the slow turns of eight for ever (sample_slot.c). */
+/* bench does not know how many launches a plan makes, so it draws the launch slot at random: no plan always gets the two slow slots
+ * (sample_slot.c). */
 static bool draw_turn(const struct plan_race *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -54,7 +55,7 @@ static bool time_plan(struct plan_race *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;
     rig_plan_use(r->rig, r->step, i);
-    phase_push(r->dev->clock, PHASE_MEASURING); /* as any timed launch: what a library is found to be is measured */
+    phase_push(r->dev->clock, PHASE_MEASURING); /* counts as measuring, as any timed launch does */
     phase_part(r->dev->clock, "library plans");
     bool ok = draw_turn(r, i, err) && sample_rest(r->dev, SAMPLE_SPACING_NS, err) && ops->flush(r->dev, err) && sample_hold(r->dev, err) &&
               ops->record(r->dev, r->timer.from, err) && rig_run_step(r->rig, r->step, err) && ops->record(r->dev, r->timer.to, err);
@@ -65,7 +66,7 @@ static bool time_plan(struct plan_race *r, int i, struct error *err)
     return ok;
 }
 
-/* What a plan took in its best round: no hiccup puts it out. */
+/* The shortest time of a plan: a single disturbed round cannot eliminate it. */
 static double plan_least(const struct plan_race *r, int i)
 {
     double least = INFINITY;
@@ -89,7 +90,7 @@ static int fastest_plan(const struct plan_race *r)
     return best;
 }
 
-/* So many times the fastest's best round is too much now; 0: whoever is in stays. */
+/* The largest allowed multiple of the fastest plan's shortest time after `rounds` rounds; 0: no plan leaves now. */
 static double behind_after(int rounds)
 {
     for (size_t i = 0; i < sizeof plan_limits / sizeof *plan_limits; i++)
@@ -114,7 +115,7 @@ static bool race_plans(struct plan_race *r, struct error *err)
     return true;
 }
 
-/* Of an engine all of whose plans are so far behind none is run on a convolution that is no smaller. */
+/* Marks engines all of whose plans are very slow; no convolution of at least this size tries them again. */
 static void note_hopeless(const struct plan_race *r)
 {
     double fastest = INFINITY;
@@ -139,7 +140,7 @@ bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count
     bool ok = timer_open(&r.timer, dev, err);
     if (ok)
         first_of_each(&r);
-    bool alone = r.count == 1; /* has no one to be raced against, as when the plan is remembered */
+    bool alone = r.count == 1; /* there is no other plan to compare with, e.g. because the plan was remembered */
     ok = ok && (alone || race_plans(&r, err));
     if (ok && !alone)
         note_hopeless(&r);

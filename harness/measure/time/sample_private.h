@@ -12,7 +12,7 @@ bool timer_open(struct timer *timer, struct device *dev, struct error *err);
 void timer_close(struct timer *timer);
 /* Lets the GPU rest, so that its clock recovers. */
 bool sample_rest(struct device *dev, long ns, struct error *err);
-/* Blocks the stream until all launches between two events are queued (a blocking kernel); no effect on a device that cannot. */
+/* Blocks the stream until all launches between two events are queued (a stream-blocking kernel); no effect on a device that cannot. */
 bool sample_hold(struct device *dev, struct error *err);
 void sample_let_go(struct device *dev);
 /* Sorts them; NAN of none. */
@@ -33,15 +33,16 @@ struct sample_group {
     int sets, replicas, set, replica; /* how many, and those of the round */
     uint64_t drawn;                   /* numbers */
     int turn;                         /* of its launches; */
-    int *ahead, *unseen;              /* by candidate, of launches: between steering and a sample (-1: not known), in a run by a library */
+    int *ahead, *unseen;              /* by candidate, number of launches: between slot_steer and the sample (-1: unknown); made by a
+                                         library within a run */
     bool slots_known;
-    double rested_hz; /* the clock of a rested card: the highest that a sample began at */
-    bool warming;     /* the first two rounds of that show who is of the tail, which takes no part in the others */
+    double rested_hz; /* the clock of an idle GPU: the highest clock at which a sample began */
+    bool warming;     /* during the warm-up, whose first two rounds identify the tail; the tail skips the others */
     double tail_s;    /* spent on samples of the tail */
 };
 /* A random number below `count`, from the run's seed. */
 int sample_draw(struct sample_group *group, int count);
-/* A candidate that left other bits than its verified launch is checked; a wrong one takes no further part. */
+/* Checks a candidate whose output bits differ from its verified launch; a wrong candidate takes no further part. */
 bool sample_recheck(struct sample_group *group, int candidate, int set, enum rig_left left, struct error *err);
 
 /* sample_slot.c */

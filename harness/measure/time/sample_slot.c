@@ -1,7 +1,7 @@
-/* Which turn a timed launch has. On an H200 cold launches of a stream have turns of eight, and two of these take some 0.9 us longer than
- * the others, whatever is launched (docs/notes/2026-11-noise.md): who had them more often than another seemed slower. So all samples of a
- * round have the same turn, and rounds go through the turns: a few launches that do nothing come before the flush. Where it is not known
- * how many launches a library makes they are drawn. */
+/* Chooses the launch slot of a timed launch. On an H200, cold launches of a stream cycle through eight slots, two of which take some 0.9
+ * us longer, whatever kernel is launched (docs/notes/2026-11-noise.md); a row that gets them more often appears slower. So all samples
+ * of a round use the same slot, and rounds cycle through the slots: bench queues a few empty launches before the flush. If the number of
+ * launches of a library call is unknown, the slot is random. */
 #include "measure/time/sample_private.h"
 
 static int turn_now(const struct sample_group *f)
@@ -22,7 +22,8 @@ static bool calls_library(const struct program *p)
     return false;
 }
 
-/* Launches of a run that the device does not see, because a library makes them: those that a graph of the run has, less those seen. */
+/* Counts the launches of a run that the device does not see because a library makes them: the launches in a captured graph of the run,
+ * minus those seen. */
 bool slot_learn(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
@@ -68,7 +69,7 @@ bool slot_steer(struct sample_group *f, int i, struct error *err)
     return true;
 }
 
-/* Right before the sample: so many launches lie between, this time and the next. */
+/* Called right before the sample: records how many launches came since slot_steer, for the next time. */
 void slot_met(struct sample_group *f, int i)
 {
     f->ahead[i] = modulo(turn_now(f) - f->ahead[i]);

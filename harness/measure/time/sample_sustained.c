@@ -1,15 +1,15 @@
-/* Runs back to back, in a graph. A row with a place to keep something from run to run (rig_has_state) would meet there the results of
- * inputs that come again, and could count its runs: of such a row the graph wipes the replica and prepares it anew before each run, and
- * what that takes, a graph of its own, is taken off. Of a graph the last run on each replica is looked at; so that none of the others is
- * one at which nobody looks, shorter ones of the same runs are launched before, of lengths that nobody foresees. */
+/* Times back-to-back runs in a graph. A row with memory that survives a run (rig_has_state) could find there the results of repeated
+ * inputs, or count its runs. For such a row the graph poisons the replica and prepares it anew before each run; a graph without the runs
+ * measures that overhead, and bench subtracts it. bench checks the last run on each replica. So that the other runs are checked too,
+ * shorter graphs of the same runs, of random lengths, are launched first. */
 #include "measure/time/sample_private.h"
 #include <math.h>
 
 #define SUSTAINED_NS 10e6    /* a sustained sample lasts about this long */
-#define SUSTAINED_LEAST 0.02 /* what runs take beside what wipes and prepares them, at least */
+#define SUSTAINED_LEAST 0.02 /* the runs must take at least this share of the time of poisoning and preparing */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
-#define PROOFS 4 /* shorter graphs; of runs that are longer than SUSTAINED_NS together, one */
+#define PROOFS 4 /* number of shorter graphs; one if the runs take longer than SUSTAINED_NS together */
 
 static bool timed(struct sample_group *f, int i, struct device_graph *graph, double *ns, struct error *err)
 {
@@ -19,7 +19,7 @@ static bool timed(struct sample_group *f, int i, struct device_graph *graph, dou
            ops->sync(f->dev, err) && ops->elapsed(f->dev, t->from, t->to, ns, err);
 }
 
-/* What each replica was left with is from its last run: before a graph it is gone, */
+/* The outputs on each replica are from its last run: poisons them before a graph. */
 static bool clear_seats(struct sample_group *f, const struct sample_candidate *e, struct error *err)
 {
     for (int replica = 0; replica < f->replicas; replica++) {
@@ -55,8 +55,8 @@ bool sustained_take(struct sample_group *f, int i, struct error *err)
     return look_at_seats(f, i, err);
 }
 
-/* Another set than the one before on the replica and, where there are enough, than the first one: the last run on a replica has inputs that
- * no result kept since the first belongs to. */
+/* Draws a set that differs from the previous one on the replica and, if there are enough, from the first one: a kernel that replays a
+ * kept result then fails the check of the last run. */
 static int next_set(struct sample_group *f, int before, int first)
 {
     int set = sample_draw(f, f->sets);
@@ -65,7 +65,8 @@ static int next_set(struct sample_group *f, int before, int first)
     return set;
 }
 
-/* The first runs are one on each replica, the last ones too; between them replicas are drawn, and a replica's set changes every time. */
+/* The first runs visit each replica once, and so do the last ones; in between replicas are random, and a replica's set changes every
+ * time. */
 static void choose_places(struct sample_group *f, struct sample_candidate *e, int (*places)[2])
 {
     int first[SAMPLE_REPLICAS_MOST];
@@ -90,7 +91,7 @@ static bool build(struct sample_group *f, int i, int (*const places)[2], bool ru
         return false;
     for (int k = 0; k < e->batch && ok; k++) {
         rig_select(e->rig, places[k][0], places[k][1]);
-        rig_use_code(e->rig, 0); /* which stays in the instruction caches, as that of a kernel run again and again does */
+        rig_use_code(e->rig, 0); /* keeps the code in the instruction caches, as for a kernel that runs repeatedly */
         ok = !rig_has_state(e->rig) || (rig_poison_all(e->rig, err) && rig_prepare(e->rig, NULL, err));
         ok = ok && (!runs || rig_run_stepwise(e->rig, NULL, NULL, err));
     }
@@ -101,7 +102,7 @@ static bool build(struct sample_group *f, int i, int (*const places)[2], bool ru
     return false;
 }
 
-/* A graph of the first runs of a longer one, as far as that is drawn. */
+/* Launches and checks a graph of the first runs of a longer one, with a random length. */
 static bool prove(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;

@@ -1,4 +1,4 @@
-/* The worker's part of `bench tune`: which configurations are worth a run, and the races between those that are. */
+/* The worker's part of `bench tune`: selects configurations that are worth a run, and races them against each other. */
 #include "measure/time/group.h"
 #include "base/clock.h"
 #include "base/stats/estimate.h"
@@ -12,7 +12,7 @@
 #define AT_ONCE 12         /* candidates on the device at once */
 #define AT_ONCE_BYTES 24e9 /* ... and the memory they may take together */
 #define ROUNDS_MAX 400
-#define WATCH_S 60.0 /* the parent hears from a race this often at the least */
+#define WATCH_S 60.0 /* the parent gets a message from a race at least this often */
 
 /* ---- the races: one for each variant ---- */
 
@@ -43,7 +43,7 @@ static bool config_enter(void *context, int candidate, struct error *err)
     return s->b.rows[i]->status == ROW_OK; /* else its row says why, and it takes no part */
 }
 
-/* Whoever was in to the end is checked once more: what is remembered was right after its last run. */
+/* Checks the candidates that remained to the end once more, so that a stored configuration was right after its last run. */
 static bool config_leave(void *context, int candidate, struct error *err)
 {
     struct search *s = context;
@@ -101,7 +101,7 @@ static void report_race(struct search *s, const struct race_result *result)
                        r->out || i != result->best ? "rounds" : "points", "model",
                        r->out || i != result->best ? r->rounds : s->config_count);
     }
-    const double *base = NULL; /* the fastest of the library's rows, as for the configurations */
+    const double *base = NULL; /* samples of the fastest of the library's rows, as for the configurations */
     for (int i = 0; i < s->pinned_count; i++) {
         const double *ns = s->pinned_ns + (size_t)i * ROUNDS_MAX;
         if (!base || estimate_median(ns, s->pinned_rounds).median < estimate_median(base, s->pinned_rounds).median)

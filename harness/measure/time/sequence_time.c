@@ -2,7 +2,7 @@
 #include "measure/time/group.h"
 #include <stdlib.h>
 
-/* Each row's frames are its own, not pairs: the far ends of both intervals. */
+/* The rows' frames are not paired samples, so the ratio's interval uses the far ends of both intervals. */
 static void compare(const struct timing_group *b)
 {
     bool has_zero = b->timing->job->plan.rows[b->index[0]].row_index == 0;

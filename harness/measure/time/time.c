@@ -1,5 +1,5 @@
-/* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A control of the baseline,
- * checked again. */
+/* Checks and times the surviving rows of one case, including the baseline, in one process: interleaved, with an A/A control of the
+ * baseline, and checked again at the end. */
 #include "base/text.h"
 #include "measure/time/sample.h"
 #include "op/chain/chain.h"
@@ -13,11 +13,11 @@
 
 #define WARMUP_ROUNDS 8
 #define STEP_ROUNDS 15
-#define SHORT_NS 20e3 /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
+#define SHORT_NS 20e3 /* below this the launch is a large part of the time between events, so the row is also timed in a graph */
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
 
-/* The first `rounds` of them; NULL when none is known. */
+/* The first `rounds` of them; NULL if none is known. */
 static double *known(const double *values, int rounds)
 {
     bool any = false;
@@ -26,7 +26,7 @@ static double *known(const double *values, int rounds)
     return any ? memcpy(xcalloc((size_t)rounds, sizeof *values), values, (size_t)rounds * sizeof *values) : NULL;
 }
 
-/* Where each round was taken, at what clock, and in what state the board was. */
+/* Stores the buffers, the clock and the board's state of each round. */
 static void put_conditions(struct row_time *t, const struct sample_candidate *e, const struct sample_plan *plan,
                            const struct sample_result *result)
 {
@@ -43,7 +43,7 @@ static void put_conditions(struct row_time *t, const struct sample_candidate *e,
         t->places[r] = result->places[r];
 }
 
-/* The baseline of the ratios: the fastest of the library's rows, so that the denominator is never a weak one. */
+/* Finds the baseline of the ratios: the fastest of the library's rows, so that the ratios are relative to the strongest one. */
 static int base_of(const struct timing_group *b, const struct sample_candidate *candidates, int rounds)
 {
     int best = -1;
@@ -60,10 +60,10 @@ static int base_of(const struct timing_group *b, const struct sample_candidate *
     return best;
 }
 
-/* What of a chain is layout change, and what its steps come to with an event between each two. */
+/* Stores a chain's time of layout changes and the sum of its step times, which were taken with events between steps. */
 static void put_chain(struct row *row, const struct program *p, const struct sample_candidate *e)
 {
-    double layout = 0, plan = 0, all = 0; /* plan: in links of their own, which no layer's row has */
+    double layout = 0, plan = 0, all = 0; /* plan: of layout changes that are links of their own and belong to no layer */
     int steps = 0;
     if (!p->work.chain || !e->step_ns || row_metric(row, -1, "chain.steps_ns"))
         return;
@@ -84,9 +84,10 @@ static void put_chain(struct row *row, const struct program *p, const struct sam
     row_add_metric(row, -1, 0, "chain.plan_layout_ns", "ns", "model", plan);
 }
 
-#define KEPT_LOW_TOLD 0.1 /* of the rounds: their median is no longer a rested card's for sure */
+#define KEPT_LOW_TOLD 0.1 /* of the rounds: above this share the median may not represent the clock of an idle GPU */
 
-/* The widest interval that is shown of who is waited for: of the ratios, and of a row alone its own; half of it, of the middle. */
+/* The widest relative half-width among the shown intervals of rows that sampling waits for: of the ratios, or, if there is one row, of
+ * its time. */
 static double widest_of(const struct timing_group *b, const struct sample_candidate *candidates, enum time_mode mode)
 {
     double widest = 0, own = 0;
@@ -149,7 +150,8 @@ static void report(struct timing_group *b, const struct sample_candidate *candid
                 estimates_add(row, s, mode, &(struct estimate_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
         put_chain(row, p, e);
     }
-    bool wide = widest_of(b, candidates, mode) > plan->half_width; /* between two looks, or in a larger family, it may have been */
+    bool wide = widest_of(b, candidates, mode) > plan->half_width; /* sampling may have stopped on a narrower interval: in between two
+                                                                      tests, or for a smaller family */
     for (int i = 0; i < b->count; i++) {
         int rounds = rounds_taken(&candidates[i], result->rounds);
         if (!candidates[i].out && rounds)
@@ -259,7 +261,8 @@ static bool time_mode(struct timing_group *b, bool warm, bool sustained, struct 
     return time_part(b, any_row, &plan, true, err);
 }
 
-/* Does a network of the scenario run as a graph? Its time is compared with the sum of its layers', launched alike. */
+/* True if a network of the scenario runs as a graph: its time is compared with the sum of its layers' times, which must be launched
+ * alike. */
 static bool graph_asked(const struct scenario *s)
 {
     bool asked = false;
@@ -268,8 +271,8 @@ static bool graph_asked(const struct scenario *s)
     return asked;
 }
 
-/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. Long rows take no part.
- */
+/* Times the short rows of a case back to back in a graph of 50, so that launch overhead does not hide the kernel's time. Skips long
+ * rows. */
 static bool time_short(struct timing_group *b, struct error *err)
 {
     struct sample_plan plan = {.warm = true,

@@ -38,7 +38,7 @@ void code_check_factors(const struct program *p, const struct build *build, stru
     }
 }
 
-/* A buffer of the step before it, other than what both only read; in *name as the head has it. */
+/* True if the step and the step before it share a buffer that at least one of them writes; *name: the buffer's name in the head. */
 static bool is_shared(const struct program *p, const struct step *a, const struct step *b, const char **name)
 {
     for (int i = 0; i < b->arg_count; i++) {

@@ -1,12 +1,12 @@
-/* measure/trust/code_check: what a row's code says before it runs: the type that tensor cores multiply in, and whether a step that may
- * start early waits for the step before it. */
+/* measure/trust/code_check: checks a row's code before it runs: the type that tensor cores multiply in, and whether a step that may
+ * start early waits for the previous step. */
 #ifndef BENCH_MEASURE_TRUST_CODE_CHECK_H
 #define BENCH_MEASURE_TRUST_CODE_CHECK_H
 
 #include "measure/rig/build.h"
 
-/* A row whose tensor cores multiply in a narrower type than its math mode and algorithm allow is wrong, even if its result is close: where
- * sums are long, a tolerance would let it pass. */
+/* A row is wrong if its tensor cores multiply in a narrower type than its math mode and algorithm allow, even if its result is close:
+ * for long sums the tolerance would accept it. */
 void code_check_factors(const struct program *program, const struct build *build, struct row *row);
 /* A step that may start before the previous step has finished, shares a buffer with it and never waits, is unsafe. */
 void code_check_waits(const struct program *program, const struct build *build, struct row *row);

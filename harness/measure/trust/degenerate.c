@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SOME (1 << 16) /* elements that are looked at before all of a result comes from a device */
+#define SOME (1 << 16) /* elements that are compared first, before all of a result is copied from a device */
 
-/* What of a work's inputs another set changes. Weights stay, and so do files; masks and indices alone are no values. */
+/* Which inputs of a work differ between input sets. Weights and files do not; masks and indices alone do not count as values. */
 enum turned { TURNED_NONE, TURNED_FILES, TURNED_VALUES };
 
 static enum turned what_turns(const struct work *work, const struct op_data *one, const struct op_data *other)
@@ -33,7 +33,7 @@ static enum turned what_turns(const struct work *work, const struct op_data *one
     return turned;
 }
 
-/* How far a right kernel's element may be from the reference. */
+/* The largest distance from the reference that a correct kernel's element may have. */
 static double allowed(const struct tensor *t, const struct op_values *v, size_t k)
 {
     double y = v->reference[k], bound = v->bound ? (double)v->bound[k] : 0;
@@ -42,7 +42,7 @@ static double allowed(const struct tensor *t, const struct op_values *v, size_t 
     return bound + dtype_unit_roundoff(t->dtype) * (fabs(y) + bound);
 }
 
-/* Of the first `most` elements of every result: would those of one set pass for those of the other? */
+/* True if each of the first `most` elements of every result passes for both sets. */
 static bool same_results(const struct work *work, const struct op_data *one, const struct op_data *other, size_t most)
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -57,7 +57,7 @@ static bool same_results(const struct work *work, const struct op_data *one, con
     return true;
 }
 
-/* Is each result one number up to what a right kernel may be off, and are there so many elements of each at least? */
+/* True if one constant passes for all elements of each result, and each result has at least `least` elements. */
 static bool one_number(const struct work *work, const struct op_data *data, size_t least)
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -84,7 +84,7 @@ static bool come(struct op_data *data, size_t most, struct error *err)
     return !data->card || card_fetch_some(data->card, most, err);
 }
 
-/* Do they leave the same, as a whole? False also where that cannot be known. */
+/* True if both sets give equal results as a whole. False also if bench cannot find out. */
 static bool same(const struct work *work, struct op_data *one, struct op_data *other)
 {
     struct error ignored = {0};
@@ -92,8 +92,8 @@ static bool same(const struct work *work, struct op_data *one, struct op_data *o
            come(one, SIZE_MAX, &ignored) && come(other, SIZE_MAX, &ignored) && same_results(work, one, other, SIZE_MAX);
 }
 
-/* Set so many of the case's inputs: one that the row is timed on, which stays, else in `own`, whose inputs are the same in every run.
- * False: it cannot be made, and nothing is known of it; a row that is timed on it will tell. */
+/* Makes input set `set` of the case: a set that the row is timed on stays in the store, another one goes to `own` and is the same in
+ * every run. False: bench cannot make it, so the check has no answer; timing the row will report the error. */
 static bool other_set(struct data_store *d, bool kept, int index, int set, struct op_data *own, struct op_data **data)
 {
     struct error ignored = {0};
@@ -134,7 +134,7 @@ static const char *judge(struct data_store *d, bool kept, int index, struct op_d
                                       : "for 8 input sets the outputs are the same: a kernel that never reads its inputs would pass";
 }
 
-/* The largest magnitude of a tensor; of floats alone, else 0. */
+/* The largest magnitude of a tensor of floats; 0 for other types. */
 static double largest(const struct tensor *t, const struct op_values *v, size_t count)
 {
     double most = 0;
@@ -147,7 +147,7 @@ static double largest(const struct tensor *t, const struct op_values *v, size_t 
 
 #define NOTHING 0x1p-44 /* of the inputs: some hundred roundings of double */
 
-/* Are the results the rounding errors of the reference alone? */
+/* True if the results are only rounding errors of the reference. */
 static bool cancels(const struct work *work, struct op_data *data)
 {
     struct error ignored = {0};

@@ -1,5 +1,5 @@
-/* measure/trust/degenerate: is a case's work degenerate, so that kernels pass that do not do it? The reference of an op that is a file runs
- * where rows do, so it is asked about the row's own shape: on the data that the row is verified on, and on other sets of inputs. */
+/* measure/trust/degenerate: finds degenerate work: cases in which a kernel passes without doing the work. If the op is a file, its
+ * reference runs where rows run, so the check uses the row's own shape: the data that the row is verified on, and other input sets. */
 #ifndef BENCH_MEASURE_TRUST_DEGENERATE_H
 #define BENCH_MEASURE_TRUST_DEGENERATE_H
 
@@ -10,10 +10,10 @@ struct degenerate {
     bool is_known;
     const char *why; /* NULL: the work is a real task */
 };
-/* A row of degenerate work is broken, with the reason; the answer is found once a case. This one is about ops in C; */
+/* Marks a row of degenerate work as broken, with the reason; the check runs once per case. This function is for ops in C; */
 bool degenerate_check(struct degenerate *known, const struct job *job, int index, struct row *row, struct error *err);
-/* this one about ops that are files. kept: the row is timed next on these sets of inputs, so they stay in the store. False (err): the
- * case's own data cannot be made. */
+/* this one is for ops that are files. kept: the row is timed next on these input sets, so they stay in the store. False (err): bench
+ * cannot make the case's own data. */
 bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool kept, int index, struct row *row, struct error *err);
 
 #endif

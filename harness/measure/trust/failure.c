@@ -54,9 +54,9 @@ void failure_blame(struct device *dev, struct row *row, const struct error *why,
 
 #define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
 #define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
-#define ODD_SHARE 1e-2     /* of the elements: more are no matter of rounding to a whole number */
+#define ODD_SHARE 1e-2     /* of the elements: rounding to whole numbers does not explain a larger share */
 
-/* A few whole numbers, each beside the one that the reference rounded to. */
+/* Adds a few integers, each beside the value that the reference rounded to it. */
 static bool is_off_by_rounding(const struct program *p, const struct verdict *v)
 {
     bool whole = false;

@@ -1,4 +1,4 @@
-/* measure/trust/failure: what a row did wrong, as the device's reports, an error or a comparison say it. */
+/* measure/trust/failure: what a row did wrong, according to the device's reports, an error or a comparison. */
 #ifndef BENCH_MEASURE_TRUST_FAILURE_H
 #define BENCH_MEASURE_TRUST_FAILURE_H
 
@@ -10,9 +10,9 @@
 
 /* If the interpreter has safety reports, the worst of them decides the row's status and reason. */
 void failure_take_reports(struct device *dev, struct row *row);
-/* A failure while the row ran, into the row. `otherwise`: its status if neither a report nor the kind of error says more. */
+/* Stores a failure of the running row in the row. `otherwise`: its status if neither a report nor the kind of error decides it. */
 void failure_blame(struct device *dev, struct row *row, const struct error *why, enum row_status otherwise);
-/* A property of the op's file that may make a right kernel look wrong by little, as the end of a sentence; "": none. */
+/* A property of the op's file that may make a correct kernel appear slightly wrong, as the end of a sentence; "": none. */
 const char *failure_hint(const struct program *program, const struct op_data *data, const struct verdict *verdict);
 
 #endif

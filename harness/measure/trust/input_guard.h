@@ -1,11 +1,11 @@
-/* measure/trust/input_guard: bench's own memory on the device, the values that all rows of a case are fed. No row has a pointer to them,
- * but a wild write may hit them, and then every later row would be wrong. */
+/* measure/trust/input_guard: checks bench's own memory on the device, which holds the input values of all rows of a case. No row gets a
+ * pointer to it, but a wild write may hit it and would make every later row wrong. */
 #ifndef BENCH_MEASURE_TRUST_INPUT_GUARD_H
 #define BENCH_MEASURE_TRUST_INPUT_GUARD_H
 
 #include "measure/verify/data.h"
 
-/* *touched becomes true if a row wrote to them; touched data are dropped, to be made anew for the next row. */
+/* *touched becomes true if a row wrote to them; bench then drops the data and makes them anew for the next row. */
 bool guard_case(struct data_store *d, int in_case, bool *touched, struct error *err);
 /* The same for data outside the store: only the device's copy is dropped. */
 bool guard_data(struct op_data *data, bool *touched, struct error *err);

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define NEIGHBOURS 3
-#define NEIGHBOURS_FILE 5 /* of an op that is a file with sizes of its own: long along one axis, and along another */
-#define NEIGHBOURS_EMU 2  /* each is a multiple of what an interpreted row costs */
+#define NEIGHBOURS_FILE 5 /* if the op is a file with sizes of its own: includes shapes that are long along one axis, and along another */
+#define NEIGHBOURS_EMU 2  /* fewer, because each costs a multiple of the time of an interpreted row */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
@@ -34,7 +34,7 @@ struct visit {
     struct rig *rig;
 };
 
-/* What is known of the row so far was said of its own shape. */
+/* Names the nearby shape in the reason: without it, a reader relates the reason to the row's own shape. */
 static void name_neighbour(struct visit *v)
 {
     struct text work = {0};
@@ -66,7 +66,7 @@ static bool judge_neighbour(struct visit *v, const struct op_data *data, struct 
     return ok;
 }
 
-/* The row's own compiled code, else some of its own. */
+/* The row's own compiled unit, or the unit compiled for the nearby shape. */
 static bool take_code(struct visit *v, struct error *err)
 {
     const struct program *p = &v->n->job->plan.rows[v->index].program;
@@ -80,7 +80,7 @@ static bool take_code(struct visit *v, struct error *err)
     return true;
 }
 
-/* False: it could not be run, which is the row's own fault (err). */
+/* False (err): the code could not run, which is the row's fault. */
 static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
 {
     struct device *dev = v->n->job->dev;
@@ -101,7 +101,7 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     return judge_neighbour(v, data, err);
 }
 
-/* ---- what they compute on, and must come to: rows of a case that meet the same neighbour share it ---- */
+/* ---- data and references of nearby shapes: rows of a case that use the same shape share them ---- */
 
 void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *data, const struct vendor_library *library)
 {
@@ -153,7 +153,7 @@ static struct op_data *data_of(struct nearby_shapes *n, const struct work *work,
     return &made->data;
 }
 
-/* Rows are fed and judged there, as on their own shape; where that cannot be the CPU does it. */
+/* Moves the data to the device, which feeds and checks rows as on their own shape; if it cannot, the CPU does. */
 static void data_there(struct data_store *d, const struct work *work, struct op_data *data)
 {
     struct error ignored = {0};
@@ -163,8 +163,8 @@ static void data_there(struct data_store *d, const struct work *work, struct op_
     card_data_moved(data->card, data);
 }
 
-/* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. Nor is that there is no
- * compiler or no Python, when the reference of the row's own shape came in a bundle or was kept. */
+/* Handles a missing reference. The op's file decides which shapes exist, so a reference that fails on one is no row's fault. Neither is
+ * a missing compiler or Python if the reference of the row's own shape came from a bundle or the cache. */
 static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
 {
     const struct op_file *f = v->work.op->file;
@@ -178,8 +178,8 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
     return true;
 }
 
-/* Its own op is a file with tensors of its own: where there is no neighbour of one kind there may be one of the next, and data are made by
- * the device, or another program. */
+/* True if the row's op is a file with its own tensors. Then a missing kind of nearby shape does not rule out the next kind, and the
+ * device or another program makes the data. */
 static bool is_of_file(const struct job *job, int index)
 {
     return job->plan.rows[index].program.work.op->file != NULL;
@@ -190,13 +190,13 @@ static bool draw_neighbour(const struct job *job, int index, int number, struct 
 {
     uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
     bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index);
-    if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
+    if (!timed && !file) /* only two: an unrelated shape, and one that shares a property of any kind with the row's shape */
         number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
     bool far = timed || (file && number % 2); /* a long one costs no more there */
     return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
-/* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
+/* Returns the shape that was drawn ahead, or draws it now: each attempt to bind a head to other sizes takes half a millisecond. False:
  * there is none. */
 static bool take_neighbour(struct nearby_shapes *n, int index, int number, struct work *work, struct program *program)
 {
@@ -212,7 +212,7 @@ static bool take_neighbour(struct nearby_shapes *n, int index, int number, struc
     return draw_neighbour(n->job, index, number, work, program);
 }
 
-/* The row may have written to the values of the neighbour it ran on. */
+/* Checks whether the row wrote to the values of the nearby shape. */
 static bool look_at_values(struct op_data *data, struct row *row, struct error *err)
 {
     bool touched = false;
@@ -223,7 +223,7 @@ static bool look_at_values(struct op_data *data, struct row *row, struct error *
     return true;
 }
 
-/* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
+/* Counts the shape in *seen. *more: another shape is worth its cost; it is not if it needs a compilation. */
 static bool visit(struct nearby_shapes *n, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
                   struct error *err)
 {
@@ -246,7 +246,7 @@ static bool visit(struct nearby_shapes *n, int index, int number, const struct b
     if (data)
         data_there(n->data, &v.work, data);
     if (data && !visit_run(&v, data, &why)) {
-        if (why.kind == ERROR_ENVIRONMENT) /* what a library does not offer there is no fault of the row */
+        if (why.kind == ERROR_ENVIRONMENT) /* a shape that a library does not support is not the row's fault */
             --*seen;
         else
             failure_blame(job->dev, row, &why, ROW_CRASHED);
@@ -264,7 +264,7 @@ static bool visit(struct nearby_shapes *n, int index, int number, const struct b
     return ok;
 }
 
-/* Would the row be run on neighbours if its op had any? */
+/* True if the row would run on nearby shapes if its op had any. */
 static bool has_own_code(const struct plan_row *row)
 {
     const struct program *p = &row->program;
@@ -277,7 +277,8 @@ static bool has_own_code(const struct plan_row *row)
 static int wanted(const struct job *job, int index)
 {
     const struct plan_row *row = &job->plan.rows[index];
-    bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
+    bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows, in the same configurations, were checked
+                                                           already */
     if (added || !has_own_code(row) || !plan_has_nearby(row->program.work.op))
         return 0;
     return is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;

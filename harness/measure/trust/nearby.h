@@ -1,4 +1,4 @@
-/* measure/trust/nearby: a row must also be right on shapes that nobody showed it: a few small works that its head accepts. */
+/* measure/trust/nearby: checks that a row is also right on a few small, randomly drawn shapes that its head accepts. */
 #ifndef BENCH_MEASURE_TRUST_NEARBY_H
 #define BENCH_MEASURE_TRUST_NEARBY_H
 
@@ -17,7 +17,7 @@ struct nearby_shape { /* number `number` that was drawn for a row */
     struct work work;
     struct program program;
 };
-struct nearby_shapes { /* of the rows of one case: their data, and those that no row has run on yet */
+struct nearby_shapes { /* of the rows of one case: their data, and the shapes on which no row has run yet */
     struct job *job;
     struct data_store *data;
     const struct vendor_library *library;
@@ -28,14 +28,14 @@ struct nearby_shapes { /* of the rows of one case: their data, and those that no
 void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *data, const struct vendor_library *library);
 /* Frees what they hold of a case. */
 void nearby_drop(struct nearby_shapes *n);
-/* Runs a verified row's code on its neighbours. A row that is wrong on one is wrong, and its reason names the neighbour. False (err): a
+/* Runs a verified row's code on its nearby shapes. A row that is wrong on one is wrong, and its reason names the shape. False (err): a
  * failure that is no row's. */
 bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);
 /* *touched becomes true if a row wrote to their values. */
 bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err);
-/* Draws a row's neighbours and makes their data, until `enough`. For any thread. */
+/* Draws a row's nearby shapes and makes their data, until `enough`. Any thread may call it. */
 void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough);
-/* Compiles what those works need besides the row's own code. */
+/* Compiles the units that those shapes need besides the row's own code. */
 void nearby_compile(const struct job *job, int index);
 
 #endif

@@ -14,7 +14,7 @@ struct prefetch_thread {
     struct nearby_shapes neighbours;
     struct degenerate degenerate;
     struct op_data data[DATA_SETS][DATA_SLOTS];
-    bool made[DATA_SETS][DATA_SLOTS], early[DATA_SETS][DATA_SLOTS]; /* early: as a whole, before, or by the case in hand */
+    bool made[DATA_SETS][DATA_SLOTS], early[DATA_SETS][DATA_SLOTS]; /* early: made before the case as a whole, or by the current case */
 };
 
 static void make_data(struct prefetch_thread *a, int row, enum data_part part, int set)
@@ -28,7 +28,7 @@ static void make_data(struct prefetch_thread *a, int row, enum data_part part, i
 static void make_row(struct prefetch_thread *a, int k)
 {
     const struct program *p = &a->of->job->plan.rows[a->rows[k]].program;
-    struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
+    struct error ignored = {0}; /* the same error recurs and is reported when the row itself is prepared */
     if (build_make(a->of->job, p, &a->builds[k], &ignored))
         build_scan(&a->builds[k]);
     nearby_draw(&a->neighbours, a->rows[k], &a->enough);

@@ -1,7 +1,7 @@
 /* measure/trust/prefetch: prepares the next case while this one is timed and counted, as far as that needs no device: the images of its
- * rows, the check for degenerate work, the data of its rows' neighbours, the CPU's part of its own data. A thread of the lowest priority
- * does it. It calls no driver function and holds no lock that a timed launch needs. Every command but a request for more of this ends it
- * first. */
+ * rows, the check for degenerate work, the data of its rows' nearby shapes, the CPU's part of its own data. A thread of the lowest
+ * priority does it. It calls no driver function and holds no lock that a timed launch needs. Every command except a request for more
+ * prefetching ends it first. */
 #ifndef BENCH_MEASURE_TRUST_PREFETCH_H
 #define BENCH_MEASURE_TRUST_PREFETCH_H
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Equal hashes are equal runs, whatever the parameters are called. */
+/* Configurations with equal hashes run identically, whatever their parameters are. */
 static void hash_launches(const struct job *job, int index, const struct row *facts, char out[HASH_TEXT])
 {
     const struct program *p = &job->plan.rows[index].program;
@@ -32,7 +32,7 @@ static char *refusal(const struct job *job, int index, const struct row *facts)
     return NULL;
 }
 
-/* The configuration that was found before with the same launches, or NULL; else this one is remembered. */
+/* Returns the earlier configuration with the same launches; NULL: there is none, and this one is remembered. */
 static const struct plan_row *same_as(struct tried_list *tried, const struct job *job, int index, const struct row *facts)
 {
     const struct plan_row *own = &job->plan.rows[index];

@@ -1,4 +1,4 @@
-/* measure/trust/refuse: the configurations of a search that are not worth a run, by what the compiler made of them. */
+/* measure/trust/refuse: rejects configurations of a search that are not worth a run, by the compiler's facts. */
 #ifndef BENCH_MEASURE_TRUST_REFUSE_H
 #define BENCH_MEASURE_TRUST_REFUSE_H
 
@@ -8,12 +8,13 @@ struct tried {
     int row;
     char launches[HASH_TEXT];
 };
-struct tried_list { /* the configurations of the case in hand, each with launches of its own */
+struct tried_list { /* the configurations of the current case, each with different launches */
     struct tried *items;
     int count;
 };
-/* Refuses a configuration that spills, of which no block fits on an SM, or that has the same launches of the same machine code as another
- * one: makes `row`, which has the compiler's facts, infeasible with the reason. False: it is worth a run. */
+/* Refuses a configuration that spills, of which no block fits on an SM, or that makes the same launches of the same machine code as
+ * another configuration: marks `row`, which has the compiler's facts, as infeasible with the reason. False: the configuration is worth a
+ * run. */
 bool tried_refuse(struct tried_list *tried, const struct job *job, int index, struct row *row);
 
 #endif

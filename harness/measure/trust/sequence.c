@@ -76,7 +76,7 @@ static bool upload(struct frames_run *r, struct error *err)
     return ok;
 }
 
-/* ns: of the device between two events, everything that a frame needs; NULL: nobody asks. */
+/* ns: device time between two events, for everything that a frame needs; NULL: not timed. */
 bool sequence_run_frame(struct frames_run *r, int frame, double *ns, struct error *err)
 {
     struct device *dev = r->q->job->dev;
@@ -107,7 +107,7 @@ static bool read_back(struct frames_run *r, struct buffer_ref from, void *to, si
     return r->q->job->dev->ops->read(r->q->job->dev, rig_address(r->rig, from), to, bytes, err);
 }
 
-/* A mask of a link as it is on the device. NULL on error; the caller frees. */
+/* Reads a link's mask from the device. NULL on error; the caller frees. */
 static float *read_marks(struct frames_run *r, struct buffer_ref from, const struct tensor *t, struct error *err)
 {
     unsigned char *bits = xmalloc(tensor_bytes(t));
@@ -121,7 +121,7 @@ static float *read_marks(struct frames_run *r, struct buffer_ref from, const str
     return ok ? marks : NULL;
 }
 
-/* Is the mask that a layer left what the masks that it was sent make of it, bit for bit? Else the row is wrong. */
+/* Checks bit for bit that a layer's output mask is what its input masks imply; if not, the row is wrong. */
 static bool judge_mask(struct frames_run *r, int i, const float *marks, struct error *err)
 {
     const struct changed_link *at = &r->p->sequence->changed.links[i];
@@ -154,7 +154,7 @@ static bool judge_mask(struct frames_run *r, int i, const float *marks, struct e
     return ok;
 }
 
-/* The share of marked inputs of every layer; in frames that are looked at, the masks that the layers left. */
+/* Adds the share of marked inputs of every layer; in checked frames, also compares the layers' masks. */
 static bool look_at_masks(struct frames_run *r, struct error *err)
 {
     bool ok = true;
@@ -194,7 +194,7 @@ static bool judge(struct frames_run *r, struct error *err)
     return ok;
 }
 
-/* As many bits of the hash as a stored number holds. */
+/* A hash, truncated to the bits that a stored number can hold exactly. */
 static void add_output_bits(struct frames_run *r)
 {
     char hex[HASH_TEXT];
@@ -203,7 +203,7 @@ static void add_output_bits(struct frames_run *r)
     row_add_metric(r->row, -1, 0, "sequence.output_bits", "", "verify", (double)strtoull(hex, NULL, 16));
 }
 
-/* "state 2.12 MB; inputs changed 5 % -> 8 % -> 12 %" and the same as numbers. */
+/* Adds "state 2.12 MB; inputs changed 5 % -> 8 % -> 12 %" as a note and the same values as metrics. */
 static void add_state(struct frames_run *r)
 {
     int64_t bytes = r->p->sequence->changed.state_bytes;
@@ -255,7 +255,7 @@ static bool look_at_guards(struct frames_run *r, struct error *err)
     return ok;
 }
 
-/* All frames from the first, into the row. False on an error. */
+/* Runs all frames from the first on and fills the row. False on an error. */
 static bool look_at_frames(struct frames_run *r, const struct device_image *images, struct error *err)
 {
     if (!sequence_open_rig(r, images, err))

@@ -15,7 +15,7 @@ struct sequence {
 };
 void sequence_init(struct sequence *q, struct job *job, const struct vendor_library *library);
 void sequence_close(struct sequence *q);
-/* A row over its frames. False (err): the frames cannot be had, which is no row's fault. The caller closes the rig. */
+/* Runs a row over its frames. False (err): bench cannot get the frames, which is not the row's fault. The caller closes the rig. */
 bool sequence_verify(struct sequence *q, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err);
 
 /* One row on its way through the frames. */

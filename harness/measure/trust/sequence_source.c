@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_FLOP 5e9        /* of a frame: from here on the reference takes seconds */
+#define LARGE_FLOP 5e9        /* per frame: above this the CPU reference takes seconds */
 #define KEPT_MOST_BYTES (4e9) /* of frames kept for the next row */
 
 static bool make_weights(struct sequence_source *s, struct error *err)
@@ -66,7 +66,7 @@ void source_close(struct sequence_source *s)
     *s = (struct sequence_source){0};
 }
 
-/* A frame of a video: samples over white, the middle at 0, what is larger than the layer cut off. */
+/* Reads a frame of a video: samples divided by white, centred at 0, cropped to the layer's size. */
 static bool video_frame(struct sequence_source *s, struct error *err)
 {
     const struct work *w = &s->layers->links[0].work;
@@ -155,7 +155,7 @@ static bool make_frame(struct sequence_source *s, struct error *err)
     return add_noise(s, err);
 }
 
-/* Frames depend on those before them: either all are kept, or none. */
+/* Frames depend on the frames before them, so either all are kept or none. */
 bool source_take(struct sequence_source *s, int frame, struct error *err)
 {
     float **kept = &s->frames[frame];
@@ -179,7 +179,7 @@ bool source_judged(const struct sequence_source *s, int frame)
     return frame < 2 || (!s->large && (frame & (frame - 1)) == 0) || frame == s->q->frames - 1;
 }
 
-/* The dense result of the frame in `now`, in double, each layer's values rounded to f32. */
+/* Computes the dense result of frame `now` in double, with each layer's values rounded to f32. */
 static bool make_reference(struct sequence_source *s, struct error *err)
 {
     int count = s->layers->count;

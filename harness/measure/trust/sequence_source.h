@@ -9,13 +9,13 @@
 #include "op/op.h"
 #include "plan/rows/plan.h"
 
-#define SEQUENCE_HOST_LIMIT_S 600.0 /* weights, a frame, the dense result of one in double */
+#define SEQUENCE_HOST_LIMIT_S 600.0 /* to make the weights, a frame and its dense result in double */
 
-/* The frames, and what the dense network makes of each in double: the same for every row of a sequence. */
+/* The frames and their dense results in double: the same for every row of a sequence. */
 struct sequence_source {
     const struct scenario_sequence *q;
     const struct chain *layers;
-    struct op_data *data; /* by layer: filter and bias; the input of the first is frame 0 */
+    struct op_data *data; /* by layer: filter and bias; the first layer's input is frame 0 */
     int frame;            /* of `now` */
     float *base, *now;    /* n,c,h,w: without and with noise; values that the dtype holds */
     size_t elements;
@@ -28,13 +28,13 @@ struct sequence_source {
 };
 bool source_open(const struct sequence_row *row, struct sequence_source *out, struct error *err);
 void source_close(struct sequence_source *s);
-/* Fills `now`: frame 0, or the one behind that which is there. An error is nobody's row but the sequence's. */
+/* Fills `now`: frame 0, or the next frame. An error is the sequence's fault, not a row's. */
 bool source_take(struct sequence_source *s, int frame, struct error *err);
-/* Frames whose result and masks are looked at: 0, powers of two, the last; of a large sequence 0, 1 and the last. */
+/* Frames whose result and masks are checked: 0, powers of two, the last; for a large sequence 0, 1 and the last. */
 bool source_judged(const struct sequence_source *s, int frame);
 
-/* The largest and the root mean square error so far, over the root mean square of the dense result of the frame; and of which frame the
- * largest is. */
+/* The largest and the root mean square error so far, relative to the root mean square of the frame's dense result; and the frame with
+ * the largest error. */
 struct sequence_error {
     double largest, rms;
     int frame;

@@ -42,7 +42,7 @@ static void count_metric(void *context, const struct device_counter *c, int line
         row_add_member(t->row, c->warp ? FAMILY_WARP : FAMILY_EMU, t->step, line, c->word, c->unit, "emu", value);
 }
 
-/* A copy and a host function run no instruction of emu's: their counts are unknown, not 0. */
+/* Copies and host functions run no instruction on emu, so their counts are unknown, not 0. */
 static bool count_step(void *context, int step, struct error *err)
 {
     struct trial *t = context;
@@ -92,9 +92,9 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
     return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
 }
 
-#define LOOSE_SHARE 0.0625 /* of the elements: fewer are values that happen to be near 0 */
+#define LOOSE_SHARE 0.0625 /* of the elements: a smaller share are just values that happen to be near 0 */
 
-/* Results whose sizes are so different that the tolerance of most says nothing. */
+/* Notes results whose magnitudes differ so much that the tolerance of most elements accepts anything. */
 static void say_loose(struct trial *t, const struct op_data *data)
 {
     for (int i = 0; i < t->program->tensor_count && !data->elsewhere; i++) {
@@ -150,7 +150,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
 /* What a launch finds of the launch before it. */
 enum trial_left { LEFT_NOTHING, LEFT_SCRATCH, LEFT_ALL };
 
-/* Brings the data of a part, prepares and runs; *prepare_ns, *first_ns: host times. */
+/* Feeds the data of a part, prepares and runs; *prepare_ns, *first_ns: host times. */
 static bool launch(struct trial *t, struct op_data *data, enum trial_left left, bool counted, double *prepare_ns, double *first_ns,
                    struct error *err)
 {
@@ -176,8 +176,8 @@ static bool part_data(struct trial *t, enum data_part part, struct op_data **dat
     return data_get(t->v->data, t->index, job_verified_part(t->v->job, t->index, part), 0, data, err);
 }
 
-/* On small whole numbers; counted on emu. A row that is not exact by its own word is run on them all the same: what it leaves lies there
- * when the next part begins. */
+/* Runs on small integers, where results are exact; counted on emu. A row that does not claim exactness runs too, so that its leftovers
+ * are present when the next part begins. */
 static bool run_exact(struct trial *t, bool judged, struct error *err)
 {
     struct op_data *data;
@@ -198,7 +198,8 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
     return true;
 }
 
-/* It was wrong on what another launch had left. A row that is right on nothing is named for what it makes of the rest. */
+/* Explains a row that was wrong with the leftovers of another launch. If it is right without them, the reason says which leftovers it
+ * used. */
 static bool explain_left(struct trial *t, struct op_data *data, struct error *err)
 {
     struct op_data *exact;
@@ -229,9 +230,8 @@ done:
     return ok || blame_row(t, err, ROW_CRASHED);
 }
 
-/* Is the launch over nothing made where the row is timed (group_enter), of the same code on the same data? A library has another plan
- * there.
- */
+/* True if the launch without leftovers happens where the row is timed (group_enter), with the same code on the same data. Not for
+ * library rows, which may use another plan there. */
 static bool is_launched_there(const struct trial *t, uint64_t sum)
 {
     const struct verifier *v = t->v;
@@ -256,8 +256,8 @@ void first_launch_forget(struct first_launches *first)
     first->left = NULL;
 }
 
-/* With its blocks in another order than that of their numbers. What waits for a block of a lower number does not end then: that is no
- * fault, as GPUs begin blocks so. */
+/* Runs the blocks in an order other than by number. A block that waits for one of a lower number then never finishes; that is no fault,
+ * because GPUs start blocks in that order. */
 static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)
 {
     const struct device_ops *ops = t->dev->ops;
@@ -281,8 +281,8 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     return true;
 }
 
-/* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. Of most
- * rows that are timed next the second launch is the first that is made there. */
+/* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without leftovers, where the result
+ * must be right again. For most rows that are timed next, the first launch there serves as the second one. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
 {
     struct op_data *data;
@@ -290,7 +290,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     double ignored;
     if (!part_data(t, DATA_PART_PRECISION, &data, err))
         return false;
-    /* where values decide what is active, pixels that were active hold what nobody has to write now */
+    /* if values decide which pixels are active, formerly active pixels hold data that no kernel has to overwrite */
     enum trial_left left = t->program->work.op->settle ? LEFT_SCRATCH : LEFT_ALL;
     if (!launch(t, data, left, false, &ignored, &ignored, err))
         return blame_row(t, err, ROW_CRASHED);
@@ -334,7 +334,7 @@ static void read_columns(struct trial *t)
     }
 }
 
-/* A variant that counts its own active tiles must have counted as many as the CPU, which has done so when the run was planned. */
+/* A variant that counts its own active tiles must agree with the count that the CPU made during planning. */
 static bool tiles_agree(struct trial *t, struct error *err)
 {
     const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
@@ -445,8 +445,8 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
     return true;
 }
 
-/* The compiled units, what the compiler says about them, and what of it tells two builds apart. False: there is no compiler, which is no
- * row's fault. */
+/* Compiles the units and stores the compiler's facts and the hash that distinguishes two builds. False: there is no compiler, which is
+ * not the row's fault. */
 static bool compile_row(struct trial *t, struct build *build, struct error *err)
 {
     const struct job *job = t->v->job;
@@ -483,12 +483,12 @@ bool verifier_identify(struct verifier *v, int index, struct row *row, struct er
     return ok;
 }
 
-/* Did the row write to values that later rows are fed? */
+/* Checks whether the row wrote to values that later rows use as inputs. */
 static bool look_at_values(struct trial *t, struct error *err)
 {
     bool touched = false;
     if (!guard_case(t->v->data, t->v->job->plan.rows[t->index].case_index, &touched, err) ||
-        !nearby_guard(t->v->neighbours, &touched, err)) /* of any neighbour: the row that runs on it next has not done it */
+        !nearby_guard(t->v->neighbours, &touched, err)) /* of any nearby shape: otherwise the next row that runs there would be blamed */
         return false;
     if (touched)
         guard_blame(t->row);
