@@ -301,7 +301,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     const struct option options[] = {
         {"--kernel", 'k', OPTION_TEXT, "NAME", "run this __global__ function; default: the one in the launch file, or the only one",
          &a.kernel},
-        {"--chip", 0, OPTION_TEXT, "CHIP", "chip to emulate: GH100 (default), sm_86, H200 ...", &a.chip},
+        {"--chip", 0, OPTION_TEXT, "CHIP", "chip to emulate: sm_86, H200 ...; default that of --arch, or GH100", &a.chip},
         {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this architecture instead of the chip's: sm_75 ... sm_121", &a.arch},
         {"--define", 'D', OPTION_LIST, "NAME=VALUE", "for the compiler", &a.defines},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
@@ -326,6 +326,8 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, count ? "a kernel and a launch file are expected, nothing more" : "which kernel? a .cu or .ptx");
         goto done;
     }
+    if (!a.chip && a.arch && chip_find(a.arch)) /* what it is compiled for is what runs it */
+        a.chip = a.arch;
     launch = count == 2 ? node_parse_file(rest[1], &err) : NULL;
     if ((count == 2 && !launch) || !read_source(&a, rest[0], kernel_of(&a, launch), &s, &err)) {
         name_instance(&a, launch, rest[0], &err);

@@ -111,6 +111,13 @@ int ptx_entries(const char *ptx, char ***names)
     return count;
 }
 
+void ptx_target(const char *ptx, char out[32])
+{
+    struct ptx_module *m = outline(ptx);
+    memcpy(out, m->target, sizeof m->target);
+    ptx_free(m);
+}
+
 int ptx_block(const char *ptx, const char *entry)
 {
     struct ptx_module *m = outline(ptx);

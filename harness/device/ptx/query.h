@@ -14,6 +14,8 @@ int ptx_params(const struct ptx_function *f, struct param *params, int max, size
 int ptx_entries(const char *ptx, char ***names);
 /* Threads of a block along x that the entry requires (.reqntid) or allows (.maxntid); 0: it does not say. */
 int ptx_block(const char *ptx, const char *entry);
+/* What it was compiled for, "sm_90a"; "": it does not say. */
+void ptx_target(const char *ptx, char out[32]);
 /* What tensor cores multiply and sum in, in an entry and in all functions that are not inlined: enum factor_type of base/dtype.h, bits. */
 unsigned ptx_factors(const char *ptx, const char *entry);
 /* Does an entry, or a function that is not inlined, wait for the launch before it (griddepcontrol.wait)? */

@@ -235,6 +235,16 @@ bool emulate_right(const struct emulate_result *r)
     return right;
 }
 
+/* The chip that runs it, and what its code was compiled for where that is another. */
+static void name_device(struct emulation *e)
+{
+    char target[32];
+    ptx_target(e->request->ptx, target);
+    const struct chip *of = chip_find(target);
+    bool other = *target && (!of || of->cc != e->dev.chip.cc);
+    snprintf(e->out->device, sizeof e->out->device, "%s%s%s", e->dev.about, other ? " · PTX for " : "", other ? target : "");
+}
+
 bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err)
 {
     struct emulation *e = xcalloc(1, sizeof *e);
@@ -248,7 +258,7 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
     snprintf(spec, sizeof spec, "%.60s%s", request->chip ? request->chip : "GH100", request->no_check ? ",no-check" : "");
     if (!(opened = emu_device.open(&e->dev, spec, err)))
         goto done;
-    snprintf(out->device, sizeof out->device, "%s", e->dev.about);
+    name_device(e);
     emu_set_threads(&e->dev, request->threads);
     emu_set_seed(&e->dev, request->seed);
     ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) &&

@@ -79,7 +79,7 @@ struct emulate_facts { /* of the machine code; known: false without any */
 struct emulate_result {
     char kernel[KERNEL_NAME]; /* as in the PTX */
     char fields[160];         /* "n=1024 m=16"; "" without any */
-    char device[160];
+    char device[256];
     struct device_launch launch;
     struct emulate_counter *counters; /* those that are 0 too */
     int counter_count;
