@@ -227,14 +227,14 @@ static void say_sum(struct block *list, const char *label, const struct break_su
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     SCOPED_TEXT t = {0};
-    add_count(&t, s->wins, "faster at all densities densities");
+    add_count(&t, s->wins, "faster at all measured densities");
     add_count(&t, s->low_count, "changes from faster to slower");
     if (s->low_count)
         text_addf(&t, " (medians of the two ends: %s and %s %% of changed inputs)", percent(middle(s->low, s->low_count), a),
                   percent(middle(s->high, s->high_count), b));
     add_count(&t, s->back, "changes from slower to faster");
     add_count(&t, s->open, "not bracketed");
-    add_count(&t, s->loses, "slower at all densities densities");
+    add_count(&t, s->loses, "slower at all measured densities");
     block_itemf(list, label, NULL, "%s against %s, %d curve%s:%s", s->name, s->against, s->curves, text_s(s->curves), text_get(&t));
 }
 
