@@ -124,6 +124,8 @@ static bool read_array(const char *file, size_t bytes, struct npy *out, const ch
         *why = "it is in Fortran order or big-endian; convert it with numpy.ascontiguousarray(a).astype('<f4')";
     else if ((bytes - start - length) / each < out->count)
         *why = "it ends too early";
+    else if ((bytes - start - length) / each != out->count || (bytes - start - length) % each)
+        *why = "it has bytes behind its last element: its header does not describe all of it";
     else
         *why = NULL;
     if (*why)

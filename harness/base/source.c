@@ -152,6 +152,8 @@ bool source_read(const char *path, const char *include, const char *const *defin
         return false;
     if (strlen(s->text) != s->bytes)
         return error_set(err, ERROR_USAGE, "%s: a NUL byte in a source file", path);
+    if (!strncmp(s->text, "\xef\xbb\xbf", 3)) /* a byte order mark, which NVRTC does not skip */
+        memcpy(s->text, "   ", 3);
     s->folders[0] = file_dir(path);
     s->folders[1] = include ? xstrdup(include) : file_share("kernels/include");
     s->host = file_share("kernels/include/host");

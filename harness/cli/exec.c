@@ -23,7 +23,14 @@ static int exec_under(char **command, int argc, char **argv, int tail)
     for (int i = 1; i < tail - 1 && i < argc; i++)
         line[at++] = argv[i];
     execvp(line[0], line);
+    bool missing = errno == ENOENT, cuda = !strcmp(line[0], "ncu") || !strcmp(line[0], "nsys") || !strcmp(line[0], "compute-sanitizer");
     cli_say(stderr, "bench: %s: %s\n", line[0], strerror(errno));
+    if (missing && cuda)
+        cli_say(
+            stderr,
+            "hint: it is no command on PATH; the CUDA toolkit has it in /usr/local/cuda/bin, Nsight Compute and Nsight Systems alone in "
+            "/opt/nvidia/*/*; name it with its path: bench exec ... -- /usr/local/cuda/bin/%s\n",
+            line[0]);
     return 5;
 }
 

@@ -314,7 +314,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         if (op) {
             list_op(&t, op);
         } else {
-            const char *near = name ? text_nearest_in(name, op_names()) : NULL;
+            const char *near = name ? op_nearest(name) : NULL;
             error_set(&err, ERROR_USAGE, name ? "no op '%s'" : "which op?%s", name ? name : "");
             error_hint(&err, near ? "bench list op %s" : "bench list ops%s", near ? near : "");
             if (name && !ops.count)

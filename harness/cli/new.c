@@ -39,7 +39,7 @@ static int print_op(const char *op, const char *path, const char *kernel)
 /* No op has that name. */
 static void no_op(const char *name, const char *path, struct error *err)
 {
-    const char *near = text_nearest_in(name, op_names());
+    const char *near = op_nearest(name);
     error_set(err, ERROR_USAGE, "no op '%s'", name);
     if (near)
         error_hint(err, "bench new %s %s", near, path);

@@ -548,6 +548,12 @@ static void test_npy(void **state)
     assert_true(npy_read(shorts, &a, &err) && a.rank == 1 && a.value[0] == -1 && a.value[1] == 256);
     npy_free(&a);
     free(shorts);
+    for (size_t more = 1; more < 4; more++) { /* what nothing describes */
+        char *longer = put("longer.npy", (char *)whole, 14 + strlen(header) + more);
+        assert_false(npy_read(longer, &a, &err));
+        assert_non_null(strstr(err.text, "bytes behind its last element"));
+        free(longer);
+    }
     free(file);
     free(path);
 }

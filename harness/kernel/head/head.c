@@ -48,10 +48,7 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
     SCOPED_TEXT list = {0};
     text_add_list(&list, names, count);
     node_error(n, err, "unknown op '%.80s'; the ops are %s", name, text_get(&list));
-    const char *near = text_nearest(name, names, count);
-    if (near)
-        error_hint(err, "did you mean '%s'?", near);
-    return op_unknown(err);
+    return op_unknown_name(name, err);
 }
 
 /* Checks that `what` and `from`, which struct variant keeps, are texts. */

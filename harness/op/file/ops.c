@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define FILES_MAX 256
 #define OP_MAX 320
@@ -156,6 +157,44 @@ const char *const *op_names(void)
         names[i] = op->name;
     names[i] = NULL;
     return names;
+}
+
+const char *op_nearest(const char *name)
+{
+    static const char *const others[][2] = {{"pixel_shuffle", "depth_to_space"},
+                                            {"pixelshuffle", "depth_to_space"},
+                                            {"pixel_unshuffle", "space_to_depth"},
+                                            {"deconv2d", "conv_transpose2d"},
+                                            {"deconv", "conv_transpose2d"},
+                                            {"deconvolution", "conv_transpose2d"},
+                                            {"conv2d_transpose", "conv_transpose2d"},
+                                            {"convtranspose2d", "conv_transpose2d"},
+                                            {"avg_pool2d", "pool_average"},
+                                            {"avg_pool", "pool_average"},
+                                            {"max_pool2d", "pool_max"},
+                                            {"max_pool", "pool_max"},
+                                            {"matmul", "gemm"},
+                                            {"mm", "gemm"},
+                                            {"linear", "gemm"},
+                                            {"resize", "upsample_bilinear"},
+                                            {"interpolate", "upsample_bilinear"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcasecmp(name, others[i][0]) && op_find(others[i][1]))
+            return others[i][1];
+    return text_nearest_in(name, op_names());
+}
+
+bool op_unknown_name(const char *name, struct error *err)
+{
+    const char *near = op_nearest(name);
+    if (near && err && !strstr(err->hint, "did you mean")) {
+        char said[sizeof err->hint];
+        snprintf(said, sizeof said, "%s", err->hint);
+        error_hint(err, "did you mean '%s'? %.900s", near, said);
+    } else if (near && err && text_nearest_in(name, op_names()) != near) { /* the field's other name, not the nearest word */
+        error_hint(err, "did you mean '%s'?", near);
+    }
+    return op_unknown(err);
 }
 
 bool op_unknown(struct error *err)

@@ -14,6 +14,10 @@ const struct op *op_at(int i);
 /* By name; NULL: unknown. */
 const struct op *op_find(const char *name);
 const char *const *op_names(void);
+/* The op that a name means that is none: by another name of the field ("pixel_shuffle"), or the nearest word; NULL: none. */
+const char *op_nearest(const char *name);
+/* Adds that op to the hint, then what op_unknown adds. Returns false. */
+bool op_unknown_name(const char *name, struct error *err);
 /* Adds to the hint that is already in `err` how an op of the user's own is found. Returns false. */
 bool op_unknown(struct error *err);
 /* The op for a task of bench itself. */

@@ -330,7 +330,7 @@ bool layer_parse(const struct scenario *s, const char *name, const struct node *
         return node_error(map, err, "%s: 'op' is missing", what);
     int index = node_word(op, "op", op_names(), err);
     if (index < 0)
-        return op_unknown(err);
+        return op->kind == NODE_SCALAR ? op_unknown_name(op->text, err) : op_unknown(err);
     out->work = (struct work){.op = op_at(index), .data = DATA_NORMAL, .seed = 1};
     out->work.dtype = (enum dtype)first_of(out->work.op->dtypes, DTYPE_F32);
     out->work.layout = (enum layout)first_of(out->work.op->layouts, LAYOUT_NCHW);
