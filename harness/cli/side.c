@@ -36,6 +36,13 @@ static bool git(const char *folder, const char *const *argv, char **answer, stru
     return code == 0;
 }
 
+/* Writes the files of all submodules of commit $2 of repository $1 below $3, with the index file $4. */
+#define SUBMODULES \
+    "cd \"$1\" && git ls-tree -r \"$2\" | sed -n 's/^160000 commit \\([0-9a-f]*\\)[[:space:]]/\\1 /p' | while read -r sha path; do " \
+    "export GIT_INDEX_FILE=\"$4\"; rm -f \"$4\"; mkdir -p \"$3/$path\"; " \
+    "git -C \"$path\" read-tree \"$sha\" 2>/dev/null && git -C \"$path\" --work-tree \"$3/$path\" checkout-index -a -f 2>/dev/null || " \
+    "{ echo \"submodule $path does not have commit $sha: run git submodule update --init\"; exit 1; }; done"
+
 /* Where the files of a revision are put: once for a commit. */
 static bool checkout(const char *top, const char *sha, const char *out_dir, char **tree, struct error *err)
 {
@@ -48,10 +55,12 @@ static bool checkout(const char *top, const char *sha, const char *out_dir, char
     index = text_format("GIT_INDEX_FILE=%s.index", part);
     const char *const read[] = {"env", index, "git", "-C", top, "read-tree", sha, NULL};
     const char *const write[] = {"env", index, "git", "-C", top, "--work-tree", part, "checkout-index", "-a", "-f", NULL};
+    const char *const modules[] = {"sh", "-c", SUBMODULES, "sh", top, sha, part, index + strlen("GIT_INDEX_FILE="), NULL};
+    const char *const *const commands[] = {read, write, modules};
     ok = file_make_dirs(part, err);
-    for (int i = 0; ok && i < 2; i++) {
+    for (int i = 0; ok && i < 3; i++) {
         free(said);
-        ok = git(real, i ? write : read, &said, err) || (err->kind == ERROR_NONE && error_set(err, ERROR_ENVIRONMENT, "git: %s", said));
+        ok = git(real, commands[i], &said, err) || (err->kind == ERROR_NONE && error_set(err, ERROR_ENVIRONMENT, "git: %s", said));
     }
     unlink(index + strlen("GIT_INDEX_FILE="));
     if (ok && rename(part, *tree) && !file_is_dir(*tree))
@@ -81,10 +90,15 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, c
     if (!here || !git(here, ask_top, &top, err) || !git(here, ask_prefix, &prefix, err) || !git(here, ask_sha, &sha, err)) {
         if (err->kind != ERROR_ENVIRONMENT) {
             bool no_git = err->kind == ERROR_USAGE;
-            error_set(err, ERROR_USAGE, "'%s' is not a baseline, run, database, bundle or folder%s", word,
+            const char *said = top && !prefix && !strncmp(top, "fatal: ", 7) && !strstr(top, "not a git repository") ? top + 7 : NULL;
+            error_set(err, ERROR_USAGE, "'%s' is not a baseline, run, database, bundle or folder%s%.300s", word,
                       no_git ? ", and git is not installed"
                       : sha  ? ", and not a revision of this repository"
-                             : ", and this is not a git repository");
+                      : said ? ", and git does not read this repository: "
+                             : ", and this is not a git repository",
+                      said ? said : "");
+            if (said && strstr(said, "dubious ownership"))
+                return error_hint(err, "git config --global --add safe.directory %.400s", here), path;
             const char *number = strncmp(word, "run", 3) ? NULL : strpbrk(word, "0123456789");
             error_hint(err, "%s%.12s%ssee bench list runs, or git log --oneline; in a shallow clone run git fetch --unshallow",
                        number ? "write a run as its number, " : "", number ? number : "", number ? "; " : "");
