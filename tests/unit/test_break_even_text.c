@@ -133,9 +133,9 @@ static void sums_of_many(void **state)
     form_markdown.write(&t, &d, &(struct report_style){0});
     assert_string_equal(
         text_get(&t),
-        "- **When?** summary of the 9 curves in the table of break-evens\n- s against d, 8 curves: faster at all densities densities on 1, "
+        "- **When?** summary of the 9 curves in the table of break-evens\n- s against d, 8 curves: faster at all measured densities on 1, "
         "changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs), changes from slower to faster on 1, "
-        "not bracketed on 2, slower at all densities densities on 1\n- s against c, 1 curve: faster at all densities densities on 1\n");
+        "not bracketed on 2, slower at all measured densities on 1\n- s against c, 1 curve: faster at all measured densities on 1\n");
     text_free(&t);
     document_free(&d);
 }
