@@ -1,11 +1,14 @@
 /* measure/count/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI
- * (device/cupti/range.h, device/cupti/trace.h). Every kernel is a range of its own, so its elapsed cycles are its own, as under ncu;
- * counter/combine computes the values of a row or a step from its kernels. Every pass counts everything again from the same state.
- * Inputs are never written: a row that did is unsafe and is not counted. bench poisons and prepares the row's buffers anew, then flushes
- * the caches (cold) or runs the row once uncounted (warm), as for the time that is shown beside the counts; a kernel that stores results
- * or counts its runs therefore does all of its work here too. After the warming run nothing is poisoned, because the kernels that do it
- * would be counted. Nothing is timed here. A row that is timed as a graph is counted launch by launch: its kernels are the same, and
- * CUPTI 13.0 ends a pass in which a graph was launched with error 999 (seen on an H200). */
+ * (device/cupti/range.h, device/cupti/trace.h).
+ *
+ * Every kernel is a range of its own, so its elapsed cycles are its own, as under ncu; counter/combine computes the values of a row or a
+ * step from its kernels. Every pass counts everything again from the same state. Inputs are never written: a row that did is unsafe and
+ * is not counted. bench poisons and prepares the row's buffers anew, then flushes the caches (cold) or runs the row once uncounted
+ * (warm), as for the time that is shown beside the counts; a kernel that stores results or counts its runs therefore does all of its
+ * work here too. After the warming run nothing is poisoned, because the kernels that do it would be counted. Nothing is timed here.
+ *
+ * A row that is timed as a graph is counted launch by launch: its kernels are the same, and CUPTI 13.0 ends a pass in which a graph was
+ * launched with error 999 (seen on an H200). */
 #ifndef BENCH_MEASURE_COUNT_COUNT_H
 #define BENCH_MEASURE_COUNT_COUNT_H
 

@@ -1,8 +1,9 @@
 /* measure/count/source: where and why the warps of a rig's steps stall, by source line, through CUPTI's PC sampling (device/cupti/pc.h);
- * and how often each line ran, with how many lanes, and how many bytes it moved, through SASS metrics (device/cupti/sass.h). Each step
- * is sampled by itself, so that two steps with one kernel remain separate. It starts from the state that the steps before it leave, the
- * first step from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that calls it.
- * Nothing is timed here. */
+ * and how often each line ran, with how many lanes, and how many bytes it moved, through SASS metrics (device/cupti/sass.h).
+ *
+ * Each step is sampled by itself, so that two steps with one kernel remain separate. It starts from the state that the steps before it
+ * leave, the first step from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that
+ * calls it. Nothing is timed here. */
 #ifndef BENCH_MEASURE_COUNT_SOURCE_H
 #define BENCH_MEASURE_COUNT_SOURCE_H
 

@@ -1,7 +1,9 @@
-/* measure/rig/buffer_pool: the buffers of a case whose rows are timed together. All rows use the same buffers, so no row is fast because
- * of its addresses. Each buffer exists several times: inputs in *sets*, whose values differ except for weights and masks; outputs,
- * scratch and workspaces in *replicas*. The sampler draws one set and one replica per launch, so a kernel cannot predict them
- * (measure/time/sample). The pool also holds the device check, whose checksums compare a timed launch with a verified launch. */
+/* measure/rig/buffer_pool: the buffers of a case whose rows are timed together.
+ *
+ * All rows use the same buffers, so no row is fast because of its addresses. Each buffer exists several times: inputs in *sets*, whose
+ * values differ except for weights and masks; outputs, scratch and workspaces in *replicas*. The sampler draws one set and one replica
+ * per launch, so a kernel cannot predict them (measure/time/sample). The pool also holds the device check, whose checksums compare a
+ * timed launch with a verified launch. */
 #ifndef BENCH_MEASURE_RIG_BUFFER_POOL_H
 #define BENCH_MEASURE_RIG_BUFFER_POOL_H
 

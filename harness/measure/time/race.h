@@ -1,11 +1,15 @@
 /* measure/time/race: finds the fastest of many candidates in no more rounds than the noise requires. It knows no device: the caller
- * takes the times. The method is successive halving with confidence intervals. A round visits the pinned candidates (the baseline, with
- * which everything is compared) and all remaining candidates, interleaved. After RACE_FIRST_LOOK rounds, and whenever the number of
- * rounds has grown by half, a candidate leaves if the 95 % interval of its median lies above that of the best. A difference within the
- * noise eliminates no candidate. If not all candidates fit on the device at once, they enter in groups, and those that remain at the end
- * of a group meet the next group. If they still take more than half of the places, the slower ones by median leave: the only ones that
- * leave without evidence. Samples of different groups are never compared. The last group continues until the best is known to
- * `half_width` and is alone or has 30 rounds, or until the budget is spent. */
+ * takes the times.
+ *
+ * The method is successive halving with confidence intervals. A round visits the pinned candidates (the baseline, with which everything
+ * is compared) and all remaining candidates, interleaved. After RACE_FIRST_LOOK rounds, and whenever the number of rounds has grown by
+ * half, a candidate leaves if the 95 % interval of its median lies above that of the best. A difference within the noise eliminates no
+ * candidate.
+ *
+ * If not all candidates fit on the device at once, they enter in groups, and those that remain at the end of a group meet the next
+ * group. If they still take more than half of the places, the slower ones by median leave: the only ones that leave without evidence.
+ * Samples of different groups are never compared. The last group continues until the best is known to `half_width` and is alone or has
+ * 30 rounds, or until the budget is spent. */
 #ifndef BENCH_MEASURE_TIME_RACE_H
 #define BENCH_MEASURE_TIME_RACE_H
 
@@ -14,9 +18,7 @@
 
 #define RACE_FIRST_LOOK 6    /* the fewest samples whose minimum and maximum are a 95 % interval of the median */
 #define RACE_HOPELESS_LOOK 2 /* after this few rounds, a candidate leaves only if it is hopeless: */
-#define RACE_HOPELESS \
-    3.0 /* its shortest sample is this many times the best one's longest. Slow candidates take most of the time of a \
-           race */
+#define RACE_HOPELESS 3.0    /* its shortest sample is this many times the longest of the best; slow candidates take most of the time */
 
 struct race_candidate {
     double *samples_ns; /* of its last group; round i was taken together with round i of base_ns */

@@ -1,8 +1,9 @@
 /* measure/time/roofs: measures the ceilings of this machine: bytes per second of copy, L2 and shared memory, FLOP per second of each
- * pipe, the time of an empty launch. It uses kernels that do one thing (kernels/roofs/roofs.cu) and, if cublasLt is available, its
- * matrix products, and keeps the better value. Each value is the best of a few bursts of about 2 ms on an otherwise idle GPU, with
- * random data, at the clocks that the GPU chooses: a limit for kernels as short as one layer, not the rate that the GPU sustains for
- * minutes. */
+ * pipe, the time of an empty launch.
+ *
+ * It uses kernels that do one thing (kernels/roofs/roofs.cu) and, if cublasLt is available, its matrix products, and keeps the better
+ * value. Each value is the best of a few bursts of about 2 ms on an otherwise idle GPU, with random data, at the clocks that the GPU
+ * chooses: a limit for kernels as short as one layer, not the rate that the GPU sustains for minutes. */
 #ifndef BENCH_MEASURE_TIME_ROOFS_H
 #define BENCH_MEASURE_TIME_ROOFS_H
 

@@ -1,13 +1,17 @@
-/* measure/time/sample: times several rigs interleaved on one device with events. Only for a device that keeps time. A round runs every
- * candidate once, in random order; the next round uses the reverse order, so drift cancels in pairs and no candidate always follows the
- * same one. All candidates of a round use the same input set and output replica (measure/rig/buffer_pool.h), drawn at random; the
- * warm-up visits all of them, first the sets on which nothing has run yet. Isolated: bench poisons the row's outputs and runs its
- * prepare steps; the GPU rests, so that no row pays for the row before it; then, without a pause, flush (write, then read back, 2x L2),
- * event, the row's launches, event. A stream-blocking kernel runs before the first event until the host has queued everything, so no
- * launch gap is timed, however long a library's call takes. Warm: an untimed run on the same buffers, which are then poisoned, replaces
- * the flush. A sample that began at a lower clock than that of an idle GPU is taken again. Sustained: a graph of back-to-back runs that
- * change sets and replicas, time divided by their number. bench compares the outputs of every timed launch (of a graph: the last one on
- * each replica) with those of a verified launch on the same set; the watch checks outputs that differ. */
+/* measure/time/sample: times several rigs interleaved on one device with events. Only for a device that keeps time.
+ *
+ * A round runs every candidate once, in random order; the next round uses the reverse order, so drift cancels in pairs and no candidate
+ * always follows the same one. All candidates of a round use the same input set and output replica (measure/rig/buffer_pool.h), drawn at
+ * random; the warm-up visits all of them, first the sets on which nothing has run yet.
+ *
+ * Isolated: bench poisons the row's outputs and runs its prepare steps; the GPU rests, so that no row pays for the row before it; then,
+ * without a pause, flush (write, then read back, 2x L2), event, the row's launches, event. A stream-blocking kernel runs before the
+ * first event until the host has queued everything, so no launch gap is timed, however long a library's call takes. Warm: an untimed run
+ * on the same buffers, which are then poisoned, replaces the flush. A sample that began at a lower clock than that of an idle GPU is
+ * taken again. Sustained: a graph of back-to-back runs that change sets and replicas, time divided by their number.
+ *
+ * bench compares the outputs of every timed launch (of a graph: the last one on each replica) with those of a verified launch on the
+ * same set; the watch checks outputs that differ. */
 #ifndef BENCH_MEASURE_TIME_SAMPLE_H
 #define BENCH_MEASURE_TIME_SAMPLE_H
 

@@ -70,7 +70,7 @@ struct work data_work(const struct job *job, int in_case, enum data_part *part, 
     return work;
 }
 
-/* Of a case's data without zeros. False: they depend on its mask. */
+/* Returns the case's data without zeros. False: they depend on its mask. */
 static bool full_key(const struct job *job, int in_case, char key[HASH_TEXT])
 {
     enum data_part part = (enum data_part)(DATA_PART_PRECISION | DATA_FULL);
@@ -94,7 +94,7 @@ bool data_is_sound(const struct op_data *data, bool *sound, struct error *err)
 
 /* ---- made ahead ---- */
 
-/* Of that case, or of another one that has the same. */
+/* Data of that case, or of another case with equal data. */
 static bool is_of(const struct data_store *d, const struct early_data *e, int in_case, int set, int slot)
 {
     return e->set == set && e->slot == slot && (e->in_case == in_case || data_is_shared(d->job, e->in_case, in_case, slot));
@@ -142,7 +142,7 @@ static bool find_early(struct data_store *d, int in_case, int set, int slot, str
 /* Only if the device's copy is still sound. */
 static bool take_early(struct data_store *d, int in_case, int set, int slot, struct op_data *data)
 {
-    struct error ignored = {0}; /* of a lost device: it is met again when the data are made */
+    struct error ignored = {0}; /* of a lost device: the error recurs when the data are made */
     bool sound;
     if (!find_early(d, in_case, set, slot, data))
         return false;
@@ -153,7 +153,7 @@ static bool take_early(struct data_store *d, int in_case, int set, int slot, str
     return false;
 }
 
-/* The data in hand, if the wanted case has the same. */
+/* Returns the current data if the wanted case has equal data. */
 static bool take_shared(struct data_store *d, int in_case, int set, int slot)
 {
     struct error ignored = {0};
@@ -208,7 +208,7 @@ bool data_make(struct data_store *d, int in_case, enum data_part part, int set, 
     struct work work = data_work(job, in_case, &part, set);
     struct card *card = data_card(d);
     data_cross_check(d, work.op);
-    bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
+    bool unjudged = work.chain && part == DATA_PART_EXACT; /* in a network the values of exact data grow beyond exact integers */
     bool begun = card && take_host(d, in_case, set, slot, data);
     return (unjudged ? card ? card_data_inputs(card, &work, part, data, err) : op_data_inputs(&work, part, data, err)
             : begun ? card_data_finish(card, &work, part, data, err)

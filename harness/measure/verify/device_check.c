@@ -40,7 +40,7 @@ void card_data_free(struct card_data *d)
     free(d);
 }
 
-/* The values of one tensor, made there; what the CPU made is held against them in a few places. */
+/* Generates the values of one tensor on the device, and compares some places with the CPU's values. */
 static bool card_generate(struct card_data *d, const struct work *work, const struct tensor *t, enum data_part part, struct error *err)
 {
     struct work made = work->chain ? chain_input(work) : *work;
@@ -78,7 +78,7 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
     return card_launch(d->card, CARD_LINES, count, args, 5, err);
 }
 
-/* Zero where the mask of inputs says that nothing changed. */
+/* Sets inputs to zero where their mask says that nothing changed. */
 static bool card_blank(const struct card_data *d, const int64_t dim[4], bool still, struct error *err)
 {
     union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value),

@@ -1,5 +1,5 @@
-/* A network's reference on the device: its links one after another in double, as op/chain/data.c walks them on the CPU. Activations never
- * leave the device but for a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
+/* Computes a network's reference on the device: its links one after another in double, as op/chain/data.c does on the CPU. Activations
+ * stay on the device except a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
 #include "measure/verify/device_check_private.h"
 #include "op/chain/chain.h"
 #include "op/epilogue.h"
@@ -16,14 +16,14 @@ struct host_room {
 };
 struct net {
     struct card_data *d;
-    bool again; /* of further inputs: the first ones' reference was held to the CPU's on whole samples */
+    bool again; /* for further input sets: the reference of the first set was compared with the CPU's on whole samples */
     const struct chain *chain;
     uint64_t input;   /* in double */
     uint64_t *values; /* by link, while a later one reads them */
     int *last_use;
     struct chain_errors *errors, clean; /* by link; of the input */
     struct host_room rooms[2];          /* of a link's input and of what is added to it */
-    float *marks;                       /* of what the last link left; NULL: it has no mask, or runs as if it had none */
+    float *marks;                       /* the output mask of the previous link; NULL: it has no mask, or runs as if it had none */
     uint64_t marks_at;
 };
 /* What a link runs on, here and there. */
@@ -60,8 +60,8 @@ static const struct chain_errors *errors_of(const struct net *k, int link)
     return link < 0 ? &k->clean : &k->errors[link];
 }
 
-/* Room here for a tensor of which some lines are looked at: pages that were touched stay, as the same places are looked at of every link.
- */
+/* Host memory for a tensor of which only some lines are used; the same places are used for every link, so only their pages are ever
+ * touched. */
 static double *host_room(struct host_room *room, const int64_t dim[4])
 {
     size_t bytes = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]) * sizeof *room->at;
@@ -73,7 +73,7 @@ static double *host_room(struct host_room *room, const int64_t dim[4])
     return room->at;
 }
 
-/* Lines of a (n, channels, height, width) tensor there, of each the columns picked, into the same places of a room here. */
+/* Copies lines of a (n, channels, height, width) tensor from the device, the picked columns of each, to the same places in host memory. */
 static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t dim[4], const struct card_lines *l, double *to,
                         struct error *err)
 {
@@ -91,7 +91,7 @@ static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t 
     return ok;
 }
 
-/* What the rows of a sample read of the link's input and of what is added to it (dim added[0] 0: nothing is), here. */
+/* Copies the rows of the link's input, and of its addend, that a sample's rows read (dim added[0] 0: no addend). */
 static bool fetch_sample(struct net *k, const struct work *w, struct link_data *own, const int64_t *rows, int count, const int64_t added[4],
                          struct error *err)
 {
@@ -116,8 +116,8 @@ static bool fetch_sample(struct net *k, const struct work *w, struct link_data *
     return ok;
 }
 
-/* Holds a link's reference against the CPU's, made of the device's own inputs of it; of what a link before has summed alike (`again`) on a
- * border and somewhere. */
+/* Compares a link's reference with the CPU's, computed from the device's own inputs of the link; if an earlier link used the same kernel
+ * and shape (`again`), only on a border and one other place. */
 static bool sample_link(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t reference, struct error *err)
 {
     struct card_sample s;
@@ -199,7 +199,7 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     return ok;
 }
 
-/* What a link's own sums and roundings come to, as chain_errors_add_own computes it; then what it leaves inactive is nothing. */
+/* Adds the rounding errors of a link itself, as chain_errors_add_own computes them; then zeroes its inactive outputs. */
 static bool add_own(struct net *k, const struct work *w, const struct link_data *own, uint64_t reference, struct chain_errors *e,
                     struct error *err)
 {
@@ -236,7 +236,7 @@ static bool add_own(struct net *k, const struct work *w, const struct link_data 
     return ok;
 }
 
-/* The last link's reference is the network's; its bound grows by what the links before bring. */
+/* The last link's reference is the network's; its bound grows by the errors of the links before. */
 static bool settle(struct net *k, const struct work *w, struct link_data *own, uint64_t reference, const struct chain_errors *e,
                    struct error *err)
 {

@@ -1,5 +1,4 @@
-/* The check itself: the device's reference against the CPU's, an output against the reference, and everything down for the CPU to look at.
- */
+/* The comparisons: the device's reference with the CPU's, an output with the reference; and the download for the CPU's check. */
 #include "base/text.h"
 #include "measure/verify/device_check_private.h"
 #include "measure/verify/verify_private.h"
@@ -15,9 +14,9 @@
 #define SAMPLE_RANDOM 4   /* rows anywhere */
 #define SAMPLE_LEAST 4096 /* outputs: as many rows more as it takes */
 #define SAMPLE_EDGE 16    /* columns from each border */
-#define SAMPLE_BLOCK 8    /* columns side by side: the CPU's reference has so many at once */
+#define SAMPLE_BLOCK 8    /* adjacent columns: the CPU's reference computes this many at once */
 #define SAMPLE_BLOCKS 4   /* of them anywhere */
-#define SAMPLE_CHUNK 4096 /* values of each input, at its beginning, its end and somewhere between */
+#define SAMPLE_CHUNK 4096 /* values of each input, at its beginning, at its end and at one place in between */
 
 static void want_columns(struct card_sample *s, int64_t first, int64_t count, int64_t all)
 {
@@ -25,7 +24,7 @@ static void want_columns(struct card_sample *s, int64_t first, int64_t count, in
         s->columns[q] = true;
 }
 
-/* Of a row the first block of columns that are all active, none, and some of them. */
+/* Marks the first block of columns of a row that is all active, all inactive, and mixed. */
 static void want_classes(const struct work *work, const float *mask, struct card_sample *s)
 {
     bool seen[3] = {false};
@@ -95,15 +94,15 @@ void card_sample_free(struct card_sample *sample)
     sample->columns = NULL;
 }
 
-/* Whether the CPU's rows and the device's agree. Both sum the same exact products in double, in another order: they differ by at most
- * 2^-52 per product of the sum of magnitudes, of which a bound is at least 2^-24; bounds themselves by what float loses of them and of
- * their terms. */
+/* Checks that the CPU's rows and the device's agree. Both sum the same exact products in double, in another order: they differ by at
+ * most 2^-52 per product of the sum of magnitudes, of which a bound is at least 2^-24. The bounds may differ by the float rounding
+ * errors of themselves and of their terms. */
 static bool rows_agree(const struct card_data *d, const struct card_layer *g, const struct card_lines *l, const double *y, const float *e,
                        struct error *err)
 {
     const struct op_values *want = &d->host->at[SLOT_OUTPUT];
     size_t from = 0;
-    /* the CPU adds magnitudes up in float, and enlarges them by what that may have lost (op/reference/sums.c) */
+    /* the CPU adds magnitudes in float and enlarges them by the possible rounding error (op/reference/sums.c) */
     double apart = 0x1p-10 + 2 * (g->terms + 2) * 0x1p-24;
     for (int64_t r = 0; r < l->count; r++)
         for (int64_t c = 0; c < l->channels; c++)
@@ -125,7 +124,7 @@ static bool rows_agree(const struct card_data *d, const struct card_layer *g, co
     return true;
 }
 
-/* The device's inputs are the CPU's, bit for bit, where it is looked. */
+/* Checks at sampled places that the device's inputs equal the CPU's bit for bit. */
 bool card_inputs_agree(const struct card_data *d, const struct work *work, struct error *err)
 {
     struct device *dev = d->card->dev;
@@ -171,7 +170,7 @@ bool card_fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_
     return ok;
 }
 
-/* The columns of an output line that the sample has; NULL: all. To be freed. */
+/* The columns of an output line that the sample contains; NULL: all. The caller frees it. */
 static int64_t *picked_columns(const struct card_data *d, const struct card_layer *g, int64_t *picked)
 {
     int64_t each = g->out_w / g->q, *columns = NULL;
@@ -234,7 +233,7 @@ bool card_sample_agrees(struct card_data *d, const struct work *work, const stru
     return ok;
 }
 
-/* The worst right element, with the digits that the CPU would have. */
+/* The correct element with the largest error, in as many digits as the CPU would compute. */
 static bool worst_of(const struct card_data *d, const struct verify_look *look, uint64_t address, uint64_t key, struct verdict *v,
                      struct error *err)
 {
@@ -301,7 +300,7 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
                              card_int((int64_t)d->card->counts)};
     *v = (struct verdict){0};
     *right = false;
-    if (!at->reference || at->elements > UINT32_MAX) /* nothing there, or more than an index holds: the CPU's */
+    if (!at->reference || at->elements > UINT32_MAX) /* no reference, or more elements than an index holds: the CPU checks */
         return true;
     if (!card_counts(d->card, CARD_COMPARE, (int64_t)at->elements, args, sizeof args / sizeof *args, counts, err))
         return false;
@@ -326,7 +325,7 @@ static bool card_compare_bits(const struct card_data *d, const struct tensor *t,
                              card_int((int64_t)d->card->counts)};
     *v = (struct verdict){0};
     *right = false;
-    if (!d->mask_out) /* there is nothing to compare with: the CPU says so */
+    if (!d->mask_out) /* no mask to compare with: the CPU reports that */
         return true;
     if (!card_counts(d->card, CARD_COMPARE_BITS, rows * ((dim[3] + 31) / 32), args, 5, counts, err))
         return false;

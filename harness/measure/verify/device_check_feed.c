@@ -1,4 +1,4 @@
-/* What rows are fed from the device's values, and sums over the bits of what lies there. */
+/* Feeds rows from the device's values, and sums the bits of buffers. */
 #include "measure/verify/device_check_private.h"
 #include "op/reference/generate.h"
 

@@ -1,5 +1,5 @@
-/* References of ops that are files where their kernel runs: inputs, results and bounds stay on the device. A run of some blocks on emu is
- * held to them (reference_cross_check), and the bounds of some rows to those that the CPU makes. */
+/* References of ops that are files, on the device that runs their kernel: inputs, results and bounds stay on the device. bench compares
+ * them with a run of some blocks on emu (reference_cross_check), and the bounds of some rows with the CPU's. */
 #include "base/text.h"
 #include "measure/verify/device_check_private.h"
 #include "measure/verify/reference_private.h"
@@ -84,7 +84,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
            reference_refuse(t, (int64_t)wrong, value, err);
 }
 
-/* Are the bounds of a row there what the CPU makes of it? */
+/* Checks that the device's bounds of a row equal those that the CPU computes. */
 static bool row_agrees(const struct card_data *d, const struct reference_run *r, const struct op_bounds *is, const struct tensor *t,
                        const struct scales *scales, int64_t row, double *loose, struct error *err)
 {

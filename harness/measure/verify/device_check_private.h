@@ -1,4 +1,4 @@
-/* measure/verify/device_check_private: what the files of the check on the device share. */
+/* measure/verify/device_check_private: declarations shared by the files of the device check. */
 #ifndef BENCH_MEASURE_VERIFY_DEVICE_CHECK_PRIVATE_H
 #define BENCH_MEASURE_VERIFY_DEVICE_CHECK_PRIVATE_H
 
@@ -36,7 +36,7 @@ enum card_kernel {
 };
 /* counts[] of compare_output. */
 enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
-#define CARD_SUMS 512 /* that card_sums has in hand at once; as many as there is room for counts */
+#define CARD_SUMS 512 /* sums per call of card_sums; equal to the number of counts that fit */
 
 struct card {
     struct device *dev;
@@ -57,7 +57,7 @@ struct card_data {
     struct card_values at[OP_MAX_TENSORS];
     uint64_t mask_out;
     size_t mask_out_bytes;
-    uint64_t carried_at; /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
+    uint64_t carried_at; /* of a chain, by channel of its output: the error that roundings of earlier links may add; 0: none */
     float *carried;      /* the same here */
     size_t channels, plane;
     enum data_part part;
@@ -65,7 +65,8 @@ struct card_data {
     uint64_t sums[OP_MAX_TENSORS + 1]; /* of the bits that rows are fed, as they were made */
 };
 
-/* `struct layer` of kernels/reference/conv.cu, field by field; all are 8 bytes. What follows the numbers are addresses there. */
+/* `struct layer` of kernels/reference/conv.cu, field by field; all fields have 8 bytes. The fields after the numbers are device
+ * addresses. */
 struct card_item {
     int64_t kind, block, crd;
     double alpha;
@@ -82,7 +83,7 @@ struct card_layer {
     int64_t out_c, out_h, out_w;
 };
 
-/* An argument of a kernel: pointers and whole numbers in `i`. */
+/* An argument of a kernel: pointers and integers in `i`. */
 union card_arg {
     int64_t i;
     double d;
@@ -90,52 +91,55 @@ union card_arg {
 };
 union card_arg card_int(int64_t v);
 union card_arg card_real(double v);
-/* Launches with as many threads as there is to do (`count`), or fewer that loop. */
+/* Launches one thread per work item (`count`), or fewer threads that loop. */
 bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                  struct error *err);
-/* Remembers the values as they are: nobody who makes references has written to them either, or all are told the same. */
+/* Records a checksum of the values after the references are made: whatever made them has not changed the values, or all rows see the
+ * same change. */
 bool card_seal(struct card_data *data, struct error *err);
-/* References and bounds are out of every kernel's reach, but for the tensor's of that slot from here on, until all are left; both wait. */
+/* Maps the reference and bounds of that slot, which are otherwise unmapped so that no kernel can reach them, until card_leave unmaps
+ * all; both wait. */
 bool card_reach(const struct card_data *data, int slot, struct error *err);
 bool card_leave(const struct card *card, struct error *err);
-/* A layer as kernels/reference/conv.cu takes it, there; to be released when it has run. */
+/* Uploads a layer as kernels/reference/conv.cu takes it. The caller releases it after the run. */
 bool card_layer_up(struct card_data *data, const struct work *work, const struct op_bounds *is, struct card_layer *layer, uint64_t *at,
                    struct error *err);
-/* The filter of a layer as that file reads it, from `filter` there; 0 of a layer without one. To be released when the layer has run. */
+/* Converts the filter of a layer, from `filter` on the device, as that file reads it; 0 for a layer without a filter. The caller
+ * releases it after the run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
-/* Its input as that file's sums read it, from values there in logical order (CARD_INPUT: floats, CARD_INPUT_WIDE: doubles). To be released.
- */
+/* Converts its input as that file's sums read it, from device values in logical order (CARD_INPUT: floats, CARD_INPUT_WIDE: doubles).
+ * The caller releases it. */
 bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t *lines,
                    struct error *err);
-/* Memory of the check, and something in it; an error says whose. */
+/* Allocates memory of the check, or uploads to it; an error names the check as the owner. */
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
-/* For what a kernel under test must not find: references and their bounds. */
+/* Memory that a kernel under test must not reach: references and their bounds. */
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
-/* A tensor's reference and, behind it, its bounds: what is mapped and unmapped as one costs half as much. */
+/* A tensor's reference, followed by its bounds in one mapping: mapping both as one costs half as much. */
 bool card_room_reference(struct card_data *data, size_t elements, bool bounds, struct card_values *at, struct error *err);
 /* The references that the CPU has, up. */
 bool card_references_up(struct card_data *data, const struct work *work, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
-/* The references of an op that is a file and has a kernel, whose inputs are there; they stay there (device_check_file.c). Able: is that so?
- */
+/* Makes the references of an op that is a file with a kernel, whose inputs are on the device; they stay there (device_check_file.c).
+ * Able: the op is one. */
 bool card_file_able(const struct work *work);
 bool card_file(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
-/* The reference of a network whose inputs are there, link by link (device_check_chain.c). Able: every link is of an op that the device has
- * a reference for, or changes the layout. */
+/* Makes the reference of a network whose inputs are on the device, link by link (device_check_chain.c). Able: the device has a reference
+ * for every link's op, or the link changes the layout. */
 bool card_chain_able(const struct work *work);
 bool card_chain(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
-/* Which rows a sample has, and those rows of a device's tensor (layer's output, `per` lines each), of each line the columns that are picked
- * or all (columns NULL, picked the width), to `to`. */
+/* The rows of a sample. card_lines copies those rows of a device tensor (the layer's output, `per` lines each), with the picked columns
+ * of each line or all (columns NULL, picked the width), to `to`. */
 #define CARD_SAMPLE_MOST 1024
 struct card_sample {
     int64_t rows[CARD_SAMPLE_MOST];
     int count;
     bool *columns; /* of each of them, before the epilogue; NULL: all */
 };
-/* mask_out: NULL, or of each output (before the epilogue) whether it is active. To be freed. */
+/* mask_out: for each output (before the epilogue) whether it is active, or NULL. The caller frees the sample. */
 void card_sample_draw(const struct work *work, const float *mask_out, struct card_sample *sample);
 void card_sample_free(struct card_sample *sample);
-/* Leaves a border and somewhere: of another set of inputs, or the same layer again, which the same kernel has summed in the same shape. */
+/* Reduces the sample to a border and one place: for a further input set or an equal layer, which the same kernel sums in the same shape. */
 void card_sample_again(struct card_sample *sample);
 struct card_lines {
     int64_t channels, p, per, width;
@@ -144,14 +148,14 @@ struct card_lines {
 };
 bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint64_t from, size_t element, const struct card_lines *lines,
                      void *to, struct error *err);
-/* The device's inputs are the CPU's, bit for bit, where it is looked. */
+/* Checks at sampled places that the device's inputs equal the CPU's bit for bit. */
 bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
-/* Are those rows, in data->host->columns, what the CPU has in data->host? */
+/* Checks that those rows, with data->host->columns, equal the CPU's in data->host. */
 bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
-/* The CPU's part of that, inputs and reference of the sample; and the device's reference held against it (device_check_compare.c). */
+/* Makes the CPU's part, inputs and reference of the sample, and compares the device's reference with it (device_check_compare.c). */
 bool card_sample_make(const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 bool card_sample_agrees(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
-/* Storage of a tensor as four dimensions and the steps between their elements. */
+/* The storage of a tensor as four dimensions and the strides between their elements. */
 void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4]);
 
 #endif

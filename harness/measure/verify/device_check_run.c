@@ -56,7 +56,7 @@ static bool compile_source(const char *path, const char *arch, const char *compi
 void card_compile(int source, const char *arch, const char *compiler)
 {
     struct compiled c = {0};
-    struct error ignored = {0}; /* it comes again, and is told, when the check is opened */
+    struct error ignored = {0}; /* the error recurs and is reported when the check is opened */
     for (int i = 0; i <= source; i++)
         if (!card_sources[i])
             return;
@@ -185,7 +185,7 @@ bool card_upload(struct card_data *d, const char *label, const void *from, size_
     return card_room(d, label, bytes, address, err) && d->card->dev->ops->write(d->card->dev, *address, from, bytes, err);
 }
 
-/* What is behind a layer's numbers: where its taps read, what they count for, and the steps of its formula. */
+/* The tables behind a layer's numbers: the offsets of its taps, their weights, and the steps of its formula. */
 struct tail {
     char *at;
     size_t bytes, room;

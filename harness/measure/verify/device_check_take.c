@@ -1,4 +1,4 @@
-/* Data that the CPU made, references and all, where outputs lie: small works that many rows are judged on. */
+/* Uploads data and references that the CPU made to the device of the outputs: small works on which many rows are judged. */
 #include "measure/verify/device_check_private.h"
 #include "op/shape.h"
 #include <stdlib.h>

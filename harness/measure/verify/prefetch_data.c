@@ -1,6 +1,6 @@
-/* Data of cases with their references, made while compilers work and the device has nothing to do: half of what a run spends on data.
- * Never while something is timed, the ceilings included. They wait in the device's memory, of which they take a part, and are taken where
- * they would else be made (data_get), which also meets again what went wrong here. */
+/* Makes data of cases with their references while compilers work and the device is idle: that takes half of a run's data time off the
+ * critical path. Never runs during a timing, including that of ceilings. The data occupy part of the device's memory until data_get
+ * takes them; an error that occurs here recurs there. */
 #include "measure/verify/prefetch_data.h"
 #include "op/chain/chain.h"
 #include "op/reference/data.h"
@@ -25,7 +25,7 @@ static double part_bytes(const struct work *work)
     return bytes;
 }
 
-/* The next case comes first, then who has most to compute for the memory that it takes. */
+/* Orders cases: the next case first, then by computation per byte of memory, largest first. */
 static int by_worth(const void *a, const void *b)
 {
     const struct early_case *x = a, *y = b;
@@ -54,7 +54,7 @@ static bool make(struct prefetch_budget *b, int row, enum data_part part, int se
     return true;
 }
 
-/* In the order in which the rows will ask for them: to be verified, then to be timed. */
+/* The order in which the rows will need them: verification first, then timing. */
 static void make_case(struct prefetch_budget *b, const struct early_case *c)
 {
     const struct job *job = b->d->job;
@@ -76,7 +76,8 @@ void prefetch_data(struct data_store *d, const int *rows, int row_count)
     for (int i = 0; i < row_count; i++) {
         int row = rows[i];
         const struct work *work = &job->plan.cases[job->plan.rows[row].case_index].work;
-        bool masked_net = work->chain && work->mask.pattern != MASK_NONE; /* what its rows are timed on is known when they are chosen */
+        bool masked_net = work->chain && work->mask.pattern != MASK_NONE; /* the data that its rows are timed on depend on the choice of
+                                                                             rows, made later */
         if (job->plan.rows[row].kind != PLAN_SEQUENCE && card_makes(work) && !masked_net)
             *APPEND(cases, count) = (struct early_case){row, work_flop(work), part_bytes(work)};
     }

@@ -4,7 +4,7 @@
 
 #include "measure/verify/data.h"
 
-/* Of the cases of these rows, each the first of its case, until another command arrives. */
+/* Makes data of the cases of these rows, of which each is the first of its case, until another command arrives. */
 void prefetch_data(struct data_store *d, const int *rows, int count);
 
 #endif

@@ -25,7 +25,7 @@ int reference_defines(const struct work *work, char ***defines, struct error *er
 }
 
 /* A witness's copy of what another device has. */
-/* What the kernel left: no element may be NaN, which is also what was there before. */
+/* Checks the kernel's results: no element may be NaN, which is also the value of unwritten elements. */
 static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSORS], struct error *err)
 {
     for (int i = 0; i < r->count; i++) {
@@ -121,7 +121,7 @@ bool reference_refuse(const struct tensor *t, int64_t element, double value, str
 
 double reference_begun(const struct work *work, const struct op_bounds *is)
 {
-    bool begun = false; /* the bound of an op that is never exact allows for terms of one sign */
+    bool begun = false; /* for an op that is never exact, the bound already assumes terms of one sign */
     for (int i = 0; is->sums && op_is_exact(work->op) && work->op->roles[i]; i++)
         begun |= work->op->roles[i]->values == VALUES_BIAS || work->op->roles[i]->values == VALUES_ADDEND;
     return begun ? bound_begun(work->math, (double)is->terms) : 0;
@@ -135,8 +135,8 @@ double reference_terms(const struct work *work, const struct op_bounds *is)
 struct settling {
     const struct reference_rows *of;
     double tolerance, apart, begun;
-    atomic_llong wrong;       /* the first element without a number of its type; -1: none */
-    atomic_llong near, loose; /* elements that are not 0, and those of them from which 0 is within the bound */
+    atomic_llong wrong;       /* the first element whose value its type cannot represent; -1: none */
+    atomic_llong near, loose; /* elements that are not 0; and those among them whose bound includes 0 */
 };
 
 static void keep_first(struct settling *s, size_t k)
@@ -158,9 +158,9 @@ static double settle_bound(const struct settling *s, double y, double size)
                                   : 0;
 }
 
-/* A row of a tensor. Where the reference does not say what errors of an element are relative to, it is the element, or, for sums and
- * differences leave anything near 0, what its row usually is (of the element's scale). Terms of random signs add up to 1 / sqrt(n) of their
- * magnitudes; the bound of an op that is never exact has that factor already. */
+/* Computes the bounds of a tensor's row. If the reference gives no magnitude for the errors, bench uses the element itself; for sums and
+ * differences, which may cancel to almost 0, it uses the usual size of the row (at the element's scale). Terms of random signs add up to
+ * 1 / sqrt(n) of their magnitudes; the bound of an op that is never exact has that factor already. */
 static void settle_row(void *context, int64_t row, int thread)
 {
     struct settling *s = context;
@@ -214,7 +214,7 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong, doub
     return *wrong < 0;
 }
 
-/* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
+/* Computes the bound of each element from the factor of its errors, and checks that every element is a number. */
 static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
                              double *const magnitudes[OP_MAX_TENSORS], bool bounds, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* The reference kernel of a file's op runs on the GPU whose kernels it judges: a fault of that GPU, its driver or its compiler could be in
- * both. Some of its blocks are interpreted too, from the same PTX and inputs. */
+/* An op's reference kernel runs on the GPU whose kernels it judges, so a fault of that GPU, its driver or its compiler could affect
+ * both. Therefore emu also runs some of its blocks, from the same PTX and inputs. */
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/text.h"
@@ -21,7 +21,8 @@ static bool drawn(const uint64_t *only, int count, uint64_t block)
     return false;
 }
 
-/* All of few; else the first one, the last one, and others anywhere, each once: one that two threads run is a race of its own results. */
+/* Picks all blocks of a small grid; otherwise the first, the last and random others, each once, because running a block twice would be a
+ * race on its own results. */
 static int draw_blocks(const struct work *work, uint64_t blocks, uint64_t *only)
 {
     int count = 0;
@@ -47,13 +48,13 @@ static bool run_blocks(struct reference_run *here, struct error *err)
 }
 
 #define HELD_AT_ONCE 65536
-/* Elements of a result side by side: here, there, and there what errors are relative to. */
+/* Elements of a result side by side: emu's value, the GPU's, and the GPU's magnitude that errors are relative to. */
 struct held {
     double here[HELD_AT_ONCE], there[HELD_AT_ONCE], scale[HELD_AT_ONCE];
 };
 
-/* What the blocks did not write is NaN. Double arithmetic may be fused here and not there: `scale` is of what is added up, else the largest
- * of the neighbours. */
+/* Compares elements; those that the blocks did not write are NaN. The GPU may fuse operations in double that emu does not: `scale` is
+ * the magnitude of the summed terms, else the largest of the adjacent elements. */
 static bool hold_some(const struct held *h, size_t count, bool scaled, const char *name, size_t first, size_t *compared, struct error *err)
 {
     double most = 0;
@@ -84,7 +85,7 @@ static bool any_written(const uint8_t *known, size_t count)
     return any;
 }
 
-/* What the blocks wrote of some elements, NaN for the rest. False: nothing. */
+/* Keeps the elements that the blocks wrote and sets the rest to NaN. False: they wrote none. */
 static bool take_written(const uint8_t *known, double *values, size_t count)
 {
     bool any = false;
@@ -95,7 +96,7 @@ static bool take_written(const uint8_t *known, double *values, size_t count)
     return any;
 }
 
-/* A result, or its magnitudes: only what the blocks wrote is looked at here, and fetched from there. */
+/* Compares a result, or its magnitudes: reads only the elements that the blocks wrote. */
 static bool hold(const struct reference_run *here, uint64_t here_at, const struct reference_run *there, uint64_t there_at,
                  uint64_t scale_at, const struct tensor *t, struct held *h, size_t *compared, struct error *err)
 {

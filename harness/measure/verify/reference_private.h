@@ -1,4 +1,4 @@
-/* measure/verify/reference_private: what the files of measure/reference share. */
+/* measure/verify/reference_private: declarations shared by the files of measure/reference. */
 #ifndef BENCH_MEASURE_VERIFY_REFERENCE_PRIVATE_H
 #define BENCH_MEASURE_VERIFY_REFERENCE_PRIVATE_H
 
@@ -9,7 +9,7 @@
 #include "op/reference/data.h"
 
 #define REFERENCE_LIMIT_MOST_S 540 /* less than what making data may take */
-/* How long a reference may take: what BENCH_REFERENCE_LIMIT says, else `otherwise`; 0 + err where that is no such time. */
+/* The time limit of a reference: BENCH_REFERENCE_LIMIT if set, else `otherwise`; 0 + err if that is no valid time. */
 double reference_limit_s(double otherwise, struct error *err);
 
 /* The reference kernel of a work, on its way. */
@@ -22,30 +22,31 @@ struct reference_run {
     struct tensor tensors[OP_MAX_TENSORS];
     int count;
     bool bounds;                      /* it writes bounds, not magnitudes */
-    bool lent;                        /* `at` is there already, inputs in it, and whoever made it releases it */
-    bool known;                       /* of a witness: results are not NaN at first where the device knows what nobody wrote */
-    const struct reference_run *like; /* of a witness: the run whose inputs it takes, where it lies */
+    bool lent;                        /* the caller owns the buffers `at`, which already contain the inputs */
+    bool known;                       /* of a cross-check: the device tracks unwritten bytes, so results need not start as NaN */
+    const struct reference_run *like; /* of a cross-check: the run whose inputs it uses, in place */
     struct device_module *module;
     struct device_function *function;
 };
-/* Buffers with the inputs, and the code. reference_run_close also when it fails. */
+/* Allocates buffers with the inputs, and loads the code. Call reference_run_close even if it fails. */
 bool reference_run_open(struct reference_run *run, const struct compiled *code, struct error *err);
 void reference_run_close(struct reference_run *run);
-/* Of a result of such a run: device_ops.known. NULL: what nobody wrote is NaN. */
+/* Written bytes of a result of such a run: device_ops.known. NULL: not tracked, and unwritten elements are NaN. */
 const uint8_t *reference_run_known(const struct reference_run *run, uint64_t address);
 /* only: NULL, or these blocks. */
 bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
 /* How many blocks that is, all together; 0 + err. */
 uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
-/* The whole way: compiled, opened, launched, and held to the device's witness where there is one and the inputs are the work's own. */
+/* Compiles, opens and launches, and cross-checks with the device's witness if there is one and the inputs are the work's own. */
 bool reference_run(struct reference_run *run, const char *compiler, struct error *err);
-/* Some blocks of what is to run there, interpreted on its device's witness from the same code and inputs: before it runs, so that one that
- * never ends is told at its line and leaves no GPU behind that nobody can have back. The caller closes `here`, also when it fails. What the
- * blocks wrote must then be what is there. */
+/* Interprets some blocks of the kernel on the device's emu device, from the same code and inputs. It does so before the GPU runs the
+ * kernel: emu reports an endless loop with its line, while on the GPU the loop would make the GPU unusable. The blocks' results must
+ * then equal the GPU's. The caller closes `here`, even if it fails. */
 bool reference_cross_check(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err);
 bool reference_cross_compare(const struct reference_run *there, const struct reference_run *here, struct error *err);
-/* Bounds of `rows` rows of a tensor's reference, from row `first` on, of what its errors are relative to (the sizes of those rows; NULL:
- * the reference does not say); sizes_are_bounds: these are the bounds. False: an element without a number, *wrong is the first. */
+/* Computes the bounds of `rows` rows of a tensor's reference, from row `first` on, from the magnitudes that errors are relative to
+ * (sizes of those rows; NULL: the reference gives none); sizes_are_bounds: the sizes are the bounds. False: an element is not a number;
+ * *wrong is the first one. */
 struct reference_rows {
     const struct work *work;
     const struct op_bounds *is;
@@ -61,12 +62,12 @@ struct scales reference_scales(const double *reference, int64_t rows, int64_t le
 bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong, double *loose);
 /* The error of an element without a number. */
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err);
-/* What a sum may lose of its result where the op's file adds a bias or an addend, with which it may begin (bound_begun); else 0. */
+/* How much of its result a sum may lose if the op's file adds a bias or an addend, with which the sum may begin (bound_begun); else 0. */
 double reference_begun(const struct work *work, const struct op_bounds *is);
-/* What of a reference's terms a bound takes into account: see kernels/reference/settle.cu. */
+/* The number of a reference's terms that a bound takes into account: see kernels/reference/settle.cu. */
 double reference_terms(const struct work *work, const struct op_bounds *is);
 
-/* Fills the references that are there from the op's function of Python; a magnitude that it returns is malloc'd. */
+/* Fills the references that are present by calling the op's Python function; a magnitude that it returns is malloc'd. */
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],
                       struct error *err);
 

@@ -1,4 +1,4 @@
-/* A reference that is a function of Python: run once for a work and its data, kept beside what the compiler keeps. */
+/* References by a Python function: run once for a work and its data, and kept in the compiler's cache. */
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/process.h"
@@ -59,7 +59,7 @@ static bool python_run(char *const *words, const char *folder, struct error *err
     return ok;
 }
 
-/* Are the files that a kept result was made from as they were then? */
+/* True if the files that a cached result depends on are unchanged. */
 static bool python_current(const char *kept)
 {
     size_t bytes = 0;
@@ -84,7 +84,7 @@ static bool python_current(const char *kept)
     return same;
 }
 
-/* One folder for the inputs and what was made of them. */
+/* A folder for the inputs and the results. */
 static bool python_make(const struct work *work, const struct op_data *data, const char *folder, struct error *err)
 {
     const struct op_file *f = work->op->file;
@@ -151,7 +151,7 @@ static bool python_results(const struct work *work, struct op_data *data, const 
     return ok;
 }
 
-/* Of the work, the op's file, the .py, the interpreter and the inputs as they are: another bench may draw others. */
+/* Hashes the work, the op's file, the .py, the interpreter and the actual inputs, because another version of bench may draw others. */
 static void key_of(const struct work *work, const struct op_data *data, char out[HASH_TEXT])
 {
     struct tensor list[OP_MAX_TENSORS];

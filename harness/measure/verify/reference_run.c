@@ -16,7 +16,7 @@
 #define REFERENCE_ARGS 64
 #define REFERENCE_LIMIT_S 300
 #define REFERENCE_LIMIT_GPU_S 60
-#define REFERENCE_ENTRIES (UINT64_C(1) << 26) /* of a warp on emu: a loop of tens of millions of turns, some seconds */
+#define REFERENCE_ENTRIES (UINT64_C(1) << 26) /* of a warp on emu: a loop of tens of millions of iterations, which takes some seconds */
 #define TAKEN_AT_ONCE (4 << 20)
 
 static const struct tensor *run_tensor(const struct reference_run *r, const char *name, size_t length)
@@ -32,8 +32,8 @@ const uint8_t *reference_run_known(const struct reference_run *r, uint64_t addre
     return r->known && r->dev->ops->known ? r->dev->ops->known(r->dev, address) : NULL;
 }
 
-/* Every byte 0xff: NaN, which no reference may leave; where the device knows what nobody wrote, nor may it read that: else what it makes of
- * a NaN would be the truth. */
+/* Fills with 0xff bytes, i.e. NaN, which no reference may leave. If the device tracks writes, the kernel may not read them either:
+ * otherwise a result computed from a NaN could become the reference. */
 static bool run_room(struct reference_run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -63,7 +63,7 @@ static bool run_take(struct reference_run *r, const struct tensor *t, struct err
     return ok;
 }
 
-/* Tensors as the kernel takes them: what is read as floats in logical order, what is written as doubles. */
+/* Tensors as the kernel takes them: inputs as floats in logical order, outputs as doubles. */
 static bool run_upload(struct reference_run *r, struct error *err)
 {
     r->count = r->work->op->tensors(r->work, r->tensors);
@@ -118,7 +118,7 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
     return true;
 }
 
-/* As many as the op says, or one for each element of its first result. */
+/* As many threads as the op says, or one for each element of its first result. */
 static bool run_threads(const struct reference_run *r, int64_t *threads, struct error *err)
 {
     *threads = 0;
@@ -148,7 +148,7 @@ double reference_limit_s(double otherwise, struct error *err)
                      REFERENCE_LIMIT_MOST_S, given);
 }
 
-/* How long the kernel may take, and what is wrong where it takes longer; 0 + err. */
+/* The kernel's time limit, and the error to report if it takes longer; 0 + err. */
 static double kernel_limit_s(const struct device *dev, const struct op_file *f, struct error *late, struct error *err)
 {
     const struct node *n = node_get(f->root, "reference");
@@ -190,7 +190,7 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
                                    .only_count = only_count};
     if (!blocks || !(limit > 0))
         return false;
-    if (r->dev->ops->clear) /* what another kernel did before is not the reference's */
+    if (r->dev->ops->clear) /* discards reports of kernels that ran before */
         r->dev->ops->clear(r->dev);
     const struct device_report *reports;
     if (dev->endless)
@@ -198,7 +198,8 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     bool ran = dev->ops->launch(dev, r->function, &launch, err) && dev->ops->sync(dev, err);
     if (dev->endless)
         dev->endless(dev->endless_context, 0, NULL);
-    if (!r->dev->ops->reports || !r->dev->ops->reports(r->dev, &reports)) /* what they say has a place, also where a launch failed of it */
+    if (!r->dev->ops->reports || !r->dev->ops->reports(r->dev, &reports)) /* reports name a source line, so they come first even if the
+                                                                             launch failed because of them */
         return ran;
     error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
     error_at(err, reports[0].file, reports[0].line);
@@ -207,7 +208,7 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     return false;
 }
 
-/* What the source has instead is the hint of who looked for it. */
+/* The caller that looked for the kernel adds the hint about what the source has instead. */
 static bool find_kernel(struct reference_run *r, struct error *err)
 {
     struct error none = {0};

@@ -10,7 +10,7 @@
 
 /* An element on its way to being the worst. */
 struct candidate {
-    double ratio, error, tolerance; /* ratio: error / tolerance; 0: nothing yet is off at all */
+    double ratio, error, tolerance; /* ratio: error / tolerance; 0: no error so far */
     size_t index;
     double got, want;
     bool poison;
@@ -27,7 +27,8 @@ struct pass {
     struct tally *tallies;
 };
 
-/* Worse: larger error / tolerance, then larger error, then the first element: the same one for every number of threads. */
+/* True if worse: larger error / tolerance, then larger error, then the earlier element, so that the result does not depend on the number
+ * of threads. */
 static void keep_worst(struct tally *t, struct candidate c)
 {
     const struct candidate *w = &t->worst;
@@ -48,14 +49,15 @@ static void count_wrong(struct verify_look *look, struct tally *t, const int64_t
     }
     if (border > t->border)
         t->border = border;
-    /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay, in each row others. */
+    /* Only this thread handles this row. Reservoir sampling: every wrong element of the row has the same chance to stay; the draws
+     * differ between rows. */
     uint64_t seen = (uint64_t)look->row_wrong[row]++, drawn = (seen + ((uint64_t)row << 32)) * UINT64_C(0x9e3779b97f4a7c15),
              slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (drawn >> 20) % (seen + 1);
     if (slot < VERIFY_SAMPLES_PER_ROW)
         look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
 }
 
-/* The success form: right only if a comparison says so, so a NaN on either side is wrong. */
+/* The success form: an element is right only if a comparison is true, so a NaN on either side is wrong. */
 static void check_element(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
 {
     double want = look->want->reference[index], tolerance = verify_tolerance(look, index);
@@ -93,7 +95,7 @@ static void check_inactive(struct verify_look *look, struct tally *t, const int6
     count_wrong(look, t, at, index, got);
 }
 
-/* A row of an image, all channels. Most elements are right to the last bit: those are passed over quickly. */
+/* Checks a row of an image, all channels. Has a fast path for elements that match to the last bit, as most do. */
 static void check_row(void *context, int64_t index, int thread)
 {
     struct pass *pass = context;
@@ -180,7 +182,7 @@ static void add_place(struct text *t, const struct tensor *o, const int64_t *at)
     text_add(t, ")");
 }
 
-/* "1.5, want 1.25": as many digits as tell them apart. */
+/* "1.5, want 1.25": as many digits as distinguish the two. */
 static void add_got_and_want(struct text *t, double got, double want)
 {
     char a[40], b[40];

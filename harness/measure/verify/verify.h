@@ -1,4 +1,4 @@
-/* measure/verify/verify: is an output right? Success-form tests: NaN never passes; the whole output is looked at. */
+/* measure/verify/verify: decides whether an output is right. Success-form tests: NaN never passes. Checks the whole output. */
 #ifndef BENCH_MEASURE_VERIFY_VERIFY_H
 #define BENCH_MEASURE_VERIFY_VERIFY_H
 
@@ -11,17 +11,17 @@ struct verdict {
     int slot;                          /* of the tensor that is told of */
     int64_t elements, wrong;           /* compared; wrong, NaN and unwritten included */
     int64_t nan, unwritten;            /* unwritten: still the poison pattern */
-    int64_t touched_inactive;          /* with a mask and inactive: untouched: canaries that changed */
+    int64_t touched_inactive;          /* with a mask and inactive: untouched: number of canaries that changed */
     double worst_error, worst_bound;   /* of the worst element by error / bound */
     double error_over_bound;           /* max of error / bound over all elements: "0.1 tol"; 0 exact */
     int64_t worst_at[TENSOR_MAX_RANK]; /* its logical coordinates */
     double worst_got, worst_want;
     char pattern[256]; /* "all in column 719: never written", "all in channels 3, 5: channels 3 and 5 swapped", "scattered over ..." */
-    char note[160];    /* of what is right: what it leaves alone where that is less than every inactive output and all padding */
+    char note[160];    /* of a correct output: which outputs it leaves alone, if fewer than all inactive outputs and all padding */
     char text[512];    /* the sentence for the row: "output(0,719,1270,63) = 0.412, want 0.731 ±0.004; 40,960 of 58,982,400 elements,
                         * all in row 719"; coordinates in the order of the storage. When ok: "exact", or "0.12 of the tolerance" */
 };
-/* The poison that outputs and scratch are filled with before a run: a 32-bit pattern that is a NaN as f32, f16 pair and bf16 pair. */
+/* The poison that bench writes to outputs and scratch before a run: a 32-bit pattern that is a NaN as f32, f16 pair and bf16 pair. */
 #define VERIFY_POISON 0x7FE57FE5u
 /* Compares the typed storage of a tensor that the program writes with its reference in `data`, the whole of it. Numbers: exact data bit for
  * bit; precision: |got-want| <= bound * factor + rounding. factor: of the algorithm ("direct" 1, "winograd" 16, others as docs/HEAD.md

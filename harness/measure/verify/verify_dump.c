@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One grey pixel per output pixel: black right, the brighter the more of its channels are wrong. */
+/* Writes one grey pixel per output pixel: black is right; brighter pixels have more wrong channels. */
 static bool write_map(const char *path, const struct verify_look *look, const float *got, int64_t n, struct error *err)
 {
     const int64_t *d = look->fold;

@@ -1,10 +1,10 @@
-/* One look at an output: what it is compared with, and how far off an element may be. */
+/* The state of one check of an output: its reference, and the tolerance of an element. */
 #include "measure/verify/verify_private.h"
 #include "op/reference/bound.h"
 #include <math.h>
 
-/* Where no magnitude is given, sizes that nobody chose may make a right kernel's sums cancel (a row of two nearly equal numbers less its
- * mean); what is asked there is whether the kernel works, and what does not is farther off. */
+/* The tolerance without a given magnitude is wider: for arbitrary sizes a correct kernel's sums may cancel (a row of two nearly equal
+ * numbers minus its mean). The check then asks whether the kernel works; a broken kernel is farther off. */
 #define GUESSED_ELSEWHERE 1024
 
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
@@ -12,7 +12,7 @@ double verify_tolerance_of(const struct verify_look *look, double want, double b
     bound = bound * look->factor + carried;
     if (isinf(want))
         return 0;
-    if (dtype_is_whole(look->t.dtype)) /* of a value between two, the nearer one; near the middle the bound decides */
+    if (dtype_is_whole(look->t.dtype)) /* rounds to the nearer integer; near the middle the bound decides */
         return bound + (want == rint(want) ? 0 : 0.5);
     if (bound == 0)
         return 0;

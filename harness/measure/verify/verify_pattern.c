@@ -1,5 +1,5 @@
-/* What wrong elements have in common: where they are (rows, columns, channels, border), and whose values they hold instead (another
- * channel, the transposed place, another layout). A guess at the second is made only when nearly all sampled elements agree with it. */
+/* Describes what wrong elements have in common: where they are (rows, columns, channels, border), and whose values they hold instead
+ * (another channel, the transposed place, another layout). It claims the second only if nearly all sampled elements agree. */
 #include "measure/verify/verify_private.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void name_of(const struct verify_look *look, int axis, char out[32])
         snprintf(out, 32, "axis %d place", axis);
 }
 
-/* The indices of one axis at which anything is wrong. */
+/* The indices of one axis at which any element is wrong. */
 struct used {
     int64_t count, first, last, size;
 };
@@ -33,8 +33,8 @@ static struct used used_of(const struct verify_look *look, int axis)
     return u;
 }
 
-/* The shortest m <= size / 3 with used(i) == used(i + m) for all i; 0 when there is none, or when as many at random places would often look
- * so: at one of 32 such axes, or more. */
+/* The shortest m <= size / 3 with used(i) == used(i + m) for all i; 0: there is none, or random places would often form it (on one of 32
+ * such axes, or more). */
 static int64_t period_of(const int64_t *wrong, const struct used *u)
 {
     double share = (double)u->count / (double)u->size, alike = share * share + (1 - share) * (1 - share);
@@ -72,8 +72,8 @@ static void add_period(const int64_t *wrong, int64_t period, const char *name, s
     }
 }
 
-/* "row 719", "rows 3, 5", "columns 8 to 15", "every 4th column from 2", "columns 14 to 15 of every 16"; nothing when the axis says
- * nothing. */
+/* "row 719", "rows 3, 5", "columns 8 to 15", "every 4th column from 2", "columns 14 to 15 of every 16"; nothing if there is no pattern
+ * on the axis. */
 static void add_axis(const struct verify_look *look, int axis, struct text *t)
 {
     const int64_t *wrong = look->wrong_at[axis];
@@ -101,7 +101,7 @@ static void add_axis(const struct verify_look *look, int axis, struct text *t)
     }
 }
 
-/* A ring that is thin beside the image, and more than a few rows or a few columns. */
+/* True for a ring that is thin compared with the image but more than a few rows or columns. */
 static bool is_border(const struct verify_look *look)
 {
     if (!look->image)
@@ -111,7 +111,7 @@ static bool is_border(const struct verify_look *look)
     return width * 4 < least && rows.count > width && columns.count > width;
 }
 
-/* Each sample's got against the reference at another place; `elsewhere` returns false when that place does not exist. */
+/* Compares each sample's value with the reference at another place; `elsewhere` returns false if that place does not exist. */
 typedef bool place(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4]);
 
 static bool agrees(const struct verify_look *look, double got, const int64_t at[4])
@@ -125,7 +125,8 @@ static int64_t samples_of(const struct verify_look *look, int64_t row)
     return look->row_wrong[row] < VERIFY_SAMPLES_PER_ROW ? look->row_wrong[row] : VERIFY_SAMPLES_PER_ROW;
 }
 
-/* Do at least 95 % of the samples (4 at least) hold the value that belongs elsewhere? `channel` >= 0: only samples of that channel. */
+/* True if at least 95 % of the samples (and at least 4) hold the value that belongs elsewhere. `channel` >= 0: only samples of that
+ * channel. */
 static bool explained(const struct verify_look *look, place *where, const int64_t argument[3], int64_t channel)
 {
     int64_t rows = look->fold[0] * look->fold[2], tried = 0, right = 0, step = rows / 1024 + 1;
@@ -168,7 +169,7 @@ static bool from_channel(const struct verify_look *look, const int64_t at[4], co
     return true;
 }
 
-/* The element that the storage would hold there if it were in the other layout. */
+/* The element that the storage would hold there in the other layout. */
 static bool other_layout(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4])
 {
     const int64_t *d = look->fold;
@@ -186,7 +187,7 @@ static bool other_layout(const struct verify_look *look, const int64_t at[4], co
     return inside(look, to);
 }
 
-/* The element that would be there if depth_to_space had used the other mode: the one whose deep channel under the right mode is what the
+/* The element that the other mode of depth_to_space would put there: the one whose deep channel in the right mode is the one that the
  * wrong mode reads. argument: block, mode. */
 static bool other_mode(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4])
 {
@@ -213,7 +214,7 @@ static bool all_zero(const struct verify_look *look)
     return true;
 }
 
-/* The channel whose reference a wrong channel holds, or -1. */
+/* Returns the channel whose reference a wrong channel holds, or -1. */
 static int64_t held_channel(const struct verify_look *look, int64_t channel)
 {
     for (int64_t c = 0; c < look->fold[1]; c++) {

@@ -1,4 +1,4 @@
-/* measure/verify/verify_private: what one look at an output collects, shared by verify*.c. */
+/* measure/verify/verify_private: the data that one check of an output collects, shared by verify*.c. */
 #ifndef BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
 #define BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
 
@@ -18,8 +18,8 @@ struct verify_look {
     int64_t fold[4];          /* its shape as images of channels of rows */
     bool image;               /* it has images and channels */
     double factor, roundings; /* op/reference/bound.h */
-    const float *mask;        /* data->mask_out where that says which elements count, or NULL */
-    unsigned char *spared;    /* by output of the mask: inactive, but of a tile that is worked on as a whole; NULL: there are none */
+    const float *mask;        /* data->mask_out if it decides which elements count, else NULL */
+    unsigned char *spared;    /* by output of the mask: inactive, but in a tile that the kernel processes as a whole; NULL: none */
     int64_t block;            /* output pixels per mask pixel, each direction */
     /* collected */
     int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
@@ -28,23 +28,23 @@ struct verify_look {
     int64_t *row_wrong;                 /* wrong elements of each such row */
 };
 
-/* Fills what there is to say of a tensor before it is looked at. */
+/* Prepares the check of a tensor. */
 void verify_begin(struct verify_look *look, const struct program *program, int tensor, const struct op_data *data, const void *storage);
-/* What an element may differ by whose reference, bound and carried error are these; 0: it must be the reference rounded to the dtype. */
+/* The tolerance of an element with this reference, bound and carried error; 0: it must be the reference rounded to the dtype. */
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried);
 /* The same for logical element i. */
 double verify_tolerance(const struct verify_look *look, size_t i);
-/* A value as the dtype stores it; a whole number is stored exactly or not at all. */
+/* A value as the dtype stores it; an integer is stored exactly or not at all. */
 double verify_rounded(enum dtype t, double v);
 bool verify_is_poison(enum dtype t, const void *row, int64_t i);
-/* Inactive outputs were written: are they those of whole tiles? Then *tile is the smallest, and the outputs of active tiles are marked
- * (malloc'd); NULL: they are not. */
+/* If the kernel wrote inactive outputs, checks whether they are those of whole tiles. If so, *tile is the smallest such tile and the
+ * returned array marks the outputs of active tiles (malloc'd); else NULL. */
 unsigned char *verify_find_tile(const struct verify_look *look, struct tile *tile, bool *skipped);
 /* The sentence of a verdict that is right. */
 void verify_describe_right(struct verdict *v);
-/* Is this the value of logical element i? Success form: NaN is not. */
+/* True if this is the value of logical element i. Success form: false for NaN. */
 bool verify_right(const struct verify_look *look, size_t logical, double got);
-/* Names what the wrong elements have in common, in words. */
+/* Describes in words what the wrong elements have in common. */
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a sparse variant leaves alone, found where its head does not say: every inactive output, or the outputs of whole tiles. */
+/* Finds the outputs that a sparse variant skips, if its head does not say: every inactive output, or the outputs of whole tiles. */
 #include "base/text.h"
 #include "measure/verify/verify_private.h"
 #include "op/mask/tiles.h"
@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define TILE_SIDES 6     /* 1, 2, 4 ... 32 */
-#define TILE_SIDE_BARE 8 /* where no tile can be skipped, nothing tells a tile from another: at most 8 x 8 is believed */
+#define TILE_SIDE_BARE 8 /* if no tile can be skipped, tile sizes are indistinguishable, so at most 8 x 8 is accepted */
 
-/* By output of the mask: does any element of it hold something else than the canary? */
+/* By output of the mask: whether any of its elements differs from the canary. */
 static unsigned char *written_pixels(const struct verify_look *look)
 {
     const int64_t *dim = look->fold, b = look->block, across = dim[3] / b, down = dim[2] / b;
@@ -24,7 +24,7 @@ static unsigned char *written_pixels(const struct verify_look *look)
     return written;
 }
 
-/* All outputs of the tiles with an active one were written, and none of the others. */
+/* True if the kernel wrote all outputs of tiles with an active output, and no others. */
 static bool is_tile(const struct verify_look *look, const unsigned char *written, const struct tile *tile, unsigned char *marks,
                     bool *skipped)
 {
