@@ -116,6 +116,26 @@ static void print_facts(struct text *t, const char *label, const struct compiled
     }
 }
 
+/* The same of a cubin that bench has not compiled: there is no log, which would tell the bytes of spills. */
+static bool print_foreign(struct text *t, const char *label, const struct compiled *c, struct error *err)
+{
+    SCOPED struct kernel_facts *facts = NULL;
+    int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
+    if (count < 0)
+        text_addf(t, "%s: %s\n", label, err->text);
+    for (int i = 0; i < count; i++) {
+        const struct kernel_facts *f = &facts[i];
+        text_addf(t, "%-34s %-28s %3d regs  stack %d B  smem %d B  code %d B %.12s  as built\n", label, f->name, f->registers,
+                  f->stack_bytes, f->static_smem, f->code_bytes, f->sass_hash);
+        if (f->sass_total > 0)
+            text_addf(t, "%-34s SASS: %d instructions, %d FFMA, %d HFMA2, %d MMA, %d GMMA, %d LDG, %d STG, %d LDS, %d STS, %d BAR\n", "",
+                      f->sass_total, f->sass_ffma, f->sass_hfma2, f->sass_mma, f->sass_gmma, f->sass_ldg, f->sass_stg, f->sass_lds,
+                      f->sass_sts, f->sass_bar);
+        kernel_fields(label, c, f);
+    }
+    return count >= 0;
+}
+
 static void register_fields(const char *label, const struct step *s, const struct register_point *points, int count)
 {
     json_t *k = fields_item(fields_list(fields("compile"), "launch_bounds")), *list = fields_list(k, "points");
@@ -219,6 +239,39 @@ static bool add_image(struct compiling *list, const struct compile_request *requ
     return true;
 }
 
+/* Was this file a unit of an earlier row, or an earlier one of this row? */
+static bool seen_before(const struct plan *plan, int row, int unit)
+{
+    const char *path = plan->rows[row].program.units[unit].path;
+    bool seen = false;
+    for (int i = 0; i <= row; i++)
+        for (int k = 0; k < (i < row ? plan->rows[i].program.unit_count : unit); k++) {
+            const char *before = plan->rows[i].program.units[k].path;
+            seen |= before && !strcmp(before, path);
+        }
+    return seen;
+}
+
+/* Code that bench does not compile: the facts of a cubin; of PTX and of a library, that there are none. */
+static void add_foreign(struct compiling *list, const struct unit *u)
+{
+    struct error err = {0};
+    if (u->code == CODE_PTX)
+        text_addf(&list->text, "%-34s PTX: the driver compiles it on the GPU's machine\n", u->label);
+    else if (u->code == CODE_LIBRARY)
+        text_addf(&list->text, "%-34s a library: its kernels are not known before it runs\n", u->label);
+    if (u->code != CODE_CUBIN)
+        return;
+    struct compiled cubin = {0};
+    cubin.cubin = file_read(u->path, 1u << 30, &cubin.cubin_bytes, &err);
+    if (!cubin.cubin)
+        text_addf(&list->text, "%s: %s\n", u->label, err.text);
+    else
+        list->broken += !print_foreign(&list->text, u->label, &cubin, &err);
+    list->broken += !cubin.cubin;
+    free(cubin.cubin);
+}
+
 static bool compile_plan(struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
     for (int i = 0; i < plan->row_count; i++) {
@@ -236,6 +289,8 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
                                               .define_count = p->units[u].define_count,
                                               .arch = arch};
             const struct compiled *c;
+            if (request.path && p->units[u].code != CODE_CUDA && !seen_before(plan, i, u))
+                add_foreign(list, &p->units[u]);
             if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
             if (!add_image(list, &request, &c, err) || (c && u == 0 && !add_prediction(&list->predictions, &plan->rows[i], c, err)))
