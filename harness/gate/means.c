@@ -72,6 +72,8 @@ static struct gate_mean mean_make(const struct gate_comparison *c, const char *n
             continue;
         m.rows++;
         m.changed += !same;
+        if (same && !network) /* one that cannot change says nothing of those that did; a network's sum has it */
+            continue;
         if (same && c->timed)
             add(&time, 1, weight);
         add(&time, p->ratio, weight);

@@ -135,8 +135,10 @@ static bool is_date(const char *s)
     for (int i = 0; i < 10; i++)
         if (i != 4 && i != 7 && (s[i] < '0' || s[i] > '9'))
             return false;
-    int month = atoi(s + 5), day = atoi(s + 8);
-    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int year = atoi(s), month = atoi(s + 5), day = atoi(s + 8);
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (month == 2 && leap);
 }
 
 static bool read_waiver(const struct node *n, const char *today, struct gate_waiver *w, struct error *err)
