@@ -113,9 +113,10 @@ static bool decode_mma(struct decode *d)
     decode_take(d, "sync");
     decode_take(d, "aligned");
     uint32_t flags = 0;
-    bool shape =
-        decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL}) < 0 && take_shape(d, &m, &n, &k);
-    if (!shape)
+    int more = decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL});
+    if (more >= 0)
+        return decode_fail(d, more < 2 ? "products of sparse matrices are not supported" : "scales of blocks are not supported") || true;
+    if (!take_shape(d, &m, &n, &k))
         return decode_fail(d, "this shape is not supported") || true;
     decode_take(d, "row");
     decode_take(d, "col");
