@@ -1,5 +1,7 @@
 /* emu/decode/warp: what lanes and warps do together. */
 #include "emu/decode/decode.h"
+#include <stdlib.h>
+#include <string.h>
 
 static uint32_t pred_target(struct decode *d, const struct ptx_operand *o)
 {
@@ -55,11 +57,23 @@ static bool decode_bar(struct decode *d)
     return true;
 }
 
+/* True, with an error, where ptxas refuses the form without .sync. */
+static bool lacks_sync(struct decode *d, const char *name, bool sync)
+{
+    const char *target = d->m->target;
+    if (sync || d->m->version < 64 || strncmp(target, "sm_", 3) || atoi(target + 3) < 70)
+        return false;
+    decode_fail(d, "%s without .sync is not supported on sm_70 and later from PTX 6.4 on", name);
+    return true;
+}
+
 static bool decode_shfl(struct decode *d)
 {
     static const char *const modes[] = {"up", "down", "bfly", "idx", NULL};
     bool sync = decode_take(d, "sync");
     int mode = decode_take_word(d, modes);
+    if (lacks_sync(d, "shfl", sync))
+        return true;
     decode_take_type(d);
     const struct ptx_operand *o = decode_operand(d, 0);
     uint32_t *l = decode_list(d, 2), to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false);
@@ -81,6 +95,8 @@ static bool decode_vote(struct decode *d)
     static const char *const modes[] = {"all", "any", "uni", "ballot", NULL};
     bool sync = decode_take(d, "sync"), negated;
     int mode = decode_take_word(d, modes);
+    if (lacks_sync(d, "vote", sync))
+        return true;
     decode_take_type(d);
     if (mode < 0)
         return decode_fail(d, "a mode was expected") || true;
