@@ -16,7 +16,7 @@ void gate_asked_free(struct gate_asked *asked)
     glob_list_free(&asked->only);
 }
 
-/* CASE/VARIANT or CASE/VARIANT[CONFIGURATION], for a variant that the glob matches with or without its folder. */
+/* CASE/VARIANT or CASE/VARIANT[CONFIGURATION]; the glob may match the variant with or without its folder. */
 static bool id_is_of(const char *glob, const char *id)
 {
     SCOPED char *bare = text_format("*/%s", glob), *with = text_format("*/%s[*", glob);

@@ -11,10 +11,10 @@ struct gate_asked {
 /* Both texts as the options have them; NULL: not given. */
 bool gate_asked_parse(const char *layers, const char *only, struct gate_asked *asked, struct error *err);
 void gate_asked_free(struct gate_asked *asked);
-/* True for a row of the layers and variants that were asked for. Of a baseline's row only the id is known. */
+/* True if the row belongs to the selected layers and variants. A baseline's row has only its id. */
 bool gate_asked_takes(const struct gate_asked *asked, const struct gate_entry *e);
-/* Each word of --only selects a row of one side at least. A variant that one side lacks has rows on the other side, which are
- * then MISSING or NEW; for a name that neither has, the error is the one that the plan gave. */
+/* Checks that each word of --only selects a row of at least one side. If one side lacks a variant, the other side's rows are MISSING or
+ * NEW; if neither side has the name, returns the error of the plan. */
 bool gate_asked_check(const struct gate_asked *asked, const struct gate_side *base, const struct gate_side *head, struct error *err);
 
 #endif

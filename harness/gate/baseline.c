@@ -29,7 +29,7 @@ static char **made_at(const struct gate_side *side, size_t i)
 
 /* ---- writing ---- */
 
-/* A text as a YAML scalar: plain where that is plainly a text. */
+/* Writes a text as a YAML scalar, without quotes if no YAML reader can mistake it. */
 static void add_scalar(struct text *t, const char *s)
 {
     bool plain = *s && !strpbrk(s, "\"'\\#{}&*!|>%`\n\r\t") && strchr("-?[], ", *s) == NULL && !strstr(s, ": ") && !text_ends(s, ":") &&
@@ -40,7 +40,7 @@ static void add_scalar(struct text *t, const char *s)
         text_add(t, s);
         return;
     }
-    text_add(t, "'"); /* in single quotes only the quote itself is special */
+    text_add(t, "'"); /* in single quotes, only the quote itself needs an escape */
     for (const char *p = s; *p; p++)
         text_add_bytes(t, *p == '\'' ? "''" : (unsigned char)*p < 32 ? " " : p, *p == '\'' ? 2 : 1);
     text_add(t, "'");

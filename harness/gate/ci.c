@@ -4,7 +4,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-/* GitHub's own escapes: in a message three characters, in a property two more. */
+/* GitHub's own escapes: three characters in a message, two more in a property. */
 static void add_command_text(struct text *t, const char *s, bool property)
 {
     for (; *s; s++)
@@ -25,7 +25,7 @@ static void annotate(struct text *t, const struct gate_comparison *c, const stru
     if (*file) {
         text_add(t, "file=");
         add_command_text(t, file, true);
-        text_addf(t, line ? ",line=%d," : ",", line); /* no line: the whole file is meant, not its first line */
+        text_addf(t, line ? ",line=%d," : ",", line); /* no line number: the annotation refers to the whole file */
     }
     text_add(t, "title=");
     add_command_text(t, text_get(&title), true);
@@ -69,7 +69,7 @@ static void add_attribute(struct text *t, const char *name, const char *value)
     text_add(t, "\"");
 }
 
-/* Ant's schema keeps a test's output in the suite, not in the case: `says` collects it. */
+/* Ant's schema stores a test's output in the suite, not in the case, so `says` collects it. */
 static void add_case(struct text *t, struct text *says, const struct gate_comparison *c, const struct gate_pair *p, bool fails)
 {
     const struct gate_entry *e = p->head ? p->head : p->base;

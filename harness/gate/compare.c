@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define DIGITS 16          /* of a launch hash, as a baseline keeps it */
-#define PLACEMENTS_LEAST 3 /* before a row is called slower or faster: one may be a bad place */
+#define PLACEMENTS_LEAST 3 /* needed to call a row slower or faster: a single placement may be unlucky */
 
 const char *const gate_verdict_names[GATE_VERDICTS + 1] = {"SAME", "SLOWER", "FASTER", "UNDECIDED", "WRONG", "MISSING", "NEW", NULL};
 const char *const gate_by_names[] = {"status", "image", "time", "counts"};
@@ -145,7 +145,7 @@ static void decide_paired(struct gate_pair *p, const struct row_time *a, const s
     p->high = 1 / (1 + p->decision.low);
 }
 
-/* For rows of two runs: the worst case of both intervals, widened by the difference between processes. */
+/* For rows of two runs: the worst case of both intervals, widened by the usual difference between processes. */
 static void decide_apart(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin)
 {
     double between = between_processes(a->median_ns, b->median_ns);
@@ -292,7 +292,7 @@ static int count_timed(const struct gate_comparison *c)
     return timed;
 }
 
-/* A row that is gone and one that came are one row under two names when they launch the same. */
+/* A missing row and a new row that launch the same are one renamed row. */
 static void find_renamed(struct gate_comparison *c)
 {
     for (int i = 0; i < c->count; i++)
@@ -341,7 +341,7 @@ static void join(struct gate_comparison *c)
     }
 }
 
-/* Each word of the gate's `rows` selects a row, verified or not. */
+/* Checks that each word of the gate's `rows` selects a row, verified or not. */
 static bool rows_hit(const struct gate_comparison *c, struct error *err)
 {
     const struct gate_side *const sides[] = {c->base, c->head};

@@ -7,10 +7,10 @@
 #include "base/stats/decision.h"
 
 enum gate_verdict {
-    GATE_SAME,      /* the same launches of the same image, or a time within the margin on both sides */
+    GATE_SAME,      /* both sides launch the same image in the same way, or times differ by less than the margin */
     GATE_SLOWER,    /* by its time, or by counts that got worse while none got better */
     GATE_FASTER,    /* the other way round */
-    GATE_UNDECIDED, /* other code: its counts are equal, or some better and some worse; or its times do not decide */
+    GATE_UNDECIDED, /* the code differs, but its counts are equal or mixed, or the times do not decide */
     GATE_WRONG,     /* wrong, unsafe, crashed, hung or broken in head */
     GATE_MISSING,   /* base has it and head has not, or cannot run it */
     GATE_NEW,       /* only head has it */
@@ -36,10 +36,10 @@ struct gate_pair {
     enum gate_verdict verdict;
     enum gate_by by;
     bool waived;              /* the verdict is let through */
-    bool disturbed;           /* other processes were on the GPU while it was timed: the time proves nothing */
+    bool disturbed;           /* other processes used the GPU during the timing, so the time is no evidence */
     bool paired;              /* both times are from the same rounds of one run */
     int rounds;               /* 0: no times on both sides */
-    int placements;           /* of paired times: in how many the rounds were taken */
+    int placements;           /* of paired times: the number of placements in the rounds */
     struct decision decision; /* of paired times, and of all of them as a family */
     double ratio, low, high;  /* base's time over head's: above 1 is faster; the interval; NAN */
     char *file;               /* the file in head's sources that a wrong row's reason names, and the line; NULL: none */
@@ -55,16 +55,17 @@ struct gate_comparison {
     int count;
     int counts[GATE_VERDICTS];
     int verified;   /* rows of head that were verified */
-    int unrun;      /* rows that a timed gate did not run, as both sides launch the same */
+    int unrun;      /* rows that a timed gate skipped because both sides launch the same */
     int left_out;   /* rows verified on neither side: infeasible, skipped */
-    int not_asked;  /* rows of a baseline that were not asked for and so left out of base; the caller sets it */
-    int timed;      /* rows that are judged by their times: the alpha of the rules is that of all of them together */
+    int not_asked;  /* rows of a baseline that --layer and --only exclude from base; the caller sets it */
+    int timed;      /* rows that are judged by times: the alpha of the rules holds for all of them together */
     bool ratchet;   /* base is a baseline: improved and new rows fail until they are promoted */
-    char *across;   /* how what made head differs from what made base, in words; NULL */
+    char *across;   /* the differences between what made head and what made base, in words; NULL: none */
     int expired;    /* waivers */
     int promotable; /* rows that improved, appeared or vanished and are not yet in the baseline */
 };
-/* Compares. Two sides that were made by something else are an environment error, unless `across`. A side without rows is an error. */
+/* Compares two sides. If something else made one of them (another device, compiler, ...), that is an environment error, unless `across`.
+ * A side without rows is an error. */
 bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,
                   struct gate_comparison *out, struct error *err);
 void gate_comparison_free(struct gate_comparison *c);
@@ -73,7 +74,7 @@ void gate_comparison_free(struct gate_comparison *c);
 int gate_exit_code(const struct gate_comparison *c);
 /* Do the rules accept the row as it is? */
 bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p);
-/* The first change that is worse and not waived; else the first; NULL. */
+/* The first change that is worse and not waived; else the first change; NULL: none. */
 const struct gate_change *gate_pair_worst(const struct gate_pair *p);
 
 /* place.c: the place in head's sources where a fact changed: the line whose count grew most, else the first line of the file that

@@ -208,7 +208,7 @@ static void add_counts(struct document *d, const struct gate_comparison *c, cons
     block_text(b, exit_code ? (*exit_code ? "FAIL" : "PASS") : NULL, NULL, &t);
 }
 
-/* "3: 2 rows SLOWER, 1 row MISSING, 1 waiver expired": what failed, and nothing else. */
+/* "3: 2 rows SLOWER, 1 row MISSING, 1 waiver expired": only the failures. */
 static void add_failures(struct text *t, const struct gate_comparison *c)
 {
     int by[GATE_VERDICTS] = {0};

@@ -21,7 +21,7 @@ static const struct row_time *headline_of(const struct gate_entry *e)
     return t && t->median_ns > 0 ? t : NULL;
 }
 
-/* The fact of the whole row, else of the first step that has it. */
+/* The fact of the whole row, or else of the first step that has it. */
 static double fact_of(const struct gate_entry *e, const char *what)
 {
     double value = gate_entry_fact(e, "", what);
@@ -48,7 +48,7 @@ static bool read_point(const struct history *h, const struct gate_side *side, st
     return isfinite(p->value);
 }
 
-/* A count has no noise: every other value is a change. */
+/* A count has no noise, so every different value is a change. */
 static void find_exact(struct history *h, const double *value)
 {
     for (int i = 1; i < h->count; i++)
@@ -165,7 +165,7 @@ double history_largest_step(const struct history *h)
 
 /* ---- what is shown ---- */
 
-/* What else is other than in the run before: "code; driver 580, not 570". */
+/* The differences from the previous run: "code; driver 580, not 570". */
 static void add_differences(const struct history *h, int i, struct text *t)
 {
     const struct history_point *p = &h->points[i], *q = i ? &h->points[i - 1] : NULL;

@@ -1,4 +1,4 @@
-/* gate/history: one number of a row over all runs that have it: where it changed, and how much it drifted below the margin since a
+/* gate/history: one number of a row over all runs that have it: where it changed, and how far it drifted within the margin since a
  * release. */
 #ifndef BENCH_GATE_HISTORY_H
 #define BENCH_GATE_HISTORY_H
@@ -30,7 +30,7 @@ bool history_make(const struct gate_side *sides, int count, const char *id, cons
 void history_free(struct history *h);
 /* The change from the release's level to that of the last entry: 0.02 is 2 % more; NAN without a release. */
 double history_drift(const struct history *h);
-/* The largest of the changes since then, as a share. */
+/* The largest change since then, as a share. */
 double history_largest_step(const struct history *h);
 void history_document(struct document *d, const struct history *h);
 /* DIR/plots/01_history.svg, with its data and script. *problem (malloc'd; NULL): why it was not drawn. */

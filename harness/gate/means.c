@@ -8,7 +8,7 @@ struct sums {
     double logs, weights;
 };
 
-/* Base over head of the sum of some counts; NAN where they are not known on both sides. Counts that are 0 on both sides are equal. */
+/* The ratio of base to head of the sum of some counts; NAN if a side does not know them. Counts that are 0 on both sides are equal. */
 static double ratio_of(const struct gate_pair *p, const char *const *whats)
 {
     double base = 0, head = 0;
@@ -40,7 +40,7 @@ static const struct row *row_of(const struct gate_pair *p)
     return p->head && p->head->row ? p->head->row : p->base ? p->base->row : NULL;
 }
 
-/* How often the row counts in a mean of that name; 0: it is not in it. */
+/* How often the row counts in a mean of that name; 0: not at all. */
 static double weight_in(const struct gate_pair *p, const char *name, bool network)
 {
     const struct row *row = row_of(p);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES_MAX 4096 /* of a step that have a count: more are not compared line by line */
+#define LINES_MAX 4096 /* lines with a count per step: above this there is no comparison by line */
 #define FILE_MAX_BYTES (16u << 20)
 
 struct line_count {

@@ -67,7 +67,7 @@ static void free_texts(char **texts)
     free(texts);
 }
 
-/* "0", "4": so much; "1 %": that share of the base. */
+/* "0", "4": an absolute allowance; "1 %": a share of the base. */
 static bool read_allow(const struct node *n, struct gate_rule *r, struct error *err)
 {
     bool share = n && n->text && strchr(n->text, '%');
@@ -281,9 +281,9 @@ int gate_rules_judge(const struct gate_rules *g, const char *id, const struct ga
     if (g->count ? !r : kind->direction == GATE_NEUTRAL)
         return 0;
     double allow = r ? r->allow + r->allow_share * fabs(base) : kind->allow * fabs(base);
-    double worse =
-        kind->direction == GATE_LESS_IS_WORSE ? base - head : head - base; /* a fact without a direction that a rule names: more is worse */
-    allow += 1e-9 * fabs(base);                                            /* shares that are not whole numbers */
+    double worse = kind->direction == GATE_LESS_IS_WORSE ? base - head : head - base; /* for a fact without a direction that a rule names,
+                                                                                         more is worse */
+    allow += 1e-9 * fabs(base);                                                       /* shares that are not whole numbers */
     return worse > allow ? 1 : -worse > allow ? -1 : 0;
 }
 

@@ -1,5 +1,5 @@
-/* gate/rules: the rules of a gate, in YAML (docs/GATE.md): which facts of which rows may change by how much, and what is waived until
- * when. */
+/* gate/rules: the rules of a gate, in YAML (docs/GATE.md): by how much which facts of which rows may change, and which changes are
+ * waived until when. */
 #ifndef BENCH_GATE_RULES_H
 #define BENCH_GATE_RULES_H
 
@@ -30,7 +30,7 @@ struct gate_rules {
     char *device;                 /* NULL: emu */
     struct glob_list rows;        /* on the ids that are gated; not given: all */
     double margin, floor_ns;      /* of a time */
-    double alpha;                 /* over all rows of a run: how often a gate of equal builds may report SLOWER */
+    double alpha;                 /* the probability that a gate of equal builds reports SLOWER for any row of a run */
     bool decide;                  /* an UNDECIDED row fails (exit 6) */
     bool ratchet;                 /* against a baseline, improved, new and vanished rows fail until they are promoted */
     struct gate_rule *items;      /* none: gate_kinds' own */
@@ -46,15 +46,14 @@ void gate_rules_free(struct gate_rules *rules);
 
 /* Is the row gated at all? */
 bool gate_rules_take(const struct gate_rules *rules, const char *id);
-/* How the rules take a change of a fact of a row from one value to another: 1 worse than is allowed, -1 better than is allowed the other
- * way, 0 neither or not judged. */
+/* How the rules judge a change of a fact of a row: 1 worse than allowed, -1 better by more than the allowance, 0 neither or not judged. */
 int gate_rules_judge(const struct gate_rules *rules, const char *id, const struct gate_kind *kind, double base, double head);
-/* The margin for the times of a row. False: they are not judged. */
+/* The margin for the times of a row. False: times of this row are not judged. */
 bool gate_rules_margin(const struct gate_rules *rules, const char *id, double base_ns, double *margin);
-/* The waiver that lets a worse value of that fact through (expired ones too), or NULL; it is marked as used. */
+/* The waiver that permits a worse value of that fact (expired ones too), or NULL; marks it as used. */
 struct gate_waiver *gate_rules_waiver(const struct gate_rules *rules, const char *id, const char *what, const struct gate_kind *kind,
                                       double head);
-/* A rule that applied to nothing is an error that names it. */
+/* Reports a rule that applied to nothing as an error that names it. */
 bool gate_rules_used(const struct gate_rules *rules, struct error *err);
 
 #endif

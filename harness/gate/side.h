@@ -10,7 +10,7 @@
 
 /* What more of a fact means for a row. */
 enum gate_direction { GATE_NEUTRAL /* nothing by itself */, GATE_MORE_IS_WORSE, GATE_LESS_IS_WORSE };
-/* A fact that is compared: a column of a step, or a metric of a row or step. All are exact: two equal builds have equal ones. */
+/* A fact that is compared: a column of a step, or a metric of a row or step. All are exact: equal builds have equal facts. */
 struct gate_kind {
     const char *what;              /* "registers", "emu.global_sectors_ld" */
     enum gate_direction direction; /* where no rule says otherwise */
@@ -27,7 +27,7 @@ const struct gate_kind *gate_kind_find(const char *what);
 /* The step's name among the row's: "conv", "conv#2". Malloc'd. */
 char *gate_step_name(const struct row *row, int index);
 struct gate_fact {
-    char *step; /* the launch that it belongs to, "conv#2" if two have one name; "": the whole row */
+    char *step; /* the launch that it belongs to, "conv#2" if two launches have one name; "": the whole row */
     const struct gate_kind *kind;
     double value;
 };
@@ -38,10 +38,10 @@ struct gate_entry {
     char *id, *scenario, *layer;
     enum row_status status;
     char *reason;
-    char launch[HASH_TEXT]; /* launch_hash, or the first 16 digits of it; "" where it is not known */
+    char launch[HASH_TEXT]; /* launch_hash, or its first 16 digits; "" if unknown */
     struct gate_fact *facts;
     int fact_count;
-    const struct row *row; /* NULL: of a baseline, which keeps no more than the above */
+    const struct row *row; /* NULL for a row of a baseline, which stores only the fields above */
     const struct run *run; /* that the row is of; NULL with row */
 };
 /* True if the row was verified, or is a control. */
@@ -55,17 +55,17 @@ struct gate_part {
     struct row **rows;
     int count;
 };
-/* A variant that the scenario lists, or a word of --only, that the side's tree does not have. */
+/* A variant of the scenario or a word of --only that the side's tree lacks. */
 struct gate_lack {
     char *variant;
     struct error why;
 };
 struct gate_side {
     bool kept;    /* it is a baseline file */
-    bool timed;   /* it was run to be timed against the other side: rows with equal launches were not run */
+    bool timed;   /* the run timed it against the other side and skipped rows with equal launches */
     char *name;   /* "main, 1a2b3c4d5e", "run 12", "ci/baselines/emu-GH100.yaml" */
-    char *folder; /* of its sources, absolute, with a slash at the end; NULL: not known, or not one */
-    /* What made it; sides that differ in this are compared only on request (--across). NULL: not known. */
+    char *folder; /* of its sources, absolute, with a slash at the end; NULL: unknown, or several */
+    /* What made it (device, compiler, ...). Sides that differ in this are compared only on request (--across). NULL: unknown. */
     char *device, *about, *arch, *compiler, *driver, *library;
     char *bench;                /* the build of bench */
     struct gate_entry *entries; /* by id */
@@ -75,19 +75,19 @@ struct gate_side {
     struct gate_lack *lacks;
     int lack_count;
 };
-/* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: rows without a side. Takes run and rows. False: something
- * else made this part than the parts before it. */
+/* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: rows without a side. Takes ownership of run and rows.
+ * False: this part was made by something else than the earlier parts. */
 bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err);
-/* Adds an entry that is filled in by the caller; entries are sorted by gate_side_sort, which must follow. */
+/* Adds an entry, which the caller fills in; call gate_side_sort after the last one. */
 struct gate_entry *gate_side_add(struct gate_side *side, const char *id);
 void gate_entry_add(struct gate_entry *e, const char *step, const struct gate_kind *kind, double value);
-/* Puts the entries in order; false when two have one id. */
+/* Sorts the entries; false if two have the same id. */
 bool gate_side_sort(struct gate_side *side, struct error *err);
 const struct gate_entry *gate_side_find(const struct gate_side *side, const char *id);
 void gate_side_free(struct gate_side *side);
 /* "emu:GH100 · sm_90a · nvrtc 13.0.88", appended. */
 void gate_side_describe(const struct gate_side *side, struct text *t);
-/* Appends the differences in what made the two sides: "driver 570.1, not 580.2; ..."; nothing if they can be compared. */
+/* Appends the differences in what made the two sides: "driver 570.1, not 580.2; ..."; nothing if they are comparable. */
 void gate_side_differences(const struct gate_side *base, const struct gate_side *head, struct text *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* A row without one of its parts, beside the whole row: compiled with -DABLATE_..., run, never checked. */
+/* Times a row with and without one of its parts: compiles it with -DABLATE_..., runs it, never checks its results. */
 #include "base/text.h"
 #include "measure/time/sample.h"
 #include "base/stats/estimate.h"
@@ -74,7 +74,7 @@ static bool time_parts(const struct ablator *of, int row, struct ablated *parts,
     struct rig *rigs[WHOLE + 1];
     int which[WHOLE + 1], count = 0;
     double ns[WHOLE + 1], samples[WHOLE + 1][ROUNDS];
-    for (int i = WHOLE; i >= 0; i--) /* the whole first: it also takes the first run of each round, which is not timed */
+    for (int i = WHOLE; i >= 0; i--) /* the whole row first: it absorbs the untimed first run of each round */
         if (parts[i].rig) {
             which[count] = i;
             rigs[count++] = parts[i].rig;
@@ -116,7 +116,7 @@ bool ablation_run(const struct ablator *of, int index, struct row *out, struct e
                                               : !of->job->dev->ops->counters || count_parts(of, parts, out, err));
     for (int i = 0; i <= WHOLE; i++) {
         if (ok)
-            rig_close(parts[i].rig); /* else the context may be lost, and this process ends */
+            rig_close(parts[i].rig); /* otherwise the context may be lost, and this process ends */
         if (parts[i].units)
             forget(&parts[i]);
     }

@@ -1,4 +1,4 @@
-/* run/child/ablate: what a row costs without its parts. */
+/* run/child/ablate: measures how much time a row's parts take. */
 #ifndef BENCH_RUN_CHILD_ABLATE_H
 #define BENCH_RUN_CHILD_ABLATE_H
 
@@ -11,7 +11,7 @@ struct ablator {
     struct data_store *data;
     const struct vendor_library *library;
 };
-/* The costs, as metrics of `out`; its status stays as it is. */
+/* Adds the costs as metrics to `out`; its status does not change. */
 bool ablation_run(const struct ablator *of, int index, struct row *out, struct error *err);
 
 #endif

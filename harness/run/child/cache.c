@@ -13,7 +13,7 @@
 #define ALIGNED(bytes) (((size_t)(bytes) + 3) & ~(size_t)3)
 #define MEMORY_FORMAT "emu memory 1"
 
-/* The linker's hash of all that it wrote, of the program itself, which comes first. */
+/* Hashes the build id of the program, which the linker computed from its whole output; the program comes first in the list. */
 static int find_build(struct dl_phdr_info *info, size_t size, void *to)
 {
     const ElfW(Nhdr) * note;
@@ -29,7 +29,7 @@ static int find_build(struct dl_phdr_info *info, size_t size, void *to)
     return 1;
 }
 
-/* This build: another one may count otherwise. Without the linker's word for it, all of its file. */
+/* Identifies this build, because another build may count differently. Without a build id it hashes the whole file. */
 static bool hash_self(char self_hash[HASH_TEXT])
 {
     size_t bytes;
@@ -42,7 +42,7 @@ static bool hash_self(char self_hash[HASH_TEXT])
     return self_hash[0] != 0;
 }
 
-/* A unit's compilation, and the heads that asked for it. */
+/* Hashes a unit's compilation, and the heads that refer to it. */
 static bool hash_unit(const struct job *job, const struct unit *u, struct hash *h, char key[HASH_TEXT])
 {
     struct compile_request request = build_request(job, u);
@@ -90,7 +90,7 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
     return known;
 }
 
-/* An entry is the hash of its text, a line's end, and the text. */
+/* The file has one entry: the hash of its text, a newline, and the text. */
 static json_t *entry_load(const char *key)
 {
     char *name = text_format("%s.emu", key), check[HASH_TEXT];

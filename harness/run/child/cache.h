@@ -1,5 +1,5 @@
-/* run/child/cache: what the interpreter found out about a row, kept from run to run. It is exact, so the same code, launched the same
- * way on the same data by the same build of bench, is not run again. */
+/* run/child/cache: keeps results of rows on the interpreter from run to run. They are exact, so a row with the same code, launch and
+ * data is not run again by the same build of bench. */
 #ifndef BENCH_RUN_CHILD_CACHE_H
 #define BENCH_RUN_CHILD_CACHE_H
 
@@ -12,9 +12,9 @@ struct memory {
     char self[HASH_TEXT]; /* of this build of bench; "": not known yet */
 };
 bool memory_has(struct memory *m, int index);
-/* The row's fields (run/message/wire.h), a new reference; NULL: it is not known. */
+/* The row's fields (run/message/wire.h), a new reference; NULL: not in the cache. */
 json_t *memory_recall(struct memory *m, int index);
-/* Keeps a right row of the interpreter, if the plan says so. */
+/* Stores the result of a correct row of the interpreter, if the plan allows it. */
 void memory_keep(struct memory *m, int index, const struct row *row);
 
 #endif

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To add a device: its ops here, and its name in the contract of device_open. */
+/* To add a device, add its ops here and its name to the contract of device_open. */
 const struct device_ops *const device_table[] = {&cuda_device, &emu_device, NULL};
 
-/* Hooks that every device must have; the time hooks belong to those that keep time. A hole here would be a crash in the middle of a run. */
+/* Hooks that every device must have; only devices that keep time need the time hooks. A missing hook would crash in the middle of a run. */
 static const char *missing_hook(const struct device_ops *o)
 {
     if (!(o->open && o->close && o->alloc && o->release && o->write && o->read && o->fill && o->copy))

@@ -1,4 +1,4 @@
-/* run/child/devices: the devices there are, opened by name. Only here do the GPU and the interpreter meet. */
+/* run/child/devices: the table of devices, opened by name. Only this module refers to both the GPU and the interpreter. */
 #ifndef BENCH_RUN_CHILD_DEVICES_H
 #define BENCH_RUN_CHILD_DEVICES_H
 

@@ -1,4 +1,4 @@
-/* One row alone in this very process, so that ncu, nsys, cuda-gdb and compute-sanitizer see nothing else. */
+/* Runs one row alone in the caller's process, so that ncu, nsys, cuda-gdb and compute-sanitizer see nothing else. */
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "plan/rows/choose.h"
@@ -13,7 +13,7 @@ static void drop(void *context, json_t *event)
     json_decref(event);
 }
 
-/* False, saying why and on which layer: a step is the library's, which is not to be had. */
+/* False, with the reason and the layer: a step needs the library, which is not available. */
 static bool has_library(const struct worker *w, const struct plan_row *row, struct error *err)
 {
     const struct program *p = &row->program;
@@ -63,10 +63,11 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
         !rig_prepare(rig, &ns, err))
         goto done;
     job_stage(&w->job, index, "run", 0);
-    for (int i = 0; i < repeat; i++) { /* each as cold as a time is; a profiler that leaves the caches alone sees what is counted */
+    for (int i = 0; i < repeat; i++) { /* each run starts cold, as a timed one does; a profiler that does not flush caches then sees what
+                                          bench counts */
         if (w->job.dev->ops->keeps_time && !cuda_flush_uncounted(w->job.dev, err))
             goto done;
-        phase_open(&w->job.clock, "launches"); /* what a profiler is to look at: not what makes the data, nor what checks the result */
+        phase_open(&w->job.clock, "launches"); /* marks what a profiler should record: not the kernels that make data or check results */
         bool ran = rig_run(rig, err);
         phase_pop(&w->job.clock);
         if (!ran)

@@ -33,11 +33,11 @@ static enum phase phase_of(const char *stage)
     return PHASE_VERIFYING; /* a row runs, or what it wrote is looked at */
 }
 
-/* Ends the ranges of what is over; those of the case and the row stay while they are in hand. Of phases that have several, the stage is a
+/* Ends the ranges of finished work; the ranges of the current case and row stay open. In phases with several stages, the stage gets a
  * range of its own. */
 void progress_enter(struct progress *p, int row, enum phase phase, const char *stage)
 {
-    if (p->depth && phase_depth(&p->job->clock) > p->depth) { /* in the midst of a timed round, which goes on afterwards */
+    if (p->depth && phase_depth(&p->job->clock) > p->depth) { /* a stage inside a timed round, which continues afterwards */
         if (!p->inside || phase_depth(&p->job->clock) < p->inside)
             p->inside = phase_depth(&p->job->clock);
         phase_unwind(&p->job->clock, p->inside);
@@ -62,8 +62,7 @@ void progress_enter(struct progress *p, int row, enum phase phase, const char *s
     p->range_row = row;
 }
 
-/* emu ends a kernel by the time of its own threads: the watch is there for what does not even do that, on a machine with much else to do.
- */
+/* emu limits a kernel by the CPU time of its own threads. This later limit catches cases in which that fails, even on a busy machine. */
 #define EMU_PATIENCE 5
 
 static void tell_stage(struct progress *p, double limit_s, const struct error *late)
@@ -84,7 +83,7 @@ void progress_stage(struct progress *p, int row, const char *stage, double limit
     tell_stage(p, limit_s, NULL);
 }
 
-/* A reference kernel begins, in the midst of a stage, or has ended. */
+/* Announces that a reference kernel begins, in the middle of a stage, or has ended. */
 static void watch_endless(void *context, double limit_s, const struct error *late)
 {
     struct progress *p = context;

@@ -1,4 +1,4 @@
-/* The same kernel under other launch bounds: what fewer or more resident blocks cost in registers and spills. */
+/* Compiles a kernel under other launch bounds: how many registers and spills more or fewer resident blocks cost. */
 #include "device/compile/cubin.h"
 #include "device/chip/occupancy.h"
 #include "measure/rig/compile_facts.h"
@@ -56,7 +56,7 @@ int worker_registers(const struct plan *plan, int row, int step_index, const cha
         int allowed = occupancy_registers(&plan->chip, &q, blocks);
         if (allowed < REGISTERS_LEAST)
             break;
-        if (allowed == before) /* more blocks for the same registers: one line says both */
+        if (allowed == before) /* more blocks with the same number of registers: one line covers both */
             count--;
         before = allowed;
         points[count] = (struct register_point){.blocks = blocks, .allowed = allowed};

@@ -98,7 +98,7 @@ static int *rows_of(const json_t *list, int *count)
     return rows;
 }
 
-/* What will compile: "bundle" where nothing can but a bundle is to be had; "" when nobody asked. */
+/* The compiler's name and version: "bundle" if only a bundle is available; "" if the command did not ask. */
 static bool probe_compiler(const json_t *command, char *out, size_t bytes, struct error *err)
 {
     const char *bundle = text_of(command, "bundle");
@@ -136,7 +136,7 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     return true;
 }
 
-/* Which GPU a run would open, before it does: a run that must wait for it is not on it meanwhile. */
+/* Reports which GPU a run would open without opening it, so that a run that waits for a GPU does not use it. */
 static bool tell_uuid(struct worker *w, const json_t *command, struct error *err)
 {
     char uuid[64] = "", why[8];
@@ -148,13 +148,13 @@ static bool tell_uuid(struct worker *w, const json_t *command, struct error *err
     return true;
 }
 
-/* What a worker has of the run before: all but its device and what is open on it. */
+/* Frees everything of the previous run except the device and what is open on it. */
 static void forget_plan(struct worker *w)
 {
     phase_unwind(&w->job.clock, 0);
     prefetch_end(&w->prefetch);
     build_drop(&w->builds);
-    nearby_drop(&w->neighbours); /* before the check on the device, to which they belong */
+    nearby_drop(&w->neighbours); /* before the device check that owns their data */
     data_forget(&w->data);
     sequence_close(&w->sequence);
     first_launch_forget(&w->first);
@@ -223,7 +223,7 @@ static void compile_rows(struct worker *w, const json_t *command)
     {
         int row = (int)json_integer_value(one);
         struct build build;
-        struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
+        struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
         progress_enter(&w->progress, row, PHASE_COMPILING, "ahead");
         if (!memory_has(&w->memory, row) && (w->job.plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->job.plan, row, &ignored)) &&
             build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored))
@@ -239,8 +239,8 @@ static void compile_rows(struct worker *w, const json_t *command)
     }
 }
 
-/* The library's plans of rows whose turn comes: of the next case, and of later ones as long as nobody wants something else; then data. It
- * is nobody's time: others are waited for meanwhile. */
+/* Makes the library's plans of upcoming rows: of the next case, and of later cases until another command arrives; then data. This costs
+ * no time, because the parent waits for other processes meanwhile. */
 static void make_ahead(struct worker *w, const json_t *command)
 {
     const json_t *one;
@@ -263,7 +263,7 @@ static void make_ahead(struct worker *w, const json_t *command)
     json_decref(wire_spent(&w->job.clock));
 }
 
-/* A chain's program is made of the rows that the parent chose for its links. */
+/* The program of a chain consists of the rows that the parent chose for its links. */
 static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
 {
     const struct chain_row *chain = row >= 0 && row < w->job.plan.row_count ? w->job.plan.rows[row].chain : NULL;
@@ -295,7 +295,7 @@ static bool take_choices(struct worker *w, const json_t *choices, struct error *
     return true;
 }
 
-/* The ceilings of a machine, in a process of their own. */
+/* Measures the ceilings of a machine, in a process of their own. */
 static bool measure_roofs(struct worker *w, const json_t *command, struct error *err)
 {
     const char *spec = text_of(command, "device"), *bundle = text_of(command, "bundle");
@@ -549,7 +549,7 @@ int worker_main(void)
     if (!in || !out)
         return 2;
     crash_report();
-    prctl(PR_SET_TIMERSLACK, 1); /* a rest before a sample is as long as it says, not 50 us longer */
+    prctl(PR_SET_TIMERSLACK, 1); /* so that a rest before a sample does not last 50 us longer than requested */
     struct worker w;
     worker_init(&w, emit_line, out);
     w.job.waiting = command_waits;

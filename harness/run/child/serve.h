@@ -1,4 +1,4 @@
-/* run/child/serve: all that one worker process holds, and what it does on each command (run/message/verb.h). */
+/* run/child/serve: the state of one worker process, and its action on each command (run/message/verb.h). */
 #ifndef BENCH_RUN_CHILD_SERVE_H
 #define BENCH_RUN_CHILD_SERVE_H
 
@@ -15,7 +15,7 @@ struct worker {
     void *context;
     json_t *setup; /* keeps the strings of job.options alive */
     bool planned;
-    bool lost; /* the device's context died with a row: this process ends after saying so */
+    bool lost; /* a row destroyed the device's context: this process reports that and ends */
     struct job job;
     struct progress progress;
     struct vendor_library library;
@@ -34,9 +34,9 @@ struct worker {
     struct ablator ablation;
 };
 
-/* A worker that holds nothing yet. Its address stays. Events go to `emit`, which takes the reference. */
+/* Initialises a worker without plan and device. It must not move in memory. Events go to `emit`, which takes the reference. */
 void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context);
-/* Plan and device are there: the run's range begins, and the device knows whose clock it is on. */
+/* Call when plan and device are ready: begins the run's range and gives the device its clock. */
 void worker_ready(struct worker *w);
 bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);

@@ -1,5 +1,5 @@
-/* run/message/options: what a run was asked for, on its way to a worker: the parent and each worker make the same plan of it. One table for
- * both directions. */
+/* run/message/options: the options of a run as JSON for a worker: the parent and each worker make the same plan from them. One table
+ * serves both directions. */
 #ifndef BENCH_MESSAGE_OPTIONS_H
 #define BENCH_MESSAGE_OPTIONS_H
 
@@ -8,7 +8,7 @@
 
 /* New reference. */
 json_t *options_write(const struct plan_options *options);
-/* Texts stay the JSON's, which must live as long; lists are freed with options_free. */
+/* Texts belong to the JSON, which must live as long; free lists with options_free. */
 void options_read(const json_t *json, struct plan_options *options);
 void options_free(struct plan_options *options);
 

@@ -1,5 +1,5 @@
-/* run/message/server: who takes commands and answers with events. The parent knows a worker in its own process (--in-process) only by this.
- */
+/* run/message/server: the interface that takes commands and answers with events. The parent uses a worker in its own process
+ * (--in-process) only through it. */
 #ifndef BENCH_MESSAGE_SERVER_H
 #define BENCH_MESSAGE_SERVER_H
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Identity stays with the parent's row, and so does a field that cannot say that it is not known: but the status is the worker's. */
+/* The parent's row keeps its identity. Fields that cannot represent "unknown" are not sent either, except the status. */
 static bool is_sent(const struct column *c)
 {
     return column_may_be_absent(c) || c->type == COLUMN_STATUS;
@@ -36,7 +36,7 @@ static bool has_time(const json_t *times, const struct row_time *t)
     return false;
 }
 
-/* A row that is timed once more, with others that joined its case, loses the times of that step and mode that it had. */
+/* If a row is timed once more, with rows that joined its case, its new times of a step and mode replace the old ones. */
 static void drop_times(struct row *row, const json_t *times)
 {
     int kept = 0;
@@ -68,7 +68,7 @@ void wire_row_merge(const json_t *fields, struct row *row)
         json_array_foreach(list, i, one)
         {
             const char *note = l->group == COLUMN_NOTE ? json_string_value(json_object_get(one, "note_text")) : NULL;
-            if (note) /* of planning, checks, timing and counting: each has its own, and says it again */
+            if (note) /* planning, checks, timing and counting each send their notes, and may send them twice */
                 row_add_note(row, "%s", note);
             if (l->group == COLUMN_NOTE)
                 continue;

@@ -1,4 +1,4 @@
-/* run/message/wire: what a worker found out about a row, as JSON between the processes. */
+/* run/message/wire: a worker's results of a row, as JSON between the processes. */
 #ifndef BENCH_MESSAGE_WIRE_H
 #define BENCH_MESSAGE_WIRE_H
 
@@ -8,21 +8,20 @@
 #include "store/row.h"
 #include <jansson.h>
 
-/* The fields a worker sets (status, reason, check, facts, times, metrics ...); identity stays with the parent's row. New reference. */
+/* The fields that a worker sets (status, reason, check, facts, times, metrics ...); identity stays with the parent's row. New reference. */
 json_t *wire_row(const struct row *row);
-/* Lays them over a row; unknown or ill-typed fields are ignored. */
+/* Copies them into a row; ignores unknown or ill-typed fields. */
 void wire_row_merge(const json_t *fields, struct row *row);
 
-/* {"data": 0.2, ..., "parts": ...}: the seconds of the phases that had some, but waiting, and the clock begins anew from 0. New reference.
- */
+/* {"data": 0.2, ..., "parts": ...}: the seconds of the phases that are not 0, except waiting; resets the clock to 0. New reference. */
 json_t *wire_spent(struct phase_clock *clock);
-/* Somebody else's, who was waited for in the present phase. */
+/* Adds the seconds of another process, for which the caller waited in the current phase. */
 void wire_spent_take(const json_t *spent, struct phase_clock *clock);
-/* [["data", "sample", 0.1], ...]: the seconds of the parts that had some, also those that were taken. New reference. */
+/* [["data", "sample", 0.1], ...]: the seconds of the parts that are not 0, including those added from others. New reference. */
 json_t *wire_parts(const struct phase_clock *clock);
 void wire_parts_take(const json_t *parts, struct phase_clock *clock);
 
-/* A chip's limits; both ends are the same executable. */
+/* A chip's limits; both ends are the same executable, so the format may change freely. */
 json_t *wire_chip(const struct chip *chip);
 bool wire_chip_read(const json_t *text, struct chip *chip);
 

@@ -1,4 +1,4 @@
-/* The parent's part of --ablate: one row at a time, in the worker that timed it; a failure is that row's note. */
+/* The parent's part of --ablate: runs one row at a time, in the worker that timed it; a failure becomes that row's note. */
 #include "base/text.h"
 #include "run/parent/parent.h"
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void note_failure(struct session *s, int row, enum outcome outcome, const
 {
     const char *how = outcome == OUTCOME_LATE ? "it hung" : outcome == OUTCOME_DIED ? "its process died" : why->text;
     char *line = text_format("%.400s", how);
-    for (char *c = line; *c; c++) /* a compiler's log has several lines, a note is one */
+    for (char *c = line; *c; c++) /* a compiler's log has several lines, but a note has one */
         *c = *c == '\n' ? ' ' : *c;
     row_add_note(s->rows[row], "not ablated: %s", line);
     free(line);

@@ -1,11 +1,11 @@
-/* What is made before its turn comes, in the worker that has the device, and never while something is timed. The library's plans of the
- * case that comes next, made while this one is counted or the first kernels are compiled: half a second and more where their kernels are
- * compiled then, on the CPU alone. And while the first kernels are compiled data with their references, on the device, which waits
+/* Starts work in advance, in the worker that has the device, and never while something is timed. It makes the library's plans of the
+ * next case while this case is counted or the first kernels are compiled: compiling the plans' kernels takes half a second or more of
+ * CPU time. While the first kernels are compiled it also makes data with their references on the device, which is idle then
  * (measure/verify/prefetch_data.c). */
 #include "base/spec.h"
 #include "run/parent/parent.h"
 
-#define AHEAD_MOST 12 /* rows: each of them has some 20 plans, with their kernels in the GPU's memory */
+#define AHEAD_MOST 12 /* rows: each has some 20 plans, whose kernels occupy GPU memory */
 
 static bool asks_library(const struct session *s, int row)
 {

@@ -1,4 +1,4 @@
-/* Before a run: the device, the plan, the store, the rows that an interrupted run left, and where everything came from. */
+/* The start of a run: the device, the plan, the store, the rows of an interrupted run, and the provenance. */
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/spec.h"
@@ -105,8 +105,7 @@ static bool row_final(const struct row *row, bool timed)
     return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
 }
 
-/* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is
- * so. */
+/* Updates the row's place and networks, which its key does not include. True if they have changed. */
 static bool place_anew(struct row *old, struct row *planned)
 {
     const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
@@ -118,14 +117,14 @@ static bool place_anew(struct row *old, struct row *planned)
     old->row_index = planned->row_index;
     old->repeat = planned->repeat;
     row_set(&old->networks, planned->networks);
-    old->network = planned->network; /* the planned row is given up: it takes the other list with it */
+    old->network = planned->network; /* the planned row is discarded, so it gets the other list */
     old->network_count = planned->network_count;
     planned->network = network;
     planned->network_count = count;
     return !same;
 }
 
-/* The row of that id and side, looked for from `from` on, where the next one is likely; -1: it is not there. */
+/* Finds the row of that id and side, starting at `from`, where the next one is likely; -1: not found. */
 static int find_row(struct row *const *rows, int count, const char *id, const char *side, int *from)
 {
     for (int t = 0; t < count; t++) {
@@ -143,7 +142,7 @@ static bool is_timed(const struct session *s)
     return !s->options->no_time && spec_is_timed(s->device.spec);
 }
 
-/* The rows that the run before hands over, by their keys; NULL: none. */
+/* Marks the rows, by their keys, that the previous run hands over; NULL: none. */
 static bool *known_rows(const struct session *s, char (*keys)[HASH_TEXT])
 {
     bool *known = s->former && s->options->resume ? xcalloc((size_t)s->plan.row_count + 1, sizeof *known) : NULL;
@@ -155,8 +154,8 @@ static bool *known_rows(const struct session *s, char (*keys)[HASH_TEXT])
     return known;
 }
 
-/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again.
- * `stale`: by row, taken over but to be stored again. */
+/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; reports why the others run again. `stale`: by
+ * row, taken over but to be stored again. */
 static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
 {
     struct run old = {0};
@@ -297,7 +296,7 @@ void session_kept_free(struct session_kept *kept)
 static bool find_device(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
-    struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: the plan needs the device first */
+    struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: making the plan requires the device */
     if (!sc)
         return false;
     char *emu = NULL;
@@ -330,7 +329,7 @@ bool session_open(struct session *s, struct error *err)
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
     s->asked.tuned = s->remembered;
-    if (s->follows) /* it makes the same plan meanwhile, of the files that the run before was made of */
+    if (s->follows) /* the worker makes the same plan meanwhile, from the files of the previous run */
         session_launch(s, &s->worker, &(struct error){0});
     if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;

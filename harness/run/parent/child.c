@@ -34,15 +34,15 @@ static void become_worker(int socket_end, int errors, pid_t parent)
         _exit(127);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
-    /* NVRTC 13.0 orders some of its work by address (device/compile/subprocess.c): addresses are not drawn at random either, where that is
-     * allowed. */
+    /* The order of some of NVRTC 13.0's work depends on addresses (device/compile/subprocess.c), so this disables address randomisation
+     * where permitted. */
     personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
     execv("/proc/self/exe", argv);
     _exit(127);
 }
 
-/* In a process of the worker's group: when bench is gone, however it went, what the worker's compilers and references started goes, too. A
- * member, so that the group's number stays taken. */
+/* The guard process, a member of the worker's process group: when bench ends, however it ends, the guard kills the worker's compilers
+ * and references. As long as the guard lives, the group's number cannot be reused. */
 static void become_guard(pid_t worker, int end)
 {
     char byte;
@@ -112,7 +112,7 @@ bool child_send(struct child *child, json_t *command)
     return sent;
 }
 
-/* A whole line out of the buffer, parsed; false when there is none yet. A line that is not JSON is passed over. */
+/* Takes a whole line out of the buffer and parses it; false if there is none yet. Skips lines that are not JSON. */
 static bool take_line(struct child *child, size_t *scanned, json_t **event)
 {
     for (;;) {
@@ -151,7 +151,7 @@ static void read_proc(pid_t pid, const char *file, char *text, size_t bytes)
     text[n > 0 ? n : 0] = 0;
 }
 
-/* The process's, and that of the one that compiles for it. */
+/* The memory of the process and of the child that compiles for it. */
 static size_t memory_of(pid_t pid)
 {
     char children[64], text[128];
@@ -218,7 +218,7 @@ static void last_words(int fd, char *out, size_t bytes)
     snprintf(out, bytes, "; it said: %.300s", line ? line + 1 : text);
 }
 
-/* What neither a kernel nor a compiler does to its own process. */
+/* True if the status shows an end from outside, which neither a kernel nor a compiler causes in its own process. */
 static bool ended_outside(int status)
 {
     static const int outside[] = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGXCPU, SIGXFSZ};
@@ -237,7 +237,8 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
     if (child->pid > 0) {
         struct timespec pause = {.tv_nsec = 2000000};
         bool gone = false;
-        for (int i = 0; how && i < 50 && !gone; i++) { /* a worker that closed its socket is about to end by itself: its status tells why */
+        for (int i = 0; how && i < 50 && !gone; i++) { /* a worker that closed its socket is about to end by itself, and its status gives
+                                                          the reason */
             gone = waitpid(child->pid, &status, WNOHANG) == child->pid;
             if (!gone)
                 nanosleep(&pause, NULL);
@@ -247,7 +248,7 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
             kill(child->pid, SIGKILL);
             waitpid(child->pid, &status, 0);
         }
-        kill(-child->pid, SIGKILL); /* compilers and references that it started, with what they started */
+        kill(-child->pid, SIGKILL); /* kills the compilers and references that it started, and their children */
         if (how && WIFSIGNALED(status))
             snprintf(how, how_bytes, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
         else if (how)
@@ -301,7 +302,7 @@ int child_any(const struct child *children, int count, double deadline_s, volati
     return found;
 }
 
-/* The answer or NULL, with the command's end behind it; *died: the worker is gone, and *err says how. */
+/* The answer, after the command's end was read, or NULL; *died: the worker is gone, and *err gives the reason. */
 static json_t *ask_once(const char *who, const json_t *command, enum event answer, double limit_s, struct child *child,
                         volatile sig_atomic_t *interrupted, bool *died, struct error *err)
 {

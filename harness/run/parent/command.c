@@ -1,4 +1,4 @@
-/* Commands to a worker and what it answers: stages, rows, deadlines, the seconds that it spent. */
+/* Commands to a worker and its answers: stages, rows, deadlines, the seconds that it spent. */
 #include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -82,7 +82,7 @@ static void take_spent(struct session *s, const json_t *event)
         s->first_round_s = clock_s() - (s->options->before ? s->options->before->started_s : s->start_s);
 }
 
-/* A worker that says no more was at its last word until now. */
+/* Counts the time since the last message of a worker that broke off as time of its last stage. */
 static enum outcome broke_off(struct session *s, enum outcome how)
 {
     phase_move(&s->clock, s->stage_phase, clock_s() - s->heard_s);
@@ -155,7 +155,7 @@ bool session_launch(const struct session *s, struct child *child, struct error *
     return true;
 }
 
-/* What a sequence's first layer was sent is what its frames made it, not a mask of the scenario. */
+/* Takes the density of a sequence's first layer from the worker: the frames determine it, not a mask of the scenario. */
 static void take_density(const struct plan_row *p, struct row *row)
 {
     const struct row_metric *m = p->kind == PLAN_SEQUENCE ? row_metric(row, -1, "sequence.density_layer1") : NULL;
@@ -247,7 +247,7 @@ bool session_ahead_settle(struct session *s, struct error *err)
     return !s->interrupted && session_start(s, &s->worker, err); /* whose row it is shows when the row's turn comes */
 }
 
-/* The worker that rows run in, or the one inside this process. */
+/* Sets up the worker that rows run in, or the server inside this process. */
 bool session_ready(struct session *s, struct error *err)
 {
     if (s->options->inside)

@@ -1,4 +1,4 @@
-/* Workers that only fill the compiler's cache, one a core; what goes wrong here is told when the row's turn comes. */
+/* Starts workers that only fill the compiler's cache, one per core. An error here is not reported: it recurs when the row is verified. */
 #include "base/pool.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -9,15 +9,15 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define CHECKS 5 /* sources of the check on the device: measure/verify/device_check.h is not the parent's */
-#define PARTS 4  /* of what the library compiles for a row: some have one plan to compile, some a dozen */
-#define AHEAD 2  /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
+#define CHECKS 5 /* source files of the device check: the parent must not include measure/verify/device_check.h */
+#define PARTS 4  /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
+#define AHEAD 2  /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
 
 struct task {
-    const char *what; /* "checks", "plans", "rows", "neighbours": as COMMAND_COMPILE has it */
+    const char *what; /* "checks", "plans", "rows", "neighbours": the key in COMMAND_COMPILE */
     int row, part;    /* row: of a check, its source */
 };
-/* Commands that a compiler has not answered, in their order, its setup among them. */
+/* Commands that a compiler has not answered yet, in order, including its setup. */
 struct given {
     const char *what[AHEAD + 1];
     int count;
@@ -45,7 +45,7 @@ static bool same_build(const struct program *a, const struct program *b)
     return true;
 }
 
-/* Its code is what a row of the run before was compiled to. */
+/* True if its code is what a row of the previous run was compiled to. */
 static bool known_build(const struct session *s, const struct program *program)
 {
     for (int i = 0; s->follows && i < s->plan.row_count; i++)
@@ -121,7 +121,7 @@ static const char *answered(struct given *g)
     return what;
 }
 
-/* Rows to compiler k until it has enough; without any it is sent home. */
+/* Gives rows to compiler k until it has enough; stops it if no rows are left. */
 static void feed(struct compilers *c, int k)
 {
     while (c->given[k].count < AHEAD && c->next < c->task_count) {
@@ -172,8 +172,8 @@ static void start(struct compilers *c)
     }
 }
 
-/* The next compiler that says something; -1: all are gone, or nobody does. The first is alone until it has taken longer than the cache
- * takes: each has a plan to make, and a run whose kernels are all known wants no more of them. */
+/* Returns the next compiler with an event; -1: all are gone, or none answers. The first compiler runs alone until it takes longer than a
+ * cache hit takes: each compiler must make a plan, and a run whose kernels are all cached needs only one. */
 static int hear(struct compilers *c)
 {
     volatile sig_atomic_t *interrupted = c->s->options->interrupted;
@@ -195,7 +195,7 @@ void session_precompile(struct session *s)
     for (k = 0; k < c.task_count; k++)
         c.checks += !strcmp(c.tasks[k].what, "checks");
     c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* neighbours by whoever is there */
-    if (c.own_count < 2) /* the one worker would wait for the one compiler, which reads everything for itself as it does */
+    if (c.own_count < 2) /* the one worker would only wait for the one compiler, which reads the same files as the worker */
         c.count = 0;
     c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
     c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);

@@ -1,4 +1,4 @@
-/* The parent's side of counting: which rows, with which facts; what a machine refuses; a worker that dies over a row. */
+/* The parent's part of counting: selects the rows and sends their facts; handles refusals of the machine and workers that die. */
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
@@ -10,11 +10,12 @@
 
 #define START_LIMIT_S 120.0
 #define DEATHS_MAX 3 /* of counting workers in one run */
-/* Rows of several cases are counted together, as every count costs CUPTI half a second before its first pass: so many at most, and with so
- * much memory. */
+/* Limits of rows and memory per count. Rows of several cases are counted together, because every count costs CUPTI half a second before
+ * its first pass. */
 #define TOGETHER 96
 #define TOGETHER_BYTES 24e9
-/* A row that takes longer is slow: the basic set is ten runs of it, and one with patched code that takes as long as 25 (on an H200). */
+/* A row that takes longer is slow: the basic set takes ten runs of it, and one run with patched code that takes as long as 25 (on an
+ * H200). */
 #define SLOW_NS 10e6
 
 static bool asked_for(const struct counter_wish *wish)
@@ -27,7 +28,7 @@ bool session_counts(const struct session *s, bool *counts, struct error *err)
     const struct counter_wish *wish = &s->options->plan.counters;
     const char *why = NULL;
     *counts = false;
-    if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of configurations, and ranks them by time */
+    if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of configurations and ranks them only by time */
         return true;
     if (!spec_is_timed(s->device.spec))
         why = "this device has no hardware counters; emu has its own counts (emu.*)";
@@ -49,7 +50,7 @@ static void put_fact(json_t *facts, const char *name, double value)
         json_object_set_new(facts, name, json_real(value));
 }
 
-/* What is known of one launch before it is counted. */
+/* Facts of one launch that are known before it is counted. */
 static void put_step_facts(json_t *facts, const struct row *row, int step)
 {
     for (int i = 0; step_fact_names[i]; i++)
@@ -66,7 +67,7 @@ static double time_of(const struct row *row, int step, bool warm)
     return NAN;
 }
 
-/* The state that rows are counted in, that of the time beside the counts. */
+/* The state in which rows are counted: that of the time beside the counts. */
 static bool counts_warm(const struct session *s)
 {
     const struct timing_plan *t = &s->plan.time;
@@ -78,7 +79,7 @@ static bool is_slow(const struct session *s, int index, bool warm)
     return time_of(s->rows[index], -1, warm) > SLOW_NS;
 }
 
-/* Facts of a launch belong to the row when it is the row's only one. */
+/* The facts of a launch belong to the row if the row has no other launch. */
 static json_t *ask(const struct session *s, int index, bool warm)
 {
     const struct row *row = s->rows[index];
@@ -138,7 +139,8 @@ static double device_bytes(const struct program *p)
     return bytes;
 }
 
-/* At least of one case; with --source each case by itself, whose rows are all loaded until their lines are counted. */
+/* Includes at least one case. With --source each case is counted by itself, because all its rows stay loaded until their lines are
+ * counted. */
 bool session_count_due(const struct session *s)
 {
     return s->uncounted_count >= TOGETHER || s->uncounted_bytes > TOGETHER_BYTES ||
@@ -210,7 +212,7 @@ bool session_count_check(struct session *s, struct error *err)
     return true;
 }
 
-/* A worker that failed, hung or died: whose fault, and does it go on? */
+/* Handles a worker that failed, hung or died: attributes the fault and decides whether to go on. */
 static void take_blow(struct session *s, enum outcome outcome, const struct error *why)
 {
     char how[512] = "", text[640];
@@ -220,7 +222,7 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
         one |= s->uncounted_rows[i] == row;
     const char *what = one ? s->rows[row]->id : s->rows[s->uncounted_rows[0]]->case_id;
     child_stop(&s->counter, how, sizeof how);
-    /* What the machine refuses at the door it refuses every case; what fails later is the case's. */
+    /* If the machine refuses to open the counters, it does so for every case; a later failure belongs to the case. */
     if (outcome == OUTCOME_FAILED && !strcmp(s->stage, PHASE_STAGE_COUNTERS) &&
         (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
         give_up(s, why);
@@ -231,7 +233,7 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
              : outcome == OUTCOME_DIED ? "died"
                                        : "failed",
              s->stage, why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
-    if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
+    if (!s->counter_again) { /* an earlier row may have left CUPTI in a bad state: a new worker tries all rows once more */
         s->counter_again = true;
         session_note(s, "%s: %s; repeated in a new process", what, text);
         return;
@@ -254,7 +256,7 @@ static bool count_once(struct session *s)
     bool warm = counts_warm(s);
     struct error why = {0};
     json_t *rows = json_array();
-    for (int slow = 0; slow < 2; slow++) /* the slow ones together: each change of metrics costs CUPTI a fifth of a second */
+    for (int slow = 0; slow < 2; slow++) /* slow rows together: each change of metrics costs CUPTI a fifth of a second */
         for (int k = 0; k < s->uncounted_count; k++) {
             int i = s->uncounted_rows[k];
             if (wanted(s, i) && is_slow(s, i, warm) == slow)
@@ -284,7 +286,7 @@ static bool count_once(struct session *s)
     return !s->uncounted[0];
 }
 
-/* What a reader misses of slow rows, and where it is. */
+/* Notes which counters a slow row lacks, and how to get them. */
 static void note_slow(struct session *s, int index)
 {
     static const char few[] = "longer than 10 ms: counters that need many passes were left out (bench why --measure counts all)";

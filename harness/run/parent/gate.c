@@ -1,9 +1,9 @@
-/* A run that holds two builds against each other: what both launch alike is not run, what they do not is timed in pairs. */
+/* A run that compares two builds: skips rows that both builds launch identically, and times the others in pairs. */
 #include "run/parent/parent.h"
 #include <string.h>
 
 #define IDENTIFY_LIMIT_S 180.0
-#define BUDGET_S 6.0 /* for the rounds of a case, unless one is asked for */
+#define BUDGET_S 6.0 /* for the rounds of a case, if the user gives none */
 
 /* The row of the same id of the next side; -1: none, or the row is of no side. */
 static int partner(const struct session *s, int row)
@@ -25,7 +25,7 @@ static bool leave_out(struct session *s, int row, const char *why, struct error 
     return session_put(s, row, row + 1, err);
 }
 
-/* A worker that dies of it dies again when the row is verified, and there it is told. */
+/* If the row kills the worker here, it kills it again when the row is verified, which reports it. */
 static bool identify(struct session *s, int row, struct error *err)
 {
     struct error why = {0};
@@ -52,7 +52,7 @@ static bool is_changed(const struct session *s, int row)
     return other >= 0 && (!*a || strcmp(a, s->rows[other]->launch_hash) != 0);
 }
 
-/* Rows of one side only are verified; where no pair is left, nothing is timed. */
+/* Rows of only one side are verified. If no pair is left, nothing is timed. */
 static bool leave_out_case(struct session *s, int first, int last, struct error *err)
 {
     bool runs = false;

@@ -1,4 +1,4 @@
-/* run/parent/parent: what the parent of a run holds; private to run/parent. */
+/* run/parent/parent: the state of the parent of a run; private to run/parent. */
 #ifndef BENCH_SESSION_PARENT_H
 #define BENCH_SESSION_PARENT_H
 
@@ -17,92 +17,93 @@ struct session {
     struct ceiling_list roofs; /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
-    int **choices;                   /* by row: what a chain's links run, once chosen; else NULL */
+    int **choices;                   /* by row: the rows that a chain's links run, once chosen; else NULL */
     bool *kept;                      /* by row: taken over from the interrupted run */
     struct tuned_config *remembered; /* plan.tuned */
     struct child worker;
-    struct child
-        counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
-    struct child ceilings; /* measures the machine's ceilings while compilers work; gone when it has said them */
+    struct child counter;  /* the worker that counts; it does nothing else, because a CUPTI session disturbs times in its process */
+    struct child ceilings; /* measures the machine's ceilings while compilers work; ends afterwards */
     int gpu_lock;          /* -1: on no GPU */
-    bool early;            /* the worker was sent after data of this run's cases */
-    bool follows;          /* worker and device are those of the run before, of the same command */
-    struct row **former;   /* ... whose rows these are, until they are taken over */
+    bool early;            /* the worker was asked to make data of this run's cases in advance */
+    bool follows;          /* worker and device come from the previous run of the same command */
+    struct row **former;   /* the rows of that run, until they are taken over */
     int former_count;
     bool counts; /* this run counts at all */
     bool count_checked;
-    bool counter_again;                   /* the rows in hand have been tried in a second worker */
-    int *uncounted_rows, uncounted_count; /* that are to be counted, in their order; the memory that they take */
+    bool counter_again;                   /* a second worker is already counting these rows */
+    int *uncounted_rows, uncounted_count; /* rows that wait to be counted, in order; the memory that they need */
     double uncounted_bytes;
     int counter_deaths;
     char uncounted[512]; /* why nothing more is counted; "" = it goes on */
-    void *inside;        /* what serves in this process (--in-process), else NULL */
+    void *inside;        /* the server in this process (--in-process), else NULL */
     json_t *inside_events;
     int stage_row; /* what the worker announced last */
     char stage[24];
-    struct error late;  /* what is wrong when that does not end in time; none: the row */
-    struct error fault; /* of the first case whose data or reference could not be made; the others go on */
+    struct error late;  /* the error to report if the stage does not end in time; none: blame the row */
+    struct error fault; /* of the first case whose data or reference bench could not make; the other cases go on */
     int lost_case;      /* the last of those, and 1; 0: none */
     double deadline_s;
     double start_s;
-    struct phase_clock clock; /* of this run so far, a command's part in its worker's own words */
+    struct phase_clock clock; /* of this run so far, including the workers' reported seconds */
     enum phase stage_phase;   /* of what the worker announced last */
     double heard_s;           /* when it last said so */
     double first_round_s;     /* from the command's start to the first timed round; 0: none yet */
     int changed;              /* pairs of a gate that launch something else */
     int done;
     bool interrupted;
-    /* What is owed while a worker is at the next command (session_settle): rows that are to be stored, and from the first that is not yet
-     * shown to the end of those that can be, case by case; and what went wrong with it. */
+    /* Work that is postponed until a worker has its next command (session_settle): the range of rows to store, and the range of rows to
+     * show, case by case; and its error. */
     int put_first, put_last, show_first, show_last;
-    int timed_last; /* the end of the last case that is done but for its counters */
+    int timed_last; /* the end of the last case that is finished except for its counters */
     struct error put_error;
     bool put_failed;
-    double settled_s, settling_s; /* when that was last done; how long, since a worker was last waited for */
-    char seed[32];                /* of the further sets of inputs: drawn unless it was asked for */
+    double settled_s, settling_s; /* the time of the last session_settle; its duration since the parent last waited for a worker */
+    char seed[32];                /* of input sets 1 and up: random, unless the user gave a seed */
 };
 
-/* A warning or a note, with its remedy, for the user. */
+/* Shows the user a warning or a note, with its remedy. */
 void session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_progress(struct session *s, const char *what);
 /* The first command of every worker. */
 json_t *session_setup(const struct session *s, bool compile_only);
-/* One command to a worker; events arrive at `handle` (NULL: at nobody) until it is done. */
+/* Sends one command to a worker and passes events to `handle` (NULL: ignores them) until it is done. */
 enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_FAILED, OUTCOME_DIED, OUTCOME_LATE, OUTCOME_GREEDY, OUTCOME_INTERRUPTED };
 typedef void event_handler(struct session *s, const json_t *event);
 enum outcome session_command(struct session *s, struct child *child, json_t *command, double limit_s, event_handler *handle,
                              struct error *err);
-/* The handler that takes stages, rows and environment. */
+/* The event handler for stages, rows and environment. */
 void session_event(struct session *s, const json_t *event);
-/* Waits for what a command that was sent before comes to. */
+/* Waits for the end of a command that was sent earlier. */
 enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err);
-/* Starts a worker, unless it runs, and sends its setup without waiting for it: several come up at once, and while compilers work. */
+/* Starts a worker, unless it runs, and sends its setup without waiting for it: several workers start up in parallel, and while compilers
+ * work. */
 bool session_launch(const struct session *s, struct child *child, struct error *err);
-/* The worker that rows run in is set up, or the one inside this process. */
+/* Sets up the worker that rows run in, or the server inside this process. */
 bool session_ready(struct session *s, struct error *err);
-/* A worker that is set up: launched now, if it was not. */
+/* Waits until a worker is set up; launches it if necessary. */
 bool session_start(struct session *s, struct child *child, struct error *err);
-/* *counts: does this run count at all? An error if counters are required but unavailable (count.c). */
+/* *counts: true if this run counts. An error if counters are required but unavailable (count.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
-/* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed.
- * session_count_launch asks, and the counting worker comes up meanwhile; session_count_check waits for the answer, the first time. */
+/* Asks the machine once, before any timing, so that refused counters and unknown metrics are reported early. False: they are required.
+ * session_count_launch sends the question, and the counting worker starts meanwhile; session_count_check waits for the answer, the first
+ * time. */
 void session_count_launch(struct session *s);
 bool session_count_check(struct session *s, struct error *err);
-/* The user named counters: whether they can be had is said before the first row. */
+/* True if the user named counters: the run then reports before the first row whether they are available. */
 bool session_count_asked(const struct session *s);
-/* ahead.c. Sends the worker after the library's plans of the case that begins with that row, and `further` ones; session_start of the
- * worker ends that. */
+/* ahead.c. Asks the worker to make the library's plans of the case that begins with that row, and with `further` those of later cases;
+ * session_start of the worker ends that. */
 void session_ahead(struct session *s, int first, bool further);
-/* The rows of the next case, from that row on, that are to run; NULL: there is none. New reference. */
+/* The rows of the next case, from that row on, that will run; NULL: none. New reference. */
 json_t *session_next(const struct session *s, int first);
-/* Is every verified row timed with the others of its case? */
+/* True if every verified row is timed together with the others of its case. */
 bool session_times(const struct session *s);
-/* And after data of the cases that are due, once, as soon as the ceilings are measured, and the counters are opened; asked again and again
- * while others compile. */
+/* Asks the worker, once, to make data of upcoming cases, as soon as the ceilings are measured; also opens the counters. Called
+ * repeatedly while compilers work. */
 void session_early(struct session *s);
 bool session_ahead_settle(struct session *s, struct error *err);
-/* Hardware counters of verified rows, into s->rows: those that are timed wait until there are enough of them (due), or no more come. What
- * goes wrong is told and stays with the counters, unless they are required. */
+/* Counts hardware counters of verified rows, into s->rows. Timed rows wait until there are enough of them (due) or no more come. Errors
+ * are reported and affect only counters, unless they are required. */
 void session_count_later(struct session *s, int first, int last);
 bool session_count_due(const struct session *s);
 bool session_count(struct session *s, struct error *err);
@@ -110,54 +111,56 @@ bool session_count(struct session *s, struct error *err);
 /* The seed of the run, into `asked`. */
 bool session_seed(struct session *s, struct error *err);
 bool session_open(struct session *s, struct error *err);
-/* Leaves the worker to the next run, where one may follow. */
+/* Leaves the worker to the next run, if there can be one. */
 void session_keep(struct session *s);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
-/* What the rows will need comes up together: the worker, the ceilings, on all cores what is to be compiled, then the worker that counts.
- * Nothing is timed before all of it is there. False: the store. */
+/* Starts in parallel what the rows will need: the worker, the ceilings, compilers on all cores, then the counting worker. Nothing is
+ * timed before all are ready. False: the store failed. */
 bool session_prepare(struct session *s, struct error *err);
-/* The machine's ceilings (roofs.c): from the database; or measured now, in a process of their own that session_roofs_settle waits for,
- * kept, and given to the rows. What is missing is told. */
+/* The machine's ceilings (roofs.c): reads them from the database, or measures them now in a process of their own, for which
+ * session_roofs_settle waits, stores them and sets the rows' roofs. Notes missing ceilings. */
 void session_roofs(struct session *s);
 void session_roofs_launch(struct session *s);
 bool session_roofs_settle(struct session *s, struct error *err);
 /* The roof of a row, as metrics. */
 void session_row_roof(const struct session *s, int index);
-/* A verified row whose time is below the lowest floor of its work is `impossible`. False with err when the mask cannot be made. */
+/* A verified row whose time is below the highest lower bound of its work becomes `impossible`. False with err if bench cannot make the
+ * mask. */
 bool session_row_judge(struct session *s, int index, struct error *err);
-/* Fills the compiler's cache on all cores, for all rows, before anything is timed (compile.c); what goes wrong there is told when the row's
- * turn comes. */
+/* Fills the compiler's cache on all cores, for all rows, before any timing (compile.c). Errors are reported later, when the row is
+ * verified. */
 void session_precompile(struct session *s);
 
-/* Stores rows, all at once, as soon as a worker has its next command: nobody waits for the disk. False: what was owed before failed. */
+/* Stores rows, all at once, as soon as a worker has its next command, so that no worker waits for the disk. False: an earlier store
+ * failed. */
 bool session_put(struct session *s, int first, int last, struct error *err);
-/* Stores and shows what is owed; what goes wrong is met by the next session_put. */
+/* Stores and shows postponed rows; the next session_put returns an error that occurs here. */
 void session_settle(struct session *s);
-/* The same while a worker is waited for, now and then. */
+/* The same from time to time while the parent waits for a worker. */
 void session_settle_beside(struct session *s);
-/* What was stored beside a worker is nobody's wait, but for what the worker did not fill: asked before it is waited for, told after. */
+/* Attributes the time of storing while a worker runs: only the part during which the worker was idle counts. Call session_waited before
+ * the wait and session_settled after it. */
 double session_waited(struct session *s);
 void session_settled(struct session *s, double waited_s);
-/* At the end: stores the rest, and where the time went. */
+/* At the end: stores the rest, and the time spent in each phase. */
 bool session_spent(struct session *s, struct error *err);
-/* gate.c. Compiles what two sides have and leaves out what both launch alike. False: everybody's error. */
+/* gate.c. Compiles the rows of both sides and skips those that both sides launch identically. False: an error that is no row's. */
 bool session_gate_identify(struct session *s, struct error *err);
-/* The verified rows of a case that make pairs, with the library's first one; *gate: what else is said to the worker. New references. */
+/* The verified rows of a case that form pairs, with the library's first one; *gate: further fields of the command. New references. */
 json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate);
 
-/* ablate.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
+/* ablate.c: times the parts of each verified row of a case that offers them; a failure only becomes a note of the row. */
 bool session_ablate(struct session *s, int first, int last, struct error *err);
 
-/* remember.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is
- * none.
- */
+/* remember.c. Reads the stored configurations for --tuned, as plan_options.tuned wants them, from the run's own database; *list is NULL
+ * if there are none. */
 bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
                         struct error *err);
 void session_remembered_free(struct tuned_config *list);
-/* After the plan and the store: says of each row that runs a remembered configuration when its source has changed since. */
+/* After the plan and the store: notes each row that runs a stored configuration whose source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);
-/* Remembers the best configuration of each variant of a case that was searched. */
+/* Stores the best configuration of each variant of a case that was searched. */
 bool session_learn(struct session *s, int first, int last, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* What a run needs before its first row: the worker, the ceilings, compiled kernels, counters. */
+/* Prepares a run before its first row: the worker, the ceilings, compiled kernels, counters. */
 #include "run/parent/parent.h"
 
-/* The ceilings are measured while compilers work, which leave the GPU alone, as the worker does that comes up; counters are opened behind
- * them, while compilers still work where there is time for it (session_early). */
+/* The ceilings are measured while compilers work, which do not use the GPU, and neither does the worker that is starting. Counters are
+ * opened afterwards, if possible while compilers still work (session_early). */
 bool session_prepare(struct session *s, struct error *err)
 {
     struct error told_later = {0};

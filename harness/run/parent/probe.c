@@ -1,4 +1,4 @@
-/* What a device is, asked in a process of its own: the parent never loads a driver. */
+/* Queries a device in a process of its own: the parent never loads a driver. */
 #include "base/spec.h"
 #include "run/parent/parent.h"
 #include "run/message/wire.h"
@@ -55,7 +55,7 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
     json_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
     *out = (struct session_device){0};
     json_decref(command);
-    if (!event) { /* a word that is no device is the user's; everything else is the machine's */
+    if (!event) { /* an unknown device name is the user's error; all others are the machine's */
         if (err && err->kind != ERROR_USAGE && err->kind != ERROR_INTERRUPTED)
             err->kind = ERROR_ENVIRONMENT;
         return false;

@@ -1,9 +1,9 @@
-/* Storing and showing, while a worker is at the next command: nobody waits for the disk, or for a table. */
+/* Stores and shows rows while a worker executes the next command, so that no worker waits for the disk or the terminal. */
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
 #include <stdlib.h>
 
-#define SETTLE_S 0.1 /* what is owed waits so long, and for a word of the worker: each time the disk is waited for */
+#define SETTLE_S 0.1 /* between stores while the parent waits for an event: each store waits for the disk */
 
 void session_settle(struct session *s)
 {
@@ -58,11 +58,11 @@ void session_settled(struct session *s, double waited_s)
     phase_turn(&s->clock, former);
 }
 
-/* Where the time went so far, on top of what an interrupted run that is taken up again had spent. */
+/* Stores the time spent in each phase, plus the time of an interrupted run that this run resumed. */
 bool session_spent(struct session *s, struct error *err)
 {
     phase_turn(&s->clock, PHASE_STORING);
-    if (s->show_last < s->timed_last) /* an interruption or an error: without counters, which --resume takes up */
+    if (s->show_last < s->timed_last) /* an interruption or an error: shows rows without counters, which --resume adds */
         s->show_last = s->timed_last;
     session_settle(s);
     phase_settle(&s->clock);

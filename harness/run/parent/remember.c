@@ -1,4 +1,4 @@
-/* What a search found, to the database and back: `bench tune` writes it, `bench run --tuned` asks for it. */
+/* Stores the results of a search in the database and reads them: `bench tune` writes them, `bench run --tuned` reads them. */
 #include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -7,14 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Which of two remembered configurations of one variant on one layer is nearer to this machine: its chip counts more than its compiler,
- * then the newer one. */
+/* Decides which of two stored configurations of one variant on one layer is closer to this machine: the same chip counts most, then the
+ * same compiler, then the newer one. */
 static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
 {
     return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
 }
 
-/* What is remembered on emu holds for emu, whatever chip it counts for. */
+/* A configuration stored on emu is valid for emu, whatever chip it counts for. */
 static const char *chip_of(const struct session_device *device)
 {
     return spec_is_timed(device->spec) ? device->chip.name : SPEC_COUNTS;
@@ -32,7 +32,7 @@ static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, co
                                  xstrdup("")};
 }
 
-/* Marks what a rule takes: of the remembered ones of each layer the fastest on this chip, where it was faster than the library. */
+/* Marks the configuration that a rule takes: for each layer the fastest one on this chip, if it was faster than the library. */
 static void mark_winners(struct tuned_config *list, const struct wisdom *const *from, int count, const char *chip)
 {
     for (int i = 0; i < count; i++) {
@@ -47,7 +47,7 @@ static void mark_winners(struct tuned_config *list, const struct wisdom *const *
     }
 }
 
-/* The parent of a run knows the sources only once the plan is made: session_stale says the rest. */
+/* The parent knows the sources only after making the plan, so session_judge_remembered checks them later. */
 bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
                         struct error *err)
 {
@@ -66,7 +66,7 @@ bool session_remembered(const char *database, const struct session_device *devic
     const char *chip = chip_of(device);
     for (int i = 0; i < count; i++) {
         int best = i;
-        bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
+        bool seen = false; /* sorted by variant and layer, but another entry may describe the same layer */
         for (int k = 0; k < count; k++) {
             if (strcmp(all[k].signature, all[i].signature) || strcmp(all[k].variant, all[i].variant))
                 continue;
@@ -99,7 +99,7 @@ void session_remembered_free(struct tuned_config *list)
     free(list);
 }
 
-/* The tuned rows whose source is not the one that was tuned get a word about it; those without wisdom too. */
+/* Adds a note to tuned rows whose source differs from the tuned one; also handles rows without stored configurations. */
 bool session_judge_remembered(struct session *s, struct error *err)
 {
     struct wisdom *all = NULL;
@@ -133,7 +133,7 @@ static void now_utc(char out[32])
     strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
 }
 
-/* What the search says of the best of rows first..last-1, all of one variant; false when it has none. */
+/* The stored entry for the best of rows first..last-1, all of one variant; false if none is valid. */
 static bool best_of(const struct session *s, int first, int last, struct wisdom *w)
 {
     const struct row *best = NULL;

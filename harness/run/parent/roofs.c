@@ -1,5 +1,5 @@
-/* The ceilings of a machine: measured once, in a process of its own, kept by GPU in the database, and the roof that they are for each row.
- */
+/* The ceilings of a machine: measured once, in a process of their own, stored by GPU in the database; and the roof of each row that
+ * follows from them. */
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/message/wire.h"
@@ -64,7 +64,7 @@ void session_roofs_launch(struct session *s)
     s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle));
 }
 
-/* Rows were planned without them; those that need not run are stored already. */
+/* Adds ceilings to the rows, which were planned without them; rows that need not run are stored already. */
 static bool give_rows(struct session *s, struct error *err)
 {
     struct row **stored = NULL;
@@ -106,7 +106,7 @@ bool session_roofs_settle(struct session *s, struct error *err)
     return ok;
 }
 
-/* No launch costs less than one of many in a graph did on this machine. */
+/* A row cannot take less time than an empty launch, as measured in a large graph on this machine. */
 static void add_launch(struct row *row, double launch_ns)
 {
     if (row->floor_ns > 0 && launch_ns > row->floor_ns) {
@@ -136,7 +136,7 @@ void session_row_roof(const struct session *s, int index)
     row_add_member(row, FAMILY_MODEL, -1, 0, "roof_launch_ns", "ns", "model", f.launch_ns);
 }
 
-/* The whole row's time in any mode: even the upper end of its interval is below what the fastest known algorithm needs. */
+/* Judges the row's time in each mode: impossible if even the upper end of its interval is below the need of the fastest known algorithm. */
 static const struct row_time *too_fast(const struct row *row, double cold_ns, double warm_ns, double *least)
 {
     for (int i = 0; i < row->time_count; i++) {

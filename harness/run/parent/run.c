@@ -1,4 +1,4 @@
-/* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
+/* The parent of a run: sends rows to workers, enforces time limits, attributes crashes, stores the results. */
 #include "base/spec.h"
 #include "base/text.h"
 #include "plan/rows/choose.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define SETUP_LIMIT_S 120.0
-#define CHAIN_BEHIND 20.0    /* so many times the library's sum is not worth a run of the whole network */
-#define NOT_TAKEN_UP "start" /* the stage of a row of which its worker has not said a word */
+#define CHAIN_BEHIND 20.0    /* a network is not run as a whole if its layers take this many times the library's sum */
+#define NOT_TAKEN_UP "start" /* the stage of a row before its worker's first message about it */
 
 static void condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void condemn(struct session *s, int row, enum row_status status, const char *format, ...)
@@ -29,7 +29,8 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
 
 /* ---- verify: each row alone ---- */
 
-/* Data or a reference that cannot be made are no row's fault: the case's unjudged rows stay so, other cases are done, then it is told. */
+/* If bench cannot make data or a reference, no row is at fault: the case's rows stay unjudged, the other cases run, and the error is
+ * reported at the end. */
 static void lose_case(struct session *s, int row, const struct error *why)
 {
     int lost = s->plan.rows[row].case_index;
@@ -48,7 +49,7 @@ static bool at_data(const struct session *s)
     return !strcmp(s->stage, "data");
 }
 
-/* A death, a hang or a failure is the row's. False, with *why in *err, when it is everybody's. */
+/* Attributes a death, a hang or a failure to the row. False, with *why in *err: no row is at fault. */
 static bool end_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
 {
     char how[512];
@@ -67,7 +68,7 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
                 *err = *why;
             return false;
         }
-        bool ours = at_data(s); /* the reference: nothing of the row has run on them */
+        bool ours = at_data(s); /* the reference failed: the row has not run yet */
         condemn(s, row, ours ? ROW_PLANNED : ROW_CRASHED, "%s%s (while: %s)", ours ? "not judged: " : "", why->text, s->stage);
         return true;
     case OUTCOME_LATE:
@@ -85,7 +86,7 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
                 child_compile_memory() >> 20);
         return true;
     case OUTCOME_DIED:
-        if (child_stop(&s->worker, how, sizeof how)) /* of the kernel nothing is known: --resume tries it again */
+        if (child_stop(&s->worker, how, sizeof how)) /* the kernel may be correct, so --resume tries it again */
             condemn(s, row, ROW_PLANNED, "not judged: the system killed its process during '%s': %s", s->stage, how);
         else
             condemn(s, row, ROW_CRASHED, "its process died during '%s': %s", s->stage, how);
@@ -103,7 +104,7 @@ static json_t *choice_json(const struct session *s, int row)
     return a;
 }
 
-/* A chain takes the verified rows of its layers, which stand before it. False: there is nothing to take; the row says so. */
+/* Chooses a chain's rows among the verified rows of its layers, which precede it. False: there are none; the row's reason says so. */
 static bool choose(struct session *s, int row)
 {
     char why[512];
@@ -124,13 +125,13 @@ static bool choose(struct session *s, int row)
     choose_describe(&s->plan, row, s->choices[row], &what);
     row_set(&s->rows[row]->what, text_get(&what));
     text_free(&what);
-    struct error err = {0}; /* a head that cannot be bound is told when the row is verified */
+    struct error err = {0}; /* an error in binding a head is reported when the row is verified */
     if (s->plan.rows[row].chain->work->mask.pattern != MASK_NONE && plan_chain_bind(&s->plan, row, s->choices[row], &err))
         plan_row_scheduled(&s->plan, row, s->rows[row], &err);
     return true;
 }
 
-/* A worker that dies before it says a word of the row dies of something else: another is asked. */
+/* If a worker dies before its first message about the row, the row is not the cause: a new worker gets the command. */
 static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
 {
     for (int tries = 1;; tries++) {
@@ -249,7 +250,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     return session_put(s, first, last, err);
 }
 
-/* Those of the cases up to that row that wait for it; their tables are due then. */
+/* Counts the waiting rows of the cases up to that row; their tables can be shown then. */
 static bool count_cases(struct session *s, int last, struct error *err)
 {
     if (s->uncounted_count)
@@ -275,7 +276,7 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
     if (timed && !all_kept && !measure_case(s, first, last, err))
         return false;
     if (timed && !s->interrupted)
-        session_count_later(s, first, last); /* of a run that was interrupted those that were timed only, too */
+        session_count_later(s, first, last); /* in an interrupted run, also rows that were only timed */
     if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
         return false;
     if (timed && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))

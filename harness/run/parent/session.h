@@ -1,7 +1,8 @@
-/* run/parent/session: from a scenario to rows in the store, through workers that may die.
+/* run/parent/session: turns a scenario into rows in the store, through workers that may die.
  *
- * The parent owns the plan, the watchdog and the only database connection, and never loads a driver. Workers are this same executable
- * started as `bench worker` with one socket (fd 3) that carries JSON lines; run/message/verb.h says which. */
+ * The parent owns the plan, the watchdog and
+ * the only database connection, and never loads a driver. Workers are this same executable started as `bench worker` with one socket (fd
+ * 3) that carries JSON lines; run/message/verb.h defines them. */
 #ifndef BENCH_SESSION_SESSION_H
 #define BENCH_SESSION_SESSION_H
 
@@ -12,7 +13,7 @@
 #include "store/store.h"
 #include <signal.h>
 
-/* Called as things happen; all optional. Rows stay the session's. */
+/* Callbacks for events of a run; all optional. The session owns the rows. */
 struct session_sink {
     void *context;
     void (*begin)(void *context, const struct run *run, const struct plan *plan, int kept);
@@ -20,14 +21,15 @@ struct session_sink {
     void (*case_done)(void *context, const struct run *run, struct row *const *rows, int count);
     void (*note)(void *context, const char *text); /* a warning, with its remedy */
 };
-/* A run that compares the two sides of its plan (cuda): rows that both launch alike are not run; the others are timed in pairs, until each
- * is decided or has had its rounds. */
+/* A run that compares the two sides of its plan (cuda): skips rows that both sides launch identically, and times the others in pairs,
+ * until each is decided or has had its rounds. */
 struct session_gate {
     double alpha;                                     /* of the whole run */
     double (*margin)(void *context, const char *row); /* share of a time that may change */
     void *context;
 };
-/* What a run leaves for the next of the same command and scenario: its worker, which has the device open, and the lock of the GPU. */
+/* State that a run leaves for the next run of the same command and scenario: its worker, which has the device open, and the lock of the
+ * GPU. */
 struct session_kept;
 void session_kept_free(struct session_kept *kept);
 struct session_options {
@@ -36,19 +38,21 @@ struct session_options {
     const char *database;            /* path; its folder is made */
     const char *out_dir;             /* dumps and reports */
     const char *argv;                /* for provenance */
-    const char *verb;                /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
+    const char *verb;                /* the command and its output folder (NULL: none given), for the next run */
     const char *asked_out;
-    const char *revision;     /* of the tree that the kernels are from; NULL: not known */
-    struct plan_lacks *lacks; /* takes over what the plan lacks (plan_options.may_lack); NULL: nobody asks */
+    const char *revision;     /* of the tree that the kernels come from; NULL: unknown */
+    struct plan_lacks *lacks; /* receives what the plan lacks (plan_options.may_lack); NULL: not wanted */
     bool resume;
-    bool tuned; /* each variant at the configuration that was remembered for the layer in `database`, where there is one */
-    bool dump;  /* write tensors and error map of wrong rows */
-    const struct message_server *inside; /* serves in this process, for debuggers; NULL: workers do */
-    bool as_given;                       /* no densities beside the scenario's own: a break-even stays as wide as they leave it (cli/) */
-    bool ablate;                         /* what each part costs that a head offers to leave out */
+    bool tuned;                          /* uses for each variant the configuration stored for the layer in `database`, if there is one */
+    bool dump;                           /* write tensors and error map of wrong rows */
+    const struct message_server *inside; /* the server in this process, for debuggers; NULL: worker processes */
+    bool as_given;                       /* only the scenario's own densities: the interval of a break-even stays as wide as they leave
+                                            it (cli/) */
+    bool ablate;                         /* times each part that a head offers to leave out */
     bool no_time;                        /* verify only, also on cuda */
-    struct session_kept **kept;          /* taken from there, and left there (NULL in it: nothing yet); NULL: ends with the run */
-    const struct session_result *before; /* what the same command did before in the same run; NULL: nothing */
+    struct session_kept **kept;          /* takes the state of the previous run from here and stores its own (NULL in it: none yet);
+                                            NULL: ends with the run */
+    const struct session_result *before; /* the previous run of the same command; NULL: none */
     double time_limit_s;                 /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted;  /* set by a signal handler; may be NULL */
 };
@@ -63,32 +67,31 @@ struct session_result {
 };
 /* Runs a scenario. False only for errors that stop everything; wrong rows are rows. */
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err);
-/* Exit code that the rows deserve: 4 when one failed (row_status_failed), else 0. */
+/* The exit code for these rows: 4 if one failed (row_status_failed), else 0. */
 int session_exit_code(struct row *const *rows, int count);
 
-/* What a device would be opened as, asked in a worker: fills chip, about, uuid, driver. `interrupted`: as in session_options. */
+/* The facts of a device, from a worker that opened it: fills chip, about, uuid, driver. `interrupted`: as in session_options. */
 struct session_device {
     char spec[64], about[160], uuid[64], driver[64];
     struct chip chip;
     char library[128];                             /* cuDNN's version; "" = none */
-    char library_device[2048], library_state[512]; /* the GPU as it describes it, and what its choices depend on; "": not known */
-    char compiler[96]; /* its name and version, "bundle" where only a bundle is to be had; "" when none was asked for */
+    char library_device[2048], library_state[512]; /* the library's description of the GPU, and what its choices depend on; "": unknown */
+    char compiler[96];                             /* its name and version, "bundle" if only a bundle is available; "" if not asked */
 };
-/* spec NULL: the best present (cuda:0, else emu with the scenario's chip). compiler and bundle as in plan_options, for the version of what
- * will compile; with `compiles` false no compiler is looked for. */
+/* spec NULL: the best device present (cuda:0, else emu with the scenario's chip). compiler and bundle as in plan_options, to find the
+ * compiler's version; `compiles` false: do not look for a compiler. */
 struct session_probe {
     const char *spec, *emu_chip, *compiler, *bundle;
     bool compiles;
-    struct child *keep; /* the worker that has the device open now; NULL: it is thrown away */
+    struct child *keep; /* receives the worker that has the device open; NULL: the worker is stopped */
 };
-/* Waits until no other run of bench has the GPU that `spec` names (NULL: the best present), and has it until the lock is released:
- * store/lock.h. Not opened meanwhile, so that whoever measures on it is alone. *fd -1: no GPU. `keep`: as in session_probe, but not NULL.
- */
+/* Waits until no other run of bench uses the GPU that `spec` names (NULL: the best one present), and locks it (store/lock.h). Does not
+ * open the GPU while waiting, so that the other run measures undisturbed. *fd -1: no GPU. `keep`: as in session_probe, but not NULL. */
 bool session_hold(const char *spec, const struct session_sink *sink, struct child *keep, volatile sig_atomic_t *interrupted, int *fd,
                   struct error *err);
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err);
 
-/* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */
+/* Measures the ceilings of a cuda device in a temporary worker, which takes some seconds. note: what it could not measure. */
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
                            struct ceiling_list *out, char *note, size_t note_bytes, struct error *err);
 
