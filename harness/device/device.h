@@ -19,7 +19,7 @@
 #define DEVICE_LAUNCH_SLOTS 8
 
 struct device;
-/* What names a plan of the vendor's library: its engine, and where a heuristic listed it. */
+/* Identifies a plan of the vendor's library: its engine, and its rank in a heuristic's list. */
 struct library_plan {
     int engine;
     char heuristic;
@@ -45,7 +45,7 @@ struct device_image {
     size_t ptx_bytes;
     const void *cubin;
     size_t cubin_bytes;
-    const struct device_memory *memory; /* what it refers to, if rig_look has determined it; else NULL */
+    const struct device_memory *memory; /* the memory that the code refers to, from rig_scan_image; NULL: not determined */
 };
 /* A kernel parameter, as read from the PTX. */
 enum param_kind {
@@ -81,7 +81,7 @@ struct device_report {
     int line;
     uint64_t count;
 };
-/* What is counted (emu). */
+/* A counter (emu). */
 struct device_counter {
     const char *name, *word, *unit; /* "emu.warp_fma", of the words behind its family's: "fma" */
     bool warp;                      /* counts the instructions of one class that warps executed */

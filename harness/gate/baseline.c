@@ -10,7 +10,7 @@
 #define SUM "\nsum: "
 #define LAUNCH_DIGITS 16
 
-/* What made the rows, by key. */
+/* What made the rows (device, compiler, ...), by key. */
 static const struct {
     const char *key;
     size_t offset;

@@ -60,7 +60,7 @@ static void compare_facts(const struct gate_comparison *c, struct gate_pair *p)
     for (int i = 0; i < p->head->fact_count; i++) {
         const struct gate_fact *f = &p->head->facts[i];
         double base = gate_entry_fact(p->base, f->step, f->kind->what);
-        bool known = p->base->row || f->kind->kept; /* a baseline keeps some of them only */
+        bool known = p->base->row || f->kind->kept; /* a baseline stores only some facts */
         if (known)
             add_change(c, p, f->step, f->kind, base, f->value);
     }
@@ -249,7 +249,7 @@ static void decide(const struct gate_comparison *c, struct gate_pair *p, double 
         if (p->base)
             p->note = text_format("was %s%s%s", row_status_name(p->base->status), p->base->reason ? ": " : "",
                                   p->base->reason ? p->base->reason : "");
-    } else if (same_launches(p->base, p->head)) { /* also where neither was run because of it */
+    } else if (same_launches(p->base, p->head)) { /* also if neither was run for that reason */
         p->verdict = GATE_SAME;
         p->by = GATE_BY_IMAGE;
     } else {

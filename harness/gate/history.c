@@ -163,7 +163,7 @@ double history_largest_step(const struct history *h)
     return most;
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 /* The differences from the previous run: "code; driver 580, not 570". */
 static void add_differences(const struct history *h, int i, struct text *t)

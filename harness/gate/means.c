@@ -72,7 +72,7 @@ static struct gate_mean mean_make(const struct gate_comparison *c, const char *n
             continue;
         m.rows++;
         m.changed += !same;
-        if (same && !network) /* one that cannot change says nothing of those that did; a network's sum has it */
+        if (same && !network) /* equal rows would dilute the mean of the changed ones; a network's sum includes them */
             continue;
         if (same && c->timed)
             add(&time, 1, weight);

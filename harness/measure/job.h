@@ -7,11 +7,11 @@
 #include "plan/rows/plan.h"
 #include "store/row.h"
 
-/* The receiver of what is said: in a worker, the messages to its parent. */
+/* The receiver of events: in a worker, the parent. */
 struct job_events {
-    /* What comes next, for which row (-1: for none alone), and how long it may take. */
+    /* Announces the next stage, its row (-1: none), and its time limit. */
     void (*stage)(void *context, int row, const char *stage, double limit_s);
-    /* What was found out about a row. */
+    /* Reports a row's results. */
     void (*row)(void *context, int row, const struct row *found);
     /* A property of the environment, stored with the run. */
     void (*environment)(void *context, const char *name, const char *value);

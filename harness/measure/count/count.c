@@ -129,7 +129,7 @@ static void sort_out(const struct part *part, const struct cupti_counts *counts,
         const struct counted *item = &job->items[i];
         const struct program *p = rig_program(item->rig);
         int steps = 0, kernel;
-        at += (size_t)(count_ranges(item, job->warm) - item->trace.kernel_count) * n; /* warm: the run before is there too */
+        at += (size_t)(count_ranges(item, job->warm) - item->trace.kernel_count) * n; /* warm: skips the uncounted run before it */
         r->rows[i] = combine(job, at, item->trace.kernel_count);
         for (int k = 0; k < p->step_count; k++)
             steps += !p->steps[k].prepare;

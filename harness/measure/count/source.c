@@ -99,7 +99,7 @@ static bool launches(const struct step *s)
     return !s->prepare && (s->kind == STEP_KERNEL || s->kind == STEP_CUDNN || s->kind == STEP_CALL);
 }
 
-/* One way to look at a step. */
+/* One way to sample or count a step. */
 struct look {
     struct cupti_pc *pc; /* NULL: instructions are counted */
     int period;
@@ -167,7 +167,7 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
     return true;
 }
 
-/* All steps once, each looked at. */
+/* Samples or counts all steps once. */
 static bool look_at_row(const struct source_job *job, const struct look *look, struct source_values *out, struct error *err)
 {
     const struct program *p = rig_program(job->rig);
@@ -191,7 +191,7 @@ bool source_count(const struct source_job *job, struct cupti_sass *sass, struct 
     return ok;
 }
 
-/* Half of what is wanted, in one run. */
+/* Takes half of the wanted samples in one run. */
 static int first_period(const struct source_job *job)
 {
     const struct chip *chip = &job->dev->chip;

@@ -24,7 +24,7 @@ struct tally {
     int *index; /* plan row of each */
     struct build *builds;
     struct counted *items;
-    struct row **rows;      /* what is reported */
+    struct row **rows;      /* the rows to report */
     struct code_list *code; /* by row, until all of its instructions are sampled and counted */
     struct op_data data[2]; /* of the case that was entered last, as timed: without and with DATA_FULL */
     int data_case;
@@ -96,7 +96,7 @@ void counters_close(struct counters *c)
     cupti_session_close(c->cupti);
 }
 
-/* lost: what was on the device is no more. */
+/* lost: the device's memory is gone. */
 static void drop_data(struct tally *t, bool lost)
 {
     for (int i = 0; i < 2; i++)

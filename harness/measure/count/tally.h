@@ -27,7 +27,7 @@ struct count_facts { /* values that the formulas of a counter group read besides
 };
 struct count_request { /* one row */
     int row;
-    bool slow;     /* also what takes many passes */
+    bool slow;     /* also count metrics that take many passes */
     bool has_plan; /* the library's plan that the row was timed with: */
     struct library_plan plan;
     double time_ns; /* NaN: unknown */

@@ -71,7 +71,7 @@ bool build_make(const struct job *job, const struct program *program, struct bui
 
 void build_scan(struct build *build)
 {
-    struct error ignored = {0}; /* met again, and told, by whoever loads it */
+    struct error ignored = {0}; /* the error recurs and is reported when the image is loaded */
     for (int i = 0; i < build->count; i++)
         if (!build->images[i].memory)
             build->images[i].memory = rig_scan_image(&build->images[i], &ignored);

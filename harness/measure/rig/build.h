@@ -25,7 +25,7 @@ struct build_cache {
 };
 /* Moves the build out of `build` into the cache. Drops builds of another case first. */
 void build_keep(struct build_cache *cache, const struct job *job, int row, struct build *build);
-/* Gives it back; false: there is none. */
+/* Moves the build out of the cache; false: not in the cache. */
 bool build_kept(struct build_cache *cache, int row, struct build *build);
 void build_drop(struct build_cache *cache);
 

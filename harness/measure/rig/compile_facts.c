@@ -128,7 +128,7 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
     return ok;
 }
 
-/* Where the spills stand, when there are any. */
+/* Notes where the kernel spills, if it does. */
 static void add_spill_lines(struct row *row, int step, const struct compiled *c, const char *kernel, const char *path)
 {
     struct spill_line *lines;

@@ -36,7 +36,7 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Packs the inputs of the set (unless another rig of the pool has done so) and a chain's weights. Outputs and scratch keep the bytes of
  * the last launch. */
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Poisons what the program writes. */
+/* Poisons the tensors that the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
 /* Poisons outputs, scratch and workspace of the replica, and the registers and memories of the SMs. Nothing of an earlier launch
  * remains, nor any result of rig_prepare. */

@@ -185,7 +185,7 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
 
 bool rig_call_run(struct rig *rig, int i, struct error *err)
 {
-    describe_buffers(rig, &rig->program->steps[i], rig->steps[i].call); /* where the rig sits */
+    describe_buffers(rig, &rig->program->steps[i], rig->steps[i].call); /* for the selected set and replica */
     return rig->steps[i].call->call.on_host ? run_on_host(rig, i, err) : invoke(rig, i, err);
 }
 

@@ -219,7 +219,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
             take_verdict(verdict, &own, p->tensors[i].role->slot);
             return true;
         }
-        if (values && !card_fetch(data->card, err)) /* the CPU says what is wrong */
+        if (values && !card_fetch(data->card, err)) /* the CPU describes the fault */
             return false;
     }
     unsigned char *storage = xmalloc(place->bytes);
@@ -243,7 +243,7 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
     if (!rig->dev->ops->sync(rig->dev, err))
         return false;
     rig->output_sum = UINT64_C(0xcbf29ce484222325);
-    for (int masks = 0; masks < 2; masks++) /* values first: what is wrong with them says more */
+    for (int masks = 0; masks < 2; masks++) /* values first: their faults are more informative */
         for (int i = 0; i < p->tensor_count; i++)
             if (p->tensors[i].written && (p->tensors[i].layout == LAYOUT_BITS) == (bool)masks &&
                 !check_output(rig, i, data, verdict, dump_dir, err))

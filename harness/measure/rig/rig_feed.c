@@ -58,7 +58,7 @@ int rig_fed_spans(struct rig *rig, bool weights, struct card_span *spans, struct
     return count;
 }
 
-/* What was fed, as it is before any launch. */
+/* Records the sums of the inputs before any launch. */
 static bool keep_sums(struct rig *rig, bool weights, struct error *err)
 {
     const struct program *p = rig->program;
@@ -93,7 +93,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     if (data->card && !tensor_role_is_mask(t->role))
         return feed_there(rig, i, data, hidden_there ? marks->slot : -1, err);
     rig->fed[i].card = NULL;
-    if (hidden_there) { /* where it promises not to look, it finds NaN */
+    if (hidden_there) { /* NaN where the kernel promises not to read */
         size_t bytes = tensor_elements(t) * sizeof *hidden;
         logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
         mask_blank(t, mask, NAN, hidden);
@@ -207,7 +207,7 @@ bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
     const struct program *p = rig->program;
-    uint64_t to = rig->sums.address + (uint64_t)rig->replicas * sizeof(struct rig_sums); /* behind those of the replicas */
+    uint64_t to = rig->sums.address + (uint64_t)rig->replicas * sizeof(struct rig_sums); /* after the sums of the replicas */
     if (!ops->fill(rig->dev, to, 0, sizeof *sum, err))
         return false;
     for (int i = 0; i < p->tensor_count + p->scratch_count; i++)

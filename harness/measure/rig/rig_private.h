@@ -1,4 +1,4 @@
-/* measure/rig/rig_private: what the files of the rig share. */
+/* measure/rig/rig_private: declarations shared by the files of the rig. */
 #ifndef BENCH_MEASURE_RIG_RIG_PRIVATE_H
 #define BENCH_MEASURE_RIG_RIG_PRIVATE_H
 
@@ -45,7 +45,7 @@ struct rig_state {
 struct rig_fed {
     const struct card_data *card; /* the source of the values; NULL: the CPU supplied them, or nothing checks whether they changed */
     int hidden;                   /* slot of the mask whose inactive elements hold NaN, or -1 */
-    uint64_t sum;                 /* of what was fed */
+    uint64_t sum;                 /* of the input values */
 };
 /* Sums over the bits of all buffers of a launch (card_sum_add). */
 struct rig_sums {
@@ -76,7 +76,7 @@ struct rig {
     struct rig_fed *fed;                          /* by tensor: the values, if the device checks them */
     unsigned char **weights;                      /* by constant, likewise */
     uint64_t *weight_sums;                        /* likewise, where the check is on the device */
-    enum rig_weights weights_are;                 /* which constants lie there */
+    enum rig_weights weights_are;                 /* the constants that are in memory now */
     bool keep_inputs;
     size_t guard;
     double time_limit_s;
@@ -88,7 +88,7 @@ struct rig {
 
 /* Allocates a buffer with guard zones around it (guard 0: none); the zone behind it extends to a multiple of `page` (0: it does not). */
 bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, size_t page, struct place *place, struct error *err);
-/* Where the rig sits now. */
+/* The selected set and replica. */
 int rig_views(const struct rig *rig);
 int rig_view(const struct rig *rig);
 unsigned char *rig_params(const struct rig *rig, const struct rig_step *step);
@@ -110,7 +110,7 @@ void rig_release_buffers(struct rig *rig);
  * of constants. */
 const struct card *rig_card(const struct rig *rig);
 struct rig_given {
-    uint64_t *sum; /* as it was fed */
+    uint64_t *sum; /* of the original input */
     int which;     /* tensor, or tensor_count and on: constant */
 };
 int rig_fed_spans(struct rig *rig, bool weights, struct card_span *spans, struct rig_given *given);

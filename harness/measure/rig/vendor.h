@@ -7,7 +7,7 @@
 
 struct vendor_library {
     struct cudnn *cudnn; /* NULL: it is not open */
-    char error[512];     /* the reason; "": nobody has tried */
+    char error[512];     /* the reason; "": not tried yet */
     char *state;         /* identifies everything that stored choices depend on; NULL: the library is not open */
 };
 /* Opens it once, on a device that keeps time. */

@@ -17,13 +17,13 @@ struct board {
     struct others others; /* since board_begin */
     double sensed_s;      /* the last reading, and when */
     double power_w, throttle;
-    double looked_s; /* the last look for other processes */
+    double looked_s; /* the time of the last scan for other processes */
 };
-/* Forgets the other processes and looks for the first time. */
+/* Clears the list of other processes and scans for the first time. */
 void board_begin(struct board *board, const struct device *dev);
 /* Adds other processes that are on the GPU now. Takes some microseconds. */
 void board_look(struct board *board);
-/* The next board_sense reads anew. */
+/* Makes the next board_sense read the board again. */
 void board_restart(struct board *board);
 /* Power and throttle reasons, for one round; NaN where unknown. Looks for other processes now and then. */
 void board_sense(struct board *board, double *power_w, double *throttle);

@@ -48,7 +48,7 @@ struct timing_group {
     struct timing_context *timing;
     int count;         /* rows */
     int *index;        /* plan row of each */
-    struct row **rows; /* what is reported */
+    struct row **rows; /* the rows to report */
     struct build *builds;
     struct rig **rigs; /* NULL: not on the device */
     enum group_pace *pace;

@@ -38,7 +38,7 @@ struct pair_session {
     int *taken;              /* by row: its rounds, the first ones */
     int *sitting;            /* by round */
     int rounds;              /* of the sittings before */
-    int *here, here_count;   /* rows of the group that sit */
+    int *here, here_count;   /* rows of the group that take part in this repetition */
 };
 
 static bool pair_open(const struct pair_session *c, const struct pair *p)
@@ -87,7 +87,7 @@ static void take(struct pair_session *c, const struct sample_candidate *candidat
         while (count < rounds && isfinite(candidates[k].samples_ns[count]))
             count++;
         memcpy(c->ns[row] + c->rounds, candidates[k].samples_ns, (size_t)count * sizeof **c->ns);
-        if (c->taken[row] >= c->rounds) /* who missed a round is not decided any more */
+        if (c->taken[row] >= c->rounds) /* a row that missed a round is not decided any more */
             c->taken[row] = c->rounds + count;
     }
     for (int r = 0; r < rounds; r++)
@@ -185,14 +185,14 @@ static bool sit_down(struct pair_session *c, int sitting, double left_s, struct 
     struct buffer_pool *own = b->pool; /* the library's pool, which stays open because its plans are chosen once */
     struct place pads[2];
     seat_rows(c, sitting);
-    b->blame = -1; /* of what failed before the first row sits down */
+    b->blame = -1; /* for errors before the first row is loaded */
     if (!make_pads(job, sitting, pads, err))
         return false;
     b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), DATA_SETS, POOL_REPLICAS);
     for (int k = 0; k < c->here_count; k++)
         if (!b->rigs[c->here[k]] && !timing_enter(b, c->here[k], err))
             return false;
-    for (int k = c->here_count - 1; k >= 0; k--) /* who was wrong at once takes no part */
+    for (int k = c->here_count - 1; k >= 0; k--) /* drops rows that are wrong at once */
         if (!timing_is_sound(b, c->here[k]))
             memmove(&c->here[k], &c->here[k + 1], (size_t)(--c->here_count - k) * sizeof *c->here);
     b->blame = -1;

@@ -43,7 +43,7 @@ struct race_ops {
     double (*clock_s)(void *context);
 };
 struct race_result {
-    int best;           /* candidate; -1: nobody could run */
+    int best;           /* a candidate; -1: none could run */
     int still_in;       /* at the end, the best among them */
     bool known;         /* the best is known to half_width; else rounds or budget ran out */
     int groups, rounds; /* rounds of all groups */

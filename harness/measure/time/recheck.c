@@ -45,7 +45,7 @@ bool timing_recheck(void *context, int candidate, int set, enum rig_left left, b
     return true;
 }
 
-/* What a row keeps in its module. */
+/* Checks the variables of a row's module. */
 static bool check_state(struct timing_group *b, int i, struct error *err)
 {
     struct text changed = {0};

@@ -16,7 +16,7 @@
 #define BURST_NS 2e6
 #define LAUNCHES 31
 #define GRAPH_NODES 200
-#define L2_SHARE 4 /* of the L2 that roof_l2 reads: it must stay there */
+#define L2_SHARE 4 /* of the L2 that roof_l2 reads, so that the data stay in it */
 #define GEMM 8192
 #define GEMM_F32 4096 /* 18 ms would be long */
 
@@ -200,7 +200,7 @@ static bool run_gemm(struct bench_roofs *r, struct cublas *library, int math, ui
     cublas_gemm_free(g);
     snprintf(what, sizeof what, "cublasLt %d", n);
     if (ok) {
-        double best = least(ns + 1, BURSTS - 1, what, how); /* the first may hold what a library does once */
+        double best = least(ns + 1, BURSTS - 1, what, how); /* the first burst may include the library's initialisation */
         keep(r, math_name((enum math)math), "FLOP/s", how, 2.0 * n * n * n / best * 1e9);
     }
     return ok;
@@ -214,7 +214,7 @@ static bool run_library(struct bench_roofs *r, struct error *err)
     if (!cublas_open(r->dev, &library, err))
         return missing(r, "matrix products of cublasLt", err);
     if (r->ops->alloc(r->dev, "workspace", CUBLAS_WORKSPACE, &workspace, err)) {
-        for (int math = MATH_F32; alive && math <= MATH_BF16_ACC32; math++) /* no product of i8 is asked of cublasLt */
+        for (int math = MATH_F32; alive && math <= MATH_BF16_ACC32; math++) /* bench does not ask cublasLt for products of i8 */
             alive = run_gemm(r, library, math, workspace, err) || missing(r, math_name((enum math)math), err);
         r->ops->release(r->dev, workspace);
     } else {

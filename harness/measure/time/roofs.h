@@ -22,7 +22,7 @@ struct roof_kernel {
 extern const struct roof_kernel roof_kernels[]; /* ends with roof NULL */
 #define ROOF_THREADS 256
 #define ROOF_BLOCK_PIECES 1024 /* pieces of 16 bytes that a block of roof_copy and roof_l2 touches in one iteration */
-/* What `blocks` blocks do in `iterations`. */
+/* The work of `blocks` blocks in `iterations`. */
 double roof_amount(const struct roof_kernel *k, int blocks, int iterations);
 /* roofs.cu for the compiler; the caller frees. */
 char *roofs_source(void);

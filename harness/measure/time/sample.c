@@ -14,12 +14,12 @@
 #define STEPS_S 0.3            /* of a row, once it has three rounds */
 #define ROUNDS_LEAST 10        /* if the budget ends before rounds_min: enough for an interval, and a note says so */
 #define TAIL_TIMES 10.0        /* a row this many times slower than the fastest row is in the tail */
-#define TAIL_ROUNDS 10         /* which takes part in the first rounds only, */
+#define TAIL_ROUNDS 10         /* the tail takes part only in this many first rounds, */
 #define TAIL_ROUNDS_LEAST 6    /* or this many, if its time is up: fewer give no interval */
 #define RETAKES 2              /* of a sample that began at a low clock */
 #define RETAKE_REST_NS 1000000 /* before the first; */
 #define RETAKE_LAST_NS 5000000 /* before the last */
-#define CLOCK_LOW 0.99         /* of the clock of a rested card */
+#define CLOCK_LOW 0.99         /* of the clock of an idle GPU */
 
 static void field_close(struct sample_group *f)
 {
@@ -141,7 +141,7 @@ static bool take_isolated(struct sample_group *f, int i, struct error *err)
 {
     bool low = true;
     rig_select(f->candidates[i].rig, f->set, f->replica);
-    if (f->candidates[i].control && !rig_program(f->candidates[i].rig)->graph) /* a captured graph is there once */
+    if (f->candidates[i].control && !rig_program(f->candidates[i].rig)->graph) /* a captured graph has only one copy */
         rig_use_code(f->candidates[i].rig, f->set * f->replicas + f->replica + 1);
     if (f->watch && rig_checksum_awaits(f->candidates[i].rig)) /* announced until it is checked: its own launch is responsible for a
                                                                   crash of the process */

@@ -44,7 +44,7 @@ struct sample_plan {
     bool warm, sustained;
     int rounds_min, rounds_max;
     double half_width; /* required precision of every candidate's ratio to candidate 0; see enough */
-    double budget_s;   /* without what the tail takes */
+    double budget_s;   /* excluding the time of the tail */
     int warmup_rounds;
     long spacing_ns;    /* rest before each isolated sample */
     int step_rounds;    /* extra rounds with events between steps, for rows with several steps; 0 = none */

@@ -1,4 +1,4 @@
-/* measure/time/sample: what its files share. */
+/* measure/time/sample_private: declarations shared by the files of sample. */
 #ifndef BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
 #define BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
 
@@ -27,12 +27,12 @@ struct sample_group {
     struct timer *timers;
     const struct sample_watch *watch;
     struct device_graph **graphs;     /* sustained: runs back to back; */
-    struct device_graph **rests;      /* what of it is no run; NULL: nothing */
+    struct device_graph **rests;      /* the same graph without the runs; NULL: no overhead to subtract */
     double *ns, *host_ns, *hz;        /* of the last round */
-    int *order;                       /* ... and who ran when */
+    int *order;                       /* ... and the order of the candidates */
     int sets, replicas, set, replica; /* how many, and those of the round */
-    uint64_t drawn;                   /* numbers */
-    int turn;                         /* of its launches; */
+    uint64_t drawn;                   /* how many random numbers were drawn */
+    int turn;                         /* the launch slot of its samples */
     int *ahead, *unseen;              /* by candidate, number of launches: between slot_steer and the sample (-1: unknown); made by a
                                          library within a run */
     bool slots_known;

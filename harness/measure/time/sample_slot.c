@@ -31,7 +31,7 @@ bool slot_learn(struct sample_group *f, int i, struct error *err)
     struct device_graph *graph = NULL;
     struct error ignored = {0};
     f->unseen[i] = 0;
-    if (!ops->launch_slot || rig_program(rig)->graph || !calls_library(rig_program(rig))) /* launches in a graph have no turns */
+    if (!ops->launch_slot || rig_program(rig)->graph || !calls_library(rig_program(rig))) /* launches in a graph use no slots */
         return true;
     int before = turn_now(f);
     if (!rig_run(rig, err) || !ops->sync(f->dev, err))
@@ -55,7 +55,7 @@ bool slot_run(struct sample_group *f, int i, struct error *err)
     return true;
 }
 
-/* Before what comes before a sample. */
+/* Queues empty launches so that the sample gets the round's slot. */
 bool slot_steer(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;

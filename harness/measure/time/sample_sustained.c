@@ -30,7 +30,7 @@ static bool clear_seats(struct sample_group *f, const struct sample_candidate *e
     return true;
 }
 
-/* ... and behind it it must be right. */
+/* ... and after it checks them. */
 static bool look_at_seats(struct sample_group *f, int i, struct error *err)
 {
     struct sample_candidate *e = &f->candidates[i];
@@ -51,7 +51,7 @@ bool sustained_take(struct sample_group *f, int i, struct error *err)
         return false;
     if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &f->ns[i], err))
         return false;
-    f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* of little, the difference of two says nothing */
+    f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* a small difference of two times is unreliable */
     return look_at_seats(f, i, err);
 }
 

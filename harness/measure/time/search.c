@@ -40,7 +40,7 @@ static bool config_enter(void *context, int candidate, struct error *err)
         return false;
     s->b.blame = -1;
     s->told_s = 0;
-    return s->b.rows[i]->status == ROW_OK; /* else its row says why, and it takes no part */
+    return s->b.rows[i]->status == ROW_OK; /* otherwise its row has the reason, and it does not take part */
 }
 
 /* Checks the candidates that remained to the end once more, so that a stored configuration was right after its last run. */
@@ -158,7 +158,7 @@ static bool race_all(struct search *s, struct error *err)
         variants += !pinned && (i == 0 || plan->rows[b->index[i - 1]].variant != plan->rows[b->index[i]].variant);
     }
     s->pinned_ns = xcalloc((size_t)(s->pinned_count + 1) * ROUNDS_MAX, sizeof *s->pinned_ns);
-    for (int first = 0, last; first < b->count; first = last) { /* rows of a variant stand together */
+    for (int first = 0, last; first < b->count; first = last) { /* rows of a variant are adjacent */
         const struct variant *v = plan->rows[b->index[first]].variant;
         s->config_count = 0;
         for (last = first; last < b->count && plan->rows[b->index[last]].variant == v; last++)

@@ -181,7 +181,7 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
     for (int i = 0; i < count; i++)
         candidates[i] = (struct sample_candidate){.rig = b->rigs[i < b->count ? i : 0], .control = i == b->count};
     bool ok = sample_run(job->dev, candidates, count, plan, &watch, &result, err);
-    result.converged |= !control; /* of a time that nobody asked for, no warning */
+    result.converged |= !control; /* no warning for a time that the user did not request */
     if (ok)
         report(b, candidates, plan, &result);
     for (int i = 0; i < b->count; i++)

@@ -124,7 +124,7 @@ static const char *judge(struct data_store *d, bool kept, int index, struct op_d
             card_data_free(own.card);
             op_data_free(&own);
         }
-        if (turned == TURNED_FILES) /* there is no other set */
+        if (turned == TURNED_FILES) /* no other set exists */
             return alike && one_number(work, first, 2) ? "every output has the same value: a kernel that writes a constant would pass"
                                                        : NULL;
         if (!alike)

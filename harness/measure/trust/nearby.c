@@ -93,7 +93,7 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     v->program.rounds = code_sums_round(&v->program, v->own.count ? v->own.images : v->images);
     if (!rig_feed(v->rig, data, err) || !rig_prepare(v->rig, NULL, err) || !rig_run(v->rig, err) || !dev->ops->sync(dev, err))
         return false;
-    v->row->status = ROW_PLANNED; /* what emu reports is of this run alone */
+    v->row->status = ROW_PLANNED; /* so that emu's reports concern only this run */
     failure_take_reports(dev, v->row);
     if (v->row->status != ROW_PLANNED)
         return true;
@@ -185,14 +185,14 @@ static bool is_of_file(const struct job *job, int index)
     return job->plan.rows[index].program.work.op->file != NULL;
 }
 
-/* Nobody can foresee which they are. */
+/* Draws a shape that no kernel can predict. */
 static bool draw_neighbour(const struct job *job, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
     bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index);
     if (!timed && !file) /* only two: an unrelated shape, and one that shares a property of any kind with the row's shape */
         number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
-    bool far = timed || (file && number % 2); /* a long one costs no more there */
+    bool far = timed || (file && number % 2); /* a long shape is cheap there */
     return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
@@ -269,7 +269,7 @@ static bool has_own_code(const struct plan_row *row)
 {
     const struct program *p = &row->program;
     for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches for every shape anew */
+        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches again for every shape */
             return false;
     return row->kind == PLAN_LAYER && p->checked;
 }
@@ -289,7 +289,7 @@ void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough)
     const struct job *job = n->job;
     for (int i = 0, count = is_of_file(job, index) ? 0 : wanted(job, index); i < count && !atomic_load(enough); i++) {
         struct nearby_shape *drawn = APPEND(n->drawn, n->drawn_count);
-        struct error ignored = {0}; /* told when the row is verified */
+        struct error ignored = {0}; /* reported when the row is verified */
         drawn->row = index;
         drawn->number = i;
         drawn->any = draw_neighbour(job, index, i, &drawn->work, &drawn->program);
@@ -310,7 +310,7 @@ void nearby_compile(const struct job *job, int index)
         struct build build = {0};
         struct work work;
         struct program program;
-        struct error ignored = {0}; /* told when the row is verified */
+        struct error ignored = {0}; /* reported when the row is verified */
         bool own = false;
         if (!draw_neighbour(job, index, i, &work, &program)) {
             if (is_of_file(job, index))

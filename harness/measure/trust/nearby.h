@@ -13,7 +13,7 @@ struct nearby_data {
 };
 struct nearby_shape { /* number `number` that was drawn for a row */
     int row, number;
-    bool any; /* there is one: */
+    bool any; /* a shape was found: */
     struct work work;
     struct program program;
 };
@@ -26,7 +26,7 @@ struct nearby_shapes { /* of the rows of one case: their data, and the shapes on
     int count, drawn_count, case_index; /* -1: of none */
 };
 void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *data, const struct vendor_library *library);
-/* Frees what they hold of a case. */
+/* Frees the data of a case. */
 void nearby_drop(struct nearby_shapes *n);
 /* Runs a verified row's code on its nearby shapes. A row that is wrong on one is wrong, and its reason names the shape. False (err): a
  * failure that is no row's. */

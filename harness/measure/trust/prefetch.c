@@ -81,7 +81,7 @@ void prefetch_begin(struct prefetch *p, const int *rows, int count)
     free(a);
 }
 
-/* Puts what was made where it is looked for first. */
+/* Moves the results to where their users look first. */
 static void take_over(struct prefetch *p, struct prefetch_thread *a)
 {
     for (int k = 0; k < a->row_count; k++)

@@ -18,7 +18,7 @@ struct prefetch {
 };
 /* Begins with the case of these rows. */
 void prefetch_begin(struct prefetch *p, const int *rows, int count);
-/* Ends the thread and takes over what it made. */
+/* Ends the thread and takes over its results. */
 void prefetch_end(struct prefetch *p);
 
 #endif

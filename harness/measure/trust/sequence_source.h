@@ -21,7 +21,7 @@ struct sequence_source {
     size_t elements;
     struct frames *video;
     size_t outputs;
-    bool large; /* fewer frames are looked at */
+    bool large; /* too large to check many frames */
     /* Made once, for every row of the sequence; NULL: not yet. */
     float **frames;
     double **references; /* of the last layer */

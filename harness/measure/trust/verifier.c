@@ -147,7 +147,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
     return !*failed && t->row->status == ROW_PLANNED;
 }
 
-/* What a launch finds of the launch before it. */
+/* Which leftovers of the previous launch a launch finds. */
 enum trial_left { LEFT_NOTHING, LEFT_SCRATCH, LEFT_ALL };
 
 /* Feeds the data of a part, prepares and runs; *prepare_ns, *first_ns: host times. */
@@ -313,7 +313,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     return right || !failed || blame_row(t, err, ROW_CRASHED);
 }
 
-/* What only the device knows of its launches. */
+/* Stores facts of the launch that only the device knows. */
 static void ask_device(struct trial *t)
 {
     for (int i = 0; i < t->program->step_count; i++) {
@@ -463,7 +463,7 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
     for (int i = 0; i < build->count && !t->row->compiler; i++)
         if (build->units[i].compiler[0])
             row_set(&t->row->compiler, build->units[i].compiler);
-    if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
+    if (p->kind != PLAN_SEQUENCE) /* a sequence's frames use more than one program */
         build_launch_hash(build, &p->program, &job->plan.cases[p->case_index].work, t->row);
     return true;
 }
@@ -519,7 +519,7 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
         t.dump_dir = file_join(v->dump_dir, name);
     }
     job_stage(v->job, index, "compile", COMPILE_LIMIT_S);
-    if (t.dev->ops->clear) /* what was found of another row is not this one's */
+    if (t.dev->ops->clear) /* discards reports about other rows */
         t.dev->ops->clear(t.dev);
     bool ok = degenerate_check(v->degenerate, v->job, index, row, err) && (row->status == ROW_BROKEN || compile_row(&t, &build, err)) &&
               (row->status != ROW_PLANNED || verify_compiled(&t, &build, err));

@@ -92,7 +92,7 @@ bool data_is_sound(const struct op_data *data, bool *sound, struct error *err)
     return !data->card || card_untouched(data->card, sound, err);
 }
 
-/* ---- made ahead ---- */
+/* ---- data made in advance ---- */
 
 /* Data of that case, or of another case with equal data. */
 static bool is_of(const struct data_store *d, const struct early_data *e, int in_case, int set, int slot)
@@ -130,7 +130,7 @@ static bool find_early(struct data_store *d, int in_case, int set, int slot, str
             *data = e->data;
             card_data_moved(data->card, data);
             found = true;
-        } else if (e->in_case < in_case) { /* its case is over, and nobody asked for it */
+        } else if (e->in_case < in_case) { /* its case is over and did not use it */
             free_early(e);
         }
         if (wanted || e->in_case < in_case)

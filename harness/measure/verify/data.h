@@ -21,7 +21,7 @@ struct data_store {
     struct device *witness; /* an emu device that cross-checks references; opened by the first op whose reference is a kernel of its file */
     struct op_data data[DATA_SETS][DATA_SLOTS];
     int data_case[DATA_SETS][DATA_SLOTS];       /* -1 = none */
-    struct op_data host[DATA_SETS][DATA_SLOTS]; /* the CPU's part of data, made ahead (prefetch) */
+    struct op_data host[DATA_SETS][DATA_SLOTS]; /* the CPU's part of data, made in advance (prefetch) */
     int host_case[DATA_SETS][DATA_SLOTS];
     struct early_data *early;
     int early_count;

@@ -19,7 +19,7 @@ static union card_arg card_single(float v)
     arg.f = v;
     return arg;
 }
-/* ---- what a case has on the device ---- */
+/* ---- the data of a case on the device ---- */
 
 void card_data_free(struct card_data *d)
 {
@@ -97,7 +97,7 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
     int count = work->op->tensors(work, list);
     bool there = work->op->on_card != REFERENCE_CPU || work->chain || card_file_able(work), ok = true;
     const struct op_data *host = d->host;
-    for (int i = 0; ok && i < count; i++) { /* masks first: what is blanked needs them */
+    for (int i = 0; ok && i < count; i++) { /* masks first: tensors with inactive elements need them */
         const struct tensor *t = &list[i];
         const float *value = host->at[t->role->slot].value;
         if (value && tensor_role_is_mask(t->role))
@@ -184,7 +184,7 @@ bool card_references_up(struct card_data *d, const struct work *work, struct err
     return ok;
 }
 
-/* sampled: the host's part is there. */
+/* sampled: the host has its part already. */
 static bool data_make(struct card *card, const struct work *work, enum data_part part, bool references, bool sampled, struct op_data *host,
                       struct error *err)
 {
@@ -231,7 +231,7 @@ const struct card *card_data_card(const struct card_data *d)
 
 bool card_host_make(const struct work *work, enum data_part part, struct op_data *host)
 {
-    struct error ignored = {0}; /* it comes again when the data are made */
+    struct error ignored = {0}; /* the error recurs when the data are made */
     if (work->chain || work->op->on_card == REFERENCE_CPU || !op_data_reserve(work, part, host, &ignored))
         return false;
     host->sampled = card_sample_make(work, part, host, &ignored);

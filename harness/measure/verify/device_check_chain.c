@@ -22,11 +22,11 @@ struct net {
     uint64_t *values; /* by link, while a later one reads them */
     int *last_use;
     struct chain_errors *errors, clean; /* by link; of the input */
-    struct host_room rooms[2];          /* of a link's input and of what is added to it */
+    struct host_room rooms[2];          /* of a link's input and of its addend */
     float *marks;                       /* the output mask of the previous link; NULL: it has no mask, or runs as if it had none */
     uint64_t marks_at;
 };
-/* What a link runs on, here and there. */
+/* The tensors of a link, on the host and on the device. */
 struct link_data {
     struct op_data one;
     uint64_t layer, x, lines, residual, filter, wide, bias, mask, bound; /* wide, lines: filter and x as sums read them */

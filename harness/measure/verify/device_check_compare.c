@@ -15,7 +15,7 @@
 #define SAMPLE_LEAST 4096 /* outputs: as many rows more as it takes */
 #define SAMPLE_EDGE 16    /* columns from each border */
 #define SAMPLE_BLOCK 8    /* adjacent columns: the CPU's reference computes this many at once */
-#define SAMPLE_BLOCKS 4   /* of them anywhere */
+#define SAMPLE_BLOCKS 4   /* of them at random places */
 #define SAMPLE_CHUNK 4096 /* values of each input, at its beginning, at its end and at one place in between */
 
 static void want_columns(struct card_sample *s, int64_t first, int64_t count, int64_t all)
@@ -334,9 +334,9 @@ static bool card_compare_bits(const struct card_data *d, const struct tensor *t,
     return true;
 }
 
-/* ---- what nobody may have written ---- */
+/* ---- checks for wild writes ---- */
 
-/* What rows are fed, as spans. */
+/* The inputs of rows, as spans. */
 static int fed_spans(const struct card_data *d, struct card_span spans[OP_MAX_TENSORS + 1])
 {
     int count = 0;

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS 6           /* whose bounds the CPU makes, too */
-#define SCALED (1 << 18) /* elements that are asked for their scale */
+#define ROWS 6           /* whose bounds the CPU computes as well */
+#define SCALED (1 << 18) /* elements from which the scale is determined */
 
 bool card_file_able(const struct work *work)
 {
@@ -41,7 +41,7 @@ static bool scales_there(const struct card_data *d, const struct tensor *t, stru
     return ok;
 }
 
-/* Bounds of a result, there. */
+/* Computes the bounds of a result on the device. */
 static bool settle(struct card_data *d, const struct reference_run *r, const struct op_bounds *is, const struct tensor *t,
                    const struct scales *scales, struct error *err)
 {

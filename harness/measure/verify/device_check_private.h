@@ -58,11 +58,11 @@ struct card_data {
     uint64_t mask_out;
     size_t mask_out_bytes;
     uint64_t carried_at; /* of a chain, by channel of its output: the error that roundings of earlier links may add; 0: none */
-    float *carried;      /* the same here */
+    float *carried;      /* the same on the host */
     size_t channels, plane;
     enum data_part part;
     bool fetched;                      /* the host has the references whole */
-    uint64_t sums[OP_MAX_TENSORS + 1]; /* of the bits that rows are fed, as they were made */
+    uint64_t sums[OP_MAX_TENSORS + 1]; /* of the bits of the original inputs */
 };
 
 /* `struct layer` of kernels/reference/conv.cu, field by field; all fields have 8 bytes. The fields after the numbers are device

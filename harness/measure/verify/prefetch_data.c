@@ -7,15 +7,15 @@
 #include <stdlib.h>
 
 #define SHARE 3           /* one part of so many of the memory that is free */
-#define OF_INPUT 4.0      /* bytes an element there: floats; */
-#define OF_REFERENCE 12.0 /* doubles, and bounds beside them */
+#define OF_INPUT 4.0      /* bytes per element on the device: floats; */
+#define OF_REFERENCE 12.0 /* doubles, plus their bounds */
 
 struct early_case {
     int row; /* the first that is due */
     double flop, bytes;
 };
 
-/* What one part of its data takes. */
+/* The device memory of one part of its data. */
 static double part_bytes(const struct work *work)
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -38,7 +38,7 @@ struct prefetch_budget {
     double left; /* bytes of the device's memory */
 };
 
-/* False: no more of it. */
+/* Makes one part of the data. False: stop. */
 static bool make(struct prefetch_budget *b, int row, enum data_part part, int set, double bytes)
 {
     struct data_store *d = b->d;

@@ -24,7 +24,7 @@ int reference_defines(const struct work *work, char ***defines, struct error *er
     return work->op->file->stages ? stage_defines(work, defines, err) : 0;
 }
 
-/* A witness's copy of what another device has. */
+/* An emu copy of another device's buffer, for the cross-check. */
 /* Checks the kernel's results: no element may be NaN, which is also the value of unwritten elements. */
 static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSORS], struct error *err)
 {
@@ -65,7 +65,7 @@ static bool compile_reference(const struct work *work, const char *arch, const c
 void reference_compile(const struct work *work, const char *arch, const char *compiler)
 {
     struct compiled c = {0};
-    struct error ignored = {0}; /* told when the reference is made */
+    struct error ignored = {0}; /* reported when the reference is made */
     if (reference_source(work->op) && compile_reference(work, arch, compiler, &c, &ignored))
         compiled_free(&c);
 }
@@ -146,7 +146,7 @@ static void keep_first(struct settling *s, size_t k)
         continue;
 }
 
-/* Infinity has no neighbours: its bound is 0. */
+/* Infinity has no adjacent values, so its bound is 0. */
 static double settle_bound(const struct settling *s, double y, double size)
 {
     const struct reference_rows *of = s->of;

@@ -8,7 +8,7 @@
 #include "op/op_file.h"
 #include "op/reference/data.h"
 
-#define REFERENCE_LIMIT_MOST_S 540 /* less than what making data may take */
+#define REFERENCE_LIMIT_MOST_S 540 /* less than the time limit for making data */
 /* The time limit of a reference: BENCH_REFERENCE_LIMIT if set, else `otherwise`; 0 + err if that is no valid time. */
 double reference_limit_s(double otherwise, struct error *err);
 
@@ -55,7 +55,7 @@ struct reference_rows {
     float *bound; /* NULL: none are wanted */
     bool sizes_are_bounds;
     int64_t rows;
-    struct scales scales; /* of the tensor, where there are no sizes */
+    struct scales scales; /* of the tensor, if there are no sizes */
 };
 struct scales reference_scales(const double *reference, int64_t rows, int64_t length);
 /* loose: op_values.loose, of these rows. */

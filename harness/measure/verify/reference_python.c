@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_MOST 1500 /* bytes of what Python says, from the end */
+#define LOG_MOST 1500 /* the last bytes of Python's output */
 
 struct words {
     char *items[OP_MAX_TENSORS * 2 + WORK_VALUES + 8];
@@ -22,7 +22,7 @@ static void words_add(struct words *w, char *word)
     w->items[w->count++] = word;
 }
 
-/* Runs it in the folder, its words in FOLDER/log. */
+/* Runs it in the folder, with its output in FOLDER/log. */
 static bool python_run(char *const *words, const char *folder, struct error *err)
 {
     double limit = reference_limit_s(REFERENCE_LIMIT_MOST_S, err);

@@ -113,7 +113,7 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
     int64_t whole = v.kind == VALUE_INT ? v.i : (int64_t)v.d;
     if (v.kind == VALUE_REAL && p->kind == PARAM_INT)
         return error_set(err, ERROR_USAGE, "argument %s is a real number, but the kernel's parameter is an integer", name);
-    bool as_real = p->kind == PARAM_FLOAT || (p->kind == PARAM_ANY && v.kind == VALUE_REAL); /* a cubin alone does not say */
+    bool as_real = p->kind == PARAM_FLOAT || (p->kind == PARAM_ANY && v.kind == VALUE_REAL); /* a cubin does not contain the type */
     memcpy(packed + p->offset, !as_real ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
     return true;
 }

@@ -15,7 +15,7 @@ struct candidate {
     double got, want;
     bool poison;
 };
-/* What one thread has found. */
+/* The result of one thread. */
 struct tally {
     struct verdict v; /* counts only */
     struct candidate worst;

@@ -8,7 +8,7 @@
 
 struct verdict {
     bool ok;
-    int slot;                          /* of the tensor that is told of */
+    int slot;                          /* of the tensor that the verdict describes */
     int64_t elements, wrong;           /* compared; wrong, NaN and unwritten included */
     int64_t nan, unwritten;            /* unwritten: still the poison pattern */
     int64_t touched_inactive;          /* with a mask and inactive: untouched: number of canaries that changed */

@@ -41,7 +41,7 @@ bool verify_dump(const struct program *program, int tensor, const struct op_data
     if (!file_make_dirs(dir, err))
         return false;
     const char *name = look.t.role->name;
-    bool result = look.t.role->result; /* whose files are the ones that everybody knows */
+    bool result = look.t.role->result; /* the files of the main result have the documented names */
     size_t count = tensor_elements(&look.t);
     float *values = xmalloc(count * sizeof *values);
     char *path = text_format("%s/%s.npy", dir, name);

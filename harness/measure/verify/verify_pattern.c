@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What one index of an axis is called. */
+/* The name of one index of an axis. */
 static void name_of(const struct verify_look *look, int axis, char out[32])
 {
     static const char *const images[] = {"image", "channel", "plane", "row", "column"};

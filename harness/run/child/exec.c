@@ -26,7 +26,7 @@ static bool has_library(const struct worker *w, const struct plan_row *row, stru
     return true;
 }
 
-/* All frames, as often as it is asked for. */
+/* Runs all frames, `repeat` times. */
 static bool run_frames(struct worker *w, int index, int repeat, struct text *says, struct error *err)
 {
     const struct plan_row *p = &w->job.plan.rows[index];
@@ -101,7 +101,8 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     w.job.options = *options;
     if (!device_open(options->device ? options->device : "emu", &w.job.dev, err))
         goto done;
-    if (w.job.dev->ops->keeps_time && !cudnn_open(w.job.dev, &w.library.cudnn, &own)) { /* only a cuDNN row needs it, and says so */
+    if (w.job.dev->ops->keeps_time && !cudnn_open(w.job.dev, &w.library.cudnn, &own)) { /* only a cuDNN row needs it, and reports its
+                                                                                           absence */
         w.library.cudnn = NULL;
         snprintf(w.library.error, sizeof w.library.error, "%.500s", own.text);
     }

@@ -30,7 +30,7 @@ static enum phase phase_of(const char *stage)
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (!strcmp(phases[i].stage, stage))
             return phases[i].phase;
-    return PHASE_VERIFYING; /* a row runs, or what it wrote is looked at */
+    return PHASE_VERIFYING; /* a row runs, or its outputs are checked */
 }
 
 /* Ends the ranges of finished work; the ranges of the current case and row stay open. In phases with several stages, the stage gets a

@@ -23,7 +23,7 @@ void progress_init(struct progress *p, struct job *job, void (*emit)(void *conte
 void progress_stage(struct progress *p, int row, const char *stage, double limit_s);
 /* A phase begins without a word to the parent. */
 void progress_enter(struct progress *p, int row, enum phase phase, const char *stage);
-/* A command ends: closes what an error left open. */
+/* Ends a command: closes ranges that an error left open. */
 void progress_end(struct progress *p);
 /* Makes the device announce kernels that may never end to this progress. */
 void progress_watch(struct progress *p);

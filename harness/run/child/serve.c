@@ -190,7 +190,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     if (!files || strcmp(files, w->job.plan.files))
         return error_set(err, ERROR_USAGE, "the scenario or a variant file changed during the run; start it again");
     if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
-        if (w->job.dev && strcmp(w->job.dev->spec, device)) /* it was asked what another device is */
+        if (w->job.dev && strcmp(w->job.dev->spec, device)) /* an earlier PROBE opened another device */
             return error_set(err, ERROR_INTERNAL, "a worker that has %s was set up for %s", w->job.dev->spec, device);
         if (!w->job.dev && !device_open(device, &w->job.dev, err))
             return false;
@@ -310,7 +310,7 @@ static bool measure_roofs(struct worker *w, const json_t *command, struct error 
     return true;
 }
 
-/* ---- what rows come to ---- */
+/* ---- results of rows ---- */
 
 static bool verify(struct worker *w, int row, const json_t *command, struct error *err)
 {
@@ -340,7 +340,7 @@ static bool identify(struct worker *w, int row, struct error *err)
 {
     struct row *found = row_new();
     bool ok = verifier_identify(&w->verifier, row, found, err);
-    if (ok && found->status == ROW_PLANNED) /* else its verification says so */
+    if (ok && found->status == ROW_PLANNED) /* otherwise its verification reports the error */
         emit_fields(w, row, json_pack("{s:s}", "launch_hash", found->launch_hash));
     row_free(found);
     return ok;
@@ -469,7 +469,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     case COMMAND_SETUP: return setup(w, command, err);
     case COMMAND_ROOFS: return measure_roofs(w, command, err);
     case COMMAND_COMPILE: compile_rows(w, command); break;
-    case COMMAND_ENOUGH: break; /* whoever made something ahead has seen it wait */
+    case COMMAND_ENOUGH: break; /* AHEAD has seen this command waiting and ended */
     case COMMAND_AHEAD: make_ahead(w, command); break;
     case COMMAND_ABLATE: return ablate(w, row, err);
     case COMMAND_VERIFY: return verify(w, row, command, err);

@@ -12,7 +12,7 @@ extern const struct message_server worker_inside;
 
 /* The registers and spills of a kernel when compiled under other launch bounds: for its own block size and 1, 2, ... blocks per SM. */
 struct register_point {
-    int blocks;  /* asked for; 0 = the bounds of the source */
+    int blocks;  /* the requested number; 0 = the bounds of the source */
     int allowed; /* registers per thread with which this many blocks fit; 0 for the source's own bounds */
     int registers, spill_store_bytes, spill_load_bytes;
     int blocks_per_sm; /* blocks that then fit, including the shared memory of this launch */

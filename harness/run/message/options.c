@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* LIST: texts up to NULL. RECORDS: structs of texts, up to one whose first is NULL. */
+/* LIST: texts, ends with NULL. RECORDS: structs of texts; the last one's first text is NULL. */
 enum kind { TEXT, LIST, BOOL, REAL, RECORDS, WISHES };
 struct option {
     const char *name;
@@ -55,7 +55,7 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-/* Records of `texts` texts one behind the other. */
+/* Records of `texts` consecutive texts. */
 static json_t *write_records(const char *const *texts, int each)
 {
     json_t *all = json_array();

@@ -56,7 +56,7 @@ void wire_row_merge(const json_t *fields, struct row *row)
     json_t *one;
     for (const struct column *c = column_first(COLUMN_RESULT); c; c = column_next(c)) {
         const json_t *value = is_sent(c) ? json_object_get(fields, c->name) : NULL;
-        if (value && c->offset != offsetof(struct row, note)) /* made anew of the list of notes */
+        if (value && c->offset != offsetof(struct row, note)) /* the list of notes replaces it */
             json_column_take(c, row, value);
     }
     for (const struct row_list *l = row_lists; l->table; l++) {

@@ -70,5 +70,5 @@ void session_early(struct session *s)
         return;
     s->early = true;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));
-    session_count_launch(s); /* nobody times anything yet */
+    session_count_launch(s); /* nothing is timed yet */
 }

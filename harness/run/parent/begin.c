@@ -213,7 +213,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     plan_rows_new(&s->plan, s->device.spec, given, s->rows);
     for (int i = 0; i < s->plan.row_count; i++) {
         memcpy(s->rows[i]->key, keys[i], sizeof keys[i]);
-        if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
+        if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
             session_row_roof(s, i);
     }
     free(given);
@@ -240,7 +240,7 @@ done:
     return ok;
 }
 
-/* ---- what is kept from one run to the next ---- */
+/* ---- the state that one run leaves to the next ---- */
 
 struct session_kept {
     struct session_device device;
@@ -277,7 +277,7 @@ void session_keep(struct session *s)
         .device = s->device, .worker = s->worker, .gpu_lock = s->gpu_lock, .rows = s->rows, .row_count = s->plan.row_count};
     memcpy(k->files, s->plan.files, sizeof k->files);
     k->worker.ahead = 0;
-    k->worker.launched = k->worker.ready = false; /* it is set up anew */
+    k->worker.launched = k->worker.ready = false; /* it needs a new setup */
     s->worker = (struct child){.fd = -1, .errors = -1};
     s->gpu_lock = -1;
     s->rows = NULL;

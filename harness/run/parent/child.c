@@ -59,7 +59,7 @@ static bool guard_start(struct child *child)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return false;
-    setpgid(child->pid, child->pid); /* as it does itself: whoever is first */
+    setpgid(child->pid, child->pid); /* the child calls it too: the first call counts */
     child->guard = fork();
     if (child->guard == 0)
         become_guard(child->pid, ends[0]);

@@ -43,7 +43,7 @@ int child_any(const struct child *children, int count, double deadline_s, volati
  * line on stderr. True: the machine ended it, not the code that ran in it: killed from outside (an OOM killer), out of memory, a limit
  * of the shell. */
 bool child_stop(struct child *child, char *how, size_t how_bytes);
-/* What a "failed" event says, as an error. False. */
+/* Turns a "failed" event into an error. Returns false. */
 bool child_failure(const json_t *event, struct error *err);
 /* Sends one command to a new worker. Returns its event of kind `answer` (new reference), or NULL + err. If the worker is killed from
  * outside, a new one gets the command. `who` begins the sentence about a worker that dies or does not answer in time. `keep` receives

@@ -170,7 +170,7 @@ void session_event(struct session *s, const json_t *event)
     if (row >= s->plan.row_count)
         return;
     if (said == EVENT_STAGE) {
-        s->stage_row = row; /* who is to blame from now on, and until when */
+        s->stage_row = row; /* the row to blame from now on, and the deadline */
         snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
         s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
         error_clear(&s->late);
@@ -244,7 +244,7 @@ bool session_ahead_settle(struct session *s, struct error *err)
         return true;
     child_stop(&s->worker, NULL, 0);
     s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
-    return !s->interrupted && session_start(s, &s->worker, err); /* whose row it is shows when the row's turn comes */
+    return !s->interrupted && session_start(s, &s->worker, err); /* a failure recurs when the row is verified */
 }
 
 /* Sets up the worker that rows run in, or the server inside this process. */

@@ -29,10 +29,10 @@ struct compilers {
     int checks;          /* that are not compiled yet */
     int count, started;
     struct task *tasks;                                   /* the longest first */
-    int task_count, own_count, row_count, next, compiled; /* own: but for neighbours */
+    int task_count, own_count, row_count, next, compiled; /* own: excluding those for nearby shapes */
     double began_s;
     double ready_s; /* when the first one had its plan; 0: not yet */
-    bool told;      /* that it takes long */
+    bool told;      /* the time when the first compiler had its plan; 0: not yet */
 };
 
 static bool same_build(const struct program *a, const struct program *b)
@@ -113,7 +113,7 @@ static void give(struct given *g, const char *what)
     g->what[g->count++] = what;
 }
 
-/* What was answered: the first of them. */
+/* Removes and returns the first command, which the compiler has answered. */
 static const char *answered(struct given *g)
 {
     const char *what = g->what[0];
@@ -133,7 +133,7 @@ static void feed(struct compilers *c, int k)
         child_stop(&c->children[k], NULL, 0);
 }
 
-/* Once, of what a first run waits for. */
+/* Notes once that compiling takes most of the time of a first run. */
 static void tell(struct compilers *c)
 {
     if (c->told || clock_s() - c->began_s < TOLD_AFTER_S || c->compiled == c->row_count)
@@ -194,7 +194,7 @@ void session_precompile(struct session *s)
     find_tasks(&c);
     for (k = 0; k < c.task_count; k++)
         c.checks += !strcmp(c.tasks[k].what, "checks");
-    c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* neighbours by whoever is there */
+    c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* any free compiler takes those of nearby shapes */
     if (c.own_count < 2) /* the one worker would only wait for the one compiler, which reads the same files as the worker */
         c.count = 0;
     c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);

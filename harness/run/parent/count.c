@@ -217,7 +217,7 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
 {
     char how[512] = "", text[640];
     int row = s->stage_row;
-    bool one = false; /* it was at one of them */
+    bool one = false; /* the worker was counting one of these rows */
     for (int i = 0; i < s->uncounted_count; i++)
         one |= s->uncounted_rows[i] == row;
     const char *what = one ? s->rows[row]->id : s->rows[s->uncounted_rows[0]]->case_id;
@@ -250,7 +250,7 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
     }
 }
 
-/* True when the rest of them is to be tried again. */
+/* True if the remaining rows should be tried again. */
 static bool count_once(struct session *s)
 {
     bool warm = counts_warm(s);

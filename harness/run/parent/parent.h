@@ -37,7 +37,7 @@ struct session {
     char uncounted[512]; /* why nothing more is counted; "" = it goes on */
     void *inside;        /* the server in this process (--in-process), else NULL */
     json_t *inside_events;
-    int stage_row; /* what the worker announced last */
+    int stage_row; /* of the last stage that the worker announced */
     char stage[24];
     struct error late;  /* the error to report if the stage does not end in time; none: blame the row */
     struct error fault; /* of the first case whose data or reference bench could not make; the other cases go on */
@@ -45,8 +45,8 @@ struct session {
     double deadline_s;
     double start_s;
     struct phase_clock clock; /* of this run so far, including the workers' reported seconds */
-    enum phase stage_phase;   /* of what the worker announced last */
-    double heard_s;           /* when it last said so */
+    enum phase stage_phase;   /* of the last stage that the worker announced */
+    double heard_s;           /* the time of that message */
     double first_round_s;     /* from the command's start to the first timed round; 0: none yet */
     int changed;              /* pairs of a gate that launch something else */
     int done;
@@ -108,7 +108,7 @@ void session_count_later(struct session *s, int first, int last);
 bool session_count_due(const struct session *s);
 bool session_count(struct session *s, struct error *err);
 /* Opens device, plan, compiler and store (begin.c). */
-/* The seed of the run, into `asked`. */
+/* Puts the seed of the run into `asked`. */
 bool session_seed(struct session *s, struct error *err);
 bool session_open(struct session *s, struct error *err);
 /* Leaves the worker to the next run, if there can be one. */

@@ -29,7 +29,7 @@ bool session_hold(const char *spec, const struct session_sink *sink, struct chil
                   struct error *err)
 {
     struct waiting waiting = {sink, interrupted, false};
-    struct error ignored = {0}; /* who opens the device says what is wrong with it */
+    struct error ignored = {0}; /* opening the device reports the error */
     *fd = -1;
     if (spec && !spec_is_timed(spec))
         return true;

@@ -123,7 +123,7 @@ void session_row_roof(const struct session *s, int index)
     const struct work *work = &s->plan.cases[s->plan.rows[index].case_index].work;
     struct ceilings c = ceilings_of(&s->roofs);
     add_launch(row, c.graph_node_ns);
-    bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0; /* as the floor: what the mask leaves */
+    bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0; /* like the lower bound: counts only active work */
     enum math math;
     double times = plan_arithmetic(row, work, &math);
     struct floor f = roof_of(&c, times * (masked ? row->flop_useful : row->flop), masked ? row->bytes_useful : row->bytes, (int)math, 0);

@@ -194,8 +194,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
         return false;
     if (s->interrupted)
         return true;
-    int unexplained = 0;               /* deaths before anything was said of a row */
-    for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
+    int unexplained = 0;               /* deaths before any message about a row */
+    for (int i = first; i < last; i++) /* chooses again in a resumed run */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
             return session_put(s, i, i + 1, err);
     for (;;) {
@@ -221,7 +221,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             why = s->late;
         if ((outcome == OUTCOME_LATE || outcome == OUTCOME_FAILED) && at_data(s) && why.kind == ERROR_USAGE) {
             child_stop(&s->worker, NULL, 0);
-            lose_case(s, first, &why); /* what is verified stays so, without a time */
+            lose_case(s, first, &why); /* verified rows stay verified, without a time */
             return session_put(s, first, last, err);
         }
         int blamed = s->stage_row;
@@ -345,7 +345,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     bool ok = false;
     *result = (struct session_result){.started_s = before->started_s};
     phase_begin(&s.clock, PHASE_START_UP);
-    s.clock.since_s = before->ended_s; /* between the two it was made up what to do */
+    s.clock.since_s = before->ended_s; /* counts the time between the two runs, in which the caller decided what to do */
     s.first_round_s = before->first_round_s;
     if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;

@@ -34,7 +34,7 @@ struct session_kept;
 void session_kept_free(struct session_kept *kept);
 struct session_options {
     struct plan_options plan;
-    const struct session_gate *gate; /* NULL: every row is timed beside the library's */
+    const struct session_gate *gate; /* NULL: times every row together with the library's */
     const char *database;            /* path; its folder is made */
     const char *out_dir;             /* dumps and reports */
     const char *argv;                /* for provenance */
@@ -59,7 +59,7 @@ struct session_options {
 struct session_result {
     int64_t run_id;
     int rows, kept;
-    double seconds; /* of this command, with what it did before */
+    double seconds; /* of this command, including its earlier runs */
     double spent_s[PHASE_COUNT];
     double first_round_s;      /* from the start of the command; 0: none was timed */
     double started_s, ended_s; /* of this command, as clock_s counts */
