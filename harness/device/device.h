@@ -153,8 +153,8 @@ struct device_ops {
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
-    /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and give up sooner on threads that wait for each
-     * other. Returns true if, since the last call, a kernel ran whose result may depend on that order. NULL on cuda. */
+    /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and report threads that wait for each other
+     * sooner. Returns true if, since the last call, a kernel ran whose result may depend on that order. NULL on cuda. */
     bool (*reorder)(struct device *dev, int seed);
     /* cuda: queues kernels that overwrite the registers, shared memory and local memory which earlier launches left behind. NULL on emu,
      * which tracks every write itself. */
@@ -206,8 +206,8 @@ struct device {
     char driver[64];
     struct phase_clock *clock; /* attributes the time spent on it to phases; NULL: off */
     struct device *witness;    /* an emu device on which the reference kernels that run here are checked as well; not owned; NULL: none */
-    /* Called before a kernel that belongs to no row and may never end is launched, with its time limit and the error to report if it is
-     * exceeded, and again afterwards with NULL. The callee can end this process. NULL: nobody is notified. */
+    /* Called before the launch of a kernel that belongs to no row and may never end, with its time limit and the error to report after
+     * that time; and again after the kernel with NULL. The callee may end this process. NULL: no callback. */
     void (*endless)(void *context, double limit_s, const struct error *late);
     void *endless_context;
     void *private_data;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define CHANGES_BRIEF 4 /* of a row, where a form is read at a glance */
+#define CHANGES_BRIEF 4 /* of a row, in forms for a quick overview */
 
 /* ---- sentences ---- */
 

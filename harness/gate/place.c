@@ -105,7 +105,7 @@ static int first_difference(const char *a_path, const char *b_path)
     return line;
 }
 
-/* Is the fact of that step, or of the whole row? */
+/* True if the fact belongs to that step or to the whole row. */
 static bool is_meant(const struct row *row, int index, const char *step)
 {
     SCOPED char *name = gate_step_name(row, index);

@@ -46,7 +46,7 @@ struct source_job {
 /* Samples the row until there are enough samples for percentages of a line, or for two seconds; uses a longer period if the hardware
  * loses samples. Free with source_values_free. */
 bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct source_values *out, struct error *err);
-/* What source_count counts, for cupti_sass_open. */
+/* The metrics of source_count, for cupti_sass_open. */
 extern const char *const source_metrics[];
 extern const int source_metric_count;
 /* Runs each step once more and counts its instructions. A step in which CUPTI patched nothing has no values. */

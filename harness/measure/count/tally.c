@@ -241,7 +241,7 @@ static double fact(void *context, const char *name)
     return NAN;
 }
 
-/* Where the values of one range go. */
+/* Where to store the values of one range. */
 struct sheet {
     struct row *row;
     int step;
@@ -453,7 +453,7 @@ bool counters_run(struct counters *c, const struct count_request *asked, int row
         if (ok)
             job_row(job, t.index[i], t.rows[i]);
         leave(&t, (int)i, !ok);                /* the context may be lost, and this process ends */
-        code_keep_list(t.rows[i], &t.code[i]); /* where something failed between */
+        code_keep_list(t.rows[i], &t.code[i]); /* does nothing unless counting failed in between */
         row_free(t.rows[i]);
     }
     drop_data(&t, !ok);

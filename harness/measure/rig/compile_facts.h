@@ -5,7 +5,7 @@
 #include "measure/rig/build.h"
 
 struct kernel_facts;
-/* Of one kernel of a unit. */
+/* The compiler's facts about one kernel of a unit. */
 bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
 /* Stores registers, spills, shared memory and occupancy of each step in row->steps, and SASS counts in the metrics. */
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);

@@ -308,7 +308,7 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
             if (!rig_run_step(rig, i, err))
                 return false;
         }
-    if (any && !rig_library_prepare(rig, err)) /* of a bias that was made just now */
+    if (any && !rig_library_prepare(rig, err)) /* converts a bias that was written just now */
         return false;
     if (!ns)
         return true;

@@ -1,4 +1,4 @@
-/* Where the buffers of a rig are, in each set and replica; fills and poisons them. */
+/* Finds the buffers of a rig in each set and replica; fills and poisons them. */
 #include "base/text.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"

@@ -29,7 +29,7 @@ void board_restart(struct board *board);
 void board_sense(struct board *board, double *power_w, double *throttle);
 /* Stores the current memory clock and temperature in the rows that have a time. */
 void board_report(const struct board *board, struct row *const *rows, int count);
-/* Adds those of these pids that are neither this process, nor its parent, nor another child of its parent. */
+/* Adds the processes in `pids`, except this process, its parent and other children of its parent. */
 void others_add(const long *pids, int count, struct others *others);
 void others_free(struct others *others);
 

@@ -33,11 +33,11 @@ struct pair_session {
     struct timing_group *b;
     struct pair *pairs;
     int pair_count, library; /* library: row of the group; -1: none */
-    double alpha, budget_s;  /* of one pair; of all its rounds */
+    double alpha, budget_s;  /* error rate of one pair; time for all its rounds */
     double **ns;             /* by row of the group, then round */
     int *taken;              /* by row: its rounds, the first ones */
     int *sitting;            /* by round */
-    int rounds;              /* of the sittings before */
+    int rounds;              /* of the repetitions before */
     int *here, here_count;   /* rows of the group that take part in this repetition */
 };
 

@@ -20,7 +20,8 @@
 #define GEMM 8192
 #define GEMM_F32 4096 /* 18 ms would be long */
 
-/* A product of 16 x 8 x 16 by a warp is 4096 FLOP, 128 a thread; 64 x 128 x 16 by a warpgroup is 2048 a thread. */
+/* FLOP per thread: a 16 x 8 x 16 product by a warp is 4096 FLOP, 128 per thread; a 64 x 128 x 16 product by a warpgroup is 2048 per
+ * thread. */
 const struct roof_kernel roof_kernels[] = {
     {"copy", "roof_copy", "B/s", 0, 999, 0, 0, 128},
     {"l2", "roof_l2", "B/s", 0, 999, 6, 0, 64},
@@ -67,7 +68,7 @@ static double least(double *ns, int count, const char *what, char how[96])
 static void keep(struct bench_roofs *r, const char *name, const char *unit, const char *how, double value)
 {
     struct ceiling *found = NULL;
-    bool less = !strcmp(unit, "ns"); /* of times the least, of rates the most */
+    bool less = !strcmp(unit, "ns"); /* keep the shortest time and the highest rate */
     for (int i = 0; i < r->out->count; i++)
         if (!strcmp(r->out->items[i].name, name))
             found = &r->out->items[i];

@@ -11,7 +11,7 @@
 
 #define WARMUP_S 1.0
 #define WARMUP_TAIL 2
-#define STEPS_S 0.3            /* of a row, once it has three rounds */
+#define STEPS_S 0.3            /* limit per row, after its third round */
 #define ROUNDS_LEAST 10        /* if the budget ends before rounds_min: enough for an interval, and a note says so */
 #define TAIL_TIMES 10.0        /* a row this many times slower than the fastest row is in the tail */
 #define TAIL_ROUNDS 10         /* the tail takes part only in this many first rounds, */

@@ -8,7 +8,9 @@
  * without a pause, flush (write, then read back, 2x L2), event, the row's launches, event. A stream-blocking kernel runs before the
  * first event until the host has queued everything, so no launch gap is timed, however long a library's call takes. Warm: an untimed run
  * on the same buffers, which are then poisoned, replaces the flush. A sample that began at a lower clock than that of an idle GPU is
- * taken again. Sustained: a graph of back-to-back runs that change sets and replicas, time divided by their number.
+ * taken again.
+ *
+ * Sustained: a graph of back-to-back runs that change sets and replicas, time divided by their number.
  *
  * bench compares the outputs of every timed launch (of a graph: the last one on each replica) with those of a verified launch on the
  * same set; the watch checks outputs that differ. */

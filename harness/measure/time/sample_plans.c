@@ -18,7 +18,7 @@ struct plan_race {
     struct device *dev;
     struct rig *rig;
     struct timer timer;
-    int step, count, rounds; /* of plans; at most so many of these */
+    int step, count, rounds; /* count: number of plans; rounds: the most per plan */
     double *ns;              /* [plan * rounds + round] */
     int *taken;              /* rounds, by plan; -1: the library refuses it */
 };
@@ -115,7 +115,7 @@ static bool race_plans(struct plan_race *r, struct error *err)
     return true;
 }
 
-/* Marks engines all of whose plans are very slow; no convolution of at least this size tries them again. */
+/* Marks an engine if all its plans are very slow: no convolution of at least this size tries it again. */
 static void note_hopeless(const struct plan_race *r)
 {
     double fastest = INFINITY;

@@ -19,7 +19,7 @@
 struct search {
     struct timing_group b;
     int *pinned, pinned_count;  /* indices into the group */
-    int *configs, config_count; /* of the variant in hand */
+    int *configs, config_count; /* configurations of the current variant */
     struct race_candidate *candidates;
     double *pinned_ns; /* [pinned][ROUNDS_MAX] of the group that is on */
     int pinned_rounds;

@@ -29,7 +29,7 @@ struct visit {
     int index;
     struct work work;
     struct program program;
-    struct build own;            /* where sizes are compiled in */
+    struct build own;            /* the code for this shape, if sizes are compiled in */
     struct device_image *images; /* by unit of the program */
     struct rig *rig;
 };

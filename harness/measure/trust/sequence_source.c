@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LARGE_FLOP 5e9        /* per frame: above this the CPU reference takes seconds */
-#define KEPT_MOST_BYTES (4e9) /* of frames kept for the next row */
+#define KEPT_MOST_BYTES (4e9) /* the frames that stay in memory for the next row */
 
 static bool make_weights(struct sequence_source *s, struct error *err)
 {

@@ -92,7 +92,7 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
     return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
 }
 
-#define LOOSE_SHARE 0.0625 /* of the elements: a smaller share are just values that happen to be near 0 */
+#define LOOSE_SHARE 0.0625 /* of the elements: with a smaller share, these are only values that happen to be near 0 */
 
 /* Notes results whose magnitudes differ so much that the tolerance of most elements accepts anything. */
 static void say_loose(struct trial *t, const struct op_data *data)

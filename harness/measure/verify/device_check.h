@@ -4,8 +4,9 @@
  * (kernels/reference/) and compare the outputs; only counts come back. In every case the device reference must agree with the CPU's on a
  * sample: rows of the output at the upper and lower border of the first and the last image, at random places and some adjacent ones,
  * with all their channels; of long rows the columns at both borders, random ones, and the first columns of each kind of masked pixel in
- * the row. So the sample contains every border, corner and kind of masked pixel, and a whole crop; a small work is compared whole. For
- * further input sets, which the same kernel sums in the same shape, the sample is one border and one place. Ops without a reference
+ * the row. So the sample contains every border, corner and kind of masked pixel, and a whole crop; a small work is compared whole.
+ *
+ * For further input sets, which the same kernel sums in the same shape, the sample is one border and one place. Ops without a reference
  * kernel use the CPU's reference, uploaded once per case; ops that are files use measure/reference. A chain's reference is computed link
  * by link, and each link is compared with such a sample. If the device finds a fault, bench downloads everything, and the CPU checks
  * again and describes the fault. */

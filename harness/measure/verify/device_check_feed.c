@@ -6,7 +6,7 @@ void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4])
 {
     tensor_fold(t, dim);
     int64_t step = 1;
-    for (int i = 3; i >= 0; i--) { /* where the next element along an axis lies */
+    for (int i = 3; i >= 0; i--) { /* finds the position of the next element along each axis */
         stride[i] = dim[i] > 1 ? (int64_t)tensor_index(t, (size_t)step) : 0;
         step *= dim[i];
     }

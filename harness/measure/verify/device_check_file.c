@@ -23,7 +23,7 @@ static double scale_below(const struct scales *scales, int i)
     return i < scales->count ? scales->below[i] : INFINITY;
 }
 
-/* Of some rows that are equally far apart. */
+/* Determines the scales of a tensor from evenly spaced rows. */
 static bool scales_there(const struct card_data *d, const struct tensor *t, struct scales *scales, struct error *err)
 {
     struct device *dev = d->card->dev;

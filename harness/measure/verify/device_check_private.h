@@ -107,8 +107,8 @@ bool card_layer_up(struct card_data *data, const struct work *work, const struct
 /* Converts the filter of a layer, from `filter` on the device, as that file reads it; 0 for a layer without a filter. The caller
  * releases it after the run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
-/* Converts its input as that file's sums read it, from device values in logical order (CARD_INPUT: floats, CARD_INPUT_WIDE: doubles).
- * The caller releases it. */
+/* Converts a layer's input, from device values in logical order, to the form that sums of kernels/reference/conv.cu read (CARD_INPUT:
+ * floats, CARD_INPUT_WIDE: doubles). The caller releases it. */
 bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t *lines,
                    struct error *err);
 /* Allocates memory of the check, or uploads to it; an error names the check as the owner. */

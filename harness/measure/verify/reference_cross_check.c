@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs where a thread makes one */
+#define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs if a thread computes one */
 #define WITNESS_S 0.1     /* after which no more are begun */
 #define STREAM 0x317ae55
 

@@ -187,7 +187,7 @@ static bool other_layout(const struct verify_look *look, const int64_t at[4], co
     return inside(look, to);
 }
 
-/* The element that the other mode of depth_to_space would put there: the one whose deep channel in the right mode is the one that the
+/* The element that depth_to_space would put there in its other mode. Its deep channel in the right mode equals the channel that the
  * wrong mode reads. argument: block, mode. */
 static bool other_mode(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4])
 {
@@ -214,7 +214,7 @@ static bool all_zero(const struct verify_look *look)
     return true;
 }
 
-/* Returns the channel whose reference a wrong channel holds, or -1. */
+/* A wrong channel may hold the values of another channel. Returns that one, or -1. */
 static int64_t held_channel(const struct verify_look *look, int64_t channel)
 {
     for (int64_t c = 0; c < look->fold[1]; c++) {

@@ -1,7 +1,8 @@
-/* run/message/verb: the messages between a run and its workers: JSON lines, commands to a worker and events from it, one table each. A
- * command is {"do":WORD, ...}. The worker answers with events {"event":WORD, ...} and at the end "spent" and "done", or "failed" if the
- * command fails as a whole. Before an operation that may take long or never end, "stage" names it, its row and its time limit. "stage"
- * and, at the end of a command, "spent" also report the seconds in each phase since the last report: "spent":{"data":0.2, ...}. */
+/* run/message/verb: the messages between a run and its workers: JSON lines, commands to a worker and events from it, one table each.
+ *
+ * A command is {"do":WORD, ...}. The worker answers with events {"event":WORD, ...} and at the end "spent" and "done", or "failed" if
+ * the command fails as a whole. Before an operation that may take long or never end, "stage" names it, its row and its time limit.
+ * "stage" and, at the end of a command, "spent" also report the seconds in each phase since the last report: "spent":{"data":0.2, ...}. */
 #ifndef BENCH_MESSAGE_VERB_H
 #define BENCH_MESSAGE_VERB_H
 

@@ -57,7 +57,7 @@ static void note_provenance(struct session *s)
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
-    struct run former = *r; /* of a run that is taken up again, else nothing */
+    struct run former = *r; /* of a run that is resumed, else empty */
     *r = (struct run){.planned = s->plan.row_count, .wall_s = former.wall_s};
     memcpy(r->spent_s, former.spent_s, sizeof r->spent_s);
     time_t now = time(NULL);
@@ -154,7 +154,7 @@ static bool *known_rows(const struct session *s, char (*keys)[HASH_TEXT])
     return known;
 }
 
-/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; reports why the others run again. `stale`: by
+/* Takes over the rows of the interrupted run that have an unchanged key. Returns how many; reports why the others run again. `stale`: by
  * row, taken over but to be stored again. */
 static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
 {

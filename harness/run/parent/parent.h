@@ -139,8 +139,8 @@ bool session_put(struct session *s, int first, int last, struct error *err);
 void session_settle(struct session *s);
 /* The same from time to time while the parent waits for a worker. */
 void session_settle_beside(struct session *s);
-/* Attributes the time of storing while a worker runs: only the part during which the worker was idle counts. Call session_waited before
- * the wait and session_settled after it. */
+/* Counts as storing only the time that the parent would otherwise have spent waiting for the worker. Call session_waited before the
+ * wait and session_settled after it. */
 double session_waited(struct session *s);
 void session_settled(struct session *s, double waited_s);
 /* At the end: stores the rest, and the time spent in each phase. */

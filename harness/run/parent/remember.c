@@ -99,7 +99,7 @@ void session_remembered_free(struct tuned_config *list)
     free(list);
 }
 
-/* Adds a note to tuned rows whose source differs from the tuned one; also handles rows without stored configurations. */
+/* Adds a note to each tuned row if its source differs from the tuned one; also handles rows without stored configurations. */
 bool session_judge_remembered(struct session *s, struct error *err)
 {
     struct wisdom *all = NULL;

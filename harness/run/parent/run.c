@@ -178,7 +178,7 @@ static json_t *survivors(const struct session *s, int first, int last)
     return rows;
 }
 
-/* Of each row that has one: [row, links]. */
+/* For each row that has a choice: [row, links]. */
 static json_t *choices_of(const struct session *s, int first, int last)
 {
     json_t *all = json_array();

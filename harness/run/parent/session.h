@@ -24,7 +24,7 @@ struct session_sink {
 /* A run that compares the two sides of its plan (cuda): skips rows that both sides launch identically, and times the others in pairs,
  * until each is decided or has had its rounds. */
 struct session_gate {
-    double alpha;                                     /* of the whole run */
+    double alpha;                                     /* the error rate of the whole run */
     double (*margin)(void *context, const char *row); /* share of a time that may change */
     void *context;
 };
