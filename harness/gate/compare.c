@@ -110,7 +110,7 @@ static bool is_paired(const struct gate_pair *p, const struct row_time *a, const
 
 static enum decision_verdict decide_interval(double low, double high, double margin)
 {
-    double longest = 1 / low - 1, shortest = 1 / high - 1; /* head's time over base's, less one */
+    double longest = 1 / low - 1, shortest = 1 / high - 1; /* head's time divided by base's, minus 1 */
     if (shortest > margin)
         return VERDICT_SLOWER;
     if (longest < -margin)
@@ -165,7 +165,7 @@ static void note_others(struct gate_pair *p)
         p->note = text_format("another process used the GPU during the timing: %s", b && *b ? b : a);
 }
 
-/* False: no times that can be judged. */
+/* False: there are no times to judge. */
 static bool decide_by_time(const struct gate_comparison *c, struct gate_pair *p, double alpha)
 {
     const struct row_time *a = headline(p->base), *b = headline(p->head);
@@ -259,7 +259,7 @@ static void decide(const struct gate_comparison *c, struct gate_pair *p, double 
     }
 }
 
-/* Neither was run, as both launch the same. */
+/* Neither side ran, as both launch the same. */
 static bool is_unrun(const struct gate_comparison *c, const struct gate_entry *base, const struct gate_entry *head)
 {
     return c->head->timed && base && head && base->status == ROW_SKIPPED && head->status == ROW_SKIPPED && same_launches(base, head);

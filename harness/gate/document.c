@@ -118,7 +118,7 @@ static void add_pair_lines(struct table *t, const struct gate_comparison *c, con
     int shown = p->change_count < most ? p->change_count : most;
     if (shown)
         add_change_cells(t, c, &p->changes[0]);
-    else /* a sentence, which names its place */
+    else /* a sentence that names its place */
         table_cell(t, PAINT_NONE, "%s", p->note ? p->note : "");
     for (int i = 1; i < shown; i++) {
         table_row(t, LINE_STEP);

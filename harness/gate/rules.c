@@ -90,7 +90,7 @@ static bool read_seconds(const struct node *n, const char *what, double *ns, str
     return (s >= 0 && s < 1e6) || node_error(n, err, "%s: a time is expected, such as 5 us", what);
 }
 
-/* A glob of facts must mean one. */
+/* A glob of facts must match one. */
 static bool known_fact(const struct node *at, const char *glob, struct error *err)
 {
     const char *words[64];
@@ -219,7 +219,7 @@ bool gate_rules_read(const char *path, const char *today, struct gate_rules *g, 
     struct node *root = node_parse_file(path, err);
     bool ok = root && node_check_keys(root, "a gate", keys, err);
     const struct node *ops = root ? node_get(root, "ops") : NULL,
-                      *scenarios = root ? node_get(root, "scenario") : NULL; /* it may be named on the command line */
+                      *scenarios = root ? node_get(root, "scenario") : NULL; /* the command line may name it instead */
     ok = ok && read_text(root, "against", &g->against, err) && (!scenarios || read_texts(scenarios, "scenario", &g->scenarios, err)) &&
          read_variants(node_get(root, "variants"), &g->variants, err) && (!ops || read_texts(ops, "ops", &g->ops, err)) &&
          read_text(root, "device", &g->device, err) && read_rows(root, &g->rows, err) && read_numbers(root, g, err) &&

@@ -10,7 +10,7 @@ static bool run_once(struct device *dev, struct rig *rig, struct error *err)
     return rig_run_stepwise(rig, NULL, NULL, err) && dev->ops->sync(dev, err);
 }
 
-/* Nothing is left of a run before. */
+/* Removes everything that the previous run left. */
 static bool renew(struct rig *rig, struct error *err)
 {
     return rig_poison_all(rig, err) && rig_prepare(rig, NULL, err);
@@ -62,7 +62,7 @@ int count_ranges(const struct counted *item, bool warm)
     return item->trace.kernel_count * (warm ? 2 : 1);
 }
 
-/* Items of a job that are counted at once. */
+/* The items of a job that one call counts. */
 struct part {
     const struct count_job *job;
     int first, end;
@@ -112,7 +112,7 @@ static size_t count_find(const struct count_job *job, const char *metric)
 static double *combine(const struct count_job *job, const double *values, int launches)
 {
     size_t n = job->metric_count, time = count_find(job, counter_weight_time), active = count_find(job, counter_weight_active);
-    double *out = xcalloc(n, sizeof *out), *absent = xcalloc((size_t)launches * n, sizeof *absent); /* weights of 0 make no mean */
+    double *out = xcalloc(n, sizeof *out), *absent = xcalloc((size_t)launches * n, sizeof *absent); /* weights of 0 give no mean */
     for (size_t m = 0; m < n; m++)
         out[m] = counter_combine(job->metrics[m], values + m, time < n ? values + time : absent, active < n ? values + active : absent,
                                  (int)n, launches);

@@ -31,7 +31,7 @@ int count_ranges(const struct counted *item, bool warm);
 struct count_job {
     struct device *dev;
     struct cupti_session *session;
-    const struct counted *items; /* traced; each launches a kernel at least */
+    const struct counted *items; /* traced; each launches at least one kernel */
     int count;
     bool warm;
     const char *const *metrics; /* the weights of counter/combine are among them */

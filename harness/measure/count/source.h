@@ -32,7 +32,7 @@ struct source_code {    /* one machine instruction of a step's kernel */
 struct source_values {
     struct source_value *items;
     int count;
-    struct source_code *code; /* by step and offset; none of a library's */
+    struct source_code *code; /* by step and offset; without code of a library */
     int code_count, code_room;
     double samples, dropped; /* of all steps and repeats that were kept */
 };

@@ -100,7 +100,7 @@ bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double
 uint64_t rig_address(struct rig *rig, struct buffer_ref buffer);
 /* How many clusters of a step the device can hold at once, according to its driver; 0: the step has none, or the device does not say. */
 int rig_clusters(struct rig *rig, int step);
-/* Queues one step, prepare steps included. */
+/* Queues one step; it may be a prepare step. */
 bool rig_run_step(struct rig *rig, int step, struct error *err);
 /* cuDNN: the steps that have several plans, in order (in a chain each distinct call once); ends with -1. For each step: its plans and
  * the plan in use. The caller times the plans and chooses. */

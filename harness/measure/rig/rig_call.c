@@ -19,7 +19,7 @@ struct rig_call {
     bench_function *function;
     struct bench_call call;
     struct bench_tensor tensors[OP_MAX_TENSORS], workspaces[STEP_MAX_ARGS];
-    const struct place *places[OP_MAX_TENSORS + STEP_MAX_ARGS]; /* where the data of each is on the device */
+    const struct place *places[OP_MAX_TENSORS + STEP_MAX_ARGS]; /* the device addresses of their data */
     struct bench_shape shapes[OP_MAX_TENSORS];
     struct bench_symbol symbols[SYMBOLS_MAX];
     struct bench_real reals[SYMBOLS_MAX];
@@ -43,7 +43,7 @@ static struct bench_tensor rig_call_describe(const struct tensor *t, enum layout
 static void describe_buffers(struct rig *rig, const struct step *step, struct rig_call *c)
 {
     const struct work *w = program_step_work(rig->program, step);
-    struct work own = *w; /* with the part of the epilogue that the call does */
+    struct work own = *w; /* with the part of the epilogue that the call computes */
     struct tensor whole[OP_MAX_TENSORS];
     c->call.tensor_count = c->call.workspace_count = 0;
     if (step->cudnn_epilogue < own.epilogue_count)

@@ -14,7 +14,7 @@ static bool zone_intact(struct rig *rig, const char *name, const struct place *p
                         struct error *err)
 {
     const uint32_t pattern = RIG_GUARD_PATTERN;
-    size_t word = place->bytes / 4 * 4, first = behind ? place->bytes - word : 0, at = first; /* the last word may be half the buffer's */
+    size_t word = place->bytes / 4 * 4, first = behind ? place->bytes - word : 0, at = first; /* the buffer may end inside the last word */
     uint64_t from = behind ? place->address + word : place->base;
     unsigned char *zone = xmalloc(bytes);
     bool ok = rig->dev->ops->read(rig->dev, from, zone, bytes, err);

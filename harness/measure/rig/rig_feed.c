@@ -24,7 +24,7 @@ static bool upload(struct rig *rig, const struct tensor *t, const float *logical
     return ok;
 }
 
-/* From the device's own values. */
+/* Feeds from values that the device generated. */
 static bool feed_there(struct rig *rig, int i, const struct op_data *data, int hidden, struct error *err)
 {
     const struct place *to = rig_tensor(rig, i);

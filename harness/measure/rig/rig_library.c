@@ -82,7 +82,7 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
     }
     own->raced[0] = 0;
     own->among = own->plan_count =
-        cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
+        cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* a check needs only the first */
     return own->plan_count > 0;
 }
 

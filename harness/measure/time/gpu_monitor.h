@@ -15,7 +15,7 @@ struct others {       /* other processes on the GPU */
 struct board {
     const struct device *dev;
     struct others others; /* since board_begin */
-    double sensed_s;      /* the last reading, and when */
+    double sensed_s;      /* the last reading, and its time */
     double power_w, throttle;
     double looked_s; /* the time of the last scan for other processes */
 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SITTINGS_LEAST 3 /* before a decision; and as many of each length */
+#define SITTINGS_LEAST 3 /* before a decision; also the number of repetitions of each length */
 #define LOOKS_EACH 40    /* up to this many rounds it tests after every round, later less and less often */
 #define WARM_UP_FIRST 8
 #define WARM_UP_AGAIN 2

@@ -133,7 +133,7 @@ static bool run_kernel(struct bench_roofs *r, const struct roof_kernel *k, struc
     for (int burst = 0; burst < BURSTS; burst++) {
         if (!r->ops->record(r->dev, r->from, err) || !launch(r, f, k, blocks, count, iterations, err) || !elapsed(r, &one, err))
             return false;
-        if (burst < 2 && k->blocks_per_sm) /* the first bursts only find out how long one is */
+        if (burst < 2 && k->blocks_per_sm) /* the first bursts only measure the duration of a burst */
             iterations = (int)fmin(1e6, fmax(16, iterations * BURST_NS / one));
         else if (burst)
             ns[kept++] = one;
@@ -282,7 +282,7 @@ bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list
     ok = ok && r.ops->load(dev, &image, &r.module, err) && r.ops->event(dev, &r.from, err) && r.ops->event(dev, &r.to, err) &&
          r.ops->alloc(dev, "ceilings a", BUFFER_BYTES, &r.a, err) && r.ops->alloc(dev, "ceilings b", BUFFER_BYTES, &r.b, err) &&
          run_all(&r, err);
-    bool dead = !ok && err->kind == ERROR_WRONG; /* then nothing can be given back */
+    bool dead = !ok && err->kind == ERROR_WRONG; /* after which no memory can be released */
     if (!dead) {
         if (r.a)
             r.ops->release(dev, r.a);

@@ -41,7 +41,7 @@ static void field_close(struct sample_group *f)
     free(f->unseen);
 }
 
-/* To be closed also when it fails. */
+/* Close it even if opening fails. */
 static bool field_open(struct sample_group *f, struct device *dev, struct sample_candidate *candidates, int count,
                        const struct sample_plan *plan, const struct sample_watch *watch, struct error *err)
 {
@@ -260,7 +260,7 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
     return ok;
 }
 
-/* Each alone, so that a death can be blamed. */
+/* Runs each alone, so that a crash can be attributed. */
 static bool first_runs(struct sample_group *f, struct error *err)
 {
     const struct sample_watch *watch = f->watch;

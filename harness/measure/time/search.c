@@ -21,7 +21,7 @@ struct search {
     int *pinned, pinned_count;  /* indices into the group */
     int *configs, config_count; /* configurations of the current variant */
     struct race_candidate *candidates;
-    double *pinned_ns; /* [pinned][ROUNDS_MAX] of the group that is on */
+    double *pinned_ns; /* [pinned][ROUNDS_MAX] of the current group */
     int pinned_rounds;
     double told_s;
 };

@@ -16,7 +16,7 @@ struct early_data {
 };
 struct data_store {
     struct job *job;
-    struct card *card; /* the check on the device; NULL: the CPU checks */
+    struct card *card; /* the device check; NULL: the CPU checks */
     bool card_tried;
     struct device *witness; /* an emu device that cross-checks references; opened by the first op whose reference is a kernel of its file */
     struct op_data data[DATA_SETS][DATA_SLOTS];

@@ -143,7 +143,7 @@ static bool sample_link(struct net *k, const struct work *w, bool again, struct 
     return ok;
 }
 
-/* Filter, bias, marks and layer of a link, up. */
+/* Uploads filter, bias, marks and layer of a link. */
 static bool link_open(struct net *k, int i, struct link_data *own, struct error *err)
 {
     const struct chain_link *l = &k->chain->links[i];
@@ -182,7 +182,7 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     if (!card_room_apart(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
         !card_room_apart(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
         return false;
-    if (!w->op->has_filter) /* another layout of the same values */
+    if (!w->op->has_filter) /* a layout change of the same values */
         return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
                dev->ops->fill(dev, own->bound, 0, (size_t)count * sizeof(float), err) && dev->ops->sync(dev, err);
     if (!card_lines_in(d, g, CARD_INPUT_WIDE, own->x, &own->lines, err))
@@ -284,7 +284,7 @@ static bool walk_link(struct net *k, int i, struct error *err)
     struct link_data own;
     uint64_t reference = 0;
     bool last = i == k->chain->count - 1, again = k->again && !last, ok = link_open(k, i, &own, err);
-    for (int j = 0; j < i && !last; j++) /* a layer that is run sixteen times */
+    for (int j = 0; j < i && !last; j++) /* for example, a layer that occurs sixteen times */
         again |= l->layer >= 0 && k->chain->links[j].layer >= 0 && !strcmp(k->chain->links[j].name, l->name);
     ok = ok && link_run(k, &l->work, again, &own, &reference, err);
     if (ok) {

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define SAMPLE_BORDER 2   /* rows from each border of the first and the last image */
-#define SAMPLE_CROP 4     /* rows that follow one another */
+#define SAMPLE_CROP 4     /* consecutive rows */
 #define SAMPLE_RANDOM 4   /* rows anywhere */
-#define SAMPLE_LEAST 4096 /* outputs: as many rows more as it takes */
+#define SAMPLE_LEAST 4096 /* outputs: adds rows until the sample has this many */
 #define SAMPLE_EDGE 16    /* columns from each border */
 #define SAMPLE_BLOCK 8    /* adjacent columns: the CPU's reference computes this many at once */
 #define SAMPLE_BLOCKS 4   /* of them at random places */
@@ -63,7 +63,7 @@ void card_sample_draw(const struct work *work, const float *mask_out, struct car
     draw_columns(work, s);
     if (s->columns)
         in_row = work->k * (2 * SAMPLE_EDGE + SAMPLE_BLOCK);
-    for (int i = 0; i < SAMPLE_BORDER && i < work->p; i++) { /* an image may have a single row */
+    for (int i = 0; i < SAMPLE_BORDER && i < work->p; i++) { /* because an image may have a single row */
         s->rows[s->count++] = i;
         s->rows[s->count++] = work->p - 1 - i;
         if (last) {
@@ -258,7 +258,7 @@ static bool worst_of(const struct card_data *d, const struct verify_look *look, 
     return true;
 }
 
-/* The kernel's counts, begun at 0. */
+/* Runs the comparison kernel; its counts start at 0. */
 static bool card_counts(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                         uint64_t counts[CARD_COUNTS], struct error *err)
 {

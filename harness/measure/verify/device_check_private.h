@@ -49,7 +49,7 @@ struct card_values {
     uint64_t value, reference, bound; /* device addresses, logical order; 0: none */
     size_t bytes;                     /* of value */
     size_t elements;                  /* of reference, bound */
-    bool joined;                      /* the bounds are in the reference's memory */
+    bool joined;                      /* the bounds and the reference share one allocation */
 };
 struct card_data {
     struct card *card;
@@ -117,7 +117,7 @@ bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* A tensor's reference, followed by its bounds in one mapping: mapping both as one costs half as much. */
 bool card_room_reference(struct card_data *data, size_t elements, bool bounds, struct card_values *at, struct error *err);
-/* The references that the CPU has, up. */
+/* Uploads the references of the CPU. */
 bool card_references_up(struct card_data *data, const struct work *work, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
 /* Makes the references of an op that is a file with a kernel, whose inputs are on the device; they stay there (device_check_file.c).

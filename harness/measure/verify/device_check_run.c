@@ -1,4 +1,4 @@
-/* Memory and kernels of the check on the device. */
+/* Memory and kernels of the device check. */
 #include "measure/verify/device_check.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
 #include "op/reference/data.h"
 #include <stdlib.h>
 
-#define SHARE 3           /* one part of so many of the memory that is free */
+#define SHARE 3           /* uses this fraction (1/SHARE) of the free memory */
 #define OF_INPUT 4.0      /* bytes per element on the device: floats; */
 #define OF_REFERENCE 12.0 /* doubles, plus their bounds */
 

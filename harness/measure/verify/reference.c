@@ -188,7 +188,7 @@ static void settle_row(void *context, int64_t row, int thread)
     atomic_fetch_add(&s->loose, loose);
 }
 
-#define COUNTED (1 << 24) /* elements, of rows that are equally far apart */
+#define COUNTED (1 << 24) /* elements, of evenly spaced rows */
 
 struct scales reference_scales(const double *reference, int64_t rows, int64_t length)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs if a thread computes one */
-#define WITNESS_S 0.1     /* after which no more are begun */
+#define WITNESS_S 0.1     /* after this time no more blocks are started */
 #define STREAM 0x317ae55
 
 static bool drawn(const uint64_t *only, int count, uint64_t block)

@@ -12,7 +12,7 @@
 /* The time limit of a reference: BENCH_REFERENCE_LIMIT if set, else `otherwise`; 0 + err if that is no valid time. */
 double reference_limit_s(double otherwise, struct error *err);
 
-/* The reference kernel of a work, on its way. */
+/* A launch of a reference kernel. */
 struct reference_run {
     struct device *dev;
     const struct work *work;
@@ -33,9 +33,9 @@ bool reference_run_open(struct reference_run *run, const struct compiled *code, 
 void reference_run_close(struct reference_run *run);
 /* Written bytes of a result of such a run: device_ops.known. NULL: not tracked, and unwritten elements are NaN. */
 const uint8_t *reference_run_known(const struct reference_run *run, uint64_t address);
-/* only: NULL, or these blocks. */
+/* only: these blocks; NULL: all. */
 bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
-/* How many blocks that is, all together; 0 + err. */
+/* The total number of blocks; 0 + err. */
 uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
 /* Compiles, opens and launches, and cross-checks with the device's witness if there is one and the inputs are the work's own. */
 bool reference_run(struct reference_run *run, const char *compiler, struct error *err);
@@ -60,7 +60,7 @@ struct reference_rows {
 struct scales reference_scales(const double *reference, int64_t rows, int64_t length);
 /* loose: op_values.loose, of these rows. */
 bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong, double *loose);
-/* The error of an element without a number. */
+/* Sets the error for an element that is not a number. */
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err);
 /* How much of its result a sum may lose if the op's file adds a bias or an addend, with which the sum may begin (bound_begun); else 0. */
 double reference_begun(const struct work *work, const struct op_bounds *is);

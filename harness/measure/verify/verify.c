@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An element on its way to being the worst. */
+/* The wrong element with the largest error so far. */
 struct candidate {
     double ratio, error, tolerance; /* ratio: error / tolerance; 0: no error so far */
     size_t index;

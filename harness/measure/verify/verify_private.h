@@ -40,7 +40,7 @@ bool verify_is_poison(enum dtype t, const void *row, int64_t i);
 /* If the kernel wrote inactive outputs, checks whether they are those of whole tiles. If so, *tile is the smallest such tile and the
  * returned array marks the outputs of active tiles (malloc'd); else NULL. */
 unsigned char *verify_find_tile(const struct verify_look *look, struct tile *tile, bool *skipped);
-/* The sentence of a verdict that is right. */
+/* Writes the sentence of a verdict that is right. */
 void verify_describe_right(struct verdict *v);
 /* True if this is the value of logical element i. Success form: false for NaN. */
 bool verify_right(const struct verify_look *look, size_t logical, double got);

@@ -53,7 +53,7 @@ static bool hash_unit(const struct job *job, const struct unit *u, struct hash *
     return !u->path || (u->code == CODE_CUDA && compile_key(&request, key, NULL));
 }
 
-/* False: of this row nothing can be remembered. */
+/* False: bench cannot cache this row. */
 static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
 {
     const struct job *job = m->job;
@@ -122,7 +122,7 @@ json_t *memory_recall(struct memory *m, int index)
     const struct program *p = &m->job->plan.rows[index].program;
     size_t i;
     json_array_foreach(json_object_get(fields, "steps"), i, step) if (json_object_get(step, "file"))
-        json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may lie elsewhere now */
+        json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may be in another folder now */
     return fields;
 }
 

@@ -21,7 +21,7 @@ struct progress {
 void progress_init(struct progress *p, struct job *job, void (*emit)(void *context, json_t *event), void *context);
 /* Begins a stage: its name determines the phase, and its ranges replace those of the previous stage. */
 void progress_stage(struct progress *p, int row, const char *stage, double limit_s);
-/* A phase begins without a word to the parent. */
+/* Begins a phase without a message to the parent. */
 void progress_enter(struct progress *p, int row, enum phase phase, const char *stage);
 /* Ends a command: closes ranges that an error left open. */
 void progress_end(struct progress *p);

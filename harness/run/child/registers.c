@@ -63,7 +63,7 @@ int worker_registers(const struct plan *plan, int row, int step_index, const cha
         request.bounds = (struct compile_bounds){q.block_threads, blocks, allowed};
         struct error why = {0};
         if (!compile_point(plan, p, step, &request, &points[count], &why)) {
-            if (why.kind == ERROR_ENVIRONMENT) { /* no compiler: no configuration will do */
+            if (why.kind == ERROR_ENVIRONMENT) { /* no compiler is available: the other bounds would fail too */
                 *err = why;
                 return -1;
             }

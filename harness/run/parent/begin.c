@@ -191,7 +191,7 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     json_t *environment = json_loads(old.environment ? old.environment : "{}", 0, NULL);
     wire_parts_take(json_object_get(environment, "parts"), &s->clock);
     json_decref(environment);
-    if (!s->asked.filter.extra) /* with more densities the run goes on by itself */
+    if (!s->asked.filter.extra) /* bench resumes the run itself to add densities: no note */
         session_note(s,
                      "resume: run %lld of %s: %d row%s kept, %d repeated because their source, compiler or settings changed, %d unfinished "
                      "or not started",
@@ -228,7 +228,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     if (!store_run_begin(s->store, &s->run, err))
         goto done;
     for (int i = 0; i < s->plan.row_count; i++) {
-        bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible, broken head: known without running */
+        bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible or broken head: the status is known without a run */
         s->done += s->kept[i] || known;
         if (stale[i] || known)
             *APPEND(due, due_count) = s->rows[i];

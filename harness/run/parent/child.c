@@ -24,7 +24,7 @@ static void become_worker(int socket_end, int errors, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127);
-    setpgid(0, 0); /* Ctrl-C is the parent's to handle */
+    setpgid(0, 0); /* so that only the parent receives Ctrl-C */
     int null = open("/dev/null", O_RDWR);
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(errors, 2) < 0)
         _exit(127);

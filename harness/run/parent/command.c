@@ -150,7 +150,7 @@ bool session_launch(const struct session *s, struct child *child, struct error *
     if (child->pid <= 0 && !child_start(child, err))
         return false;
     if (!child->launched)
-        child_send(child, session_setup(s, false)); /* one that is gone is met when it is waited for */
+        child_send(child, session_setup(s, false)); /* if the worker is gone, session_answer reports it */
     child->launched = true;
     return true;
 }

@@ -15,7 +15,7 @@
 
 struct task {
     const char *what; /* "checks", "plans", "rows", "neighbours": the key in COMMAND_COMPILE */
-    int row, part;    /* row: of a check, its source */
+    int row, part;    /* row: for "checks", the source file */
 };
 /* Commands that a compiler has not answered yet, in order, including its setup. */
 struct given {
@@ -31,8 +31,8 @@ struct compilers {
     struct task *tasks;                                   /* the longest first */
     int task_count, own_count, row_count, next, compiled; /* own: excluding those for nearby shapes */
     double began_s;
-    double ready_s; /* when the first one had its plan; 0: not yet */
-    bool told;      /* the time when the first compiler had its plan; 0: not yet */
+    double ready_s; /* the time when the first compiler had its plan; 0: not yet */
+    bool told;      /* the user was notified that compiling takes long */
 };
 
 static bool same_build(const struct program *a, const struct program *b)
@@ -205,7 +205,7 @@ void session_precompile(struct session *s)
         start(&c);
     while ((k = hear(&c)) >= 0) {
         json_t *event = NULL;
-        if (!c.checks) /* else the worker would compile them, too */
+        if (!c.checks) /* otherwise the worker would compile them, too */
             session_early(s);
         if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
             take(&c, k, event);

@@ -83,7 +83,7 @@ static bool is_slow(const struct session *s, int index, bool warm)
 static json_t *ask(const struct session *s, int index, bool warm)
 {
     const struct row *row = s->rows[index];
-    json_t *facts = json_object(), *steps = json_array(); /* null: a step that prepares */
+    json_t *facts = json_object(), *steps = json_array(); /* null: a prepare step */
     int launches = 0, only = -1;
     for (int k = 0; k < row->step_count; k++) {
         json_t *own = row->steps[k].prepare ? json_null() : json_object();
@@ -156,7 +156,7 @@ void session_count_later(struct session *s, int first, int last)
         }
 }
 
-/* Nothing more is counted in this run. */
+/* Ends counting in this run. */
 static void give_up(struct session *s, const struct error *why)
 {
     snprintf(s->uncounted, sizeof s->uncounted, "%.*s", (int)sizeof s->uncounted - 1, why->text);

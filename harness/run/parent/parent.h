@@ -41,14 +41,14 @@ struct session {
     char stage[24];
     struct error late;  /* the error to report if the stage does not end in time; none: blame the row */
     struct error fault; /* of the first case whose data or reference bench could not make; the other cases go on */
-    int lost_case;      /* the last of those, and 1; 0: none */
+    int lost_case;      /* the last of those cases plus 1; 0: none */
     double deadline_s;
     double start_s;
     struct phase_clock clock; /* of this run so far, including the workers' reported seconds */
     enum phase stage_phase;   /* of the last stage that the worker announced */
     double heard_s;           /* the time of that message */
     double first_round_s;     /* from the command's start to the first timed round; 0: none yet */
-    int changed;              /* pairs of a gate that launch something else */
+    int changed;              /* pairs of a gate with different launches */
     int done;
     bool interrupted;
     /* Work that is postponed until a worker has its next command (session_settle): the range of rows to store, and the range of rows to
@@ -123,7 +123,7 @@ bool session_prepare(struct session *s, struct error *err);
 void session_roofs(struct session *s);
 void session_roofs_launch(struct session *s);
 bool session_roofs_settle(struct session *s, struct error *err);
-/* The roof of a row, as metrics. */
+/* Adds the roof of a row as metrics. */
 void session_row_roof(const struct session *s, int index);
 /* A verified row whose time is below the highest lower bound of its work becomes `impossible`. False with err if bench cannot make the
  * mask. */
