@@ -18,7 +18,7 @@ void build_free(struct build *build);
 /* Scans the images once for all rigs that use them (rig_scan_image). */
 void build_scan(struct build *build);
 
-/* Cached builds of rows of one case. Reading an image again would hash all of it. */
+/* The cached builds of one case's rows. The cache exists because reading an image again means hashing all of it. */
 struct build_cache {
     struct build *kept; /* by row; NULL: none */
     int count, kept_case;

@@ -5,8 +5,8 @@
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig.h"
 
-/* Size of the guard zones on a device that does not check accesses itself. The buffers of a pool have memory pages of their own, so a
- * buffer has no neighbour without a guard. */
+/* Size of the guard zones on a device that does not check accesses itself. The buffers of a pool have memory pages of their own, so
+ * nothing but guard zones lies next to a buffer. */
 #define RIG_GUARD_BYTES 4096
 #define RIG_PAGE_BYTES ((size_t)2 << 20)
 #define RIG_GUARD_PATTERN 0xA5C3F00Du

@@ -126,7 +126,7 @@ static void report(struct timing_group *b, const struct sample_candidate *candid
     enum time_mode mode = plan->sustained ? plan->warm ? MODE_SUSTAINED : MODE_COLD_SUSTAINED : plan->warm ? MODE_WARM : MODE_COLD;
     int base = base_of(b, candidates, result->rounds);
     double noise = NAN;
-    if (candidates[b->count].samples_ns && !candidates[0].out) { /* the first one's control ran too */
+    if (candidates[b->count].samples_ns && !candidates[0].out) { /* the first candidate's A/A control ran too */
         struct estimate aa = estimate_ratio_grouped(candidates[0].samples_ns, candidates[b->count].samples_ns, result->places,
                                                     rounds_taken(&candidates[b->count], result->rounds), 1);
         noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
@@ -150,8 +150,8 @@ static void report(struct timing_group *b, const struct sample_candidate *candid
                 estimates_add(row, s, mode, &(struct estimate_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
         put_chain(row, p, e);
     }
-    bool wide = widest_of(b, candidates, mode) > plan->half_width; /* sampling may have stopped on a narrower interval: in between two
-                                                                      tests, or for a smaller family */
+    bool wide = widest_of(b, candidates, mode) > plan->half_width; /* the shown intervals may be narrow enough even if sampling did not
+                                                                      converge: it tests seldom, and for a larger family */
     for (int i = 0; i < b->count; i++) {
         int rounds = rounds_taken(&candidates[i], result->rounds);
         if (!candidates[i].out && rounds)
@@ -185,7 +185,7 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
     if (ok)
         report(b, candidates, plan, &result);
     for (int i = 0; i < b->count; i++)
-        b->pace[i] = candidates[i].tail && !candidates[i].step_ns ? PACE_TAIL : PACE_FAST; /* no step's launch was summed up */
+        b->pace[i] = candidates[i].tail && !candidates[i].step_ns ? PACE_TAIL : PACE_FAST; /* a step pass does not checksum its launches */
     for (int i = 0; i < count; i++)
         sample_candidate_free(&candidates[i], rig_program(candidates[i].rig)->step_count);
     free(candidates);

@@ -52,7 +52,7 @@ void failure_blame(struct device *dev, struct row *row, const struct error *why,
         row->status = ROW_BROKEN;
 }
 
-#define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
+#define GUESSED_MOST 1e4   /* bounds: cancellation does not explain a larger error */
 #define NO_TERMS_MOST 1e-3 /* of the value: rounding does not explain a larger error */
 #define ODD_SHARE 1e-2     /* of the elements: rounding to whole numbers does not explain a larger share */
 

@@ -9,7 +9,7 @@
 bool guard_case(struct data_store *d, int in_case, bool *touched, struct error *err);
 /* The same for data outside the store: only the device's copy is dropped. */
 bool guard_data(struct op_data *data, bool *touched, struct error *err);
-/* The row that did it is unsafe. */
+/* Marks the row that did it as unsafe. */
 void guard_blame(struct row *row);
 
 #endif

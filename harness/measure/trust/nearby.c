@@ -14,8 +14,10 @@
 #include <string.h>
 
 #define NEIGHBOURS 3
-#define NEIGHBOURS_FILE 5 /* if the op is a file with sizes of its own: includes shapes that are long along one axis, and along another */
-#define NEIGHBOURS_EMU 2  /* fewer, because each costs a multiple of the time of an interpreted row */
+#define NEIGHBOURS_FILE \
+    5                    /* for an op that is a file with its own sizes: two of the shapes are long along one axis, so it takes more \
+                            shapes */
+#define NEIGHBOURS_EMU 2 /* fewer, because each costs a multiple of the time of an interpreted row */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
@@ -130,7 +132,7 @@ bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err)
     return true;
 }
 
-/* NULL: it cannot be made (err). */
+/* NULL (err): bench cannot make it. */
 static struct op_data *data_of(struct nearby_shapes *n, const struct work *work, struct error *err)
 {
     struct op_data data;

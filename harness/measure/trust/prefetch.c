@@ -38,7 +38,7 @@ static void *make_ahead(void *context)
 {
     struct prefetch_thread *a = context;
     struct error ignored = {0};
-    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* and of the threads that it starts */
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* also for the threads that it starts */
     const struct work *work = &a->of->job->plan.cases[a->case_index].work;
     a->degenerate.is_known = !work->op->file && op_degenerate(work, &a->degenerate.why, &ignored);
     make_data(a, a->rows[0], DATA_PART_EXACT, 0);

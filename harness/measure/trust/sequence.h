@@ -18,7 +18,7 @@ void sequence_close(struct sequence *q);
 /* Runs a row over its frames. False (err): bench cannot get the frames, which is not the row's fault. The caller closes the rig. */
 bool sequence_verify(struct sequence *q, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err);
 
-/* One row on its way through the frames. */
+/* The state of running one row over the frames. */
 struct frames_run {
     struct sequence *q;
     int index;

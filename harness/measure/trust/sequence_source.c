@@ -104,7 +104,7 @@ static float *other_input(struct work w, uint64_t seed, struct error *err)
     return input;
 }
 
-/* New values in the pixels of this frame's mask. */
+/* Draws new values for the pixels of this frame's mask. */
 static bool changed_frame(struct sequence_source *s, struct error *err)
 {
     struct work w = s->layers->links[0].work;

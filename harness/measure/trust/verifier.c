@@ -94,7 +94,7 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
 
 #define LOOSE_SHARE 0.0625 /* of the elements: with a smaller share, these are only values that happen to be near 0 */
 
-/* Notes results whose magnitudes differ so much that the tolerance of most elements accepts anything. */
+/* Adds a note if the magnitudes of a result differ so much that the tolerance would accept 0 for many elements. */
 static void say_loose(struct trial *t, const struct op_data *data)
 {
     for (int i = 0; i < t->program->tensor_count && !data->elsewhere; i++) {
@@ -356,7 +356,7 @@ static bool tiles_agree(struct trial *t, struct error *err)
     return true;
 }
 
-/* The last use of the rig's inputs. */
+/* The rig's inputs are not used after this. */
 static bool prepares_blindly(struct trial *t, struct error *err)
 {
     bool depends;
@@ -390,7 +390,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
     const struct job *job = v->job;
     double over = NAN;
     bool exact = p->exact && p->checked;
-    if (!p->feasible) { /* a chain's, known only now */
+    if (!p->feasible) { /* for a chain, known only now */
         t->row->status = ROW_INFEASIBLE;
         row_set(&t->row->reason, p->reason);
         row_set(&t->row->clause, p->clause);
@@ -525,7 +525,7 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
               (row->status != ROW_PLANNED || verify_compiled(&t, &build, err));
     if (ok && (row->status == ROW_OK || row->status == ROW_FOIL))
         build_keep(v->builds, v->job, index, &build);
-    if (!ok || !verifier_lost(v, row)) /* else closing would only fail again */
+    if (!ok || !verifier_lost(v, row)) /* otherwise closing would only fail again */
         rig_close(t.rig);
     build_free(&build);
     free(t.dump_dir);

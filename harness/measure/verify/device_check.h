@@ -58,7 +58,7 @@ struct card_span {
     uint64_t address;
     size_t bytes;
 };
-/* The sums of several buffers, with a single wait; and the sum of a buffer of that many equal words. */
+/* card_sums: the sums of several buffers, with a single wait. card_sum_of: the sum of a buffer of that many equal words. */
 bool card_sums(const struct card *card, const struct card_span *spans, int count, uint64_t *sums, struct error *err);
 uint64_t card_sum_of(uint64_t word, size_t words);
 bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err);
