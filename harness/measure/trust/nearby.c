@@ -14,10 +14,8 @@
 #include <string.h>
 
 #define NEIGHBOURS 3
-#define NEIGHBOURS_FILE \
-    5                    /* for an op that is a file with its own sizes: two of the shapes are long along one axis, so it takes more \
-                            shapes */
-#define NEIGHBOURS_EMU 2 /* fewer, because each costs a multiple of the time of an interpreted row */
+#define NEIGHBOURS_FILE 5 /* if an op file has its own sizes: two of these shapes are long along one axis */
+#define NEIGHBOURS_EMU 2  /* fewer, because each costs a multiple of the time of an interpreted row */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */

@@ -104,8 +104,8 @@ bool card_leave(const struct card *card, struct error *err);
 /* Uploads a layer as kernels/reference/conv.cu takes it. The caller releases it after the run. */
 bool card_layer_up(struct card_data *data, const struct work *work, const struct op_bounds *is, struct card_layer *layer, uint64_t *at,
                    struct error *err);
-/* Converts the filter of a layer, from `filter` on the device, as that file reads it; 0 for a layer without a filter. The caller
- * releases it after the run. */
+/* Converts the filter of a layer, from `filter` on the device, to the form that kernels/reference/conv.cu reads; 0 for a layer without a
+ * filter. The caller releases it after the run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
 /* Converts a layer's input, from device values in logical order, to the form that sums of kernels/reference/conv.cu read (CARD_INPUT:
  * floats, CARD_INPUT_WIDE: doubles). The caller releases it. */

@@ -4,7 +4,7 @@
 
 #include "measure/verify/data.h"
 
-/* Makes data of the cases of these rows, of which each is the first of its case, until another command arrives. */
+/* Makes the data of these rows' cases, until another command arrives. Each row must be the first of its case. */
 void prefetch_data(struct data_store *d, const int *rows, int count);
 
 #endif

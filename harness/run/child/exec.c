@@ -67,7 +67,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
                                           bench counts */
         if (w->job.dev->ops->keeps_time && !cuda_flush_uncounted(w->job.dev, err))
             goto done;
-        phase_open(&w->job.clock, "launches"); /* marks what a profiler should record: not the kernels that make data or check results */
+        phase_open(&w->job.clock, "launches"); /* the range for a profiler: excludes kernels that make data or check results */
         bool ran = rig_run(rig, err);
         phase_pop(&w->job.clock);
         if (!ran)
