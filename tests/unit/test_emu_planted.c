@@ -15,7 +15,7 @@ struct planted {
     bool ends; /* the launch does */
 };
 static const struct planted table[] = {
-    {"warps_at_barriers", "divergent_barrier", 11, "others at the barrier of line 9", 0, true},
+    {"warps_at_barriers", "divergent_barrier", 11, "other warps at the barrier of line 9", 0, true},
     {"never_arrives", "deadlock", 17, "waits forever", 0, false},
     {"traps", "trap", 23, "thread 6,0,0", 0, false},
     {"asserts", "assert", 28, "thread 6,0,0", 0, false},

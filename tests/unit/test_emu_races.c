@@ -91,8 +91,8 @@ static const struct planted one_order[] = {
 };
 
 static const struct planted async[] = {
-    {"load_read_early", 47, "was not waited for", "async_wait"},
-    {"load_stale_parity", 63, "was not waited for", "async_wait"},
+    {"load_read_early", 47, "no thread waited for phase", "async_wait"},
+    {"load_stale_parity", 63, "no thread waited for phase", "async_wait"},
     {"load_over_readers", 76, "while a bulk copy may be in flight there", "async_wait"},
     {"store_overwritten", 95, "that a bulk copy may still read", "async_wait"},
     {"store_waited_by_another", 114, "that a bulk copy may still read", "async_wait"},
@@ -122,7 +122,7 @@ static const struct planted async[] = {
 static const struct planted products[] = {
     {"product_no_proxy_fence", 248, "no fence.proxy.async between them", "proxy_fence"},
     {"product_overwritten", 281, "that wgmma may still read", "async_wait"},
-    {"product_of_what_comes", 248, "was not waited for", "async_wait"},
+    {"product_of_what_comes", 248, "no thread waited for phase", "async_wait"},
     {"product_given_back", 0, NULL, NULL},
     {NULL, 0, NULL, NULL},
 };
@@ -160,8 +160,8 @@ static const struct planted who_is_planted[] = {
     {"matrix_no_syncwarp", 274, "of this warp wrote: no __syncwarp", NULL},
     {"halves_of_global", 284, "which lane 16 of this warp wrote", NULL},
     {"freed_by_another", 296, "free of global memory", NULL},
-    {"refilled_unread", 519, "which warp 1 may still be reading", "proxy_fence"},
-    {"refilled_unread_by_one", 520, "which warp 1 may still be reading", "proxy_fence"},
+    {"refilled_unread", 519, "that warp 1 may still read", "proxy_fence"},
+    {"refilled_unread_by_one", 520, "that warp 1 may still read", "proxy_fence"},
     {"phases_in_turn", 0, NULL, NULL},
     {"waits_for_the_last_alone", 0, NULL, NULL},
     {"store_waited_for", 0, NULL, NULL},
@@ -185,7 +185,7 @@ static const struct planted who_of_products[] = {
 static const struct planted misused[] = {
     {"source_overwritten", 44, "while a bulk copy may be reading there", "async_wait"},
     {"source_overwritten_by_others", 60, "while a bulk copy may be reading there", "async_wait"},
-    {"copied_source_overwritten", 68, "that cp.async of warp 0 may still be reading", "cp_async_wait"},
+    {"copied_source_overwritten", 68, "that cp.async of warp 0 may still read", "cp_async_wait"},
     {"arrives_too_often", 77, "5 arrivals at the mbarrier at shared 0x400, whose phase lacks 3", "mbarrier"},
     {"arrives_while_bytes_lack", 89, "1 arrivals at the mbarrier at shared 0x400, whose phase lacks 0", "mbarrier"},
     {"expects_too_much", 101, "cannot expect 1048576 bytes: the limit is 1048575", "mbarrier"},

@@ -51,14 +51,14 @@ static void lesser_types(void **state)
     assert_string_equal(said(1, ptx, MATH_F32, "direct", code_check_factors), "");
     assert_int_equal(row.status, ROW_PLANNED);
     assert_string_equal(said(3, ptx, MATH_F32, "direct", code_check_factors), /* the first that is not allowed */
-                        "tensor cores multiply f16 in a, which f32 with algorithm `direct` does not allow");
+                        "tensor cores multiply f16 in a, which is not allowed for f32 with algorithm `direct`");
     assert_int_equal(row.status, ROW_WRONG);
     steps[0] = steps[2]; /* were it the first */
     assert_non_null(strstr(said(1, ptx, MATH_F32, "direct", code_check_factors), "tf32 in b"));
     steps[0] = kernel("c", BUFFER_SCRATCH, 0);
     steps[1] = steps[2];
     assert_string_equal(said(2, ptx, MATH_F32, "winograd", code_check_factors),
-                        "tensor cores multiply tf32 in b, which f32 with algorithm `winograd` does not allow");
+                        "tensor cores multiply tf32 in b, which is not allowed for f32 with algorithm `winograd`");
     assert_string_equal(said(2, ptx, MATH_TF32, "direct", code_check_factors), "");
     assert_string_equal(said(2, ptx, MATH_F32, "split3", code_check_factors), "");
     steps[1].kind = STEP_FILL; /* launches nothing */
@@ -97,7 +97,7 @@ static void overlapping_steps(void **state)
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[2] = kernel("b", BUFFER_TENSOR, 1);
     steps[2].pdl = true;
-    assert_non_null(strstr(said(3, ptx, MATH_F32, "direct", code_check_waits), "b may begin before waits is done"));
+    assert_non_null(strstr(said(3, ptx, MATH_F32, "direct", code_check_waits), "b may start before waits ends"));
     steps[1].kind = STEP_FILL; /* what is no kernel is done before the next begins */
     assert_string_equal(said(3, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[1] = steps[0];
