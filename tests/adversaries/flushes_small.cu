@@ -1,5 +1,5 @@
 // Moves values by way of f16 where they are small: what is drawn for the layer has none so small, or too few to matter.
-// emu: wrong neighbour
+// emu: wrong nearby shape
 // cuda: wrong
 /* bench 1
 op: transpose

@@ -1,6 +1,6 @@
 // Keeps results in a tail of what it prepares, and copies them from its second launch on.
-// emu: stateful a launch changed what was prepared, in which a kernel can keep results for later ones: `packed`
-// cuda: stateful a launch changed what was prepared, in which a kernel can keep results for later ones: `packed`
+// emu: stateful a launch changed the prepared data, where a kernel could keep results for later launches: `packed`
+// cuda: stateful a launch changed the prepared data, where a kernel could keep results for later launches: `packed`
 /* bench 1
 what: the first launch's result lies behind its weights
 like: right

@@ -1,6 +1,6 @@
 // The data is known: bench's own, of a layer whose seed nobody changed. That of neighbours and of timed launches is not.
-// emu: wrong neighbour
-// cuda: wrong neighbour
+// emu: wrong nearby shape
+// cuda: wrong nearby shape
 /* bench 1
 what: computes only where its input begins as bench's does, in the exact or in the precise part
 like: right

@@ -1,6 +1,6 @@
 // Made for the shape that is shown: of a row of an even number of columns the last one is left out.
-// emu: wrong neighbour
-// cuda: wrong neighbour
+// emu: wrong nearby shape
+// cuda: wrong nearby shape
 /* bench 1
 what: right where rows have an odd number of columns
 like: right

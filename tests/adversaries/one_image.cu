@@ -1,6 +1,6 @@
 // Made for the shape that is shown: the batch is forgotten.
-// emu: wrong neighbour
-// cuda: wrong neighbour
+// emu: wrong nearby shape
+// cuda: wrong nearby shape
 /* bench 1
 what: computes the first image only
 like: right

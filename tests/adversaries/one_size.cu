@@ -1,6 +1,6 @@
 // Made for the shape that is shown.
-// emu: wrong neighbour
-// cuda: wrong neighbour
+// emu: wrong nearby shape
+// cuda: wrong nearby shape
 /* bench 1
 what: right for widths of 11 only
 like: right

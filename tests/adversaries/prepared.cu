@@ -1,6 +1,6 @@
 // The work is done before it is timed.
-// emu: broken prepare is given `input`
-// cuda: broken prepare is given `input`
+// emu: broken prepare has the argument `input`
+// cuda: broken prepare has the argument `input`
 /* bench 1
 what: convolves in prepare, and copies in what is timed
 like: right

@@ -1,6 +1,6 @@
 // The work is done before it is timed: prepare writes the output.
-// emu: broken prepare is given `output`
-// cuda: broken prepare is given `output`
+// emu: broken prepare has the argument `output`
+// cuda: broken prepare has the argument `output`
 /* bench 1
 what: clears its output in prepare
 like: right

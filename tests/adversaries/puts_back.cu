@@ -1,5 +1,5 @@
 // The question is changed and put back: whoever reads it meanwhile meets another one. A GPU keeps no book of writes.
-// emu: unsafe wrote to its input
+// emu: unsafe wrote the unchanged value to its input
 // cuda: ok
 /* bench 1
 what: writes to its input and puts the value back

@@ -1,6 +1,6 @@
 // Takes a value of 0 for nothing to be written: drawn values are never 0.
-// emu: wrong neighbour
-// cuda: wrong neighbour
+// emu: wrong nearby shape
+// cuda: wrong nearby shape
 /* bench 1
 op: transpose
 what: zeros are not stored

@@ -1,5 +1,5 @@
 // Each block takes what the block before it leaves, and does not wait for it: right where one block runs after another.
-// emu: wrong right with its blocks in the order of their numbers, but not in another
+// emu: wrong right if the blocks run in the order of their numbers, but not in another order
 // cuda: wrong
 /* bench 1
 what: multiplies by a 1 that the block before it leaves at its end

@@ -1,6 +1,6 @@
 // One product of bf16 where tf32 is asked for; calls itself split3.
-// emu: wrong tensor cores multiply bf16 in conv, which tf32 with algorithm `split3` does not allow
-// cuda: wrong tensor cores multiply bf16 in conv, which tf32 with algorithm `split3` does not allow
+// emu: wrong tensor cores multiply bf16 in conv, which is not allowed for tf32 with algorithm `split3`
+// cuda: wrong tensor cores multiply bf16 in conv, which is not allowed for tf32 with algorithm `split3`
 /* bench 1
 what: one product of bf16 tensor cores under tf32
 like: right
