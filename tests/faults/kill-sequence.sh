@@ -37,7 +37,7 @@ wait $pid || status=$?
 [ $status = 130 ] || { tail -n 3 log >&2; fail "exit status $status instead of 130"; }
 bench export -o out --format csv | csv_columns status reason | grep '^planned' >dead || fail "no row waits: $(rows out)"
 # pixels: the moment before a frame, in which its input is drawn
-grep -qE "at '(frame [0-9]*/50|pixels)'.*signal 9" dead || fail "where it was killed: $(cat dead)"
+grep -qE "during '(frame [0-9]*/50|pixels)'.*signal 9" dead || fail "where it was killed: $(cat dead)"
 status=0
 bench run frames.yaml --layer s --device emu -o out --no-report --resume >log 2>&1 || status=$?
 [ $status = 0 ] || { tail -n 5 log >&2; fail "exit status $status on resume"; }

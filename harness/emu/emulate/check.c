@@ -133,7 +133,7 @@ static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const
             if (!emulate_real(e, item, "expect", &t->value[i], err))
                 return false;
             if (!dtype_is_whole(b->type) && !emulate_holds(b->type, t->value[i]))
-                return node_error(item, err, "expect: %s does not hold %.40s", dtype_name(b->type), item->text);
+                return node_error(item, err, "expect: %s cannot hold %.40s", dtype_name(b->type), item->text);
         } else {
             t->value[i] = t->value[list ? i % n->count : 0];
         }

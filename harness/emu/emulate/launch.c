@@ -82,7 +82,7 @@ static bool fill_npy(struct emulation *e, const struct node *data, const struct 
         ok = node_error(data, err, "%s has %zu elements, '%s' has %lld", data->text, a.count, b->name, (long long)b->count);
     for (int64_t i = 0; ok && i < b->count; i++)
         if (!emulate_holds(b->type, a.value[i]))
-            ok = node_error(data, err, "%s: element %lld is %.9g, which %s does not hold", data->text, (long long)i, a.value[i],
+            ok = node_error(data, err, "%s: element %lld is %.9g, which %s cannot hold", data->text, (long long)i, a.value[i],
                             dtype_name(b->type));
         else
             dtype_set(b->type, host, (size_t)i, a.value[i]);
@@ -314,7 +314,7 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
             return node_error(n, err, "a field of argument %d must be a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
                               index + 1, text);
         if (!wide && !emulate_holds(type, v))
-            return node_error(n, err, "a field of argument %d: %s does not hold %.40s", index + 1, dtype_name(type), number);
+            return node_error(n, err, "a field of argument %d: %s cannot hold %.40s", index + 1, dtype_name(type), number);
         bytes = wide ? 8 : (uint32_t)dtype_bytes(type);
         if (wide)
             value.u = (uint64_t)whole;
@@ -404,7 +404,7 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
         if (!emulate_real(e, n, what, &v, err))
             return false;
         if (p->bytes == 4 && !emulate_holds(DTYPE_F32, v))
-            return node_error(n, err, "%s: f32 does not hold %.9g", what, v);
+            return node_error(n, err, "%s: f32 cannot hold %.9g", what, v);
         float f = (float)v;
         memcpy(e->params + p->offset, p->bytes == 8 ? (const void *)&v : &f, p->bytes == 8 ? 8 : 4);
         return true;

@@ -190,7 +190,7 @@ bool op_unknown_name(const char *name, struct error *err)
     if (near && err && !strstr(err->hint, "did you mean")) {
         char said[sizeof err->hint];
         snprintf(said, sizeof said, "%s", err->hint);
-        error_hint(err, "did you mean '%s'? %.900s", near, said);
+        error_hint(err, *said ? "did you mean '%s'? %.900s" : "did you mean '%s'?", near, said);
     } else if (near && err && text_nearest_in(name, op_names()) != near) { /* the field's other name, not the nearest word */
         error_hint(err, "did you mean '%s'?", near);
     }
