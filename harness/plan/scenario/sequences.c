@@ -68,7 +68,7 @@ static bool fits_second(const struct node *n, const struct scenario_sequence *q,
     bool two = work_tensor(w, "second", &second);
     if (two != (with >= 0))
         return node_error(n, err,
-                          with < 0 ? "sequence: layer '%s' is %s of two inputs: name the other with {layer: %s, with: NAME}"
+                          with < 0 ? "sequence: layer '%s' (op %s) has two inputs: name the other with {layer: %s, with: NAME}"
                                    : "sequence: layer '%s' is %s, which takes no `with`",
                           layer->name, w->op->name, layer->name);
     if (with < 0)
