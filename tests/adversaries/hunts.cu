@@ -1,6 +1,6 @@
 // The work is done before it is timed: prepare looks around its weights for the inputs that it is not given. (On a GPU it may meet the end of memory.)
 // emu: unsafe out_of_bounds
-// cuda: unsafe what it prepares depends on inputs
+// cuda: unsafe its prepared data depends on the inputs
 /* bench 1
 what: sums up in prepare what lies in front of the filter
 like: right
