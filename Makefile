@@ -79,7 +79,7 @@ $(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
 $(BUILD)/harness/emu/%.o: CFLAGS += -O3
 # Vectors wider than the portable processor has pass between inlined functions only.
-$(BUILD)/harness/emu/run/isa_portable.o: CFLAGS += -Wno-psabi
+$(BUILD)/harness/emu/run/isa_portable.o: WARN += -Wno-psabi
 # A test's object is its own target: a change of the library links the tests again and compiles none.
 $(BUILD)/tests/%.o: tests/unit/%.c Makefile
 	@mkdir -p $(@D)

@@ -150,6 +150,7 @@ static void of_each_step(void **state)
     counted(&f);
     struct row *r = f.rows[0];
     row_add_step(r);
+    free(r->steps[1].name);
     r->steps[1] = r->steps[0];
     r->steps[1].name = xstrdup(r->steps[0].name);
     row_add_member(r, FAMILY_WARP, 1, 5, "instructions", "instr", "emu", 100);

@@ -100,6 +100,8 @@ static void put_replaces_whole_row(void **state)
     struct store *store = open_or_fail(false);
     put_all(store, &f);
     struct row *row = f.rows[f.count - 1];
+    for (int i = 0; i < row->step_count; i++)
+        row_set(&row->steps[i].name, NULL);
     row->step_count = 0;
     row->time_count = 0;
     row->status = ROW_HUNG;
