@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -115,11 +116,65 @@ static void a_compiler_s_end_is_its_caller_s(void **state)
         fail_msg("status %x", (unsigned)status);
 }
 
+/* Loads a library that has the driver's name: glibc's empty libpthread with another soname. */
+static bool load_driver(const char *folder)
+{
+    static const char was[] = "libpthread.so.0", is[sizeof was] = "libcuda.so.1";
+    size_t bytes;
+    struct error err = {0};
+    char *data = file_read("/lib/x86_64-linux-gnu/libpthread.so.0", 1 << 22, &bytes, &err), *path = file_join(folder, is);
+    for (size_t i = 0; data && i + sizeof was <= bytes; i++)
+        if (!memcmp(data + i, was, sizeof was))
+            memcpy(data + i, is, sizeof is);
+    bool ok = data && file_write(path, data, bytes, &err) && dlopen(path, RTLD_NOW) && dlopen(is, RTLD_NOW | RTLD_NOLOAD);
+    free(data);
+    free(path);
+    return ok;
+}
+
+/* A process with a driver has its code compiled in one without: the entry in the cache is then good for every process. */
+static void a_driver_changes_no_code(void **state)
+{
+    static const char *const defines[] = {"BLOCK=16",       "NHWC=1",     "FILTER=RSCK", "INPUT_T=float",
+                                          "OUTPUT_T=float", "EPI_BIAS=0", "EPI_SLOPE=0"};
+    struct error err = {0};
+    struct compiled c;
+    int status = 0;
+    need_compiler();
+    char *path = file_share("kernels/variants/conv2d/naive.cu"), *dir = file_dir(file_self()), *bench = file_join(dir, "../../bench"),
+         folder[] = "/tmp/bench-test-driver.XXXXXX";
+    struct compile_request r = {.path = path, .label = "conv2d/naive", .defines = defines, .define_count = 7, .arch = "sm_90a"};
+    bool built = !access(bench, X_OK);
+    assert_non_null(mkdtemp(folder));
+    setenv("BENCH_CACHE", folder, 1);
+    fflush(NULL);
+    pid_t child = built ? fork() : -1;
+    if (child == 0)
+        _exit(!load_driver(folder) ? 77 : compile(&r, &c, &err) && !c.from_cache && c.ptx_bytes ? 0 : 1);
+    if (built)
+        waitpid(child, &status, 0);
+    bool same = built && !status && compile(&r, &c, &err) && c.from_cache;
+    setenv("BENCH_CACHE", "/proc/none", 1);
+    file_remove_flat(folder);
+    free(path);
+    free(dir);
+    free(bench);
+    if (!built || (WIFEXITED(status) && WEXITSTATUS(status) == 77)) {
+        print_message("skipped: no ./bench, or no libpthread that could stand for a driver\n");
+        skip();
+    }
+    if (status)
+        fail_msg("the process with a driver ended with status %x: %s", (unsigned)status, err.text);
+    assert_true(same);
+    compiled_free(&c);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_s_code_is_its_own),
         cmocka_unit_test(a_taken_name_is_told),
+        cmocka_unit_test(a_driver_changes_no_code),
         cmocka_unit_test(a_compiler_s_end_is_its_caller_s),
     };
     struct error err = {0};

@@ -234,11 +234,12 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
         goto done;
     }
     hash_request(&s, r, kind, c->build, key);
-    bool apart = c->kind == COMPILER_NVCC || compile_may_fork();
-    if (from_cache(&s, c, key, true, out) || (!apart && from_cache(&s, c, key, false, out))) {
-        ok = true;
+    bool apart = c->kind == COMPILER_NVCC || compile_may_fork(), elsewhere = false;
+    ok = from_cache(&s, c, key, true, out);
+    if (!ok && !apart) /* that program caches it */
+        ok = compile_in_program(r, out, &elsewhere, err) || (!elsewhere && from_cache(&s, c, key, false, out));
+    if (ok || elsewhere)
         goto done;
-    }
     if (!compile_now(c, &s, r, apart, out, err))
         goto done;
     memcpy(out->key, key, sizeof key);

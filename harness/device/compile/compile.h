@@ -39,6 +39,8 @@ struct compiled {
 /* Options always given: -lineinfo, -std=c++17, -default-device, --ptxas-options=-v, -I the .cu's folder, -I kernels/include, -I the CUDA
  * headers. A compile error is a usage error whose text is the compiler's own lines, at the variant's file and line. */
 bool compile(const struct compile_request *request, struct compiled *out, struct error *err);
+/* `bench worker compile`: one request, from a process that has a driver. Returns the exit status. */
+int compile_serve(void);
 /* The key that compile() would give it, without compiling: the same wherever the files lie. */
 bool compile_key(const struct compile_request *request, char out[HASH_TEXT], struct error *err);
 void compiled_free(struct compiled *c);

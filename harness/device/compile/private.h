@@ -33,6 +33,9 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
 /* nvrtc_compile in a subprocess; if that crashes, this process ends in the same way. */
 bool compile_in_subprocess(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                            struct error *err);
+/* compile() in `bench worker compile`, for a process that has a driver, whose heap and memory are in use; a crash there ends this process,
+ * too. started: false if there is no such program to run. */
+bool compile_in_program(const struct compile_request *r, struct compiled *out, bool *started, struct error *err);
 bool compile_may_fork(void); /* false if a driver is loaded, or under a sanitizer with other threads: neither supports a fork */
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);
