@@ -10,8 +10,9 @@ struct store {
     char *path;
     sqlite3 *db;
     bool read_only;
-    int lock;    /* fd; -1: not held */
-    int64_t run; /* that holds the lock; 0: none */
+    const char *shared; /* the file system, if several hosts see it; NULL: local, or opened for reading */
+    int lock;           /* fd; -1: not held */
+    int64_t run;        /* that holds the lock; 0: none */
 };
 
 #define STORE_APPLICATION_ID 0x62656e63 /* "benc": marks databases of bench */

@@ -12,24 +12,28 @@
 
 #define ASK_AGAIN_NS 50000000L
 
-/* 0: the holder has not written its pid yet, or may not. */
-static long long holder_of(int fd)
+#define HOLDER_BYTES 160 /* "PID HOST\n" */
+
+/* 0: the holder has not written its pid yet, or may not. `host`: HOLDER_BYTES; "" if it is not named. */
+static long long holder_of(int fd, char *host)
 {
-    char holder[32] = "";
+    char holder[HOLDER_BYTES] = "", *rest = holder;
     ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
     long long pid = 0;
-    if (n > 0) {
-        holder[strcspn(holder, " \n")] = '\0';
-        text_to_int(holder, &pid);
-    }
+    holder[n > 0 ? strcspn(holder, "\n") : 0] = '\0';
+    text_to_int(strsep(&rest, " "), &pid);
+    snprintf(host, HOLDER_BYTES, "%s", rest ? rest : "");
     return pid;
 }
 
 static bool held_error(int fd, const char *database, struct error *err)
 {
-    long long pid = holder_of(fd);
+    char host[HOLDER_BYTES], here[HOLDER_BYTES] = "";
+    long long pid = holder_of(fd, host);
+    gethostname(here, sizeof here - 1);
     if (pid > 0)
-        error_set(err, ERROR_ENVIRONMENT, "%s: used by another run: pid %lld%s", database, pid, pid == getpid() ? " (this process)" : "");
+        error_set(err, ERROR_ENVIRONMENT, "%s: used by another run: pid %lld%s%.80s%s", database, pid, *host ? " on " : "", host,
+                  pid == getpid() && !strcmp(host, here) ? " (this process)" : "");
     else
         error_set(err, ERROR_ENVIRONMENT, "%s: used by another run, whose pid is not known yet", database);
     return error_hint(err, "wait for it to end, or use another database: -o DIR");
@@ -47,8 +51,9 @@ static int grab(int file)
 /* The name is a courtesy; on a full disk the lock still holds. */
 static void name_holder(int file)
 {
-    char text[32];
-    int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    char text[HOLDER_BYTES], host[HOLDER_BYTES - 32] = "";
+    gethostname(host, sizeof host - 1);
+    int n = snprintf(text, sizeof text, "%ld %s\n", (long)getpid(), host);
     if (ftruncate(file, 0) != 0 || pwrite(file, text, (size_t)n, 0) != n)
         errno = 0;
 }
@@ -86,13 +91,14 @@ done:
 bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), void *context, int *fd, struct error *err)
 {
     SCOPED char *path = text_format("/tmp/bench-%s.lock", uuid);
+    char host[HOLDER_BYTES]; /* a GPU is used on this host only */
     int refused = 0, file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0) /* another user's file can still be locked */
         file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     *fd = -1;
     if (file < 0)
         return true;
-    while ((refused = grab(file)) == EWOULDBLOCK && asked(context, holder_of(file)))
+    while ((refused = grab(file)) == EWOULDBLOCK && asked(context, holder_of(file, host)))
         nanosleep(&(struct timespec){0, ASK_AGAIN_NS}, NULL);
     if (refused) {
         close(file);

@@ -10,7 +10,7 @@
  * repeatedly with the holder's pid (0: not known) and can end the waiting by returning false. *fd -1 and true: such a file cannot be made
  * here, and nothing is locked. */
 bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), void *context, int *fd, struct error *err);
-/* Does not wait. On success *fd is the lock; on failure the error names the holder's pid. */
+/* Does not wait. On success *fd is the lock; on failure the error names the holder's host and pid. */
 bool lock_take(const char *database, int *fd, struct error *err);
 void lock_release(int *fd); /* -1 is fine; sets -1 */
 

@@ -1,6 +1,7 @@
 /* store/store: opening, checking, runs. Rows are in rows.c, the tables in schema.c, the lock in lock.c. */
 #include "store/store.h"
 #include "base/file.h"
+#include "base/file_system.h"
 #include "base/text.h"
 #include "store/database.h"
 #include "store/lock.h"
@@ -125,9 +126,11 @@ static bool look_at_file(struct store *store, off_t *bytes, struct error *err)
 
 static bool prepare_writer(struct store *store, bool complete, struct error *err)
 {
-    /* WAL: a report may read while a run writes. FULL: a stored row survives power loss. A file system that cannot do WAL keeps its
-     * old journal, which is as safe. */
-    return store_exec(store, "PRAGMA journal_mode = WAL", "opening it", err) &&
+    /* WAL: a report may read while a run writes. Its index is shared memory, which two hosts do not share, so a file system that several
+     * hosts see gets a rollback journal. FULL: a stored row survives power loss. A file system that cannot do WAL keeps its old journal,
+     * which is as safe. */
+    store->shared = file_system_shared(store->path);
+    return store_exec(store, store->shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL", "opening it", err) &&
            store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) && (complete || schema_migrate(store, err)) &&
            store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }
@@ -171,6 +174,11 @@ void store_close(struct store *store)
     lock_release(&store->lock);
     free(store->path);
     free(store);
+}
+
+const char *store_shared(const struct store *store)
+{
+    return store->shared;
 }
 
 /* ---- runs ---- */

@@ -1,4 +1,4 @@
-/* store/store: runs and rows in SQLite (WAL, versioned migrations). Only the parent process has a connection. */
+/* store/store: runs and rows in SQLite (WAL on a local disk, versioned migrations). Only the parent process has a connection. */
 #ifndef BENCH_ROW_STORE_H
 #define BENCH_ROW_STORE_H
 
@@ -10,9 +10,11 @@
 
 struct store;
 /* Opens a database, making or migrating it. Errors with a hint (exit 2): a newer or older schema, no database, damaged. A database that
- * another run holds is an error that names the pid; it does not wait. So is a read-only folder. */
+ * another run holds is an error that names its host and pid; it does not wait. So is a read-only folder. */
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
 void store_close(struct store *store);
+/* Opened for writing: the name of its file system if several hosts see it; it has a rollback journal then. NULL: WAL. */
+const char *store_shared(const struct store *store);
 
 /* Where and from what a run was made, and by which command. */
 struct run {

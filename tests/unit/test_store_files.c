@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,72 @@
 #include "base/text.h"
 #include "store/lock.h"
 #include "store_helpers.h"
+
+/* Takes the place of the C library's: the folder may lie on any file system. */
+static long system_type;
+int statfs(const char *file, struct statfs *s)
+{
+    *s = (struct statfs){.f_type = system_type};
+    return system_type ? 0 : -1;
+}
+
+static char *journal_mode(void)
+{
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA journal_mode", -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    char *mode = xstrdup((const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    return mode;
+}
+
+/* WAL needs shared memory, which two hosts do not share: sqlite.org/wal.html, disadvantage 2. f_type of linux/magic.h and statfs(2). */
+static void wal_only_on_a_local_disk(void **state)
+{
+    static const struct {
+        long type;
+        const char *shared, *mode;
+    } cases[] = {
+        {0xef53, NULL, "wal"},          {0x6969, "nfs", "delete"},           {0x794c7630, NULL, "wal"}, {0x0bd00bd0, "lustre", "delete"},
+        {0x65735546, "fuse", "delete"}, {0x12345, "type 0x12345", "delete"}, {0, NULL, "wal"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) { /* the same file: it changes with the place */
+        system_type = cases[i].type;
+        struct store *store = open_or_fail(false);
+        assert_true(text_same(store_shared(store), cases[i].shared));
+        struct fixture f = {0};
+        fixture_emu(&f);
+        put_all(store, &f);
+        fixture_free(&f);
+        SCOPED char *wal = text_format("%s-wal", path), *mode = journal_mode();
+        assert_string_equal(mode, cases[i].mode);
+        assert_int_equal(file_exists(wal), !strcmp(mode, "wal"));
+        store_close(store);
+    }
+    system_type = 0;
+}
+
+static void the_holder_may_be_another_host(void **state)
+{
+    struct error err = {0};
+    int fd = -1, again = -1;
+    assert_true(lock_take(path, &fd, &err));
+    char host[64] = "", want[128];
+    gethostname(host, sizeof host - 1);
+    snprintf(want, sizeof want, "pid %ld on %s (this process)", (long)getpid(), host);
+    assert_false(lock_take(path, &again, &err));
+    assert_non_null(strstr(err.text, want));
+    snprintf(want, sizeof want, "%ld n17\n", (long)getpid());
+    assert_int_equal(pwrite(fd, want, strlen(want) + 1, 0), strlen(want) + 1);
+    assert_false(lock_take(path, &again, &err));
+    snprintf(want, sizeof want, "pid %ld on n17", (long)getpid());
+    assert_non_null(strstr(err.text, want));
+    assert_null(strstr(err.text, "this process"));
+    lock_release(&fd);
+}
 
 static void refuses(bool read_only, enum error_kind kind, const char *say)
 {
@@ -372,6 +439,8 @@ int main(void)
         TEST(read_only_folder),
         TEST(full_disk_loses_nothing),
         TEST(gpu_is_waited_for),
+        TEST(wal_only_on_a_local_disk),
+        TEST(the_holder_may_be_another_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,10 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     s->run.id = same_run ? id : 0;
     if (!store_run_begin(s->store, &s->run, err))
         goto done;
+    if (store_shared(s->store) && !s->options->before)
+        session_note(s,
+                     "%s is on %s, which several hosts may see: rollback journal instead of WAL, so a report waits while a row is stored",
+                     s->options->database, store_shared(s->store));
     for (int i = 0; i < s->plan.row_count; i++) {
         bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible or broken head: the status is known without a run */
         s->done += s->kept[i] || known;
