@@ -48,6 +48,108 @@ static int cli_import_database(const char *from, const char *out_dir)
     return ok ? 0 : cli_fail(&err);
 }
 
+/* What `import --join` says of its files; printed when a file is stored. */
+struct joining {
+    const char *path;
+    struct text said, warned;
+    json_t *parts;
+    int64_t *runs; /* joined runs that a part came to */
+    int run_count;
+    bool apart;
+};
+
+static void tell_part(void *context, const struct join_part *p)
+{
+    struct joining *j = context;
+    text_addf(&j->said, "%s: shard %d/%d, %lld row%s added, %lld already stored\n", j->path, p->shard, p->shards, (long long)p->rows,
+              p->rows == 1 ? "" : "s", (long long)p->known);
+    if (p->conflicts)
+        text_addf(&j->warned, "bench: %s: %d row%s of two parts differ; the kept row has a note:\n", j->path, p->conflicts,
+                  text_s(p->conflicts));
+    for (int i = 0; i < p->shown_count; i++)
+        text_addf(&j->warned, "  %s\n", p->shown[i]);
+    if (p->conflicts > p->shown_count)
+        text_addf(&j->warned, "  and %d more\n", p->conflicts - p->shown_count);
+    if (p->apart)
+        text_addf(&j->warned, "bench: %s: not joined with earlier parts, but run %lld of its own: %s\n", j->path, (long long)p->joined,
+                  p->apart);
+    j->apart = j->apart || p->apart;
+    bool known = false;
+    for (int i = 0; i < j->run_count; i++)
+        known = known || j->runs[i] == p->joined;
+    if (!known)
+        *APPEND(j->runs, j->run_count) = p->joined;
+    if (j->parts)
+        json_array_append_new(j->parts,
+                              json_pack("{s:s,s:s,s:I,s:i,s:i,s:I,s:I,s:i,s:s?}", "kind", "part", "path", j->path, "run",
+                                        (json_int_t)p->joined, "shard", p->shard, "shards", p->shards, "rows_added", (json_int_t)p->rows,
+                                        "rows_known", (json_int_t)p->known, "conflicts", p->conflicts, "apart", p->apart));
+}
+
+static bool tell_joined(struct store *store, int64_t run, struct error *err)
+{
+    struct join_state state;
+    if (!store_join_state(store, run, &state, err))
+        return false;
+    json_t *item = fields_item(fields_list(fields("import"), "joined")), *missing = fields_list(item, "missing");
+    SCOPED_TEXT t = {0};
+    fields_count(item, "run", run);
+    fields_text(item, "plan_hash", state.plan_hash);
+    fields_count(item, "shards", state.shards);
+    fields_count(item, "rows", state.rows);
+    fields_count(item, "planned", state.planned);
+    text_addf(&t, "run %lld: ", (long long)run);
+    if (state.shards)
+        text_addf(&t, "%d of %d shard%s", state.shards - state.missing_count, state.shards, text_s(state.shards));
+    else
+        text_add(&t, "shards of several partitions");
+    for (int i = 0; i < state.missing_count; i++) {
+        if (missing)
+            json_array_append_new(missing, json_integer(state.missing[i]));
+        text_addf(&t, "%s%d", i ? ", " : " (missing ", state.missing[i]);
+    }
+    text_addf(&t, "%s, %lld of %lld rows\n", state.missing_count ? ")" : "", (long long)state.rows, (long long)state.planned);
+    cli_print(&t);
+    free(state.missing);
+    return true;
+}
+
+/* Joins the parts in the files. A file that cannot be read does not keep the others out. */
+static int cli_join(const char **files, int count, const char *out_dir)
+{
+    struct joining j = {.parts = fields_list(fields("import"), "files")};
+    struct store *store = NULL;
+    struct error err = {0};
+    SCOPED char *database = cli_database(out_dir);
+    int code = 0;
+    if (!file_make_dirs(out_dir, &err) || !store_open(database, false, &store, &err))
+        return cli_fail(&err);
+    for (int i = 0; i < count; i++) {
+        struct error why = {0};
+        SCOPED char *path = file_is_dir(files[i]) ? cli_database(files[i]) : xstrdup(files[i]);
+        size_t parts = json_array_size(j.parts);
+        j.path = path;
+        if (store_join(store, path, tell_part, &j, &why)) {
+            cli_print(&j.said);
+            if (j.warned.len)
+                cli_say(stderr, "%s", text_get(&j.warned));
+        } else {
+            while (json_array_size(j.parts) > parts)
+                json_array_remove(j.parts, parts);
+            int failed = cli_fail(&why);
+            code = code && code != 2 ? code : failed;
+        }
+        text_free(&j.said);
+        text_free(&j.warned);
+    }
+    for (int i = 0; i < j.run_count; i++)
+        if (!tell_joined(store, j.runs[i], &err) && !code)
+            code = cli_fail(&err);
+    store_close(store);
+    free(j.runs);
+    return code ? code : j.apart ? 5 : 0;
+}
+
 static int import_ops(const char *path, const char *name, const char *to)
 {
     struct error err = {0};
@@ -91,8 +193,10 @@ int cli_import(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *name = NULL, *to = NULL, *out = NULL;
     int run_id = 0, count, code, lists = 0;
+    bool join = false;
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
+        {"--join", 0, OPTION_FLAG, NULL, "databases or their folders: make one run of the parts that run --shard made", &join},
         {"--run", 0, OPTION_INT, "N", "times: add to this run instead of the last run of the scenario", &run_id},
         {"--name", 0, OPTION_TEXT, "NAME", "convolutions: name of the scenario; default: from the file name", &name},
         {"--to", 0, OPTION_TEXT, "FILE", "convolutions: write the scenario to this file instead of stdout", &to},
@@ -100,11 +204,13 @@ int cli_import(const struct verb *verb, int argc, char **argv)
     };
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !join; i++)
         lists += import_kind(rest[i]) == IMPORT_OPS;
     if (!count || (lists && count > 1))
         return cli_usage(verb, count ? "only one list of convolutions is expected" : "which file?");
     out = cli_out_dir(out);
+    if (join)
+        return cli_join(rest, count, out);
     code = 0;
     for (int i = 0; i < count && !code; i++)
         switch (import_kind(rest[i])) {

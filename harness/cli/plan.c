@@ -7,6 +7,7 @@
 #include "op/file/values.h"
 #include "op/mask/mask.h"
 #include "report/form/document.h"
+#include "plan/rows/shard.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,39 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
     text_free(&line);
 }
 
+/* The partition of `run --shard`, as lines and for --json. */
+static struct table *plan_shares(struct text *t, const struct plan *plan, bool timed, const double *seconds, int count)
+{
+    SCOPED int *shard = xcalloc((size_t)plan->case_count + 1, sizeof *shard);
+    struct table *record = table_new();
+    table_column(record, "shard", "", ALIGN_LEFT);
+    static const char *const keys[] = {"cases", "rows", "seconds"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        table_column(record, keys[i], "", ALIGN_RIGHT);
+    plan_shards(plan, timed, count, shard);
+    for (int k = 0; k < count; k++) {
+        double cases = 0, rows = 0, cost = 0;
+        for (int i = 0; i < plan->case_count; i++) {
+            cases += shard[i] == k;
+            cost += shard[i] == k ? seconds[i] : 0;
+        }
+        for (int i = 0; i < plan->row_count; i++)
+            rows += shard[plan->rows[i].case_index] == k;
+        text_addf(t, "shard %d/%d: %.0f case%s, %.0f row%s; about %.0f s\n", k + 1, count, cases, text_s((int)cases), rows,
+                  text_s((int)rows), ceil(cost));
+        char name[32];
+        snprintf(name, sizeof name, "%d/%d", k + 1, count);
+        table_row(record, LINE_PLAIN);
+        table_cell(record, PAINT_NONE, "%s", name);
+        const double values[] = {cases, rows, cost};
+        for (int i = 0; i < 3; i++) {
+            snprintf(name, sizeof name, "%.15g", values[i]);
+            table_number(record, PAINT_NONE, values[i], name);
+        }
+    }
+    return record;
+}
+
 /* Planning opens no device: cuda means the full shapes, on an H200's limits. */
 static const struct chip *device_chip(const char *device, bool *cuda, struct error *err)
 {
@@ -167,20 +201,24 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     bool all_rows = false, check = false;
-    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     SCOPED_TEXT t = {0};
     SCOPED_BY(plan_free) struct plan plan = {0};
     SCOPED char *path = NULL;
-    int count, code;
+    int count, code, shards = 0;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] =
         (struct option){"--rows", 0, OPTION_FLAG, NULL, "list every row, with the reason if it cannot run", &all_rows};
     options[PLAN_OPTION_COUNT + 1] = (struct option){
         "--check", 0, OPTION_FLAG, NULL, "only check whether scenarios, heads and mask files are valid; exit 2 if one is not", &check};
+    options[PLAN_OPTION_COUNT + 2] =
+        (struct option){"--shards", 0, OPTION_INT, "N", "show the N shares of the plan that bench run --shard I/N runs", &shards};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
+    if (shards < 0 || shards > SHARDS_MAX)
+        return cli_usage(verb, "--shards %d: a number from 1 to %d is expected", shards, SHARDS_MAX);
     if (count < 1 || (count > 1 && !check))
         return cli_usage(verb, count ? "only one scenario is expected, except with --check" : "which scenario?");
     if (check)
@@ -190,30 +228,29 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err) ||
         !plan_masks_fit(&plan, &err))
         return cli_fail(&err);
-    double total_flop = 0, seconds = 0;
+    double total_flop = 0, total = 0;
+    SCOPED double *seconds = xcalloc((size_t)plan.case_count + 1, sizeof *seconds);
     struct table *record = plan_table();
+    plan_costs(&plan, cuda, seconds);
     for (int i = 0; i < plan.case_count; i++) {
         plan_case(&t, record, &plan, i, all_rows);
         total_flop += work_flop(&plan.cases[i].work) * (double)plan.cases[i].repeat;
-        int rows = 0, runs = 0;
-        for (int k = 0; k < plan.row_count; k++)
-            if (plan.rows[k].case_index == i && plan.rows[k].program.feasible) {
-                rows++;
-                runs += plan.rows[k].kind == PLAN_SEQUENCE ? plan.rows[k].sequence->of->frames : 3;
-            }
-        /* emu: about 10^9 multiply-adds a second; cuda: reference, transfers, then at most the layer's budget */
-        seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0)
-                        : rows * 0.05 + runs * work_flop(&plan.cases[i].work) / 2e9;
+        total += seconds[i];
     }
     scenario_network_explain(plan.scenario, &t);
     for (int i = 0; i < plan.note_count; i++)
         text_addf(&t, "%s\n", plan.notes[i]);
     text_addf(&t, "%d case%s, %d row%s; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, text_s(plan.case_count),
-              plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
+              plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(total), cuda ? "an H200" : "emu with 2 cores");
+    struct table *shares = shards ? plan_shares(&t, &plan, cuda, seconds, shards) : NULL;
     if (cli_json())
         cli_table(record);
     else
         table_free(record);
+    if (cli_json() && shares)
+        cli_table(shares);
+    else if (shares)
+        table_free(shares);
     cli_page(&t);
     return 0;
 }

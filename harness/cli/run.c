@@ -41,6 +41,21 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
     return true;
 }
 
+/* "3/16" */
+static bool take_shard(const char *text, struct session_options *o, struct error *err)
+{
+    SCOPED char *first = text ? xstrndup(text, strcspn(text, "/")) : NULL;
+    long long shard = 0, shards = 0;
+    if (!text || (text[strlen(first)] && text_to_int(first, &shard) && text_to_int(text + strlen(first) + 1, &shards) && shard >= 1 &&
+                  shard <= shards && shards <= SHARDS_MAX)) {
+        o->shard = (int)shard;
+        o->shards = (int)shards;
+        return true;
+    }
+    error_set(err, ERROR_USAGE, "--shard %.60s: I/N is expected, with I from 1 to N and N up to %d", text, SHARDS_MAX);
+    return error_hint(err, "shards count from 1: with an index from 0, --shard $((INDEX + 1))/N");
+}
+
 static void free_sides(struct side **sides)
 {
     for (struct side *s = *sides; s && s->name; s++) {
@@ -56,11 +71,11 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     struct session_options o = {0};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const char *out = NULL;
+    const char *out = NULL, *shard = NULL;
     bool quiet = false, no_report = false, in_process = false;
     SCOPED_BY(option_list_free) struct option_list side_list = {0};
     SCOPED_BY(free_sides) struct side *sides = NULL;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 14] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 15] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
@@ -76,6 +91,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--in-process", 0, OPTION_FLAG, NULL, "use no worker processes, for debugging", &in_process},
         {"--no-report", 0, OPTION_FLAG, NULL, "write no Markdown and HTML page at the end", &no_report},
         {"--quiet", 'q', OPTION_FLAG, NULL, "print only the closing lines", &quiet},
+        {"--shard", 0, OPTION_TEXT, "I/N", "run only this share of the cases, I from 1 to N (bench import --join makes one run of all)",
+         &shard},
         {"--side", 0, OPTION_LIST, "NAME=DIR", "use the variants and headers of this tree, as one of several sides of the run", &side_list},
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
@@ -86,7 +103,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 1)
         return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
+    if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.plan = a.plan;
     o.plan.sides = sides;

@@ -3,17 +3,23 @@
 #include "base/text.h"
 #include "store/database.h"
 #include "store/lock.h"
+#include "store/merge.h"
 #include <string.h>
 #include <sys/stat.h>
+
+/* The keys of a run here and there, and by how much those of its cases and results move. */
+struct copy_keys {
+    int64_t old_run, new_run, cases_by, results_by;
+};
 
 /* A run is known again by these: one process on one machine at one second. */
 #define SAME_RUN \
     "a.started IS b.started AND a.host IS b.host AND a.argv IS b.argv AND a.run_device IS b.run_device AND a.uuid IS b.uuid AND" \
     " a.scenario_hash IS b.scenario_hash AND a.\"commit\" IS b.\"commit\""
 
-/* Copies one table of one run: `lead` are its key columns, `values` what they become, `from` the join that gives both. */
+/* Copies one table of one run: `lead` are its key columns, `values` what they become, `from` the join that selects its lines. */
 static bool copy(struct store *store, const char *table, enum column_group group, const char *lead, const char *values, const char *from,
-                 int64_t old_run, int64_t new_run, struct error *err)
+                 const struct copy_keys *keys, struct error *err)
 {
     SCOPED_TEXT sql = {0};
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
@@ -24,13 +30,13 @@ static bool copy(struct store *store, const char *table, enum column_group group
     text_addf(&sql, " FROM from_db.\"%s\" x %s", table, from);
     if (!store_prepare(store, text_get(&sql), &s, err))
         return false;
-    sqlite3_bind_int64(s, 1, old_run);
-    sqlite3_bind_int64(s, 2, new_run);
+    const int64_t bound[] = {keys->old_run, keys->new_run, keys->cases_by, keys->results_by};
+    for (int i = 0; i < sqlite3_bind_parameter_count(s); i++)
+        sqlite3_bind_int64(s, i + 1, bound[i]);
     return sqlite3_step(s) == SQLITE_DONE || store_error(store, "merging", err);
 }
 
-/* Copies the run itself, under the next number. */
-static bool copy_head(struct store *store, int64_t old_run, int64_t *new_run, struct error *err)
+bool merge_head(struct store *store, int64_t old_run, int64_t *new_run, struct error *err)
 {
     SCOPED_TEXT names = {0};
     columns_list(&names, COLUMN_RUN, "");
@@ -41,26 +47,42 @@ static bool copy_head(struct store *store, int64_t old_run, int64_t *new_run, st
     return done;
 }
 
-#define RESULTS \
-    "JOIN from_db.result o ON o.result = x.result JOIN main.result n ON n.run = ?2 AND n.id = o.id AND n.device = o.device AND " \
-    "n.side IS o.side WHERE o.run = ?1"
+/* How far the keys of a run's lines move, so that they stand behind all that are there. */
+static bool find_keys(struct store *store, struct copy_keys *k, struct error *err)
+{
+    static const char by[] =
+        "SELECT coalesce((SELECT max(%s) FROM main.\"%s\"), 0) + 1 - coalesce((SELECT min(%s) FROM from_db.\"%s\" WHERE "
+        "run = %lld), 0)";
+    SCOPED char *cases = text_format(by, "case_key", "case", "case_key", "case", (long long)k->old_run),
+                *results = text_format(by, "result", "result", "result", "result", (long long)k->old_run);
+    return store_integer(store, cases, &k->cases_by, err) && store_integer(store, results, &k->results_by, err);
+}
+
+int64_t merge_cases(struct store *store, int64_t old_run, int64_t new_run, const char *some, struct error *err)
+{
+    struct copy_keys k = {.old_run = old_run, .new_run = new_run};
+    int64_t rows = -1;
+    SCOPED char *cases = text_format("WHERE x.run = ?1%s%s", some ? " AND x.case_key IN " : "", some ? some : ""),
+                *lists = text_format("JOIN from_db.result o ON o.result = x.result WHERE o.run = ?1%s%s", some ? " AND o.case_key IN " : "",
+                                     some ? some : "");
+    bool done = find_keys(store, &k, err) && copy(store, "case", COLUMN_CASE, "case_key, run", "x.case_key + ?3, ?2", cases, &k, err) &&
+                copy(store, "result", COLUMN_RESULT, "result, run, case_key", "x.result + ?4, ?2, x.case_key + ?3", cases, &k, err);
+    if (done)
+        rows = sqlite3_changes(store->db);
+    for (const struct row_list *l = row_lists; done && rows && l->table; l++) {
+        SCOPED char *lead = text_format("result, %s", l->index), *values = text_format("x.result + ?4, x.%s", l->index);
+        done = copy(store, l->table, l->group, lead, values, lists, &k, err);
+    }
+    return done ? rows : -1;
+}
 
 static bool copy_run(struct store *store, int64_t old_run, struct merge_counts *counts, struct error *err)
 {
     int64_t new_run;
-    bool done = copy_head(store, old_run, &new_run, err) &&
-                copy(store, "case", COLUMN_CASE, "case_key, run", "NULL, ?2", "WHERE x.run = ?1", old_run, new_run, err) &&
-                copy(store, "result", COLUMN_RESULT, "result, run, case_key", "NULL, ?2, n.case_key",
-                     "JOIN from_db.\"case\" o ON o.case_key = x.case_key JOIN main.\"case\" n ON n.run = ?2 AND n.\"case\" = o.\"case\" "
-                     "WHERE x.run = ?1 ORDER BY x.result",
-                     old_run, new_run, err);
-    counts->rows += done ? sqlite3_changes(store->db) : 0;
-    for (const struct row_list *l = row_lists; done && l->table; l++) {
-        SCOPED char *lead = text_format("result, %s", l->index), *values = text_format("n.result, x.%s", l->index);
-        done = copy(store, l->table, l->group, lead, values, RESULTS, old_run, new_run, err);
-    }
-    counts->runs += done;
-    return done;
+    int64_t rows = merge_head(store, old_run, &new_run, err) ? merge_cases(store, old_run, new_run, NULL, err) : -1;
+    counts->rows += rows > 0 ? (int)rows : 0;
+    counts->runs += rows >= 0;
+    return rows >= 0;
 }
 
 /* Copies the runs that are missing here, or the given one. A run that is incomplete here and complete there is replaced. */
@@ -91,7 +113,7 @@ static bool copy_runs(struct store *store, int64_t only, struct merge_counts *co
     return done;
 }
 
-static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct error *err)
+bool merge_wisdom(struct store *store, struct merge_counts *counts, struct error *err)
 {
     int64_t there = 0;
     SCOPED_TEXT names = {0};
@@ -107,8 +129,7 @@ static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct
     return done;
 }
 
-/* What a GPU was measured to do: every measurement of every GPU, once. */
-static bool copy_ceilings(struct store *store, int64_t only, struct error *err)
+bool merge_ceilings(struct store *store, int64_t only, struct error *err)
 {
     SCOPED char *which =
         only < 0 ? xstrdup("") : text_format(" WHERE uuid IN (SELECT uuid FROM from_db.run WHERE run = %lld)", (long long)only);
@@ -128,13 +149,11 @@ static bool attach(struct store *store, const char *from, struct error *err)
     return sqlite3_step(s) == SQLITE_DONE || store_error(store, "opening the other database", err);
 }
 
-/* only: this run of the other alone; -1: all that it has. */
-static bool merge(struct store *store, const char *from, int64_t only, struct merge_counts *counts, struct error *err)
+bool merge_with(struct store *store, const char *from, merge_work *work, void *context, struct error *err)
 {
     struct store *other = NULL;
     bool done = false, attached = false, begun = false;
     struct stat one, two;
-    *counts = (struct merge_counts){0};
     if (!stat(store->path, &one) && !stat(from, &two) && one.st_dev == two.st_dev && one.st_ino == two.st_ino)
         return error_set(err, ERROR_USAGE, "%s: a database cannot be merged into itself", from);
     if (!store_writable(store, err) || !lock_take(store->path, &store->lock, err))
@@ -148,8 +167,7 @@ static bool merge(struct store *store, const char *from, int64_t only, struct me
     if (!store_exec(store, "BEGIN IMMEDIATE", "merging", err))
         goto done;
     begun = true;
-    done = copy_runs(store, only, counts, err) && (only >= 0 || copy_wisdom(store, counts, err)) && copy_ceilings(store, only, err) &&
-           store_exec(store, "COMMIT", "merging", err);
+    done = work(store, context, err) && store_exec(store, "COMMIT", "merging", err);
 done:
     if (!done)
         error_where(err, "merging %s", from);
@@ -161,13 +179,27 @@ done:
     return done;
 }
 
+/* `only`: this run of the other alone; -1: all that it has. */
+struct merging {
+    int64_t only;
+    struct merge_counts *counts;
+};
+
+static bool merge_all(struct store *store, void *context, struct error *err)
+{
+    const struct merging *m = context;
+    return copy_runs(store, m->only, m->counts, err) && (m->only >= 0 || merge_wisdom(store, m->counts, err)) &&
+           merge_ceilings(store, m->only, err);
+}
+
 bool store_merge(struct store *store, const char *from, struct merge_counts *counts, struct error *err)
 {
-    return merge(store, from, -1, counts, err);
+    *counts = (struct merge_counts){0};
+    return merge_with(store, from, merge_all, &(struct merging){-1, counts}, err);
 }
 
 bool store_merge_run(struct store *store, const char *from, int64_t run, struct error *err)
 {
-    struct merge_counts counts;
-    return merge(store, from, run, &counts, err);
+    struct merge_counts counts = {0};
+    return merge_with(store, from, merge_all, &(struct merging){run, &counts}, err);
 }

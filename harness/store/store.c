@@ -377,6 +377,35 @@ bool store_runs(struct store *store, struct runs *runs, struct error *err)
     return select_runs(store, "ORDER BY run", NULL, 0, runs, err);
 }
 
+static int newest_first(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x < *y) - (*x > *y);
+}
+
+int store_runs_with(struct store *store, const char *const *keys, int count, int64_t **runs, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    int found = 0, code = SQLITE_DONE;
+    *runs = NULL;
+    if (!store_prepare(store, "SELECT DISTINCT run FROM result WHERE key = ?1", &s, err))
+        return -1;
+    for (int k = 0; k < count && code == SQLITE_DONE; k++) {
+        sqlite3_reset(s);
+        sqlite3_bind_text(s, 1, keys[k], -1, SQLITE_STATIC);
+        while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+            bool known = false;
+            for (int i = 0; i < found && !known; i++)
+                known = (*runs)[i] == sqlite3_column_int64(s, 0);
+            if (!known)
+                *APPEND(*runs, found) = sqlite3_column_int64(s, 0);
+        }
+    }
+    if (found)
+        qsort(*runs, (size_t)found, sizeof **runs, newest_first);
+    return code == SQLITE_DONE || store_error(store, "looking rows up", err) ? found : -1;
+}
+
 void runs_free(struct runs *runs)
 {
     for (int i = 0; i < runs->count; i++)

@@ -51,6 +51,8 @@ struct runs {
     int count;
 };
 bool store_runs(struct store *store, struct runs *runs, struct error *err);
+/* The runs that have a row with one of these keys, the newest first. Returns how many; -1 on error. Free the array. */
+int store_runs_with(struct store *store, const char *const *keys, int count, int64_t **runs, struct error *err);
 void runs_free(struct runs *runs);
 /* How many rows a run has so far. -1 on error. */
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
@@ -84,6 +86,27 @@ struct merge_counts {
     int runs, runs_known, rows, wisdom, wisdom_older;
 };
 bool store_merge(struct store *into, const char *from, struct merge_counts *counts, struct error *err);
+/* Joins the parts of plans that another database has (runs with a plan_hash) into one run a plan. The same part counts once, whatever the
+ * order of the calls. A case comes from one part: from the more complete one, then from the one with failed rows, then from the one that
+ * began first. Parts whose build, driver, library, compiler, GPU product or clocks differ become a run of their own. All or nothing. */
+struct join_part {
+    int64_t run, joined; /* there; here */
+    int shard, shards;
+    int64_t rows, known;      /* added; stored already, or of a case that another part gives */
+    int conflicts;            /* rows whose values differ between two parts */
+    const char *const *shown; /* the first of them, as the kept row's note says it */
+    int shown_count;
+    const char *apart; /* why it did not join an earlier run of the plan; NULL: it did, or there is none */
+};
+typedef void join_tell(void *context, const struct join_part *part);
+bool store_join(struct store *into, const char *from, join_tell *tell, void *context, struct error *err);
+/* What a joined run has: its shards, and which are missing. `shards` 0: parts of several partitions. Free `missing`. */
+struct join_state {
+    char plan_hash[HASH_TEXT];
+    int shards, *missing, missing_count;
+    int64_t rows, planned;
+};
+bool store_join_state(struct store *store, int64_t run, struct join_state *state, struct error *err);
 /* One run alone, with the ceilings of its GPU and without tuned configurations. */
 bool store_merge_run(struct store *into, const char *from, int64_t run, struct error *err);
 /* The bytes of a database that has this run alone, without the machine's name and with ~ for the home folder. The caller frees them. */

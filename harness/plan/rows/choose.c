@@ -37,6 +37,15 @@ static bool stands_for(const struct plan *plan, int index, const struct chain_li
            c->work.n == link->work.n && c->work.c == link->work.c && c->work.k == link->work.k && same_epilogue(&c->work, &link->work);
 }
 
+void choose_needs(const struct plan *plan, int row, bool *needs)
+{
+    const struct chain *chain = plan->rows[row].chain->work->chain;
+    memset(needs, 0, (size_t)plan->case_count * sizeof *needs);
+    for (int i = 0; i < plan->row_count; i++)
+        for (int k = 0; k < chain->count && !needs[plan->rows[i].case_index]; k++)
+            needs[plan->rows[i].case_index] = chain->links[k].layer >= 0 && stands_for(plan, i, &chain->links[k]);
+}
+
 static bool same_size(const struct plan *plan, int index, const struct chain_link *link)
 {
     const struct work *w = &plan->cases[plan->rows[index].case_index].work;

@@ -9,6 +9,8 @@
 int *choose_links(const struct plan *plan, int row, struct row *const *rows, char *why, size_t why_bytes);
 /* Binds a chain's row as if nothing had run: its possible kernels are known, but not the run's choice. */
 bool choose_unseen(struct plan *plan, int row, struct error *err);
+/* The cases with rows that the links of a chain's row can take: needs[case_count]. */
+void choose_needs(const struct plan *plan, int row, bool *needs);
 /* "mma_sync on body_1, body_2; cudnn on head" into t. */
 void choose_describe(const struct plan *plan, int row, const int *choice, struct text *t);
 /* Adds metrics to the chain's row from the isolated times of the chosen rows: their sum and its interval (chain.sum_ns, _low, _high); the

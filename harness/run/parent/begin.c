@@ -4,6 +4,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "plan/rows/shard.h"
 #include "store/lock.h"
 #include "run/parent/parent.h"
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 static void describe_host(struct run *run)
 {
@@ -52,14 +54,30 @@ bool session_seed(struct session *s, struct error *err)
     return true;
 }
 
+/* 128 random bits: no other run of any host has the same. */
+static char *draw_identity(void)
+{
+    uint64_t drawn[2] = {0};
+    if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn)
+        return NULL;
+    return text_format("%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
+}
+
 static void note_provenance(struct session *s)
 {
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
     struct run former = *r; /* of a run that is resumed, else empty */
-    *r = (struct run){.planned = s->plan.row_count, .wall_s = former.wall_s};
+    *r = (struct run){.planned = s->owned, .wall_s = former.wall_s, .shard = 1, .shards = 1};
     memcpy(r->spent_s, former.spent_s, sizeof r->spent_s);
+    if (s->options->shards) {
+        r->shard = s->options->shard;
+        r->shards = s->options->shards;
+    }
+    r->plan_rows = s->plan.row_count;
+    r->identity = draw_identity();
+    plan_identity(&s->plan, spec_is_timed(s->device.spec), r->plan_hash);
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
@@ -99,105 +117,16 @@ static void note_provenance(struct session *s)
     describe_host(r);
 }
 
-static bool row_final(const struct row *row, bool timed)
+/* The place of a row: "HOST/cuda:2". */
+static void set_places(struct session *s)
 {
-    bool ranked = row->status == ROW_OK || row->status == ROW_FOIL;
-    return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
-}
-
-/* Updates the row's place and networks, which its key does not include. True if they have changed. */
-static bool place_anew(struct row *old, struct row *planned)
-{
-    const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
-    bool same =
-        old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
-    struct row_network *network = old->network;
-    int count = old->network_count;
-    old->case_index = planned->case_index;
-    old->row_index = planned->row_index;
-    old->repeat = planned->repeat;
-    row_set(&old->networks, planned->networks);
-    old->network = planned->network; /* the planned row is discarded, so it gets the other list */
-    old->network_count = planned->network_count;
-    planned->network = network;
-    planned->network_count = count;
-    return !same;
-}
-
-/* Finds the row of that id and side, starting at `from`, where the next one is likely; -1: not found. */
-static int find_row(struct row *const *rows, int count, const char *id, const char *side, int *from)
-{
-    for (int t = 0; t < count; t++) {
-        int i = (*from + t) % count;
-        if (rows[i] && !strcmp(rows[i]->id, id) && !strcmp(rows[i]->side ? rows[i]->side : "", side ? side : "")) {
-            *from = i + 1;
-            return i;
-        }
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    SCOPED char *where = text_format("%s/%s", host, s->device.spec);
+    for (int i = 0; i < s->plan.row_count; i++) {
+        row_set(&s->rows[i]->where, where);
+        row_set(&s->rows[i]->gpu_uuid, s->device.uuid);
     }
-    return -1;
-}
-
-static bool is_timed(const struct session *s)
-{
-    return !s->options->no_time && spec_is_timed(s->device.spec);
-}
-
-/* Marks the rows, by their keys, that the previous run hands over; NULL: none. */
-static bool *known_rows(const struct session *s, char (*keys)[HASH_TEXT])
-{
-    bool *known = s->former && s->options->resume ? xcalloc((size_t)s->plan.row_count + 1, sizeof *known) : NULL;
-    for (int k = 0, from = 0; known && k < s->plan.row_count; k++) {
-        const struct plan_row *p = &s->plan.rows[k];
-        int i = find_row(s->former, s->former_count, p->id, p->side ? p->side->name : NULL, &from);
-        known[k] = i >= 0 && !strcmp(s->former[i]->key, keys[k]) && row_final(s->former[i], is_timed(s));
-    }
-    return known;
-}
-
-/* Takes over the rows of the interrupted run that have an unchanged key. Returns how many; reports why the others run again. `stale`: by
- * row, taken over but to be stored again. */
-static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
-{
-    struct run old = {0};
-    struct row **rows = NULL;
-    int kept = 0, changed = 0, count = 0, from = 0;
-    if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
-        return err->kind == ERROR_NONE ? 0 : -1;
-    rows = s->former;
-    count = rows ? s->former_count : store_rows(s->store, old.id, &rows, err);
-    s->former = NULL;
-    s->former_count = 0;
-    for (int k = 0; k < s->plan.row_count; k++) {
-        int i = find_row(rows, count, s->rows[k]->id, s->rows[k]->side, &from);
-        if (i >= 0 && strcmp(rows[i]->key, s->rows[k]->key)) {
-            changed++;
-        } else if (i >= 0 && row_final(rows[i], is_timed(s))) {
-            stale[k] = place_anew(rows[i], s->rows[k]);
-            row_free(s->rows[k]);
-            s->rows[k] = rows[i];
-            s->kept[k] = true;
-            rows[i] = NULL;
-            kept++;
-        }
-    }
-    for (int i = 0; i < count; i++)
-        if (rows[i])
-            row_free(rows[i]);
-    free(rows);
-    *same_run = true;
-    s->run.id = old.id;
-    s->run.wall_s = old.wall_s;
-    memcpy(s->run.spent_s, old.spent_s, sizeof s->run.spent_s);
-    json_t *environment = json_loads(old.environment ? old.environment : "{}", 0, NULL);
-    wire_parts_take(json_object_get(environment, "parts"), &s->clock);
-    json_decref(environment);
-    if (!s->asked.filter.extra) /* bench resumes the run itself to add densities: no note */
-        session_note(s,
-                     "resume: run %lld of %s: %d row%s kept, %d repeated because their source, compiler or settings changed, %d unfinished "
-                     "or not started",
-                     (long long)old.id, old.started, kept, text_s(kept), changed, s->plan.row_count - kept - changed);
-    run_clear(&old);
-    return count < 0 ? -1 : kept;
 }
 
 bool session_rows(struct session *s, int *kept, struct error *err)
@@ -205,21 +134,22 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     struct row **due = NULL; /* to be stored now */
     int due_count = 0;
-    char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
     char(*keys)[HASH_TEXT] = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
     for (int i = 0; i < s->plan.row_count; i++)
-        plan_row_key(&s->plan, i, device, s->device.compiler, keys[i]);
-    bool *given = known_rows(s, keys);
+        if (session_owns(s, i))
+            session_row_key(s, i, s->device.uuid, keys[i]);
+    bool *given = session_known(s, keys);
     plan_rows_new(&s->plan, s->device.spec, given, s->rows);
+    set_places(s);
     for (int i = 0; i < s->plan.row_count; i++) {
         memcpy(s->rows[i]->key, keys[i], sizeof keys[i]);
+        s->kept[i] = !session_owns(s, i);
         if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
             session_row_roof(s, i);
     }
     free(given);
     free(keys);
-    free(device);
-    *kept = s->options->resume ? resume(s, &same_run, stale, err) : 0;
+    *kept = s->options->resume ? session_resume(s, &same_run, stale, err) : 0;
     if (*kept < 0)
         goto done;
     int64_t id = s->run.id;
@@ -233,7 +163,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
                      s->options->database, store_shared(s->store));
     for (int i = 0; i < s->plan.row_count; i++) {
         bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible or broken head: the status is known without a run */
-        s->done += s->kept[i] || known;
+        s->done += session_owns(s, i) && (s->kept[i] || known);
         if (stale[i] || known)
             *APPEND(due, due_count) = s->rows[i];
     }
@@ -319,6 +249,27 @@ static bool find_device(struct session *s, struct error *err)
     return ok;
 }
 
+/* Marks the rows of other shards. */
+static void own_shard(struct session *s)
+{
+    int cases = 0, count = s->options->shards;
+    s->owned = s->plan.row_count;
+    if (!count)
+        return;
+    SCOPED int *shard = xcalloc((size_t)s->plan.case_count + 1, sizeof *shard);
+    plan_shards(&s->plan, spec_is_timed(s->device.spec), count, shard);
+    s->elsewhere = xcalloc((size_t)s->plan.row_count + 1, sizeof *s->elsewhere);
+    for (int i = 0; i < s->plan.row_count; i++) {
+        s->elsewhere[i] = shard[s->plan.rows[i].case_index] != s->options->shard - 1;
+        s->owned -= s->elsewhere[i];
+    }
+    for (int i = 0; i < s->plan.case_count; i++)
+        cases += shard[i] == s->options->shard - 1;
+    if (!s->follows)
+        session_note(s, "shard %d/%d: %d of %d cases, %d of %d rows", s->options->shard, count, cases, s->plan.case_count, s->owned,
+                     s->plan.row_count);
+}
+
 bool session_open(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
@@ -337,6 +288,7 @@ bool session_open(struct session *s, struct error *err)
         session_launch(s, &s->worker, &(struct error){0});
     if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;
+    own_shard(s);
     if (o->lacks) {
         plan_lacks_free(o->lacks);
         *o->lacks = s->plan.lacks;

@@ -28,9 +28,9 @@ void session_note(struct session *s, const char *format, ...)
 void session_progress(struct session *s, const char *what)
 {
     double spent = clock_s() - s->start_s;
-    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
+    double eta = s->done > 0 ? spent / s->done * (s->owned - s->done) : NAN;
     if (s->sink->progress)
-        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
+        s->sink->progress(s->sink->context, s->done, s->owned, spent, eta, what);
 }
 
 json_t *session_setup(const struct session *s, bool compile_only)

@@ -18,7 +18,9 @@ struct session {
     struct run run;
     struct row **rows;
     int **choices;                   /* by row: the rows that a chain's links run, once chosen; else NULL */
-    bool *kept;                      /* by row: taken over from the interrupted run */
+    bool *kept;                      /* by row: not to be run: taken over from an earlier run, or elsewhere */
+    bool *elsewhere;                 /* by row: another shard or process runs it; NULL: none */
+    int owned;                       /* rows that are not elsewhere */
     struct tuned_config *remembered; /* plan.tuned */
     struct child worker;
     struct child counter;  /* the worker that counts; it does nothing else, because a CUPTI session disturbs times in its process */
@@ -115,6 +117,18 @@ bool session_open(struct session *s, struct error *err);
 void session_keep(struct session *s);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
+/* resume.c. True if this process runs the row. */
+bool session_owns(const struct session *s, int row);
+/* The key of a row on the GPU with that UUID, which is of the run's kind. */
+void session_row_key(const struct session *s, int row, const char *uuid, char out[HASH_TEXT]);
+/* Marks the rows that need no masks: those that another process runs, and those that the previous run hands over, by their keys. NULL:
+ * none.
+ */
+bool *session_known(const struct session *s, char (*keys)[HASH_TEXT]);
+/* Takes over rows with an unchanged key: of the last run of this shard, which goes on then (*same_run), and of every other run of the
+ * database. A case stays on one GPU. Returns how many, -1 on error; notes why the others run again. `stale`: by row, taken over but to be
+ * stored again. */
+int session_resume(struct session *s, bool *same_run, bool *stale, struct error *err);
 /* Starts in parallel what the rows will need: the worker, the ceilings, compilers on all cores, then the counting worker. Nothing is
  * timed before all are ready. False: the store failed. */
 bool session_prepare(struct session *s, struct error *err);

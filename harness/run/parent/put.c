@@ -16,7 +16,7 @@ void session_settle(struct session *s)
         while (to < s->show_last && s->plan.rows[to].case_index == s->plan.rows[from].case_index)
             to++;
         s->show_first = to;
-        if (s->sink->case_done)
+        if (s->sink->case_done && session_owns(s, from))
             s->sink->case_done(s->sink->context, &s->run, s->rows + from, to - from);
     }
 }

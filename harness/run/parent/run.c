@@ -263,6 +263,8 @@ static bool count_cases(struct session *s, int last, struct error *err)
 static bool run_case(struct session *s, int first, int last, bool timed, struct error *err)
 {
     bool all_kept = true;
+    if (!session_owns(s, first))
+        return true;
     for (int i = first; i < last; i++)
         all_kept = all_kept && s->kept[i];
     for (int i = first; i < last && !all_kept; i++) {
@@ -322,6 +324,7 @@ static void session_close(struct session *s)
     rows_free(s->former, s->former_count);
     free(s->rows);
     free(s->kept);
+    free(s->elsewhere);
     run_clear(&s->run);
     if (s->store)
         store_close(s->store);
@@ -368,7 +371,7 @@ done:
     result->seconds = phase_sum(result->spent_s);
     result->first_round_s = s.first_round_s;
     result->ended_s = s.clock.since_s;
-    result->rows = s.plan.row_count;
+    result->rows = s.owned;
     result->interrupted = s.interrupted;
     if (ok)
         session_keep(&s);

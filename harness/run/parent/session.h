@@ -32,6 +32,7 @@ struct session_gate {
  * GPU. */
 struct session_kept;
 void session_kept_free(struct session_kept *kept);
+#define SHARDS_MAX 100000
 struct session_options {
     struct plan_options plan;
     const struct session_gate *gate; /* NULL: times every row together with the library's */
@@ -42,6 +43,7 @@ struct session_options {
     const char *asked_out;
     const char *revision;     /* of the tree that the kernels come from; NULL: unknown */
     struct plan_lacks *lacks; /* receives what the plan lacks (plan_options.may_lack); NULL: not wanted */
+    int shard, shards;        /* run only this shard of the plan, 1 .. shards; 0: all of it */
     bool resume;
     bool tuned;                          /* uses for each variant the configuration stored for the layer in `database`, if there is one */
     bool dump;                           /* write tensors and error map of wrong rows */

@@ -1,0 +1,164 @@
+/* plan/rows/shard: see shard.h. */
+#include "plan/rows/shard.h"
+#include "base/text.h"
+#include "op/mask/mask.h"
+#include "plan/rows/choose.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plan_costs(const struct plan *plan, bool timed, double *seconds)
+{
+    SCOPED int *rows = xcalloc((size_t)plan->case_count + 1, sizeof *rows), *runs = xcalloc((size_t)plan->case_count + 1, sizeof *runs);
+    for (int i = 0; i < plan->row_count; i++) {
+        const struct plan_row *p = &plan->rows[i];
+        if (!p->program.feasible)
+            continue;
+        rows[p->case_index]++;
+        runs[p->case_index] += p->kind == PLAN_SEQUENCE ? p->sequence->of->frames : 3;
+    }
+    /* emu: about 10^9 multiply-adds a second; cuda: reference, transfers, then at most the layer's budget */
+    for (int i = 0; i < plan->case_count; i++) {
+        double flop = work_flop(&plan->cases[i].work);
+        seconds[i] = timed ? 2 + flop / 20e9 + fmin(plan->time.budget_s, rows[i] * 1.0) : rows[i] * 0.05 + runs[i] * flop / 2e9;
+    }
+}
+
+static int root(int *unit, int i)
+{
+    while (unit[i] != i)
+        i = unit[i] = unit[unit[i]];
+    return i;
+}
+
+static void unite(int *unit, int a, int b)
+{
+    a = root(unit, a);
+    b = root(unit, b);
+    unit[a > b ? a : b] = a > b ? b : a;
+}
+
+/* A case without the density of its mask. */
+struct sweep {
+    char key[HASH_TEXT];
+    int case_index;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct sweep *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+    return order ? order : x->case_index - y->case_index;
+}
+
+static void unite_densities(const struct plan *plan, int *unit)
+{
+    SCOPED struct sweep *sweeps = xcalloc((size_t)plan->case_count + 1, sizeof *sweeps);
+    for (int i = 0; i < plan->case_count; i++) {
+        struct work work = plan->cases[i].work;
+        char key[HASH_TEXT];
+        if (mask_pattern_keys[work.mask.pattern] & MASK_DENSITY)
+            work.mask.density = 0;
+        work_key(&work, key);
+        struct hash *h = hash_begin();
+        hash_add_text(h, plan->cases[i].layer->name);
+        hash_add_text(h, key);
+        hash_end(h, sweeps[i].key);
+        sweeps[i].case_index = i;
+    }
+    qsort(sweeps, (size_t)plan->case_count, sizeof *sweeps, by_key);
+    for (int i = 1; i < plan->case_count; i++)
+        if (!strcmp(sweeps[i].key, sweeps[i - 1].key))
+            unite(unit, sweeps[i].case_index, sweeps[i - 1].case_index);
+}
+
+static int case_named(const struct plan *plan, const char *id)
+{
+    for (int i = 0; i < plan->case_count; i++)
+        if (!strcmp(plan->cases[i].id, id))
+            return i;
+    return -1;
+}
+
+void plan_units(const struct plan *plan, int *unit)
+{
+    SCOPED bool *needs = xcalloc((size_t)plan->case_count + 1, sizeof *needs);
+    for (int i = 0; i < plan->case_count; i++)
+        unit[i] = i;
+    for (int i = 0; i < plan->row_count; i++) {
+        if (plan->rows[i].kind != PLAN_CHAIN)
+            continue;
+        choose_needs(plan, i, needs);
+        for (int k = 0; k < plan->case_count; k++)
+            if (needs[k])
+                unite(unit, plan->rows[i].case_index, k);
+    }
+    if (node_get(plan->scenario->root, "answers"))
+        unite_densities(plan, unit);
+    for (int i = 0, like; i < plan->case_count; i++)
+        if (plan->cases[i].like && (like = case_named(plan, plan->cases[i].like)) >= 0)
+            unite(unit, i, like);
+    for (int i = 0; i < plan->case_count; i++)
+        unit[i] = root(unit, i);
+}
+
+struct unit_cost {
+    int unit;
+    double seconds;
+};
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct unit_cost *x = a, *y = b;
+    return x->seconds > y->seconds ? -1 : x->seconds < y->seconds ? 1 : x->unit - y->unit;
+}
+
+void plan_shards(const struct plan *plan, bool timed, int count, int *shard)
+{
+    size_t cases = (size_t)plan->case_count + 1;
+    SCOPED double *seconds = xcalloc(cases, sizeof *seconds), *load = xcalloc((size_t)count, sizeof *load);
+    SCOPED int *unit = xcalloc(cases, sizeof *unit), *of = xcalloc(cases, sizeof *of);
+    SCOPED struct unit_cost *costs = xcalloc(cases, sizeof *costs);
+    plan_costs(plan, timed, seconds);
+    plan_units(plan, unit);
+    for (int i = 0; i < plan->case_count; i++) {
+        costs[i].unit = i;
+        costs[unit[i]].seconds += plan->cases[i].like ? 0 : seconds[i]; /* an added case changes no shard */
+    }
+    qsort(costs, (size_t)plan->case_count, sizeof *costs, by_cost);
+    for (int i = 0; i < plan->case_count; i++) {
+        int least = 0;
+        if (unit[costs[i].unit] != costs[i].unit)
+            continue;
+        for (int k = 1; k < count; k++)
+            least = load[k] < load[least] ? k : least;
+        load[least] += costs[i].seconds;
+        of[costs[i].unit] = least;
+    }
+    for (int i = 0; i < plan->case_count; i++)
+        shard[i] = of[unit[i]];
+}
+
+void plan_identity(const struct plan *plan, bool timed, char out[HASH_TEXT])
+{
+    struct hash *h = hash_begin();
+    hash_add_text(h, timed ? "plan 1 cuda" : "plan 1 emu");
+    hash_add_text(h, plan->files);
+    for (int i = 0; i < plan->row_count; i++) {
+        const struct plan_row *p = &plan->rows[i];
+        char work[HASH_TEXT];
+        if (plan->cases[p->case_index].like)
+            continue;
+        work_key(&plan->cases[p->case_index].work, work);
+        hash_add_text(h, work);
+        hash_add_text(h, p->id);
+        hash_add_text(h, p->side ? p->side->name : "");
+        hash_add_text(h, p->side && p->side->revision ? p->side->revision : "");
+    }
+    hash_add(h, plan->time.cache, sizeof plan->time.cache);
+    hash_add(h, plan->time.load, sizeof plan->time.load);
+    hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
+    hash_add(h, &plan->time.budget_s, sizeof plan->time.budget_s);
+    hash_add(h, &plan->tune, sizeof plan->tune);
+    hash_end(h, out);
+}

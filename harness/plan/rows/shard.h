@@ -1,0 +1,21 @@
+/* plan/rows/shard: the shares of a plan that several processes run: whole cases, of about the same estimated cost.
+ *
+ * The partition follows from the plan alone, so that every host makes the same one. */
+#ifndef BENCH_PLAN_SHARD_H
+#define BENCH_PLAN_SHARD_H
+
+#include "plan/rows/plan.h"
+
+/* Estimated seconds of each case, as `bench plan` shows them. `timed`: on a GPU. Fills seconds[case_count]. */
+void plan_costs(const struct plan *plan, bool timed, double *seconds);
+/* The cases that one process must run, by the first of them: a network with the cases of its layers, because it chooses among their rows;
+ * and, if the scenario has answers, the cases that differ only in the density of a mask. A case that the run added belongs to the unit of
+ * the case that it is like. Fills unit[case_count]. */
+void plan_units(const struct plan *plan, int *unit);
+/* Assigns each case to one of `count` shards: the most expensive unit first, to the shard with the least cost. Fills shard[case_count] with
+ * 0 .. count-1. */
+void plan_shards(const struct plan *plan, bool timed, int count, int *shard);
+/* Hash of what the plan's rows are and how they are timed, without device, compiler and cases that the run added: equal for all shards. */
+void plan_identity(const struct plan *plan, bool timed, char out[HASH_TEXT]);
+
+#endif
