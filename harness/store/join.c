@@ -113,7 +113,7 @@ static char *difference(const struct run *joined, const struct run *part, const 
     return why;
 }
 
-/* The joined run of the part's plan that the part fits, in *found; id 0: none, and *apart says why not the last one. */
+/* The joined run of the part's plan that the part fits, in *found; id 0: none, and *apart says why not the first one. */
 static bool find_joined(struct store *store, const struct run *part, const json_t *facts, struct run *found, char **apart,
                         struct error *err)
 {
@@ -130,8 +130,7 @@ static bool find_joined(struct store *store, const struct run *part, const json_
             *found = *r;
             *r = (struct run){0};
         } else {
-            free(*apart);
-            *apart = text_format("run %lld has another state: %s", (long long)r->id, why);
+            *apart = *apart ? *apart : text_format("run %lld has another state: %s", (long long)r->id, why);
             free(why);
         }
     }
