@@ -35,7 +35,7 @@ endif
 
 # CUDA headers: the pinned wheels first, then an installed toolkit.
 CUDA_INCLUDE := $(firstword $(wildcard .deps/nvidia/cu13/include /usr/local/cuda/include))
-INCLUDE    := -Iharness $(addprefix -isystem ,$(CUDA_INCLUDE))
+INCLUDE    := -Iharness -I. $(addprefix -isystem ,$(CUDA_INCLUDE))
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -ffp-contract=off $(WARN) $(INCLUDE) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-parameter $(INCLUDE) $(CFLAGS)
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.

@@ -153,7 +153,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     }
     key_mask(&w->mask, &t);
     if (w->every_size)
-        text_add(&t, "every_size=1;");
+        text_addf(&t, "every_size=%d;", (int)w->every_size);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);
     hash_bytes(text_get(&t), t.len, out);
     text_free(&t);

@@ -80,6 +80,10 @@ void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes
 enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
 extern const char *const data_kind_names[];
 
+/* Of values that an op only moves or compares, on nearby shapes: N(0, 1); so large at most that their squares are finite; up to the largest
+ * of the type. */
+enum sizes { SIZES_USUAL, SIZES_SQUARED, SIZES_ALL };
+
 #define WORK_MAX_EPILOGUE 8
 #define WORK_VALUES 32
 struct op;
@@ -111,7 +115,7 @@ struct work {
     int64_t runs, width, straight, back, plain; /* op chain: properties common to all links (op/chain/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
     bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
-    bool every_size;                            /* values that the op only moves or compares cover the whole range of their type */
+    enum sizes every_size;                      /* of values that the op only moves or compares */
     char picture[200], picture_hash[17];        /* file that `input` is read from, and the hash of its content; "": values are drawn */
     int64_t value[WORK_VALUES];                 /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */
 };

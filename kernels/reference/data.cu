@@ -1,25 +1,7 @@
 /* The values of inputs, made where they are used: bit for bit those of harness/op/reference/generate.c, since integers are mixed and every rounding
  * is named. Then into the type and layout in which a variant wants them, and back to a sum over all bits. */
 #include "storage.cuh"
-
-static __device__ uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}
-
-static __device__ double normal(uint64_t key, uint64_t index)
-{
-    uint64_t sum = 0, i = index * 4;
-    for (uint64_t part = 0; part < 3; part++) {
-        uint64_t b = mix(key + (i + part) * 0x9e3779b97f4a7c15ull);
-        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
-    }
-    uint64_t low = mix(key + (i + 3) * 0x9e3779b97f4a7c15ull) >> 32;
-    double below = __dmul_rn(__dadd_rn((double)low, 0.5), 0x1p-32);
-    return __dmul_rn(__dadd_rn(__dadd_rn((double)sum, -393209.5), below), 0x1p-16);
-}
+#include "draw.h"
 
 static __device__ float rounded(int type, float v)
 {
@@ -36,52 +18,33 @@ static __device__ float rounded(int type, float v)
 extern "C" __global__ void data_normal(float *to, int64_t count, uint64_t key, double scale, int rectify, int type)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
-        double v = normal(key, (uint64_t)i);
+        double v = draw_normal(key, (uint64_t)i);
         to[i] = rounded(type, (float)(rectify && v < 0 ? 0 : __dmul_rn(v, scale)));
     }
 }
 
-/* Small whole numbers, unit * 1 .. unit * magnitude of either sign. Of a filter whose outputs have `terms` taps only `nonzero` are not 0: a
- * window over a permutation of the taps (`step`) that moves on from channel to channel; terms 0: all. */
 extern "C" __global__ void data_exact(float *to, int64_t count, uint64_t key, int64_t magnitude, int64_t unit, int64_t terms, int64_t nonzero,
                                       int64_t step)
 {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
-        if (terms && (i % terms * step + i / terms % terms * nonzero) % terms >= nonzero) {
-            to[i] = 0;
-            continue;
-        }
-        uint64_t b = mix(key + (uint64_t)i * 0x9e3779b97f4a7c15ull);
-        float m = (float)(unit * (int64_t)(1 + (b >> 33) % (uint64_t)magnitude));
-        to[i] = b & 1 ? -m : m;
-    }
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        to[i] = draw_exact(key, i, magnitude, unit, terms, nonzero, step);
 }
 
-/* What only ops that are files ask for: whole numbers of so many bits; else reals from `low` on, every second line of `length` `higher`, but for its first or its last
- * value; where `ones` is not negative 1 with this probability, else 0. */
-extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int64_t bits, double low, double range, double ones, double higher, int64_t length,
+/* What only ops that are files ask for: whole numbers of so many bits; else reals; where `ones` is not negative 1 with this probability, else 0. */
+extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int turn, int64_t bits, double low, double range, double ones, double higher, int64_t length,
                                       int type)
 {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
-        uint64_t random = mix(key + (uint64_t)i * 0x9e3779b97f4a7c15ull);
-        double share = __dmul_rn((double)(random >> 11), 0x1p-53);
-        int64_t line = higher != 0 ? i / length : 0;
-        double real = __dadd_rn(low, __dmul_rn(range, share));
-        if (line % 2 && i % length != (line % 4 == 1 ? 0 : length - 1))
-            real = __dadd_rn(real, higher);
-        to[i] = bits ? (float)(random >> (64 - bits)) : rounded(type, ones >= 0 ? (float)(share < ones) : (float)real);
-    }
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        to[i] = bits ? (float)(draw_bits(key, (uint64_t)i) >> (64 - bits))
+                     : rounded(type, ones >= 0 ? draw_one(key, i, ones) : (float)draw_real(key, turn, i, low, range, higher, length));
 }
 
-/* Of eight lines four have their largest or their least at an end, `most` or where that is 0, 6 further out than it was; two have one sign, and are as far out where that is 0. */
-extern "C" __global__ void data_lines(float *to, int64_t count, int64_t length, float most, int type)
+/* Makes some values of lines special, for ops that compare them. */
+extern "C" __global__ void data_lines(float *to, int64_t count, uint64_t key, int turn, int64_t length, float most, int exact, int type)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
-        int64_t line = i / length, kind = line % 8, end = line % 2 ? 0 : length - 1;
-        bool one_sign = kind == 5 || kind == 6;
-        float v = to[i], out = most <= 0 ? 6 + fabsf(v) : one_sign ? fabsf(v) : most;
-        if (one_sign || (kind < 4 && i % length == end))
-            to[i] = rounded(type, kind < 2 || kind == 6 ? out : -out);
+        draw_line l = draw_compared(key, turn, i / length, length);
+        to[i] = rounded(type, draw_in_line(&l, i % length, to[i], most, exact));
     }
 }
 
@@ -92,7 +55,7 @@ extern "C" __global__ void data_blank(float *values, const float *mask, int64_t 
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
         element e = element_of(i, channels, 1, pixels, 0, 0, 0, 0);
         int64_t pixel = e.i * pixels + e.l;
-        if (mask[pixel] == 0 || (still && (mix(~(uint64_t)pixel) % 8 < 3 || mix((uint64_t)i) % 8 == 0)))
+        if (mask[pixel] == 0 || (still && (draw_mix(~(uint64_t)pixel) % 8 < 3 || draw_mix((uint64_t)i) % 8 == 0)))
             values[i] = 0;
     }
 }
@@ -133,10 +96,10 @@ extern "C" __global__ void data_sum(const void *from, int64_t bytes, unsigned lo
     int64_t count = bytes / 8;
     unsigned long long own = 0;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
-        own += mix(words[i] + mix((uint64_t)i));
+        own += draw_mix(words[i] + draw_mix((uint64_t)i));
     if (!blockIdx.x && !threadIdx.x)
         for (int64_t i = count * 8; i < bytes; i++)
-            own += mix(((const uint8_t *)from)[i] + mix((uint64_t)i));
+            own += draw_mix(((const uint8_t *)from)[i] + draw_mix((uint64_t)i));
     for (int lane = 16; lane; lane >>= 1)
         own += __shfl_xor_sync(~0u, own, lane);
     if (threadIdx.x % 32 == 0)

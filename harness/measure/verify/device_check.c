@@ -62,6 +62,7 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
         union card_arg args[] = {card_int((int64_t)*to),
                                  card_int(count),
                                  card_int((int64_t)r.key),
+                                 card_int(r.turn),
                                  card_int(r.draw == DRAW_BITS ? r.bits : 0),
                                  card_real(r.low),
                                  card_real(r.range),
@@ -69,13 +70,14 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
                                  card_real(r.higher),
                                  card_int(r.length),
                                  card_int(r.round_to)};
-        ok = card_launch(d->card, CARD_DRAWN, count, args, 10, err);
+        ok = card_launch(d->card, CARD_DRAWN, count, args, 11, err);
     }
     if (!ok || !r.line)
         return ok;
-    union card_arg args[] = {card_int((int64_t)*to), card_int(count), card_int(r.line), card_single(r.exact ? (float)(r.magnitude + 1) : 0),
-                             card_int(r.round_to)};
-    return card_launch(d->card, CARD_LINES, count, args, 5, err);
+    union card_arg args[] = {card_int((int64_t)*to), card_int(count),     card_int((int64_t)r.key),
+                             card_int(r.turn),       card_int(r.line),    card_single(generate_most(&r)),
+                             card_int(r.exact),      card_int(r.round_to)};
+    return card_launch(d->card, CARD_LINES, count, args, 8, err);
 }
 
 /* Sets inputs to zero where their mask says that nothing changed. */

@@ -1,23 +1,11 @@
 #include "op/reference/generate.h"
 #include "base/pool.h"
+#include "kernels/reference/draw.h"
 #include "op/convert.h"
 #include "op/reference/image.h"
 #include "op/op_file.h"
 #include <math.h>
 #include <stdlib.h>
-
-/* Normal with mean 0 and variance 1: the sum of twelve 16-bit uniforms (support +-6) plus 32 bits below them, so that the mantissa is full.
- * Integers only: logarithms and cosines differ between C libraries. */
-static double normal(uint64_t key, uint64_t index)
-{
-    uint64_t sum = 0, i = index * 4;
-    for (uint64_t part = 0; part < 3; part++) {
-        uint64_t b = random_mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
-        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
-    }
-    uint64_t low = random_mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
-}
 
 /* How many tensors of the op are drawn this way, for example weights, or biases of a file. */
 static int plan_count(const struct work *w, enum tensor_values values)
@@ -86,84 +74,64 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length
- * from channel to channel, so that together the channels use every tap. */
-static bool tap_is_used(const struct generate_recipe *r, size_t index)
-{
-    int64_t n = r->terms, k = (int64_t)(index / (size_t)n), tap = (int64_t)(index % (size_t)n);
-    int64_t at = (tap % n * r->step + k % n * r->nonzero) % n;
-    return at < r->nonzero;
-}
-
-static float exact_value(const struct generate_recipe *r, size_t i)
-{
-    if (r->terms && !tap_is_used(r, i))
-        return 0;
-    uint64_t b = random_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
-    float magnitude = (float)(r->unit * (int64_t)(1 + (b >> 33) % (uint64_t)r->magnitude));
-    return b & 1 ? -magnitude : magnitude;
-}
-
-static double drawn_value(const struct generate_recipe *r, size_t i)
-{
-    uint64_t random = random_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
-    double share = (double)(random >> 11) * 0x1p-53;
-    if (r->draw != DRAW_UNIFORM)
-        return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : share < r->ones;
-    size_t line = r->higher != 0 ? i / (size_t)r->length : 0, end = line % 4 == 1 ? 0 : (size_t)r->length - 1;
-    double v = r->low + r->range * share;
-    return line % 2 && i % (size_t)r->length != end ? v + r->higher : v;
-}
-
-/* For ops that compare values. A kernel that skips an end of a line is found only if the maximum or minimum is there; a kernel that starts
- * with 0, or a number near it, only if all values are below or above. So of eight lines four have an extreme at an end, and two have one
- * sign (and unless they are small whole numbers are as far out as an extreme). */
-static float in_line(const struct generate_recipe *r, size_t i, float v)
-{
-    size_t line = i / (size_t)r->line, kind = line % 8, end = line % 2 ? 0 : (size_t)r->line - 1;
-    bool one_sign = kind == 5 || kind == 6;
-    if (!one_sign && (kind > 3 || i % (size_t)r->line != end))
-        return v;
-    float most = !r->exact ? 6 + fabsf(v) : one_sign ? fabsf(v) : (float)(r->magnitude + 1);
-    v = kind < 2 || kind == 6 ? most : -most;
-    convert_round(r->round_to, &v, 1);
-    return v;
-}
-
 /* For values that are only moved or compared: of eight values two are small, down to the least of the type, and one is 0, except in lines
- * of one sign; one of two lines (or values, without lines) is larger, but its square is finite. */
+ * of one sign; one of two lines (or values, without lines) is larger: up to the largest of the type, or (SIZES_SQUARED) so that its square
+ * is finite. */
 static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 {
     bool half = r->round_to == DTYPE_F16;
     size_t line = r->line ? i / (size_t)r->line : i;
-    bool one_sign = r->line && (line % 8 == 5 || line % 8 == 6);
+    int kind = r->line ? draw_compared(r->key, r->turn, (int64_t)line, r->line).kind : 0, most = r->every_size == SIZES_SQUARED
+                                                                                                     ? (half ? 3 : 49)
+                                                                                                 : half ? 11
+                                                                                                        : 123;
+    bool one_sign = kind == 5 || kind == 6;
     uint64_t place = (i + random_bits(r->key, 1, i / 8)) % 8, size = random_bits(r->key, 2, i), large = random_bits(r->key, 3, line);
     if (!one_sign && place == 0)
         v = 0;
     else if (!one_sign && place % 4 == 1)
         v = ldexpf(v, -(half ? 8 + (int)(size % 16) : 14 + (int)(size % 122)));
     if ((line + random_bits(r->key, 4, line / 2)) % 2)
-        v = ldexpf(v, half ? 2 + (int)(large % 3) : 2 + (int)(large % 49));
+        v = ldexpf(v, 2 + (int)(large % (uint64_t)most));
     convert_round(r->round_to, &v, 1);
     return v;
+}
+
+/* The largest magnitude that normal values have, for the lines of ops that compare them. */
+float generate_most(const struct generate_recipe *r)
+{
+    return r->exact ? (float)r->magnitude : (float)(6 * r->scale);
+}
+
+static void make_lines(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    struct draw_line l = {0};
+    for (size_t i = 0; i < count; i++) {
+        int64_t line = (int64_t)(first + i) / r->line, at = (int64_t)(first + i) % r->line;
+        if (i == 0 || at == 0)
+            l = draw_compared(r->key, r->turn, line, r->line);
+        to[i] = draw_in_line(&l, at, to[i], generate_most(r), r->exact);
+    }
+    convert_round(r->round_to, to, count);
 }
 
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     for (size_t i = 0; i < count; i++) {
-        if (r->draw == DRAW_EXACT) {
-            to[i] = exact_value(r, first + i);
-        } else if (r->draw == DRAW_NORMAL) {
-            double v = normal(r->key, first + i);
-            to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
-        } else {
-            to[i] = (float)drawn_value(r, first + i);
+        int64_t at = (int64_t)(first + i);
+        double v;
+        switch (r->draw) {
+        case DRAW_EXACT: to[i] = draw_exact(r->key, at, r->magnitude, r->unit, r->terms, r->nonzero, r->step); break;
+        case DRAW_NORMAL: v = draw_normal(r->key, first + i), to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale); break;
+        case DRAW_BITS: to[i] = (float)(draw_bits(r->key, first + i) >> (64 - r->bits)); break;
+        case DRAW_UNIFORM: to[i] = (float)draw_real(r->key, r->turn, at, r->low, r->range, r->higher, r->length); break;
+        case DRAW_ONES: to[i] = draw_one(r->key, at, r->ones); break;
         }
     }
     if (r->draw == DRAW_NORMAL || r->draw == DRAW_UNIFORM || r->draw == DRAW_ONES)
         convert_round(r->round_to, to, count);
-    for (size_t i = 0; r->line && i < count; i++)
-        to[i] = in_line(r, first + i, to[i]);
+    if (r->line)
+        make_lines(r, first, count, to);
     for (size_t i = 0; r->every_size && i < count; i++)
         to[i] = of_any_size(r, first + i, to[i]);
 }
@@ -239,6 +207,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
         DATA_PART_EXACT; /* an op that is never exact gets more varied values: few values would round alike, and their errors add up */
     struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
     r.key = random_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
+    r.turn = (int)((random_bits(work->seed, (uint64_t)t->role->slot, t->role->constant ? 1 : work->set_seed + 1) + first) % 8);
     /* a bias is also representable in the work's type: libraries read the bias of 16-bit data as 16 bits */
     bool own = work->op->file && (dtype_is_whole(t->dtype) || dtype_unit_roundoff(t->dtype) > dtype_unit_roundoff(work_result_dtype(work)));
     r.round_to = t->role->values == VALUES_BIAS && !own ? work_result_dtype(work) : t->dtype;
@@ -260,7 +229,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
-    r.every_size = work->every_size && r.draw == DRAW_NORMAL && only_moved(work, t);
+    r.every_size = r.draw == DRAW_NORMAL && only_moved(work, t) ? work->every_size : SIZES_USUAL;
     return r;
 }
 

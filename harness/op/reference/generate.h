@@ -19,20 +19,24 @@ struct exact_plan generate_plan(const struct work *work);
 enum generate_draw { DRAW_NORMAL, DRAW_EXACT, DRAW_BITS, DRAW_UNIFORM, DRAW_ONES };
 struct generate_recipe {
     uint64_t key;
+    int turn; /* the kind of the first line; that of the other part is the one before */
     enum generate_draw draw;
     bool exact;              /* DRAW_EXACT */
     int bits;                /* DRAW_BITS: whole numbers of so many */
     double low, range, ones; /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
-    double higher;           /* DRAW_UNIFORM: added to every second line of `length`, except to its first or last value */
+    double higher;           /* DRAW_UNIFORM: added to some values of some lines of `length` (draw_is_higher) */
     int64_t length;
-    int64_t line;                 /* length of lines of which some have an extreme at an end and some have one sign; 0: none */
+    int64_t line;                 /* length of lines with extremes, ties or one sign (draw_compared); 0: none */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
-    int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (tap_is_used); terms 0: all */
+    int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (draw_exact); terms 0: all */
     double scale;                 /* else: normal values times this, */
     bool rectify;                 /* negative ones 0, */
     enum dtype round_to;          /* rounded to what this type holds */
-    bool every_size; /* normal values of which some are far smaller or larger and some are 0; only for nearby shapes, made by the CPU */
+    enum sizes
+        every_size; /* normal values of which some are far smaller or larger and some are 0; only for nearby shapes, made by the CPU */
 };
+/* What draw_in_line takes as `most`. */
+float generate_most(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
 /* True if each value depends only on its index: not for values from files, sorted values, distinct indices and rectangles. */
 bool generate_by_index(const struct work *work, const struct tensor *t);

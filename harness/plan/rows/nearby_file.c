@@ -93,7 +93,8 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     if (f->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
         out->set_seed = out->seed | 1;
     out->picture[0] = out->picture_hash[0] = 0;
-    out->any_boxes = out->every_size = true;
+    out->any_boxes = true;
+    out->every_size = number % 2 ? SIZES_ALL : SIZES_SQUARED;
     uint64_t bits = random_bits(seed, 0, 1);
     bool again = number >= IMAGES; /* the long kinds once more, along another axis */
     uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */

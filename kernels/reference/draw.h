@@ -1,0 +1,137 @@
+/* How inputs are drawn: the one source of the CPU's values (harness/op/reference/generate.c) and of the device's (data.cu). Both make the same
+ * bits: integers are mixed, and each operation on doubles is rounded by itself. */
+#ifndef BENCH_REFERENCE_DRAW_H
+#define BENCH_REFERENCE_DRAW_H
+
+#ifdef __CUDACC__
+#define DRAW static __device__ inline
+#define DRAW_ADD(a, b) __dadd_rn(a, b)
+#define DRAW_MUL(a, b) __dmul_rn(a, b)
+#else
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#define DRAW static inline
+#define DRAW_ADD(a, b) ((a) + (b))
+#define DRAW_MUL(a, b) ((a) * (b))
+#endif
+#define DRAW_STEP 0x9e3779b97f4a7c15ull
+
+/* The finaliser of SplitMix64 (harness/op/random.c). */
+DRAW uint64_t draw_mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+DRAW uint64_t draw_bits(uint64_t key, uint64_t index)
+{
+    return draw_mix(key + index * DRAW_STEP);
+}
+
+/* Normal with mean 0 and variance 1: the sum of twelve 16-bit uniforms (support +-6) plus 32 bits below them, so that the mantissa is full. */
+DRAW double draw_normal(uint64_t key, uint64_t index)
+{
+    uint64_t sum = 0, i = index * 4;
+    for (uint64_t part = 0; part < 3; part++) {
+        uint64_t b = draw_bits(key, i + part);
+        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
+    }
+    double low = DRAW_MUL(DRAW_ADD((double)(draw_bits(key, i + 3) >> 32), 0.5), 0x1p-32);
+    return DRAW_MUL(DRAW_ADD(DRAW_ADD((double)sum, -393209.5), low), 0x1p-16); /* 12 x 65535 / 2 = 393,210, less a half for `low` */
+}
+
+/* Small whole numbers, unit * 1 .. unit * magnitude of either sign. Of a filter whose outputs have `terms` taps only `nonzero` are not 0: a
+ * window over a permutation of the taps (`step`) that moves on by its own length from channel to channel, so that together the channels use
+ * every tap; terms 0: all. */
+DRAW float draw_exact(uint64_t key, int64_t i, int64_t magnitude, int64_t unit, int64_t terms, int64_t nonzero, int64_t step)
+{
+    if (terms && (i % terms * step + i / terms % terms * nonzero) % terms >= nonzero)
+        return 0;
+    uint64_t b = draw_bits(key, (uint64_t)i);
+    float m = (float)(unit * (int64_t)(1 + (b >> 33) % (uint64_t)magnitude));
+    return b & 1 ? -m : m;
+}
+
+/* ---- lines: what is special about one, and where ---- */
+
+/* A place in a line: an end or among its first 32, in its tail (the columns behind the last whole 32, or the last 32), in the middle half, at an odd column, or
+ * anywhere. A kernel that leaves out columns leaves out one of these, or many. */
+enum draw_where { DRAW_AT_END, DRAW_IN_TAIL, DRAW_IN_MIDDLE, DRAW_AT_ODD, DRAW_ANYWHERE };
+DRAW int64_t draw_place(enum draw_where where, uint64_t bits, int64_t length)
+{
+    int64_t tail = length % 32 ? length % 32 : length < 32 ? length : 32, at = (int64_t)(bits >> 1 & 0x7fffffff);
+    switch (where) {
+    case DRAW_AT_END: return at % 4 < 2 ? (bits & 1 ? 0 : length - 1) : at / 4 % (length < 32 ? length : 32);
+    case DRAW_IN_TAIL: return length - 1 - at % tail;
+    case DRAW_IN_MIDDLE: return length / 4 + at % ((length + 1) / 2);
+    case DRAW_AT_ODD: return length > 1 ? 1 + at % (length / 2) * 2 : 0;
+    case DRAW_ANYWHERE: break;
+    }
+    return at % length;
+}
+
+/* Of eight lines that follow each other each kind occurs once; `turn` is the first one's. */
+struct draw_line {
+    int kind;
+    int64_t place, other;
+};
+DRAW struct draw_line draw_line_of(uint64_t key, int turn, int64_t line, int64_t length, const unsigned char places[8], const unsigned char others[8])
+{
+    struct draw_line l;
+    uint64_t bits = draw_bits(draw_mix(key ^ 0x6c696e6573ull), (uint64_t)line);
+    l.kind = (int)((line + turn) % 8);
+    l.place = draw_place((enum draw_where)places[l.kind], bits, length);
+    l.other = draw_place((enum draw_where)others[l.kind], bits >> 32, length);
+    return l;
+}
+
+/* For ops that compare values: 0 to 3 have their largest value at one place and their least at another; 4 has none; in 5 and 6 all values have
+ * one sign, but the one nearest to 0 is at one place; 7 has its largest value twice. A kernel that skips columns, that starts with 0 or a number
+ * near it, or that takes another of two equal values is found by one of them. */
+DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_t length)
+{
+    const unsigned char places[8] = {DRAW_IN_TAIL,  DRAW_IN_MIDDLE, DRAW_AT_ODD,  DRAW_ANYWHERE,
+                                     DRAW_ANYWHERE, DRAW_AT_END,    DRAW_IN_TAIL, DRAW_AT_END};
+    const unsigned char others[8] = {DRAW_ANYWHERE, DRAW_AT_END,   DRAW_IN_TAIL,  DRAW_IN_MIDDLE,
+                                     DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE};
+    return draw_line_of(key, turn, line, length, places, others);
+}
+
+/* The value of column `at`, which was v. exact: small whole numbers up to `most`; else normal values below `most`. */
+DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float most, bool exact)
+{
+    float beyond = exact ? most + 1 : most + fabsf(v);
+    switch (l->kind) {
+    case 4: return v;
+    case 5:
+    case 6: v = at == l->place ? (exact ? 1.0f : 5.5f) : (exact ? 1 : 6) + fabsf(v); return l->kind == 5 ? -v : v;
+    case 7: return at == l->place || at == l->other ? (exact ? most + 1 : 2 * most) : v;
+    default: return at == l->place ? beyond : at == l->other ? -beyond : v;
+    }
+}
+
+/* For reals of which some are `higher`: in 0 and 4 none is, in 2 and 6 all but one place; in the odd kinds one place alone. */
+DRAW bool draw_is_higher(uint64_t key, int turn, int64_t line, int64_t at, int64_t length)
+{
+    const unsigned char places[8] = {DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_AT_END,   DRAW_IN_MIDDLE,
+                                     DRAW_ANYWHERE, DRAW_AT_ODD,  DRAW_ANYWHERE, DRAW_AT_END};
+    struct draw_line l = draw_line_of(key, turn, line, length, places, places);
+    return l.kind % 2 ? at == l.place : l.kind % 4 && at != l.place;
+}
+
+/* A real from `low` on, `higher` in some lines (0: in none). */
+DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double range, double higher, int64_t length)
+{
+    double real = DRAW_ADD(low, DRAW_MUL(range, DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53)));
+    return higher != 0 && draw_is_higher(key, turn, i / length, i % length, length) ? DRAW_ADD(real, higher) : real;
+}
+
+/* 1 with this probability, else 0. */
+DRAW float draw_one(uint64_t key, int64_t i, double probability)
+{
+    return DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53) < probability ? 1.0f : 0.0f;
+}
+
+#endif
