@@ -25,6 +25,8 @@ const struct counter_fact counter_facts[] = {
     {"counted", "", "1 if the row has hardware counters, else 0"},
     {"headroom", "%", "time of the longest step above its speed of light; 100 if the speed of light is unknown, absent without a time"},
     {"occupancy_limit", "text", "what limits the occupancy, and how to raise it"},
+    {"fullest", "%", "share of its peak of the busiest unit, over all cycles of the launch"},
+    {"busiest", "%", "the same of the units that were counted, or that the model knows; 0 if none is"},
     {"near", "%", "speed of light over time, of the longest step; from the data sheet if no ceilings were measured"},
     {"near_memory", "%", "the same for the bytes alone"},
     {"near_compute", "%", "the same for the operations alone, at the rate of the pipe that the code uses"},
@@ -113,6 +115,7 @@ static bool check_rules(const struct counter_group *g, const struct counter_grou
         ok = expr_check(g->rules[i].when, known_to_rule, &n, names, err);
         for (int k = 0; k < g->rules[i].gain_count && ok; k++)
             ok = expr_check(g->rules[i].gains[k], known_to_rule, &n, names, err);
+        ok = ok && (!g->rules[i].unit || expr_check(g->rules[i].unit, known_to_rule, &n, names, err));
     }
     free(names);
     return ok;
@@ -298,7 +301,7 @@ static bool parse_gain(const struct node *n, struct counter_rule *r, struct erro
 
 static bool parse_rule(struct counter_group *g, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"when", "bottleneck", "says", "try", "gain", "why", "alone", NULL};
+    static const char *const keys[] = {"when", "bottleneck", "says", "try", "gain", "why", "unit", NULL};
     if (!node_check_keys(n, "rule", keys, err))
         return false;
     for (int i = 0; i < 4; i++)
@@ -318,7 +321,7 @@ static bool parse_rule(struct counter_group *g, const struct node *n, struct err
         return false;
     if (!r->remedy || !check_sentence(g, node_get(n, "says"), r->says, err) || !check_sentence(g, node_get(n, "try"), r->remedy, err))
         return false;
-    if (node_get(n, "alone") && !node_bool(node_get(n, "alone"), "alone", &r->alone, err))
+    if (node_get(n, "unit") && !(r->unit = expr_parse(node_get(n, "unit"), err)))
         return false;
     r->when = expr_parse(node_get(n, "when"), err);
     return r->when && (!gain || parse_gain(gain, r, err));
@@ -455,11 +458,12 @@ void counter_group_free(struct counter_group *group)
         expr_free(group->values[i].more_if);
         expr_free(group->values[i].shown_if);
     }
-    for (int i = 0; i < group->rule_count; i++)
+    for (int i = 0; i < group->rule_count; i++) {
         expr_free(group->rules[i].when);
-    for (int i = 0; i < group->rule_count; i++)
+        expr_free(group->rules[i].unit);
         for (int k = 0; k < group->rules[i].gain_count; k++)
             expr_free(group->rules[i].gains[k]);
+    }
     free(group->metrics);
     free(group->values);
     free(group->rules);

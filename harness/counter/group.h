@@ -24,7 +24,7 @@
  *       gain: min(conflict_share * pipe / 100, headroom)
  *       why: a whole sentence that says where the formula comes from
  *       try: what to do
- *       alone: yes                           # holds only if no other rule does
+ *       unit: dram_throughput                # the share of its peak at which the unit works that the rule is about
  *
  * `head`: the value is a column of the table of bottlenecks of a case; with `brief` also of the case's own table on a terminal.
  * `more`: the sentence about two rows of which one has `from` times as much; {ratio}, {this}, {that} and {other} (its name) are filled in,
@@ -32,7 +32,9 @@
  * `shown_if`: the case's own table has the value only if this holds for the row.
  * `state`: the value is the share of a warp's time in that state, and is called stall_STATE: reports sort and compare a row's states.
  * `gain`: at most this share of the time (in per cent) would be saved if the rule's cause went away and all else stayed. Of a list, the
- * first formula whose names are known. `gain: none`: cannot be estimated; the rule ranks after those that can.
+ * first formula whose names are known. `gain: none`: cannot be estimated; the rule ranks after those that can. No gain is more than the
+ * row is above its own speed of light. `unit`: from the limit `idle` on, the rule ranks before those that name no busy unit: what would
+ * only keep a unit busier comes after the unit that is.
  * A percentage is 0 to 100, as in ncu. If two groups of a set define one value name, both must mean the same. */
 #ifndef BENCH_COUNTER_GROUP_H
 #define BENCH_COUNTER_GROUP_H
@@ -105,7 +107,7 @@ struct counter_rule {
     const char *says, *remedy, *why;
     struct expr *gains[COUNTER_GAINS]; /* none: the gain cannot be estimated */
     int gain_count;
-    bool alone; /* holds only where no other rule does */
+    struct expr *unit; /* NULL: the rule is about no unit */
 };
 struct counter_group {
     char *path;

@@ -106,9 +106,13 @@ void counter_group_judge(const struct counter_group *group, const struct counter
     for (int i = 0; i < group->rule_count; i++) {
         const struct counter_rule *r = &group->rules[i];
         struct text says = {0}, remedy = {0};
-        double holds;
-        if (counter_compute(r->when, &names, &holds) && holds != 0 && judge_fill(&j, r->says, &says) && judge_fill(&j, r->remedy, &remedy))
-            visit(context, &(struct counter_finding){group, r, text_get(&says), text_get(&remedy), gain_of(r, &names)});
+        double holds, unit = NAN;
+        if (counter_compute(r->when, &names, &holds) && holds != 0 && judge_fill(&j, r->says, &says) &&
+            judge_fill(&j, r->remedy, &remedy)) {
+            if (r->unit && !counter_compute(r->unit, &names, &unit))
+                unit = NAN;
+            visit(context, &(struct counter_finding){group, r, text_get(&says), text_get(&remedy), gain_of(r, &names), unit});
+        }
         text_free(&says);
         text_free(&remedy);
     }

@@ -10,6 +10,7 @@ struct counter_finding {
     const struct counter_rule *rule;
     const char *says, *remedy; /* with the numbers in them */
     double gain;               /* % of the time, 0 to 100; NaN: cannot be estimated */
+    double unit;               /* how busy the unit is that the rule is about, in %; NaN: about none */
 };
 /* `known` returns both the group's values and facts. A rule with an absent name does not hold. */
 void counter_group_judge(const struct counter_group *group, const struct counter_known *known,

@@ -52,7 +52,7 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
 void why_also(struct block *list, const struct view *v)
 {
     for (int i = 1; i < v->verdicts.count && i <= SHOWN_ALSO; i++)
-        add_verdict_line(list, &v->verdicts.items[i], "also");
+        add_verdict_line(list, &v->verdicts.items[i], v->verdicts.items[i].close ? "as likely" : "also");
 }
 
 bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC])
@@ -233,20 +233,20 @@ static void add_difference(struct text *t, const struct breakdown *a, const stru
 static void breakdown_gap(const struct breakdown *a, const struct breakdown *b, struct text *t)
 {
     static const char *const names[BREAKDOWN_KINDS] = {
-        "speed of light", "other steps", "SMs or block slots without a block", NULL, "issuing", "unexplained", "between the steps"};
+        "speed of light", "other steps", NULL, "SMs or block slots without a block", NULL, "issuing", "unexplained", "between the steps"};
     char n[32];
     for (int k = 0; k < BREAKDOWN_KINDS; k++)
         if (names[k])
             add_difference(t, a, b, (enum breakdown_kind)k, NULL, names[k]);
-    for (int side = 0; side < 2; side++) { /* stall reasons: those of the first row, then those that only the other has */
+    for (int side = 0; side < 2; side++) { /* findings and stalls: those of the first row, then those that only the other has */
         const struct breakdown *own = side ? b : a;
         for (int i = 0; i < own->count; i++) {
             const struct breakdown_part *p = &own->parts[i];
             char what[64];
-            if (p->kind != BREAKDOWN_STALL || (side && units_of(a, BREAKDOWN_STALL, p->key)))
+            if ((p->kind != BREAKDOWN_STALL && p->kind != BREAKDOWN_FINDING) || (side && units_of(a, p->kind, p->key)))
                 continue;
-            snprintf(what, sizeof what, "stall_%s", p->key);
-            add_difference(t, a, b, BREAKDOWN_STALL, p->key, what);
+            snprintf(what, sizeof what, p->kind == BREAKDOWN_STALL ? "stall_%s" : "first finding: %s", p->key);
+            add_difference(t, a, b, p->kind, p->key, what);
         }
     }
     long d = a->total_units - b->total_units;

@@ -3,6 +3,7 @@
 #include "base/dtype.h"
 #include "base/file.h"
 #include "report/view/number.h"
+#include "report/view/verdict.h"
 #include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
@@ -182,6 +183,40 @@ static void find_places(const struct view *v, int step, const char *metric, stru
     }
 }
 
+static struct breakdown_part *add_stall(const struct view *v, struct breakdown *a, const struct stall *stall, double ns)
+{
+    struct breakdown_part *p = breakdown_add(a, BREAKDOWN_STALL, stall->name, ns);
+    char metric[64];
+    snprintf(p->what, sizeof p->what, "stall_%s: %.3g %% of a warp's time", stall->name, stall->share);
+    snprintf(metric, sizeof metric, METRIC_SAMPLES "%.40s", stall->name);
+    find_places(v, a->step, metric, p);
+    return p;
+}
+
+/* The first finding takes its estimated gain, the same number as everywhere; the other states of the warps share the rest. */
+static void add_finding(const struct view *v, struct breakdown *a, double *left, struct stall *stalls, int *count, double *sum)
+{
+    const struct verdict *first = v->verdicts.count ? v->verdicts.items : NULL;
+    if (!first || first->step != a->step || !(first->gain > 0) || !(*left > 0))
+        return;
+    double ns = fmin(*left, a->total_ns * first->gain / 100);
+    struct breakdown_part *p = NULL;
+    *left -= ns;
+    for (int i = 0; i < *count && !p; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "stall_%.40s", stalls[i].name);
+        if (!counter_rule_reads(first->rule, name))
+            continue;
+        p = add_stall(v, a, &stalls[i], ns);
+        *sum -= stalls[i].share;
+        memmove(stalls + i, stalls + i + 1, (size_t)(--*count - i) * sizeof *stalls);
+    }
+    if (!p) {
+        p = breakdown_add(a, BREAKDOWN_FINDING, counter_bottleneck_names[first->rule->bottleneck], ns);
+        snprintf(p->what, sizeof p->what, "%s: %.160s", p->key, first->says);
+    }
+}
+
 /* Splits the time that the longest step takes beyond its speed of light. */
 static void split_loss(const struct view *v, struct breakdown *a, double loss)
 {
@@ -191,27 +226,24 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
     double waves = a->step >= 0 && a->step < v->row->step_count ? v->row->steps[a->step].waves : -1;
     struct stall stalls[32];
     int count = find_stalls(v, a->step, stalls, 32, &sum);
-    if (loss > 0 && busy >= 0 && busy < 100) {
+    add_finding(v, a, &left, stalls, &count, &sum);
+    if (left > 1e-6 && busy >= 0 && busy < 100) {
         struct breakdown_part *p = breakdown_add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * (1 - busy / 100)));
         snprintf(p->what, sizeof p->what, "SMs without a block: an average SM is active in %.3g %% of the cycles", busy);
         left -= p->ns;
-    } else if (loss > 0 && isnan(busy) && idle > 0 && waves > 0) {
+    } else if (left > 1e-6 && isnan(busy) && idle > 0 && waves > 0) {
         struct breakdown_part *p = breakdown_add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * idle));
         snprintf(p->what, sizeof p->what, "block slots that stay empty with %.3g waves, if all blocks take equally long", waves);
         left -= p->ns;
     }
-    if (left > 0 && count && sum > 0 && issue >= 0 && issue <= 100) {
+    if (left > 0 && count && sum > 1e-9 && issue >= 0 && issue <= 100) {
         double waiting = left * (1 - issue / 100), others = 0;
         for (int i = 0; i < count; i++) {
             if (i >= SHOWN_STALLS || stalls[i].share < SHOWN_STALL_PERCENT) {
                 others += stalls[i].share;
                 continue;
             }
-            struct breakdown_part *p = breakdown_add(a, BREAKDOWN_STALL, stalls[i].name, waiting * stalls[i].share / sum);
-            snprintf(p->what, sizeof p->what, "stall_%s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
-            char metric[64];
-            snprintf(metric, sizeof metric, METRIC_SAMPLES "%.40s", stalls[i].name);
-            find_places(v, a->step, metric, p);
+            add_stall(v, a, &stalls[i], waiting * stalls[i].share / sum);
         }
         if (others > 0)
             snprintf(breakdown_add(a, BREAKDOWN_STALL, "other", waiting * others / sum)->what, 200, "stalls, other reasons");

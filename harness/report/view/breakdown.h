@@ -1,6 +1,6 @@
 /* report/view/breakdown: where a row's time goes: a list of parts whose sum is the time, to the last digit. From stored rows alone.
- * docs/reference/reports.md, "The time breakdown", defines each part: the row's own roof, other steps, SMs without a block, stalls by
- * reason, issuing, what is not explained, and the time between the steps.
+ * docs/reference/reports.md, "The time breakdown", defines each part: the row's own roof, other steps, the first finding, SMs without a
+ * block, stalls by reason, issuing, what is not explained, and the time between the steps.
  *
  * A stall is split by source line in proportion to the samples of that reason, issuing to the instructions that ran, where the row has them
  * (--source). The split by reason and line is an attribution in proportion, as every profiler's is: it says what the lost time looks like,
@@ -13,6 +13,7 @@
 enum breakdown_kind {
     BREAKDOWN_ROOF,
     BREAKDOWN_STEPS,
+    BREAKDOWN_FINDING, /* the first finding's estimated gain, once the row is judged */
     BREAKDOWN_IDLE,
     BREAKDOWN_STALL,
     BREAKDOWN_ISSUE,

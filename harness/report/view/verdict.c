@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST 0.5 /* of the row's time: the unit of a shorter step does not lead the row */
+
 static double percent(double share)
 {
     return 100 * share;
@@ -98,6 +100,42 @@ static double value_of(const struct case_view *c, const struct view *v, const st
     return NAN;
 }
 
+/* Shares of the peak that say how busy a unit is. Those over the cycles in which an SM was active count less where SMs were idle. */
+static const struct {
+    const char *name;
+    bool active, time;
+} units[] = {{.name = "dram_throughput"},
+             {.name = "l2_busy"},
+             {.name = "l1_busy"},
+             {.name = "shared_pipe"},
+             {.name = "near_memory", .time = true},
+             {.name = "near_compute", .time = true},
+             {.name = "issue_active", .active = true},
+             {.name = "tensor_active", .active = true},
+             {.name = "pipe_alu", .active = true},
+             {.name = "pipe_xu", .active = true}};
+
+static double value_of(const struct case_view *c, const struct view *v, const struct breakdown *a, const char *name);
+
+/* The share of all cycles of the launch: of a unit whose share is over active cycles, less. */
+static double over_launch(const char *name, double share, double active)
+{
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i].active && active < 100 && !strcmp(units[i].name, name))
+            return share * active / 100;
+    return share;
+}
+
+/* NaN: no unit is known. counted: without the shares that follow from the time and the ceilings alone. */
+static double fullest(const struct case_view *c, const struct view *v, const struct breakdown *a, bool counted)
+{
+    double most = NAN, active = value_of(c, v, a, "sm_busy");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!counted || !units[i].time)
+            most = fmax(most, over_launch(units[i].name, value_of(c, v, a, units[i].name), active));
+    return most;
+}
+
 /* A step of a row under judgement. */
 struct judging {
     const struct case_view *c;
@@ -105,7 +143,6 @@ struct judging {
     struct verdicts *out; /* NULL: only asked */
     struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
-    bool alone;   /* the rules for rows of which no other holds */
     char lift[200];
 };
 
@@ -113,6 +150,10 @@ static double fact(void *context, const char *name)
 {
     const struct judging *j = context;
     double limit = case_limit(j->c, name);
+    if (!strcmp(name, "fullest"))
+        return fullest(j->c, j->v, &j->breakdown, false);
+    if (!strcmp(name, "busiest"))
+        return fmax(0, fullest(j->c, j->v, &j->breakdown, true));
     return isnan(limit) ? value_of(j->c, j->v, &j->breakdown, name) : limit;
 }
 
@@ -145,13 +186,21 @@ static void keep(void *context, const struct counter_finding *f)
 {
     struct judging *j = context;
     struct verdicts *all = j->out;
-    if (f->rule->alone != j->alone)
-        return;
-    double gain = f->gain * j->share, least = case_limit(j->c, "gain_least");
+    double left = value_of(j->c, j->v, &j->breakdown, "headroom"), least = case_limit(j->c, "gain_least"),
+           busy = f->rule->unit ? over_launch(expr_text(f->rule->unit), f->unit, value_of(j->c, j->v, &j->breakdown, "sm_busy")) : NAN,
+           unit = busy >= case_limit(j->c, "idle") && j->share >= MOST ? busy : NAN, gain = (f->gain > left ? left : f->gain) * j->share;
+    if (gain < least && !isnan(unit))
+        gain = NAN; /* a full unit is worth a sentence without a gain */
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
         return; /* it does not show in the row's time */
     struct verdict *item = APPEND(all->items, all->count);
-    *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->breakdown.step, .gain = gain, .remedy = xstrdup(f->remedy)};
+    *item = (struct verdict){.group = f->group,
+                             .rule = f->rule,
+                             .step = j->breakdown.step,
+                             .gain = gain,
+                             .unit = unit,
+                             .order = all->count,
+                             .remedy = xstrdup(f->remedy)};
     if (j->v->steps > 1 && j->breakdown.step >= 0 && j->share < 1)
         item->says = text_format("%s (%.*f %% of the row's time): %s", j->v->row->steps[j->breakdown.step].name, j->share < 0.1,
                                  100 * j->share, f->says);
@@ -168,17 +217,38 @@ static void judge_step(struct judging *j)
             counter_group_judge(sets[k]->items[i], &known, keep, j);
 }
 
-/* By insertion: among equals the order of the files stays. */
-static void sort(struct verdicts *v)
+/* Busy units come first, the busiest before the others and a cause with a gain before the unit itself; then known gains. */
+static bool precedes(const struct verdict *a, const struct verdict *b)
+{
+    if (isnan(a->unit) != isnan(b->unit))
+        return isnan(b->unit);
+    if (!isnan(a->unit) && (a->unit > b->unit || a->unit < b->unit))
+        return a->unit > b->unit;
+    return !isnan(a->gain) && !(a->gain <= b->gain);
+}
+
+/* By insertion: among equals the order of the files stays. Of findings about no unit whose gains differ by no more than two runs of one
+ * row do, the first in the order of the files leads, so that the row has one bottleneck in both runs. */
+static void sort(struct verdicts *v, double lead, double differ)
 {
     for (int i = 1; i < v->count; i++)
-        for (int k = i; k > 0; k--) {
-            struct verdict item = v->items[k], *before = &v->items[k - 1];
-            if (isnan(item.gain) || item.gain <= before->gain)
-                break;
-            v->items[k] = *before;
-            *before = item;
+        for (int k = i; k > 0 && precedes(&v->items[k], &v->items[k - 1]); k--) {
+            struct verdict item = v->items[k];
+            v->items[k] = v->items[k - 1];
+            v->items[k - 1] = item;
         }
+    const struct verdict most = v->count ? v->items[0] : (struct verdict){0};
+    for (int i = 1; i < v->count; i++) {
+        struct verdict item = v->items[i];
+        item.close = isnan(most.unit) ? item.gain >= most.gain * (1 - differ / 100) : item.unit >= most.unit - lead;
+        v->items[i] = item;
+        if (item.close && isnan(most.unit) && item.order < v->items[0].order) {
+            v->items[i] = v->items[0];
+            v->items[i].close = true;
+            v->items[0] = item;
+            v->items[0].close = false;
+        }
+    }
 }
 
 /* The longest step against the row's speed of light; for a few further steps, the rules on compiler, launch and counters. */
@@ -201,10 +271,7 @@ static void judge_row(struct case_view *c, struct view *v)
         j.share = fmin(1, time->median_ns / v->time->median_ns);
         judge_step(&j);
     }
-    j.alone = !v->verdicts.count;
-    if (j.alone)
-        judge_step(&j);
-    sort(&v->verdicts);
+    sort(&v->verdicts, case_limit(c, "lead"), case_limit(c, "gains_close"));
 }
 
 void case_judge(struct case_view *c, const struct judge *j)

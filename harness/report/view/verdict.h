@@ -20,6 +20,9 @@ struct verdict {
     const struct counter_rule *rule;
     int step;
     double gain;         /* estimated gain: at most this share of the row's time, in per cent; NaN: not known */
+    double unit;         /* how busy the unit is that leads the row, in per cent; NaN: the finding is about no unit that leads */
+    int order;           /* its place among the findings before they were sorted */
+    bool close;          /* so near to the first finding that another run may name it first */
     char *says, *remedy; /* with the numbers in them; of a row of several steps beginning with the step's name and share */
 };
 /* Judges every row of the case; view->verdicts and case->judge live until case_view_free. */
