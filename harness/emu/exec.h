@@ -201,7 +201,7 @@ struct memo {
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
     int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
     uint8_t quarters;          /* by eight lanes, a bit: all are on, and their words of 4 bytes side by side */
-    uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
+    uint8_t runs;              /* lanes side by side, of 2 or 4 bytes each: few such runs make the pattern; 0: not so */
     uint32_t run_lanes[RUNS_MAX];
     int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;

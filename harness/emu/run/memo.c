@@ -17,16 +17,16 @@ static int sorted_lanes(const struct memo *m, int32_t *v)
     return n;
 }
 
-static void learn_runs(struct memo *m)
+static void learn_runs(struct memo *m, int bytes)
 {
-    for (int part = 0; part < 4; part++) {
+    for (int part = 0; part < 4 && bytes == 4; part++) {
         bool whole = (m->mask >> 8 * part & 255) == 255;
         for (int i = 8 * part; i < 8 * part + 8; i++)
             whole &= m->rel[i] - m->rel[8 * part] == 4 * (i - 8 * part);
         m->quarters |= (uint8_t)(whole << part);
     }
     for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest), base = m->rel[i] - 4 * i;
+        int i = __builtin_ctz(rest), base = m->rel[i] - bytes * i;
         if (!m->runs || m->run_base[m->runs - 1] != base) {
             if (m->runs == RUNS_MAX) {
                 m->runs = 0;
@@ -72,8 +72,8 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
     m->gaps = covered != distinct * bytes;
     m->doubles = distinct != (uint32_t)n;
     m->runs = m->quarters = 0;
-    if (bytes == 4 && m->pattern != PATTERN_UNIFORM)
-        learn_runs(m);
+    if ((bytes == 4 || bytes == 2) && m->pattern != PATTERN_UNIFORM)
+        learn_runs(m, (int)bytes);
     return distinct;
 }
 
