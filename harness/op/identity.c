@@ -3,6 +3,8 @@
 #include "base/image.h"
 #include "op/op_file.h"
 #include "op/shape.h"
+#include "op/sides.h"
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +15,11 @@ static void describe_filter(const struct work *w, struct text *t)
         text_addf(t, " %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
     else
         text_addf(t, " %ldx%ld", (long)w->r, (long)w->s);
-    if (w->stride != 1)
-        text_addf(t, " s%ld", (long)w->stride);
-    if (w->pad * 2 != w->dilation * (w->r - 1) || w->pad * 2 != w->dilation * (w->s - 1)) /* not "same" padding */
-        text_addf(t, " p%ld", (long)w->pad);
-    if (w->output_pad)
-        text_addf(t, " op%ld", (long)w->output_pad);
-    if (w->dilation > 1)
-        text_addf(t, " d%ld", (long)w->dilation);
+    bool padded = w->pad * 2 != w->dilation * (w->r - 1) || w->pad * 2 != w->dilation * (w->s - 1); /* not "same" padding */
+    sides_describe(w, offsetof(struct work, stride), " s", w->stride != 1, t);
+    sides_describe(w, offsetof(struct work, pad), " p", padded, t);
+    sides_describe(w, offsetof(struct work, output_pad), " op", w->output_pad != 0, t);
+    sides_describe(w, offsetof(struct work, dilation), " d", w->dilation > 1, t);
     if (w->groups > 1)
         text_addf(t, " g%ld", (long)w->groups);
 }
@@ -125,6 +124,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)
             text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);
+    sides_key(w, &t);
     if (w->above > 0 || w->slope > 0)
         text_addf(&t, "above=%.17g;slope=%.17g;", w->above, w->slope);
     text_addf(&t, "dtype=%s;layout=%s;", dtype_name(w->dtype), layout_name(w->layout));

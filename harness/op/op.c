@@ -3,6 +3,7 @@
 #include "op/epilogue.h"
 #include "op/op_file.h"
 #include "op/shape.h"
+#include "op/sides.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ static void clear_unused(struct work *w)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (!field_at(w->op, (size_t)((char *)sizes[i] - (char *)w)))
             *sizes[i] = 0;
+    for (int i = 0; i < SIDE_COUNT; i++)
+        w->apart[i] = field_at(w->op, side_base((enum work_side)i)) ? w->apart[i] : 0;
     if (!w->r)
         w->s = 0;
     if (!field_at(w->op, offsetof(struct work, mode)))

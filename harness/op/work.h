@@ -80,9 +80,33 @@ void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes
 enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
 extern const char *const data_kind_names[];
 
+<<<<<<< HEAD
 /* Of values that an op only moves or compares, on nearby shapes: N(0, 1); so large at most that their squares are finite; up to the largest
  * of the type. */
 enum sizes { SIZES_USUAL, SIZES_SQUARED, SIZES_ALL };
+=======
+/* What may be set apart by side or axis: its symbol, and the number that it is otherwise. Pads of the top and of rows are `pad` itself. */
+#define WORK_SIDES(X) \
+    X(pad_top, pad, "zero rows above the input") \
+    X(pad_left, pad, "zero columns left of it") \
+    X(pad_bottom, pad, "zero rows below it") \
+    X(pad_right, pad, "zero columns right of it") \
+    X(pad_front, pad, "zero planes before it") \
+    X(pad_back, pad, "zero planes behind it") \
+    X(stride_y, stride, "stride along the height") \
+    X(stride_x, stride, "stride along the width") \
+    X(stride_z, stride, "stride along the depth") \
+    X(dilation_y, dilation, "dilation along the height") \
+    X(dilation_x, dilation, "dilation along the width") \
+    X(dilation_z, dilation, "dilation along the depth") \
+    X(output_pad_y, output_pad, "output_pad of the height") \
+    X(output_pad_x, output_pad, "output_pad of the width")
+#define SIDE_ENUM(name, base, what) SIDE_##name,
+enum work_side { WORK_SIDES(SIDE_ENUM) SIDE_COUNT };
+#undef SIDE_ENUM
+/* Padding that follows from the sizes, as ONNX's auto_pad does: outputs = inputs / stride, rounded up; upper: the odd one at the end. */
+enum same_pad { SAME_NONE, SAME_UPPER, SAME_LOWER };
+>>>>>>> 3d8d021d (op, plan, kernel: set pads, strides apart by side)
 
 #define WORK_MAX_EPILOGUE 8
 #define WORK_VALUES 32
@@ -94,6 +118,9 @@ struct work {
     int64_t n, c, h, w;                             /* input: batch, channels, height, width */
     int64_t k, r, s, stride, pad, dilation, groups; /* conv2d: output channels, filter height and width */
     int64_t output_pad;                             /* conv_transpose2d: rows and columns added at the far end */
+    int64_t apart[SIDE_COUNT];                      /* how much more each side has than the number for all: 0 where they are alike */
+    int64_t side[SIDE_COUNT];                       /* the sums; derived */
+    enum same_pad same;       /* sets pad and its sides in work_finish; not part of the work's identity, which has the result */
     int64_t p, q;             /* output height and width before any epilogue; derived (k too, except for convolutions) */
     int64_t block;            /* depth_to_space, upsample: the factor */
     int64_t d, t, o;          /* conv3d: input, filter and output depth; h and p are rows of all planes together: */

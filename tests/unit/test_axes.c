@@ -22,6 +22,8 @@ static void values(void **state)
     expands_to("axes: {h: {from: 8, to: 40, factor: 2}}", "a a[h=16] a[h=32] m m[h=16] m[h=32]");
     expands_to("axes: {h: [8, {from: 20, to: 22, step: 1}, 5]}", "a a[h=20] a[h=21] a[h=22] a[h=5] m m[h=20] m[h=21] m[h=22] m[h=5]");
     expands_to("axes: {pad: {from: 0, to: 1, step: 1}}", "a[pad=0] a m");
+    expands_to("axes: {pad: [[0, 1], 1, [0, 1, 1, 0], [2, 1, 2, 1]]}", "a[pad=0x1] a a[pad=0x1x1x0] a[pad=2x1] m");
+    expands_to("axes: {stride: [[2, 1], [2, 2]], dilation: [[1, 2]]}", "a[dilation=1x2,stride=2x1] a[dilation=1x2,stride=2] m");
     expands_to("axes: {kernel: [[1, 3], 03, [5, 5]]}", "a[kernel=1x3] a a[kernel=5] m");
     expands_to("axes: {dtype: [f32, f16, bf16]}", "a a[dtype=f16] a[dtype=bf16] m m[dtype=f16] m[dtype=bf16]");
     expands_to("axes: {layout: {layers: [a], values: [NCHW, NHWC]}, math: [f32, tf32]}",

@@ -65,6 +65,8 @@ static struct work any_work(void)
         w.stride = 1 + below(2), w.dilation = 1 + below(2);
     if (w.op->spreads)
         w.stride = 2;
+    if (below(3) == 0 && is_called(&w, "conv2d")) /* each side is its own */
+        w.apart[SIDE_stride_x] = below(2), w.apart[SIDE_dilation_x] = below(2), w.apart[SIDE_pad_right] = below(3);
     if (below(2))
         add_item(&w, EPILOGUE_BIAS);
     if (below(2))

@@ -102,9 +102,9 @@ static void test_refusals(void **state)
 {
     struct work w = conv_work(4, 4, 3, 3, 5);
     w.pad = 0;
-    refused(w, "the filter is larger than the padded input (dilation * (r - 1) = 4");
+    refused(w, "the filter is larger than the padded input (dilation_y * (r - 1) = 4");
     w = conv_work(4, 4, 8, 8, 3), w.dilation = 9;
-    refused(w, " = 18, dilation = 9");
+    refused(w, " = 18, dilation_y = 9");
     w = conv_work(6, 4, 8, 8, 3), w.groups = 4;
     refused(w, "cannot be divided into 4 groups");
     w = conv_work(4, 4, 8, 8, 3), w.stride = 0;

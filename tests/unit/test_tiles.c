@@ -180,7 +180,7 @@ static void test_volume(void **state)
     static const int bin_tops[] = {0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
     struct work w = simple_work("conv3d", 2, 0, 37);
     struct tile tile = {3, 8, 1, 2};
-    w.k = 3, w.d = 5, w.plane = 7, w.t = w.r = w.s = 3, w.stride = 1, w.pad = 1;
+    w.k = 3, w.d = 5, w.plane = 7, w.t = w.r = w.s = 3, w.stride = 1, w.pad = 1, w.dilation = 1;
     w.mask = (struct mask){.pattern = MASK_BLOBS, .radius = 2, .density = 0.04, .seed = 4};
     finish(&w);
     float *in = malloc((size_t)(w.h * w.w) * sizeof *in);

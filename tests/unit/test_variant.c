@@ -115,6 +115,9 @@ static void test_infeasible(void **state)
     changed.stride = 2;
     infeasible("my/halo_regs", changed, "needs stride to be 1 (stride = 2)");
     assert_string_equal(p.clause, "needs stride to be 1");
+    changed = w;
+    changed.apart[SIDE_stride_x] = 1; /* 1 and 2 */
+    infeasible("my/halo_regs", changed, "stride: the layer's sides differ (1x2), and the variant knows one for all");
     infeasible_on(
         "my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing,
         "needs smem to be at most smem_per_block_optin (smem = 78480, smem_per_block_optin = 65536), with CC=16,KB=64,TH=16,TW=32");

@@ -185,7 +185,7 @@ static void one_channel_is_enough(void **state)
 static void volumes_have_none(void **state)
 {
     struct work w = simple_work("conv3d", 3, 0, 8);
-    w.n = 1, w.k = 4, w.d = 4, w.plane = 8, w.t = 3, w.r = 3, w.s = 3, w.stride = 1, w.pad = 1;
+    w.n = 1, w.k = 4, w.d = 4, w.plane = 8, w.t = 3, w.r = 3, w.s = 3, w.stride = 1, w.pad = 1, w.dilation = 1;
     w.mask = (struct mask){.pattern = MASK_IID, .density = 0.02, .seed = 5};
     struct bench *b = start(w, DATA_PART_EXACT);
     b->p.uses_mask = b->p.finds_tile = true;

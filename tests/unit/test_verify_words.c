@@ -174,7 +174,7 @@ static void axes_of_volumes(void **state)
 {
     static const char *const names[] = {"image", "channel", "plane", "row", "column"};
     struct work w = simple_work("conv3d", 3, 0, 7);
-    w.n = 3, w.k = 4, w.d = 5, w.plane = 6, w.t = 3, w.r = 2, w.s = 3, w.stride = 2, w.pad = 1, w.dtype = DTYPE_F32;
+    w.n = 3, w.k = 4, w.d = 5, w.plane = 6, w.t = 3, w.r = 2, w.s = 3, w.stride = 2, w.pad = 1, w.dilation = 1, w.dtype = DTYPE_F32;
     for (int axis = 0; axis < 5; axis++) {
         struct bench *b = start(w, DATA_PART_EXACT);
         int64_t wrong = 0, at[TENSOR_MAX_RANK], last = b->o.dim[axis] - 1;

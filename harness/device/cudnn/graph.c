@@ -87,8 +87,14 @@ static void *tensor(struct builder *b, int64_t uid, const int64_t all[5], int da
 static void *convolution(struct builder *b, void *x, void *w, void *y)
 {
     const struct cudnn_conv *c = b->conv;
-    int64_t dims = c->d > 0 ? 3 : 2, stride[] = {c->stride, c->stride, c->stride}, pad[] = {c->pad, c->pad, c->pad},
-            dilation[] = {c->dilation, c->dilation, c->dilation};
+    int64_t dims = c->d > 0 ? 3 : 2, stride[3], before[3], after[3], dilation[3];
+    for (int i = 0; i < dims; i++) {
+        int64_t axis = i + 3 - dims; /* of z, y, x */
+        stride[i] = c->stride + c->more_stride[axis];
+        dilation[i] = c->dilation + c->more_dilation[axis];
+        before[i] = c->pad + c->more_before[axis];
+        after[i] = c->pad + c->more_after[axis];
+    }
     int compute = sums_of(c), mode = CROSS_CORRELATION;
     void *d = graph_descriptor(b, DESCRIPTOR_CONVOLUTION);
     set(b, d, ATTR_CONVOLUTION_COMP_TYPE, TYPE_DATA_TYPE, 1, &compute);
@@ -96,8 +102,8 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
     set(b, d, ATTR_CONVOLUTION_SPATIAL_DIMS, TYPE_INT64, 1, &dims);
     set(b, d, ATTR_CONVOLUTION_DILATIONS, TYPE_INT64, dims, dilation);
     set(b, d, ATTR_CONVOLUTION_FILTER_STRIDES, TYPE_INT64, dims, stride);
-    set(b, d, ATTR_CONVOLUTION_PRE_PADDINGS, TYPE_INT64, dims, pad);
-    set(b, d, ATTR_CONVOLUTION_POST_PADDINGS, TYPE_INT64, dims, pad);
+    set(b, d, ATTR_CONVOLUTION_PRE_PADDINGS, TYPE_INT64, dims, before);
+    set(b, d, ATTR_CONVOLUTION_POST_PADDINGS, TYPE_INT64, dims, after);
     cudnn_graph_finish(b, d, "the convolution");
     float alpha = 1, beta = 0;
     void *op = graph_descriptor(b, DESCRIPTOR_OPERATION_CONVOLUTION_FORWARD);

@@ -117,8 +117,8 @@ static bool make_unit(struct bind *b, struct error *err)
         add_define(u, b->h->defines[i].name, &value);
     }
     for (int i = 0; i < b->h->specialise_count; i++) {
-        if (!work_symbol(&b->own, b->h->specialise[i], &value))
-            return error_set(err, ERROR_INTERNAL, "%s: no symbol '%s'", v->name, b->h->specialise[i]);
+        if (!bind_symbol(b, b->h->specialise[i], &value, err))
+            return !b->program->reason && error_set(err, ERROR_INTERNAL, "%s: no symbol '%s'", v->name, b->h->specialise[i]);
         SCOPED char *upper = head_upper(b->h->specialise[i]);
         add_define(u, upper, &value);
     }
@@ -203,7 +203,7 @@ static bool bind_at_depth(const struct variant_set *set, const struct variant_co
             return true;
     } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) &&
                bind_scratch(&b, err) && bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) &&
-               bind_complete(&b, err) && bind_claim(&b, err)) {
+               bind_claim(&b, err) && bind_sides(&b) && bind_complete(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;

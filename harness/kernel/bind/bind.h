@@ -28,6 +28,7 @@ struct bind {
     int map_at[HEAD_MAX_ITEMS];
     struct value lets[HEAD_MAX_ITEMS];
     bool let_known[HEAD_MAX_ITEMS];
+    unsigned sides_asked;    /* bit set of enum work_side: what the head's expressions have used */
     int row[HEAD_MAX_TABLES]; /* row of `candidates:`, counted from 1, that was chosen or is being tried; 0: not known yet */
     bool trying[HEAD_MAX_TABLES];
     struct expr_env env;
@@ -56,6 +57,12 @@ void bind_env_init(struct bind *b);
 const struct tensor *bind_tensor(const struct bind *b, int slot); /* NULL: this work has none */
 const struct tensor *bind_result(const struct bind *b);           /* the tensor that an epilogue continues from; NULL: the op has none */
 enum dtype bind_scratch_dtype(const struct bind *b, int scratch);
+
+/* sides.c */
+/* Value of a symbol of the op. A number for all sides (`pad`) has none where the layer sets them apart: the reason is set, and err. */
+bool bind_symbol(struct bind *b, const char *name, struct value *out, struct error *err);
+/* Checks that a head with code of its own has used the sides that the layer sets apart. */
+bool bind_sides(struct bind *b);
 
 /* match.c: checks that the variant takes this work; fills own, tensors, with_mask, completed */
 int bind_fused(const struct head *h, const struct work *work);

@@ -1,6 +1,7 @@
 /* Variants inside variants: the steps of one program become steps of another, on the other's buffers. */
 #include "kernel/bind/bind.h"
 #include "kernel/head/load.h"
+#include "op/sides.h"
 #include "base/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,7 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
         if (v.kind != VALUE_INT)
             return expr_fail(with->expr, err, "%s needs an integer", f->name);
         *(int64_t *)at = v.i;
+        sides_alike(w, f->offset);
         if (f->offset == offsetof(struct work, r)) /* `kernel` is both sides */
             w->s = v.i;
         return true;

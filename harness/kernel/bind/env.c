@@ -90,8 +90,10 @@ static bool env_name(void *context, const char *name, struct value *out, struct 
     int column, table = head_candidates_find(b->h, name, &column);
     if (table >= 0)
         return bind_chosen(b, table, column, out, err);
-    if (work_symbol(&b->own, name, out) || chip_symbol(b->chip, name, out))
+    if (bind_symbol(b, name, out, err) || (!b->program->reason && chip_symbol(b->chip, name, out)))
         return true;
+    if (b->program->reason)
+        return false;
     if (!head_is_word(b->h->op, name) && head_scratch_find(b->h, name) < 0 && head_map_find(b->h, name) < 0)
         return false;
     *out = value_text(name);

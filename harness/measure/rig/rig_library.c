@@ -25,6 +25,16 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
                                .dtype = w->dtype,
                                .math = w->math,
                                .layout = w->layout};
+    for (int i = 0; i < 3; i++) {
+        static const enum work_side stride[] = {SIDE_stride_z, SIDE_stride_y, SIDE_stride_x},
+                                    dilation[] = {SIDE_dilation_z, SIDE_dilation_y, SIDE_dilation_x},
+                                    before[] = {SIDE_pad_front, SIDE_pad_top, SIDE_pad_left},
+                                    after[] = {SIDE_pad_back, SIDE_pad_bottom, SIDE_pad_right};
+        out->more_stride[i] = w->apart[stride[i]];
+        out->more_dilation[i] = w->apart[dilation[i]];
+        out->more_before[i] = w->apart[before[i]];
+        out->more_after[i] = w->apart[after[i]];
+    }
     if (w->op->volume)
         out->d = w->d, out->t = w->t, out->o = w->o, out->h = w->plane, out->p = w->plane_out;
     int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;

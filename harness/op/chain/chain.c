@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "op/chain/private.h"
 #include "op/shape.h"
+#include "op/sides.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +134,8 @@ static void in_common(const struct chain *chain, struct work *out)
         bool adds = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
         bool moves = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE) >= 0 || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0;
         alike &= w->op == first->op && w->op->task == TASK_SEQUENCE && w->r == first->r && w->s == first->s && w->stride == first->stride &&
-                 w->pad == first->pad && w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout;
+                 w->pad == first->pad && w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout &&
+                 !sides_differ(w, SIDE_COUNT);
         if (w->c != out->width || w->k != out->width)
             out->width = 0;
         out->straight &= l->input == i - 1;

@@ -5,6 +5,7 @@
 #include "op/reference/image.h"
 #include "op/mask/mask.h"
 #include "op/shape.h"
+#include "op/sides.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ static struct chain_errors mix(const struct work *w, const float *filter, const 
 {
     struct chain_errors out = chain_errors_new(w->k);
     int64_t depth = w->c / w->groups, per_group = w->k / w->groups, taps = w->r * w->s;
-    double share = w->op->spreads ? 1 / (double)(w->stride * w->stride) : 1;
+    double share = w->op->spreads ? 1 / (double)(w->side[SIDE_stride_y] * w->side[SIDE_stride_x]) : 1;
     for (int64_t k = 0; k < w->k; k++)
         for (int64_t c = 0; c < depth; c++) {
             double squares = 0;

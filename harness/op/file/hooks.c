@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "op/file/private.h"
 #include "op/shape.h"
+#include "op/sides.h"
 #include "op/stage/stage.h"
 #include <float.h>
 #include <string.h>
@@ -62,6 +63,8 @@ bool op_file_finish(struct work *work, struct error *err)
     int64_t *const usual[] = {&work->stride, &work->dilation, &work->groups};
     for (int i = 0; i < 3 && work->op->has_filter; i++) /* default 1 */
         *usual[i] = *usual[i] ? *usual[i] : 1;
+    if (work->op->image && !sides_finish(work, err))
+        return false;
     for (int i = 0; i < f->let_count; i++)
         if (!work_int(work, f->lets[i], (int64_t *)(void *)((char *)work + f->let_offsets[i]), err))
             return false;

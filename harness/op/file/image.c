@@ -4,6 +4,7 @@
 #include "op/reference/image.h"
 #include "op/reach.h"
 #include "op/shape.h"
+#include "op/sides.h"
 #include <string.h>
 
 /* Lists the roles: the input, the named tensors, then those of the epilogue and the mask. All listings have this order. */
@@ -164,6 +165,23 @@ static bool adds_up(const struct op_file *f)
            (formula_has(&made, FORMULA_SUM) || formula_has(&made, FORMULA_MEAN));
 }
 
+static void note_side(void *context, const char *name)
+{
+    struct op *op = context;
+    for (int i = 0; i < SIDE_COUNT; i++)
+        if (!strcmp(side_symbol((enum work_side)i).name, name))
+            op->apart |= BIT(i);
+}
+
+/* A file that says `pad` for every side has layers of that kind only. */
+static void note_sides(struct op_file *f)
+{
+    for (int i = 0; i < IMAGE_AXES; i++)
+        expr_names(f->reads[i], note_side, &f->op);
+    for (int i = 0; i < f->let_count; i++)
+        expr_names(f->lets[i], note_side, &f->op);
+}
+
 bool op_image_read(struct op_file *f, struct error *err)
 {
     static const char *const tasks[] = {
@@ -187,6 +205,7 @@ bool op_image_read(struct op_file *f, struct error *err)
         !read_formula(f, node_get(f->root, "magnitude"), FORMULA_OF_VALUES, &f->size, err) ||
         !read_changes(f, node_get(f->root, "changes"), err) || !read_sent(f, node_get(f->root, "sent"), err))
         return false;
+    note_sides(f);
     if (!op->has_filter && !f->terms && adds_up(f))
         return node_error(node_get(f->root, "output"), err, "output: it sums its taps, so it needs `terms:`, such as `terms: r * s`");
     op->tap_sums &= !op->has_filter;

@@ -2,6 +2,7 @@
 #include "op/file/private.h"
 #include "op/formula.h"
 #include "op/shape.h"
+#include "op/sides.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,11 +187,20 @@ bool op_file_read_needs(struct op_file *f, const struct node *n, struct error *e
     return true;
 }
 
+/* Does the op have this side: the field that it is of, and for planes a depth? */
+static bool side_of_op(const struct op_file *f, enum work_side side)
+{
+    bool deep = side == SIDE_pad_front || side == SIDE_pad_back || side == SIDE_stride_z || side == SIDE_dilation_z, there = false;
+    for (int i = 0; i < f->field_count; i++)
+        there |= f->op.fields[i].offset == side_base(side);
+    return there && (!deep || f->op.volume);
+}
+
 /* Lists the names that expressions may use so far, in order of definition. With a field `kernel`: also the sizes of the filter or window.
  */
 static void list_symbols(struct op_file *f)
 {
-    int most = f->field_count + f->let_count + 6, count = 0, names = 0;
+    int most = f->field_count + f->let_count + 6 + SIDE_COUNT, count = 0, names = 0;
     struct op_symbol *symbols = xcalloc((size_t)most + 1, sizeof *symbols);
     free(f->symbol_names);
     f->symbol_names = xcalloc((size_t)most + 6, sizeof *f->symbol_names);
@@ -220,6 +230,13 @@ static void list_symbols(struct op_file *f)
             f->symbol_names[names++] = usual[i].name;
             symbols[count++] = usual[i];
         }
+    for (int i = 0; op_file_is_image(f) && i < SIDE_COUNT; i++) {
+        const struct op_symbol side = side_symbol((enum work_side)i);
+        if (!side_of_op(f, (enum work_side)i) || known_as(f->symbol_names, names, side.name))
+            continue;
+        f->symbol_names[names++] = side.name;
+        symbols[count++] = side;
+    }
     static const char *const texts[] = {"dtype", "layout", "math", "mode", "to"};
     for (int i = 0; i < (op_file_is_image(f) ? 5 : 3); i++)
         if (!known_as(f->symbol_names, names, texts[i]))

@@ -72,7 +72,7 @@ static void axis_make(const struct work *w, enum axis_of axis, struct axis *a)
     a->hits = xcalloc((size_t)a->inputs, sizeof *a->hits);
     a->readers = xcalloc((size_t)a->inputs, sizeof *a->readers);
     for (int64_t o = 0; o < a->outputs; o++)
-        axis_transformed(a, o, at, axis_output(&reach, o, a, at), strided ? w->stride : 1);
+        axis_transformed(a, o, at, axis_output(&reach, o, a, at), !strided ? 1 : w->side[rows ? SIDE_stride_y : SIDE_stride_x]);
     op_reach_free(&reach);
     free(at);
 }

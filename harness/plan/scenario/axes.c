@@ -76,17 +76,25 @@ static bool add_label(struct text *t, const struct column *c, const struct node 
     long long a, b;
     if (!strcmp(c->field, "epilogue"))
         return epilogue_label(n, t, err);
-    bool pair = n->kind == NODE_LIST && n->count == 2 && !strcmp(c->field, "kernel");
-    const struct node *one = pair ? n->items[0] : n, *other = pair ? n->items[1] : n;
-    if (one->kind != NODE_SCALAR || other->kind != NODE_SCALAR) {
-        SCOPED char *found = node_describe(n);
-        node_error(n, err, "%s: a value must be a number or a word, not %s", c->what, found);
-        return false;
+    bool sides = n->kind == NODE_LIST && n->count > 1 && (!strcmp(c->field, "kernel") || sides_field(c->field));
+    int count = sides ? n->count : 1, half = count / 2;
+    bool alike = true, ends = count != 4 && count != 6, numbers = true;
+    for (int i = 0; i < count; i++) {
+        const struct node *one = sides ? n->items[i] : n, *first = sides ? n->items[0] : n, *end = sides ? n->items[i % (half + !half)] : n;
+        if (one->kind != NODE_SCALAR) {
+            SCOPED char *found = node_describe(n);
+            node_error(n, err, "%s: a value must be a number or a word, not %s", c->what, found);
+            return false;
+        }
+        numbers &= text_to_int(one->text, &a);
+        alike &= numbers && text_to_int(first->text, &b) && a == b;
+        ends |= !(numbers && text_to_int(end->text, &b) && a == b);
     }
-    if (text_to_int(one->text, &a) && text_to_int(other->text, &b))
-        text_addf(t, a == b ? "%lld" : "%lldx%lld", a, b);
-    else
+    if (!numbers)
         text_add(t, n->kind == NODE_SCALAR ? n->text : ""); /* a pair of words is refused by its field */
+    for (int i = 0; numbers && i < (alike ? 1 : ends ? count : half); i++)
+        if (text_to_int(sides ? n->items[i]->text : n->text, &a))
+            text_addf(t, "%s%lld", i ? "x" : "", a);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* What the command line selects of a scenario: --layer globs and --set rules. A part that selects nothing is an error that names it. */
 #include "base/text.h"
+#include "op/sides.h"
 #include "plan/scenario/private.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,12 @@ static bool text_of(const struct scenario_case *c, const struct work *uncropped,
         return snprintf(out, bytes, "%lldx%lld", (long long)uncropped->r, (long long)uncropped->s) >= 0;
     if (!work_symbol(uncropped, strcmp(name, "kernel") ? name : "r", &symbol))
         return false;
+    for (const struct op_field *f = uncropped->op->fields; sides_field(name) && f->name; f++)
+        if (!strcmp(f->name, name) && uncropped->op->image) {
+            SCOPED_TEXT t = {0};
+            sides_describe(uncropped, f->offset, "", true, &t);
+            return snprintf(out, bytes, "%s", text_get(&t)) >= 0;
+        }
     value_print(&symbol, out, bytes);
     return true;
 }

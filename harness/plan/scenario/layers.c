@@ -105,7 +105,9 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
         return index >= 0;
     }
     if (kind == FIELD_INT)
-        return !strcmp(name, "kernel") ? set_kernel(work, f, what, n, err) : node_int(n, what, f->min, f->max, at, err);
+        return !strcmp(name, "kernel")                   ? set_kernel(work, f, what, n, err)
+               : work->op->image && sides_field(f->name) ? sides_set(work, f, what, n, err)
+                                                         : node_int(n, what, f->min, f->max, at, err);
     if (!set_word(n, what, words, &word, err))
         return false;
     switch (kind) {

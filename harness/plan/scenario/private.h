@@ -51,6 +51,9 @@ bool layer_parse(const struct scenario *s, const char *name, const struct node *
                  struct error *err);
 /* Sets one of the op's fields in a work ("n", "kernel", "dtype", "epilogue" ...) from a node; `what` begins the error. */
 bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
+/* sides.c: sets pad, stride, dilation or output_pad: one number, a list by axis or side, a word of `pad`. */
+bool sides_field(const char *name);
+bool sides_set(struct work *work, const struct op_field *f, const char *what, const struct node *n, struct error *err);
 /* An epilogue as ids have it: "bias+leaky_relu:0.1", "none". */
 bool epilogue_label(const struct node *n, struct text *t, struct error *err);
 /* Checks the defaults: known keys, with values of the right type for every op that has the field. */

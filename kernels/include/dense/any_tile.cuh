@@ -4,7 +4,7 @@
  *   conv2d/fma_any    by fused multiply-adds: f32
  * Heads choose everything here by shape; mma_any.cu says how it works.
  *
- * Needs TYPE, C, R, S, STRIDE, DILATION; NHWC (else NCHW); TILE_W, TILE_H, BLOCK_K, the outputs of a block; WARPS_M, WARPS_N, WARPS_D, which share its pixels, its channels
+ * Needs TYPE, C, R, S, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, PAD_MORE; NHWC (else NCHW); TILE_W, TILE_H, BLOCK_K, the outputs of a block; WARPS_M, WARPS_N, WARPS_D, which share its pixels, its channels
  * and the depth; PIECES, AHEAD, STAGES, HALOS, STEP_ROWS; BIAS_AT, the bytes before its biases; UNIT, the bytes that a copy may have, 2 where none may; STORE, the neighbours that a store may have; and those of
  * element/epilogue.cuh with EPI_RESIDUAL. */
 #pragma once
@@ -14,8 +14,9 @@
 
 constexpr int SIZE = sizeof(TYPE), PIECE = 16 / SIZE, PIXELS = TILE_W * TILE_H, THREADS = 32 * WARPS_M * WARPS_N * WARPS_D;
 constexpr bool POINT = R * S == 1;
-constexpr int LEAP = POINT ? STRIDE : 1, APART = POINT ? 1 : STRIDE; /* image pixels between two of the halo; the halo's between two outputs' */
-constexpr int HALO_W = (TILE_W - 1) * APART + (S - 1) * DILATION + 1, HALO_H = (TILE_H - 1) * APART + (R - 1) * DILATION + 1, HALO = HALO_W * HALO_H;
+constexpr int LEAP_Y = POINT ? STRIDE_Y : 1, LEAP_X = POINT ? STRIDE_X : 1;     /* image pixels between two of the halo; */
+constexpr int APART_Y = POINT ? 1 : STRIDE_Y, APART_X = POINT ? 1 : STRIDE_X; /* the halo's between two outputs' */
+constexpr int HALO_W = (TILE_W - 1) * APART_X + (S - 1) * DILATION_X + 1, HALO_H = (TILE_H - 1) * APART_Y + (R - 1) * DILATION_Y + 1, HALO = HALO_W * HALO_H;
 constexpr int PITCH = (PIECES | 1) * 16, HALO_BYTES = HALO * PITCH; /* an odd number of pieces: eight pixels fall into all banks */
 constexpr int CHANNELS = PIECES * PIECE, CHUNKS = (C + CHANNELS - 1) / CHANNELS, ROW_STEPS = R / STEP_ROWS, STEPS = CHUNKS * ROW_STEPS;
 constexpr int STEP_PIECES = STEP_ROWS * S * PIECES, EVEN_PIECES = (STEP_PIECES + 1) / 2 * 2, STEP_BYTES = EVEN_PIECES * BLOCK_K * 16;
@@ -32,8 +33,8 @@ struct place {
     int y0, x0, H, W;
     __device__ __forceinline__ bool find(int pixel, int *y, int *x) const
     {
-        *y = y0 + pixel / HALO_W * LEAP;
-        *x = x0 + pixel % HALO_W * LEAP;
+        *y = y0 + pixel / HALO_W * LEAP_Y;
+        *x = x0 + pixel % HALO_W * LEAP_X;
         return pixel < HALO && *y >= 0 && *y < H && *x >= 0 && *x < W;
     }
 };
@@ -200,7 +201,12 @@ static __device__ __forceinline__ void copy_weights(unsigned to, const TYPE *wei
 }
 
 /* Where piece t of a step, PIECES of each tap, lies from the first. */
-static constexpr __device__ int piece_at(int t) { return (t / PIECES / S * HALO_W + t / PIECES % S) * DILATION * PITCH + t % PIECES * 16; }
+/* Pixels of the halo from the first to that of row y, column x, in steps of a tap or of an output. */
+template <int DOWN, int ACROSS> static constexpr __device__ __forceinline__ int halo_at(int y, int x)
+{
+    return DOWN == ACROSS ? (y * HALO_W + x) * DOWN : y * DOWN * HALO_W + x * ACROSS;
+}
+static constexpr __device__ int piece_at(int t) { return halo_at<DILATION_Y, DILATION_X>(t / PIECES / S, t / PIECES % S) * PITCH + t % PIECES * 16; }
 
 constexpr int SUMS_PITCH = NHWC ? BLOCK_K + (BLOCK_K % 16 ? 0 : 8) : PIXELS + 4; /* of the staged sums, in words: rows are pixels, or channels */
 
@@ -273,7 +279,7 @@ static __device__ __forceinline__ void convolve_any(const TYPE *input, const TYP
 {
     int warp = threadIdx.x / 32, warp_d = warp / WARPS_M / WARPS_N;
     int q0 = blockIdx.x % tiles_x * TILE_W, p0 = blockIdx.x / tiles_x % tiles_y * TILE_H, n = blockIdx.x / tiles_x / tiles_y, k0 = blockIdx.y * BLOCK_K;
-    place at = {p0 * STRIDE - pad, q0 * STRIDE - pad, H, W};
+    place at = {p0 * STRIDE_Y - pad, q0 * STRIDE_X - pad - PAD_MORE, H, W};
     const TYPE *end = input + (size_t)images * C * H * W;
     input += (size_t)n * C * H * W;
     unsigned halos = shared_address(shared), stages = halos + HALOS * HALO_BYTES, biases = shared_address(shared) + BIAS_AT;
@@ -316,7 +322,7 @@ static __device__ __forceinline__ void convolve_any(const TYPE *input, const TYP
         copy_async_wait<AHEAD - 1>();
         __syncthreads(); /* this step has come for all, and all have left what is filled next */
         ask(step + AHEAD, false);
-        unsigned halo = halos + step / ROW_STEPS % HALOS * HALO_BYTES + step % ROW_STEPS * (STEP_ROWS * DILATION * HALO_W * PITCH);
+        unsigned halo = halos + step / ROW_STEPS % HALOS * HALO_BYTES + step % ROW_STEPS * (STEP_ROWS * DILATION_Y * HALO_W * PITCH);
         multiply_one<0>(sums, warp_d, halo, stages + step % STAGES * STEP_BYTES);
         if (CHUNKS > 1 && due <= step)
             put();

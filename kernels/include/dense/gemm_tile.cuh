@@ -29,8 +29,8 @@ static __device__ __forceinline__ void tiles_begin(tiles *t, const float *input,
 #pragma unroll
     for (int i = 0; i < A_PIECES; i++) {
         int m = m0 + (threadIdx.x + i * THREADS) / 4, pixel = m % (P * Q);
-        t->y[i] = m < N * P * Q ? pixel / Q * STRIDE - pad : -(1 << 28);
-        t->x[i] = pixel % Q * STRIDE - pad;
+        t->y[i] = m < N * P * Q ? pixel / Q * STRIDE_Y - pad : -(1 << 28);
+        t->x[i] = pixel % Q * STRIDE_X - pad - PAD_MORE;
         t->image[i] = (size_t)(m / (P * Q)) * H * W * C;
     }
 #pragma unroll
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void tiles_read(const tiles *t, int step, int 
     const float4 zero = make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < A_PIECES; i++) {
-        int y = t->y[i] + r * DILATION, x = t->x[i] + s * DILATION;
+        int y = t->y[i] + r * DILATION_Y, x = t->x[i] + s * DILATION_X;
         bool inside = y >= 0 && y < t->H && x >= 0 && x < t->W && c < t->C;
         a[i] = inside ? *reinterpret_cast<const float4 *>(t->input + t->image[i] + ((size_t)y * t->W + x) * t->C + c) : zero;
     }

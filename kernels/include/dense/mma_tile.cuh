@@ -1,7 +1,7 @@
 /* dense/mma_tile: a tile of 16 columns of outputs by mma.sync, from a halo tile and the weights of all its taps in shared memory. conv2d/mma_sync walks over all tiles,
  * mma_sync_d2s stores them as a depth_to_space, sparse_sync takes active ones; mma_sync.cu says how it works.
  *
- * Needs TYPE, C, R, S, STRIDE, DILATION, TILE_ROWS, BLOCK_K, WARP_ROWS and those of element/epilogue.cuh. */
+ * Needs TYPE, C, R, S, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, TILE_ROWS, BLOCK_K, WARP_ROWS and those of element/epilogue.cuh. */
 #pragma once
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
@@ -12,12 +12,12 @@
 #define D2S_CRD 0
 #endif
 
-constexpr int TILE_H = (TILE_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
-constexpr int TILE_W = 15 * STRIDE + (S - 1) * DILATION + 1;
+constexpr int TILE_H = (TILE_ROWS - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
+constexpr int TILE_W = 15 * STRIDE_X + (S - 1) * DILATION_X + 1;
 constexpr int STAGE_BYTES = TILE_H * TILE_W * PITCH;
 constexpr int WEIGHT_BYTES = R * S * BLOCK_K * PITCH; /* the channels of an output channel and tap lie like those of a pixel */
 constexpr int WARPS = TILE_ROWS / WARP_ROWS * (BLOCK_K / 32);
-constexpr int FRAGMENT_ROWS = (WARP_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
+constexpr int FRAGMENT_ROWS = (WARP_ROWS - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
 
 extern __shared__ __align__(128) unsigned char shared[];
 
@@ -52,7 +52,7 @@ static __device__ __forceinline__ void multiply_tile(float sum[WARP_ROWS][4][4],
             unsigned a[FRAGMENT_ROWS][4];
 #pragma unroll
             for (int row = 0; row < FRAGMENT_ROWS; row++)
-                load_matrix_4(a[row], pixels + (row * TILE_W + s * DILATION) * PITCH + c * 2);
+                load_matrix_4(a[row], pixels + (row * TILE_W + s * DILATION_X) * PITCH + c * 2);
 #pragma unroll
             for (int r = 0; r < R; r++) {
                 unsigned b[2][4];
@@ -63,7 +63,7 @@ static __device__ __forceinline__ void multiply_tile(float sum[WARP_ROWS][4][4],
                 for (int i = 0; i < WARP_ROWS; i++)
 #pragma unroll
                     for (int j = 0; j < 4; j++)
-                        multiply_16x8x16<TYPE>(sum[i][j], a[i * STRIDE + r * DILATION], &b[j / 2][j % 2 * 2]);
+                        multiply_16x8x16<TYPE>(sum[i][j], a[i * STRIDE_Y + r * DILATION_Y], &b[j / 2][j % 2 * 2]);
             }
         }
 }

@@ -7,6 +7,10 @@
 #pragma once
 #include "dense/image_rows.cuh"
 
+#ifndef PAD_MORE
+#define PAD_MORE 0 /* of columns, beside that of rows */
+#endif
+
 constexpr int STAGES = 3, STAGE_PIXELS = STRIP_WIDTH + 16, STAGE_BYTES = STAGE_PIXELS * 128;
 static_assert(ROW_BYTES == STAGE_BYTES && S <= 9, "up to 7 pixels before the strip, S - 1 more than it has");
 
@@ -29,14 +33,14 @@ static __device__ __forceinline__ void turn_row(unsigned from, unsigned to, int 
 template <typename WAIT>
 static __device__ __forceinline__ void produce_turned(const ring &ring, const share &own, unsigned stages, unsigned come, const tensor_map *map, int pad, WAIT wait_weights)
 {
-    int asked = 0, before = -pad & 7;
+    int asked = 0, before = -(pad + PAD_MORE) & 7;
     loader load(own, pad);
     auto ask = [&]() {
         if (!load.more(own))
             return;
         if (threadIdx.x == 0) {
             barrier_arrive_expect(come + asked % STAGES * 8, STAGE_BYTES);
-            copy_box_4d(stages + asked % STAGES * STAGE_BYTES, map, come + asked % STAGES * 8, load.at.strip * STRIP_WIDTH - pad - before, load.y, 0, load.at.image);
+            copy_box_4d(stages + asked % STAGES * STAGE_BYTES, map, come + asked % STAGES * 8, load.at.strip * STRIP_WIDTH - pad - PAD_MORE - before, load.y, 0, load.at.image);
         }
         load.next(own, pad);
         asked++;

@@ -19,6 +19,10 @@
 #pragma once
 #include "dense/staged_store.cuh"
 
+#ifndef PAD_MORE
+#define PAD_MORE 0 /* of columns, beside that of rows */
+#endif
+
 constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels; NCHW: see dense/turned_rows.cuh */
 #include "dense/image_rows.cuh"
 #ifndef FILTER_BOX
@@ -63,7 +67,7 @@ template <typename WAIT> static __device__ __forceinline__ void produce(const ri
         if (i == EARLY)
             wait_weights();
         barrier_arrive_expect(ring.full + i % RING * 8, BOX_BYTES);
-        copy_box_4d(ring.row(i), map, ring.full + i % RING * 8, 0, load.at.strip * STRIP_WIDTH - pad, load.y, load.at.image);
+        copy_box_4d(ring.row(i), map, ring.full + i % RING * 8, 0, load.at.strip * STRIP_WIDTH - pad - PAD_MORE, load.y, load.at.image);
     }
 }
 #endif

@@ -16,7 +16,7 @@ let:
   nhwc: layout(input) == NHWC
   whole: nhwc and k == c and c % 2 == 0
   vec: select(VEC == 'auto', select(whole and size(input) == 2, 2, 1), VEC)
-  strip: (PX - 1) * stride + (s - 1) * dilation + 1
+  strip: (PX - 1) * stride_x + (s - 1) * dilation_x + 1
   strips: ceil(q, PX)
   line: select(nhwc, strips * k / vec, strips)     # threads for PY lines of an image (NHWC) or of a plane
   groups_p: ceil(p, PY)
@@ -26,6 +26,7 @@ where:
   - vec * (PX * PY + strip) + s <= 128             # registers: sums, a strip of input, a row of weights
 ablate: [store, bias, maths]
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   NHWC: nhwc
   CHANNELS: vec
   FILTER: layout(filter)
@@ -33,12 +34,12 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [r, s, stride, dilation]
+specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_depthwise
     grid: select(nhwc, ceil(line, BLOCK), ceil(line * groups_p * n * k, BLOCK)), select(nhwc, groups_p, 1), select(nhwc, n, 1)
     block: BLOCK
-    args: input, filter, bias, output, c, h, w, k, p, q, pad, strips, groups_p, n
+    args: input, filter, bias, output, c, h, w, k, p, q, pad_top, strips, groups_p, n
 */
 
 /* A depthwise convolution has no channels to sum over: r * s products for each value that is read. At 3x3 in f32 that is 18 FLOP for 8 bytes moved, so DRAM is the limit
@@ -59,7 +60,7 @@ steps:
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"
 
-constexpr int STRIP = (PX - 1) * STRIDE + (S - 1) * DILATION + 1, LINES = (PY - 1) * STRIDE + (R - 1) * DILATION + 1;
+constexpr int STRIP = (PX - 1) * STRIDE_X + (S - 1) * DILATION_X + 1, LINES = (PY - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
 
 /* What the taps of one line look at: zero outside the image. */
 static __device__ __forceinline__ void load_strip(float strip[STRIP][CHANNELS], const INPUT_T *input, int c, int y, int x0, int C, int H, int W)
@@ -107,7 +108,7 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
     int n = NHWC ? blockIdx.z : plane / K;
     if (q0 >= Q || n >= images)
         return;
-    int c = k / (K / C), y0 = p0 * STRIDE - pad, x0 = q0 * STRIDE - pad;
+    int c = k / (K / C), y0 = p0 * STRIDE_Y - pad, x0 = q0 * STRIDE_X - pad - PAD_MORE;
     input += (size_t)n * C * H * W;
     output += (size_t)n * K * P * Q;
 
@@ -127,8 +128,8 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
 #endif
 #pragma unroll
         for (int row = 0; row < PY; row++) {
-            int reach = line - row * STRIDE, r = reach / DILATION; /* known to the compiler */
-            if (reach < 0 || reach % DILATION || r >= R)
+            int reach = line - row * STRIDE_Y, r = reach / DILATION_Y; /* known to the compiler */
+            if (reach < 0 || reach % DILATION_Y || r >= R)
                 continue;
 #pragma unroll
             for (int s = 0; s < S; s++) {
@@ -140,7 +141,7 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
 #else
 #pragma unroll
                     for (int x = 0; x < PX; x++)
-                        sum[row][x][v] += strip[x * STRIDE + s * DILATION][v] * to_f32(w.item[v]);
+                        sum[row][x][v] += strip[x * STRIDE_X + s * DILATION_X][v] * to_f32(w.item[v]);
 #endif
                 }
             }

@@ -14,8 +14,8 @@ params:
   KB: {values: [4, 8, 16], default: 8}             # output channels a thread, and a block
   CC: {values: [1, 2, 4, 8], default: 4}           # words of 4 channels in shared memory at a time
 let:
-  in_h: (TY - 1) * stride + (r - 1) * dilation + 1
-  in_w: (TX * PX - 1) * stride + (s - 1) * dilation + 1
+  in_h: (TY - 1) * stride_y + (r - 1) * dilation_y + 1
+  in_w: (TX * PX - 1) * stride_x + (s - 1) * dilation_x + 1
   tile_smem: CC * in_h * in_w
   weights: CC * r * s * KB
   smem: 4 * (weights + tile_smem)
@@ -25,16 +25,17 @@ where:
   - 4 * (weights + tile_smem) <= smem_per_block_optin
 predict: {threads: TX * TY, smem: smem, registers: PX * KB + PX + KB}
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
   WHOLE: k % KB == 0                               # a thread's channels of a pixel are one aligned piece of memory
-specialise: [r, s, stride, dilation]
+specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_dp4a
     grid: ceil(q, TX * PX), ceil(p, TY), n * ceil(k, KB)
     block: TX, TY
     smem: smem
-    args: input, filter, bias, output, c / 4, h, w, k, p, q, pad
+    args: input, filter, bias, output, c / 4, h, w, k, p, q, pad_top
 */
 
 /* What changed from general_tiled: a word is four channels. __dp4a(a, b, sum) multiplies the four pairs of bytes of two words and adds them to a 32-bit sum: an instruction of the
@@ -45,7 +46,7 @@ steps:
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 
-constexpr int IN_H = (TY - 1) * STRIDE + (R - 1) * DILATION + 1, IN_W = (TX * PX - 1) * STRIDE + (S - 1) * DILATION + 1;
+constexpr int IN_H = (TY - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1, IN_W = (TX * PX - 1) * STRIDE_X + (S - 1) * DILATION_X + 1;
 constexpr int THREADS = TX * TY;
 
 extern __shared__ __align__(16) int shared[];
@@ -111,7 +112,7 @@ conv_dp4a(const int *input, const int *filter, const float *bias, float *output,
         sum[i / KB][i % KB] = 0;
     for (int c0 = 0; c0 < C; c0 += CC) {
         __syncthreads(); /* the last words' readers are done */
-        load_tile(tile, input, c0, p0 * STRIDE - pad, q0 * STRIDE - pad, C, H, W);
+        load_tile(tile, input, c0, p0 * STRIDE_Y - pad, q0 * STRIDE_X - pad - PAD_MORE, C, H, W);
         load_weights(weights, filter, c0, first_k, C, K);
         __syncthreads();
         for (int c = 0; c < CC; c++)
@@ -119,11 +120,11 @@ conv_dp4a(const int *input, const int *filter, const float *bias, float *output,
             for (int r = 0; r < R; r++)
 #pragma unroll(R * S <= 9 ? S : 1)
                 for (int s = 0; s < S; s++) {
-                    const int *line = tile + (c * IN_H + threadIdx.y * STRIDE + r * DILATION) * IN_W + threadIdx.x * STRIDE + s * DILATION;
+                    const int *line = tile + (c * IN_H + threadIdx.y * STRIDE_Y + r * DILATION_Y) * IN_W + threadIdx.x * STRIDE_X + s * DILATION_X;
                     int x[PX];
 #pragma unroll
                     for (int i = 0; i < PX; i++)
-                        x[i] = line[i * TX * STRIDE];
+                        x[i] = line[i * TX * STRIDE_X];
 #pragma unroll
                     for (int j = 0; j < KB; j += 4) {
                         int4 w = *reinterpret_cast<const int4 *>(weights + ((c * R + r) * S + s) * KB + j);

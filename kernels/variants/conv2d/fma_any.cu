@@ -36,7 +36,7 @@ steps:
     grid: tiles, blocks_k
     block: 32 * warps_m * warps_n * deep
     smem: smem
-    args: input, weights, bias, residual, output, images, select(flat, 1, h), select(flat, columns, w), k, rows, columns, pad, tiles_x, tiles_y
+    args: input, weights, bias, residual, output, images, select(flat, 1, h), select(flat, columns, w), k, rows, columns, pad_top, tiles_x, tiles_y
 */
 
 /* What changed from mma_any: what multiplies. A piece is four channels of a pixel; a thread has 4 or 8 pixels and as many channels or half, so a piece of each pixel and four of
@@ -68,7 +68,7 @@ struct fma_sums {
 #pragma unroll
         for (int i = 0; i < EACH_P; i++) {
             int m = m0 + i * LANES_P;
-            pixels[i] = halo + (m / TILE_W * HALO_W + m % TILE_W) * APART * PITCH;
+            pixels[i] = halo + halo_at<APART_Y, APART_X>(m / TILE_W, m % TILE_W) * PITCH;
         }
         weights += k0 * 4;
 #pragma unroll 1

@@ -15,8 +15,8 @@ params:
 let:
   group_c: c / groups
   group_k: k / groups
-  in_h: (TY - 1) * stride + (r - 1) * dilation + 1
-  in_w: (TX * PX - 1) * stride + (s - 1) * dilation + 1
+  in_h: (TY - 1) * stride_y + (r - 1) * dilation_y + 1
+  in_w: (TX * PX - 1) * stride_x + (s - 1) * dilation_x + 1
   tile_smem: CC * in_h * in_w
   weights: CC * r * s * KB
   smem: 4 * (weights + tile_smem)
@@ -28,6 +28,7 @@ where:
 ablate: [store, bias, maths]
 predict: {threads: TX * TY, smem: smem, registers: PX * KB + PX + KB}
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   NHWC: layout(input) == NHWC
   WHOLE: layout(input) == NHWC and k % KB == 0 and group_k % KB == 0   # a thread's channels of a pixel are one aligned piece of memory
   FILTER: layout(filter)
@@ -35,13 +36,13 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [r, s, stride, dilation]
+specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_general
     grid: ceil(q, TX * PX), ceil(p, TY), n * groups * k_blocks
     block: TX, TY
     smem: smem
-    args: input, filter, bias, output, c, h, w, k, p, q, pad, groups, k_blocks
+    args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups, k_blocks
 */
 
 /* What changed from tiled_halo: nothing about the shape is taken for granted. The tile in shared memory is whatever the outputs of the block look at,
@@ -63,7 +64,7 @@ steps:
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"
 
-constexpr int IN_H = (TY - 1) * STRIDE + (R - 1) * DILATION + 1, IN_W = (TX * PX - 1) * STRIDE + (S - 1) * DILATION + 1;
+constexpr int IN_H = (TY - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1, IN_W = (TX * PX - 1) * STRIDE_X + (S - 1) * DILATION_X + 1;
 constexpr int THREADS = TX * TY;
 
 extern __shared__ __align__(16) float shared[];
@@ -145,7 +146,7 @@ conv_general(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUT
     ABLATED_WORD
     for (int c0 = 0; c0 < channels; c0 += CC) {
         __syncthreads(); /* the last channels' readers are done */
-        load_tile(tile, input, c0, channels, group * channels, p0 * STRIDE - pad, q0 * STRIDE - pad, C, H, W);
+        load_tile(tile, input, c0, channels, group * channels, p0 * STRIDE_Y - pad, q0 * STRIDE_X - pad - PAD_MORE, C, H, W);
         load_weights(weights, filter, c0, channels, first_k, last_k, K);
         __syncthreads();
         for (int c = 0; c < CC; c++)
@@ -153,11 +154,11 @@ conv_general(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUT
             for (int r = 0; r < R; r++)
 #pragma unroll(R * S <= 9 ? S : 1)
                 for (int s = 0; s < S; s++) {
-                    const float *line = tile + (c * IN_H + threadIdx.y * STRIDE + r * DILATION) * IN_W + threadIdx.x * STRIDE + s * DILATION;
+                    const float *line = tile + (c * IN_H + threadIdx.y * STRIDE_Y + r * DILATION_Y) * IN_W + threadIdx.x * STRIDE_X + s * DILATION_X;
                     float x[PX];
 #pragma unroll
                     for (int i = 0; i < PX; i++)
-                        x[i] = line[i * TX * STRIDE];
+                        x[i] = line[i * TX * STRIDE_X];
 #pragma unroll
                     for (int j = 0; j < KB; j += 4) {
                         float4 w = *reinterpret_cast<const float4 *>(weights + ((c * R + r) * S + s) * KB + j);

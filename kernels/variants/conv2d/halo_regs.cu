@@ -28,6 +28,7 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   BLOCK_K: kb
   NHWC: layout(input) == NHWC
   PITCH: pitch
@@ -42,7 +43,7 @@ steps:
     grid: ceil(q, 32), ceil(p, TH), n * ceil(k, kb)
     block: threads
     smem: smem
-    args: input, filter, bias, residual, output, c, h, w, k, p, q, pad
+    args: input, filter, bias, residual, output, c, h, w, k, p, q, pad_top
 */
 
 /* What changed from tiled_halo: a thread makes 64 outputs, 8 pixels of a row by 8 channels, and both operands come from shared memory in 16-byte loads.
@@ -202,7 +203,7 @@ conv_halo_regs(const float *input, const float *filter, const float *bias, const
     int stages = (C + CC - 1) / CC;
     for (int i = 0; i < STAGES - 1; i++) {
         if (i < stages)
-            load_stage(shared + i * STAGE_FLOATS, input, filter, i * CC, C, p0 - pad, q0 - pad, H, W, k0, K);
+            load_stage(shared + i * STAGE_FLOATS, input, filter, i * CC, C, p0 - pad, q0 - pad - PAD_MORE, H, W, k0, K);
         copy_async_commit();
     }
     float sum[8][8];
@@ -214,7 +215,7 @@ conv_halo_regs(const float *input, const float *filter, const float *bias, const
         __syncthreads(); /* stage i has arrived for all, and all have left the buffer that is filled next */
         int next = i + STAGES - 1;
         if (next < stages)
-            load_stage(shared + next % STAGES * STAGE_FLOATS, input, filter, next * CC, C, p0 - pad, q0 - pad, H, W, k0, K);
+            load_stage(shared + next % STAGES * STAGE_FLOATS, input, filter, next * CC, C, p0 - pad, q0 - pad - PAD_MORE, H, W, k0, K);
         copy_async_commit();
         unsigned stage = shared_address(shared + i % STAGES * STAGE_FLOATS);
         multiply_stage(sum, stage + 4 * (row * PITCH + column), stage + 4 * (INPUT_FLOATS + k));

@@ -22,12 +22,12 @@ params:
 let:
   products: n * p * q * max(k, 8) * c * r * s
   small: products <= select(min(c, k) > 48, 50000000, 250000000)
-  few: min(c, k) <= 64 and (products < 4000000000 or c <= 8 or k <= 32 or stride > 1)   # else two passes that pad cost less than what the library gains
+  few: min(c, k) <= 64 and (products < 4000000000 or c <= 8 or k <= 32 or max(stride_y, stride_x) > 1)   # else two passes that pad cost less than what the library gains
   odd: c % piece != 0 or k % piece != 0 and (k > 8 or r * s > 9)   # 16 bytes of a pixel are what the library's engines want
   piece: 16 / size(input)                                   # channels
   nhwc: layout(input) == NHWC
   point: r * s == 1
-  flat: point and stride == 1 and pad == 0                  # pixels one behind another, in NHWC of the whole batch
+  flat: point and stride_y * stride_x == 1 and pad_top + pad_left + pad_bottom + pad_right == 0             # pixels one behind another, in NHWC of the whole batch
   images: select(flat and nhwc, 1, n)
   rows: select(flat, 1, p)
   columns: select(flat, select(nhwc, n * p * q, p * q), q)
@@ -48,8 +48,8 @@ let:
   step_pieces: 2 * ceil(r / row_steps * s * pieces, 2)
   ahead: min(max(1, steps - 1), select(EARLY == 'auto', 2, EARLY))
   stages: min(steps, ahead + 1)
-  halo_w: select(point, tile_w, (tile_w - 1) * stride + (s - 1) * dilation + 1)
-  halo_h: select(point, tile_h, (tile_h - 1) * stride + (r - 1) * dilation + 1)
+  halo_w: select(point, tile_w, (tile_w - 1) * stride_x + (s - 1) * dilation_x + 1)
+  halo_h: select(point, tile_h, (tile_h - 1) * stride_y + (r - 1) * dilation_y + 1)
   pitch: 16 * (pieces + (pieces + 1) % 2)
   halos: min(chunks, floor(ahead + row_steps - 1, row_steps) + 1)
   loop_bytes: halos * halo_w * halo_h * pitch + stages * step_pieces * kb * 16
@@ -74,6 +74,7 @@ where:
   - cc >= 80
   - smem <= smem_per_block_optin
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   NHWC: nhwc
   TILE_W: tile_w
@@ -94,7 +95,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s, stride, dilation]
+specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
 scratch:
   weights: filter[blocks_k * steps * step_pieces * kb * piece]
 prepare:
@@ -107,7 +108,7 @@ steps:
     grid: tiles, blocks_k
     block: 32 * warps_m * warps_n * deep
     smem: smem
-    args: input, weights, bias, residual, output, images, select(flat, 1, h), select(flat, columns, w), k, rows, columns, pad, tiles_x, tiles_y
+    args: input, weights, bias, residual, output, images, select(flat, 1, h), select(flat, columns, w), k, rows, columns, pad_top, tiles_x, tiles_y
 */
 
 /* What changed from mma_sync: nothing is asked of the shape. Channels that are no multiple of 8 would have to be padded in memory first, NCHW turned, and both undone
@@ -181,7 +182,7 @@ struct mma_sums {
 #pragma unroll
         for (int i = 0; i < FRAGMENTS; i++) {
             int m = m0 + i * 16 + lane % 16;
-            own_pixel[i] = (m / TILE_W * HALO_W + m % TILE_W) * APART * PITCH;
+            own_pixel[i] = halo_at<APART_Y, APART_X>(m / TILE_W, m % TILE_W) * PITCH;
         }
 #pragma unroll
         for (int i = 0; i < FRAGMENTS * COLUMNS * 4; i++)

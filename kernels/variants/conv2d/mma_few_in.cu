@@ -3,13 +3,13 @@ op: conv2d
 what: tensor cores for up to 4 input channels - the depth is a filter row's neighbouring values, fragments are built by 4-byte loads
 from: mma_sync
 needs:
-  - dilation == 1 and groups == 1 and stride <= 2 and c <= 4 and k % 8 == 0 and r * ceil(s * c, 2) <= 32
+  - dilation_y == 1 and dilation_x == 1 and groups == 1 and stride_y <= 2 and stride_x <= 2 and c <= 4 and k % 8 == 0 and r * ceil(s * c, 2) <= 32
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
-claims: cc == 90 and stride == 1 and n * p * q >= 65536
+claims: cc == 90 and stride_y == 1 and n * p * q >= 65536
 params:
   PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
   WIDE: {values: [0, 1], default: 1}               # a block has more than 64 channels where its weights fit the registers
@@ -17,12 +17,12 @@ params:
 let:
   depths: ceil(r * ceil(s * c, 2), 8)              # products of 16
   kb: select(k <= 32, 32, select(depths == 1 and k > 64 and WIDE, select(k <= 96, 96, 128), 64))   # output channels a block
-  tw: floor(TILE_W, stride)                        # tile: 8 rows of so many outputs
-  row_elements: ((tw - 1) * stride + s) * c
+  tw: floor(TILE_W, stride_x)                      # tile: 8 rows of so many outputs
+  row_elements: ((tw - 1) * stride_x + s) * c
   pitch: row_elements + 2 + row_elements % 2
-  copies: select(stride * c % 2 == 1, 2, 1)
-  tile_elements: (7 * stride + r) * row_elements
-  stages: 2 * copies * ((7 * stride + r) * pitch + 64) * 2     # bytes, at most
+  copies: select(stride_x * c % 2 == 1, 2, 1)
+  tile_elements: (7 * stride_y + r) * row_elements
+  stages: 2 * copies * ((7 * stride_y + r) * pitch + 64) * 2     # bytes, at most
   smem: 16 * ceil(stages, 16)
   tiles_x: ceil(q, tw)
   tiles_y: ceil(p, 8)
@@ -32,6 +32,7 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   BLOCK_K: kb
   TILE_Q: tw
@@ -40,13 +41,13 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s, stride]
+specialise: [c, r, s, stride_y, stride_x]
 steps:
   - kernel: conv_mma_few_in
     grid: min(tiles, max(1, floor(PER_SM * sm_count, ceil(k, kb)))), ceil(k, kb)
     block: 256
     smem: smem
-    args: input, filter, bias, residual, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
 /* What changed from mma_sync: the depth. A first layer has 3 channels, and a depth of 16 channels a tap would multiply 13 zeros. But in NHWC the values under
@@ -72,8 +73,8 @@ steps:
 constexpr int ROW = S * C;                         /* values under a filter row */
 constexpr int PAIRS = (ROW + 1) / 2;               /* of a filter row */
 constexpr int DEPTHS = (R * PAIRS + 7) / 8;        /* products of 16 */
-constexpr int TILE_H = 7 * STRIDE + R;
-constexpr int ROW_ELEMENTS = ((TILE_Q - 1) * STRIDE + S) * C;
+constexpr int TILE_H = 7 * STRIDE_Y + R;
+constexpr int ROW_ELEMENTS = ((TILE_Q - 1) * STRIDE_X + S) * C;
 constexpr int SHARE = (TILE_H * ROW_ELEMENTS + 255) / 256; /* of the tile, a thread's */
 constexpr int COPY_ELEMENTS = TILE_H * PITCH + (96 - TILE_H * PITCH % 64) % 64; /* the second copy begins half of the banks further on */
 constexpr int STAGE_ELEMENTS = COPIES * COPY_ELEMENTS;
@@ -89,7 +90,7 @@ struct place {
 /* This thread's values of the tile whose first output is (p, q): on their way until `put` uses them. */
 static __device__ __forceinline__ void fetch(unsigned short v[SHARE], const TYPE *input, place at, int H, int W, int pad)
 {
-    int y0 = at.p * STRIDE - pad, x0 = at.q * STRIDE - pad;
+    int y0 = at.p * STRIDE_Y - pad, x0 = at.q * STRIDE_X - pad - PAD_MORE;
     int first = max(0, -x0) * C, last = (W - x0) * C;
     const unsigned short *image = reinterpret_cast<const unsigned short *>(input) + (size_t)at.n * C * H * W + ((long long)y0 * W + x0) * C;
 #pragma unroll
@@ -215,8 +216,8 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
         mask[i] = r >= R ? 0 : e + 1 < ROW ? 0xffffffff : 0xffff;
     }
     unsigned one = SPARE >= 0 && lane % 4 == SPARE % 4 ? two_of<TYPE>(1, 1) : 0;
-    int first = lane / 4 * STRIDE * C; /* value of the row where this lane's pixel begins */
-    int own = warp * STRIDE * PITCH + (COPIES == 2 && first % 2 ? COPY_ELEMENTS + first - 1 : first);
+    int first = lane / 4 * STRIDE_X * C; /* value of the row where this lane's pixel begins */
+    int own = warp * STRIDE_Y * PITCH + (COPIES == 2 && first % 2 ? COPY_ELEMENTS + first - 1 : first);
 
     put(shared, next);
     __syncthreads();
@@ -229,13 +230,13 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
         size_t to = (((size_t)at.n * P + p) * Q + at.q + lane / 4) * K + k;
 #pragma unroll 1
         for (int x = 0; x < TILE_Q; x += 16, room -= 16, to += (size_t)16 * K) {
-            const unsigned short *pixels = shared + stage * STAGE_ELEMENTS + own + x * STRIDE * C;
+            const unsigned short *pixels = shared + stage * STAGE_ELEMENTS + own + x * STRIDE_X * C;
             unsigned a[DEPTHS][4];
 #pragma unroll
             for (int i = 0; i < 2 * DEPTHS; i++)
 #pragma unroll
                 for (int half = 0; half < 2; half++) /* the lane's pixel, and the one 8 further on */
-                    a[i / 2][i % 2 * 2 + half] = (*reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE * C) & mask[i]) | (i == SPARE / 4 ? one : 0);
+                    a[i / 2][i % 2 * 2 + half] = (*reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE_X * C) & mask[i]) | (i == SPARE / 4 ? one : 0);
             multiply_16(a, held, own_bias, output, residual, to, room, K, K - k);
         }
         if (more)

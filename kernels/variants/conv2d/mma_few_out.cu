@@ -5,7 +5,7 @@ from: mma_sync
 needs:
   - groups == 1 and k <= 8 and c % 16 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648
   - r * s * c <= 640                         # weights: one register for 8 of them
-  - 3 * stride + (r - 1) * dilation < 12     # rows of fragments that a warp holds in registers
+  - 3 * stride_y + (r - 1) * dilation_y < 12   # rows of fragments that a warp holds in registers
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
@@ -14,8 +14,8 @@ params:
   ROWS: {values: [8, 16], default: 16}             # of outputs in a tile, which is 16 wide
 let:
   pitch: 2 * c + 16
-  tile_w: 15 * stride + (s - 1) * dilation + 1
-  tile_h: (ROWS - 1) * stride + (r - 1) * dilation + 1
+  tile_w: 15 * stride_x + (s - 1) * dilation_x + 1
+  tile_h: (ROWS - 1) * stride_y + (r - 1) * dilation_y + 1
   smem: 2 * tile_h * tile_w * pitch
   threads: 8 * ROWS
   tiles_x: ceil(q, 16)
@@ -26,17 +26,18 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, k, r, s, stride, dilation]
+specialise: [c, k, r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_mma_few_out
     grid: min(tiles, per_sm * sm_count)
     block: threads
     smem: smem
-    args: input, filter, bias, residual, output, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, residual, output, h, w, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
 /* What changed from mma_sync: the shape. A last layer makes 3 channels of 64 or of 16. Its work is reading the input (64 -> 3 at 1440p on an H200: seven times as long as the products), and a tile of 64 or even 32 output channels would multiply mostly zeros.
@@ -53,10 +54,10 @@ steps:
 #include "dense/halo_tile.cuh"
 
 constexpr int WARP_ROWS = 4, WARPS = ROWS / WARP_ROWS;
-constexpr int TILE_H = (ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
-constexpr int TILE_W = 15 * STRIDE + (S - 1) * DILATION + 1;
+constexpr int TILE_H = (ROWS - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
+constexpr int TILE_W = 15 * STRIDE_X + (S - 1) * DILATION_X + 1;
 constexpr int STAGE_BYTES = TILE_H * TILE_W * PITCH;
-constexpr int FRAGMENT_ROWS = (WARP_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
+constexpr int FRAGMENT_ROWS = (WARP_ROWS - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
 
 extern __shared__ __align__(128) unsigned char shared[];
 
@@ -80,12 +81,12 @@ static __device__ __forceinline__ void multiply_tile(float sum[WARP_ROWS][4], un
             unsigned a[FRAGMENT_ROWS][4];
 #pragma unroll
             for (int row = 0; row < FRAGMENT_ROWS; row++)
-                load_matrix_4(a[row], pixels + (row * TILE_W + s * DILATION) * PITCH + c * 32);
+                load_matrix_4(a[row], pixels + (row * TILE_W + s * DILATION_X) * PITCH + c * 32);
 #pragma unroll
             for (int r = 0; r < R; r++)
 #pragma unroll
                 for (int i = 0; i < WARP_ROWS; i++)
-                    multiply_16x8x16<TYPE>(sum[i], a[i * STRIDE + r * DILATION], held[r * S + s][c]);
+                    multiply_16x8x16<TYPE>(sum[i], a[i * STRIDE_Y + r * DILATION_Y], held[r * S + s][c]);
         }
 }
 
@@ -95,7 +96,7 @@ conv_mma_few_out(const TYPE *input, const TYPE *filter, const float *bias, const
 {
     int lane = threadIdx.x % 32, warp_row = threadIdx.x / 32 * WARP_ROWS;
     unsigned stages = shared_address(shared);
-    unsigned own_pixel = (warp_row * STRIDE * TILE_W + lane % 16 * STRIDE) * PITCH + lane / 16 * 16;
+    unsigned own_pixel = (warp_row * STRIDE_Y * TILE_W + lane % 16 * STRIDE_X) * PITCH + lane / 16 * 16;
     unsigned held[R * S][C / 16][2];
     load_weights(held, filter);
     int k = lane % 4 * 2; /* the lane's columns: k and k + 1 */
@@ -104,7 +105,7 @@ conv_mma_few_out(const TYPE *input, const TYPE *filter, const float *bias, const
     int tile = blockIdx.x, stage = 0;
     auto load = [&](int t, int into) {
         int x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
-        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * ROWS * STRIDE - pad, x * 16 * STRIDE - pad, H, W);
+        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * ROWS * STRIDE_Y - pad, x * 16 * STRIDE_X - pad - PAD_MORE, H, W);
     };
     load(tile, 0);
     copy_async_commit();

@@ -19,6 +19,7 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   BLOCK_K: kb
   DEPTH: depth
@@ -26,13 +27,13 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s, stride, dilation]
+specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_mma_stages
     grid: ceil(q, 16), ceil(p, 8), n * ceil(k, kb)
     block: 256
     smem: smem
-    args: input, filter, bias, residual, 0, 0, output, h, w, k, p, q, pad
+    args: input, filter, bias, residual, 0, 0, output, h, w, k, p, q, pad_top
 */
 
 /* What changed from mma_sync: nothing stays. There a block keeps the weights of its output channels, which at 128 channels are more than an SM of a GeForce
@@ -66,7 +67,7 @@ static __device__ unsigned taps_of(int p, int q, const unsigned *mask, int H, in
     unsigned taps = 0;
     for (int r = 0; r < R && p < P && q < Q; r++)
         for (int s = 0; s < S; s++) {
-            int y = p * STRIDE - pad + r * DILATION, x = q * STRIDE - pad + s * DILATION;
+            int y = p * STRIDE_Y - pad + r * DILATION_Y, x = q * STRIDE_X - pad - PAD_MORE + s * DILATION_X;
             bool there = y >= 0 && y < H && x >= 0 && x < W;
             if (MASKED && there)
                 there = mask[y * ((W + 31) / 32) + x / 32] >> (x % 32) & 1;
@@ -105,7 +106,7 @@ static __device__ __forceinline__ void load_step(unsigned stage, int step, const
         if (128 * PIECES % 256 && pixel >= 128)
             break;
         bool valid = c < C && (taps[pixel] >> tap & 1);
-        int y = (p0 + pixel / 16) * STRIDE - pad + r * DILATION, x = (q0 + pixel % 16) * STRIDE - pad + s * DILATION;
+        int y = (p0 + pixel / 16) * STRIDE_Y - pad + r * DILATION_Y, x = (q0 + pixel % 16) * STRIDE_X - pad - PAD_MORE + s * DILATION_X;
         copy_async_16(stage + pixel * PITCH + i % PIECES * 16, input + (valid ? ((size_t)y * W + x) * C + c : 0), valid);
     }
 #pragma unroll

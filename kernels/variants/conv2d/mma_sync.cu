@@ -4,22 +4,22 @@ what: tensor cores by mma.sync - weights resident and a double-buffered halo til
 from: tiled_halo
 needs:
   - groups == 1 and c % 16 == 0 and k % 8 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648
-  - 3 * stride + (r - 1) * dilation < 12     # rows of fragments that a warp holds in registers
+  - 3 * stride_y + (r - 1) * dilation_y < 12   # rows of fragments that a warp holds in registers
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
-claims: cc == 90 and stride == 1 and dilation == 1 and c <= 32 and k <= 32 and n * p * q >= 65536
+claims: cc == 90 and max(stride_y, stride_x) == 1 and max(dilation_y, dilation_x) == 1 and c <= 32 and k <= 32 and n * p * q >= 65536
 params:
   ROWS: {values: [auto, 8, 16], default: auto}     # of outputs in a tile, which is 16 wide; auto: 16 where two such tiles fit
   KB: {values: [auto, 32, 64], default: auto}      # output channels a block
 let:
   pitch: 2 * c + 16
-  tile_w: 15 * stride + (s - 1) * dilation + 1
-  kb: select(KB == 'auto', select(k > 32 and r * s * 64 * pitch + 2 * tile_w * (7 * stride + (r - 1) * dilation + 1) * pitch <= smem_per_block_optin, 64, 32), KB)
+  tile_w: 15 * stride_x + (s - 1) * dilation_x + 1
+  kb: select(KB == 'auto', select(k > 32 and r * s * 64 * pitch + 2 * tile_w * (7 * stride_y + (r - 1) * dilation_y + 1) * pitch <= smem_per_block_optin, 64, 32), KB)
   weights: r * s * kb * pitch
-  rows: select(ROWS == 'auto', select(weights + 2 * tile_w * (15 * stride + (r - 1) * dilation + 1) * pitch <= smem_per_block_optin, 16, 8), ROWS)
-  tile_h: (rows - 1) * stride + (r - 1) * dilation + 1
+  rows: select(ROWS == 'auto', select(weights + 2 * tile_w * (15 * stride_y + (r - 1) * dilation_y + 1) * pitch <= smem_per_block_optin, 16, 8), ROWS)
+  tile_h: (rows - 1) * stride_y + (r - 1) * dilation_y + 1
   smem: weights + 2 * tile_h * tile_w * pitch
   warp_rows: select(rows * kb >= 1024, 4, 2)       # eight warps where possible
   threads: 32 * (rows / warp_rows) * (kb / 32)
@@ -31,6 +31,7 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   TILE_ROWS: rows
   BLOCK_K: kb
@@ -38,13 +39,13 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s, stride, dilation]
+specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_mma_sync
     grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
     block: threads
     smem: smem
-    args: input, filter, bias, residual, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
 /* What changed from tiled_halo: the multiply-adds. mma.m16n8k16 makes 2048 of them in one instruction of a warp, so everything else must become rare.
@@ -76,7 +77,7 @@ conv_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, const TY
     load_weights(filter, k0, K);
 
     /* What a lane's ldmatrix address adds: rows are pixels side by side; rows are output channels. */
-    unsigned own_pixel = (warp_row * STRIDE * TILE_W + lane % 16 * STRIDE) * PITCH + lane / 16 * 16;
+    unsigned own_pixel = (warp_row * STRIDE_Y * TILE_W + lane % 16 * STRIDE_X) * PITCH + lane / 16 * 16;
     unsigned own_weight = (warp_k + lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 16;
     int k = k0 + warp_k + lane % 4 * 8; /* the eight channels that this lane stores */
     float own_bias[8];
@@ -87,7 +88,7 @@ conv_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, const TY
     int tile = blockIdx.x, stage = 0;
     auto load = [&](int t, int into) {
         int x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
-        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS * STRIDE - pad, x * 16 * STRIDE - pad, H, W);
+        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS * STRIDE_Y - pad, x * 16 * STRIDE_X - pad - PAD_MORE, H, W);
     };
     load(tile, 0);
     copy_async_commit();

@@ -4,7 +4,7 @@ like: mma_sync
 needs:
   - has(depth_to_space) and k % (8 * block(epilogue) * block(epilogue)) == 0   # eight neighbours of a store share (dy, dx)
   - groups == 1 and c % 16 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648
-  - 3 * stride + (r - 1) * dilation < 12     # rows of fragments that a warp holds in registers
+  - 3 * stride_y + (r - 1) * dilation_y < 12   # rows of fragments that a warp holds in registers
 epilogue: [bias, relu, leaky_relu, depth_to_space]
 define:
   D2S_BLOCK: block(epilogue)
@@ -14,7 +14,7 @@ steps:
     grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
     block: threads
     smem: smem
-    args: input, filter, bias, 0, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, 0, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
 /* What changed from mma_sync: where a finished pixel goes. The kernel is that file, compiled with D2S_BLOCK and D2S_CRD.

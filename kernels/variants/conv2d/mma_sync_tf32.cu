@@ -19,16 +19,17 @@ where:
   - cc >= 80
   - warps >= 2
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
   PITCH: pitch
   THREADS: warps * 32
-specialise: [r, s, stride, dilation]
+specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_mma_words
     grid: ceil(n * p * q, TILE_M), ceil(k, TILE_N)
     block: warps * 32
-    args: input, filter, bias, output, n, c, h, w, k, p, q, pad
+    args: input, filter, bias, output, n, c, h, w, k, p, q, pad_top
 */
 
 /* What changed from mma_sync: f32 tensors, and no shape that the tile must fit. TF32 keeps the exponent of f32 and 10 bits of the fraction; mma.m16n8k8 multiplies such numbers exactly

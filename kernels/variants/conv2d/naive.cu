@@ -11,6 +11,9 @@ let:
   nhwc: layout(input) == NHWC
   line: select(nhwc, q * k, q)
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows; of these 0: as along rows
+  STRIDE_ACROSS: select(stride_x == stride_y, 0, stride_x)
+  DILATION_ACROSS: select(dilation_x == dilation_y, 0, dilation_x)
   NHWC: nhwc
   FILTER: layout(filter)
   INPUT_T: type(input)
@@ -21,7 +24,7 @@ steps:
   - kernel: conv_naive
     grid: ceil(line, BLOCK), ceil(p, BLOCK), select(nhwc, n, n * k)
     block: BLOCK, BLOCK
-    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride, pad, dilation, groups
+    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride_y, pad_top, dilation_y, groups
 */
 
 /* Where every ladder starts: the definition of a convolution, once per thread.
@@ -62,7 +65,7 @@ conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPU
         if (y < 0 || y >= H)
             continue; /* zero padding */
         for (int s = 0; s < S; s++) {
-            int x = q * stride - pad + s * dilation;
+            int x = q * (STRIDE_ACROSS ? STRIDE_ACROSS : stride) - (pad + PAD_MORE) + s * (DILATION_ACROSS ? DILATION_ACROSS : dilation);
             if (x < 0 || x >= W)
                 continue;
             for (int c = 0; c < group_channels; c++)

@@ -5,7 +5,7 @@ steps:
   - kernel: conv_naive_uncoalesced
     grid: ceil(p, BLOCK), ceil(line, BLOCK), select(nhwc, n, n * k)
     block: BLOCK, BLOCK
-    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride, pad, dilation, groups
+    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride_y, pad_top, dilation_y, groups
 */
 
 /* What changed from naive: threadIdx.x counts rows instead of columns, which is what `row, col = cuda.grid(2)` gives in numba, and nothing else.
@@ -42,7 +42,7 @@ conv_naive_uncoalesced(const INPUT_T *input, const INPUT_T *filter, const float 
         if (y < 0 || y >= H)
             continue; /* zero padding */
         for (int s = 0; s < S; s++) {
-            int x = q * stride - pad + s * dilation;
+            int x = q * (STRIDE_ACROSS ? STRIDE_ACROSS : stride) - (pad + PAD_MORE) + s * (DILATION_ACROSS ? DILATION_ACROSS : dilation);
             if (x < 0 || x >= W)
                 continue;
             for (int c = 0; c < group_channels; c++)

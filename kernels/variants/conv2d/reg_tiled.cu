@@ -3,17 +3,17 @@ what: no shared memory - 4x4 outputs a thread, from a window that slides through
 like: naive
 needs:
   - c * h * w < 2147483648 and k * p * q < 2147483648
-  - 3 * stride + (s - 1) * dilation < 32     # the window's row lives in registers
+  - 3 * stride_x + (s - 1) * dilation_x < 32   # the window's row lives in registers
 params:
   BLOCK: {values: [8, 16, 32], default: 32}        # threads along x; 128 in all
 let:
   line: select(nhwc, ceil(q, 4) * k, ceil(q, 4))
-specialise: [r, s, stride, dilation]
+specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_reg_tiled
     grid: ceil(line, BLOCK), ceil(p, 4 * (128 / BLOCK)), select(nhwc, n, n * k)
     block: BLOCK, 128 / BLOCK
-    args: input, filter, bias, output, c, h, w, k, p, q, pad, groups
+    args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups
 */
 
 /* What changed from naive: a thread makes 4x4 outputs of one channel. For 3x3 they need a 6x6 window of the input, so 36 loads serve 144
@@ -37,8 +37,8 @@ steps:
 #include "element/tensor.cuh"
 
 #define OUT 4                                          /* outputs a thread along y and along x */
-#define WINDOW_H ((OUT - 1) * STRIDE + (R - 1) * DILATION + 1)
-#define WINDOW_W ((OUT - 1) * STRIDE + (S - 1) * DILATION + 1)
+#define WINDOW_H ((OUT - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1)
+#define WINDOW_W ((OUT - 1) * STRIDE_X + (S - 1) * DILATION_X + 1)
 
 constexpr int ROWS_AT_ONCE = R * S <= 25 ? WINDOW_H : 1; /* unroll */
 
@@ -48,16 +48,16 @@ static __device__ __forceinline__ void add_row(float sum[OUT][OUT], const float 
 {
 #pragma unroll
     for (int i = 0; i < OUT; i++) {
-        int offset = row - i * STRIDE;
-        if (offset < 0 || offset % DILATION != 0 || offset / DILATION >= R)
+        int offset = row - i * STRIDE_Y;
+        if (offset < 0 || offset % DILATION_Y != 0 || offset / DILATION_Y >= R)
             continue;
 #pragma unroll
         for (int s = 0; s < S; s++) {
-            int r = offset / DILATION;
+            int r = offset / DILATION_Y;
             float tap = R * S <= 25 ? taps[r * S + s] : to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
 #pragma unroll
             for (int j = 0; j < OUT; j++)
-                sum[i][j] += window[j * STRIDE + s * DILATION] * tap;
+                sum[i][j] += window[j * STRIDE_X + s * DILATION_X] * tap;
         }
     }
 }
@@ -78,7 +78,7 @@ conv_reg_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
     input += (size_t)n * C * H * W;
     output += (size_t)n * K * P * Q;
 
-    int y0 = p0 * STRIDE - pad, x0 = q0 * STRIDE - pad;
+    int y0 = p0 * STRIDE_Y - pad, x0 = q0 * STRIDE_X - pad - PAD_MORE;
     unsigned columns = 0; /* bit j: column j of the window lies in the image */
 #pragma unroll
     for (int j = 0; j < WINDOW_W; j++)

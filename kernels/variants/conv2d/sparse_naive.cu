@@ -11,6 +11,9 @@ params:
 let:
   words: ceil(q, 32)
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows; of these 0: as along rows
+  STRIDE_ACROSS: select(stride_x == stride_y, 0, stride_x)
+  DILATION_ACROSS: select(dilation_x == dilation_y, 0, dilation_x)
   NHWC: layout(input) == NHWC
   FILTER: layout(filter)
   INPUT_T: type(input)
@@ -21,7 +24,7 @@ steps:
   - kernel: conv_sparse
     grid: words, ceil(p, ROWS), n
     block: 32, ROWS
-    args: input, filter, bias, mask_in, mask_out, output, c, h, w, k, r, s, p, q, stride, pad, dilation, groups
+    args: input, filter, bias, mask_in, mask_out, output, c, h, w, k, r, s, p, q, stride_y, pad_top, dilation_y, groups
 */
 
 /* A warp is 32 output pixels side by side, which is one word of the output's mask: each lane asks the input's mask about its own receptive field, and the
@@ -34,6 +37,11 @@ steps:
 static __device__ __forceinline__ bool marked(const unsigned *mask, int y, int x, int H, int W)
 {
     return y >= 0 && y < H && x >= 0 && x < W && (mask[y * ((W + 31) / 32) + x / 32] >> (x % 32) & 1);
+}
+
+static __device__ __forceinline__ int column_of(int q, int s, int stride, int pad, int dilation)
+{
+    return q * (STRIDE_ACROSS ? STRIDE_ACROSS : stride) - (pad + PAD_MORE) + s * (DILATION_ACROSS ? DILATION_ACROSS : dilation);
 }
 
 extern "C" __global__ void __launch_bounds__(32 * ROWS)
@@ -50,7 +58,7 @@ conv_sparse(const INPUT_T *input, const INPUT_T *filter, const float *bias, cons
     bool active = false;
     for (int r = 0; r < R && q < Q; r++)
         for (int s = 0; s < S; s++)
-            active |= marked(mask_in, p * stride - pad + r * dilation, q * stride - pad + s * dilation, H, W);
+            active |= marked(mask_in, p * stride - pad + r * dilation, column_of(q, s, stride, pad, dilation), H, W);
     unsigned word = __ballot_sync(~0u, active);
     if (threadIdx.x == 0)
         mask_out[((size_t)n * P + p) * gridDim.x + blockIdx.x] = word;
@@ -63,7 +71,7 @@ conv_sparse(const INPUT_T *input, const INPUT_T *filter, const float *bias, cons
         float sum = 0.0f;
         for (int r = 0; r < R; r++)
             for (int s = 0; s < S; s++) {
-                int y = p * stride - pad + r * dilation, x = q * stride - pad + s * dilation;
+                int y = p * stride - pad + r * dilation, x = column_of(q, s, stride, pad, dilation);
                 if (!marked(mask_in, y, x, H, W))
                     continue; /* no change there, whatever the input holds */
                 for (int c = 0; c < group_channels; c++)

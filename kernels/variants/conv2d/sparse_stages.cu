@@ -9,7 +9,7 @@ steps:
     grid: ceil(q, 16), ceil(p, 8), n * ceil(k, kb)
     block: 256
     smem: smem
-    args: input, filter, bias, 0, mask_in, mask_out, output, h, w, k, p, q, pad
+    args: input, filter, bias, 0, mask_in, mask_out, output, h, w, k, p, q, pad_top
 */
 
 /* What changed from mma_stages: the mask, which the kernel there knows already. It is the sparse kernel for chips without wgmma and layers whose weights fit into no

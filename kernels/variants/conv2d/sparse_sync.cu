@@ -2,9 +2,9 @@
 what: mma_sync with a mask - a warp looks at a tile, eight at a time; only active tiles come, only active outputs are stored
 like: mma_sync
 needs:
-  - stride == 1 and (s - 1) * dilation <= 16         # 16 outputs look at 32 bits of a row
+  - stride_y * stride_x == 1 and (s - 1) * dilation_x <= 16        # 16 outputs look at 32 bits of a row
   - groups == 1 and c % 16 == 0 and k % 8 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648
-  - (r - 1) * dilation < 9                           # rows of fragments that a warp holds in registers
+  - (r - 1) * dilation_y < 9                         # rows of fragments that a warp holds in registers
 layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 epilogue: [bias, relu, leaky_relu]
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [rows, 16], weights: r * s * c * kb * size(filter)}
@@ -16,7 +16,7 @@ steps:
     grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
     block: threads
     smem: smem
-    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
 /* What changed from mma_sync: a look at the mask before anything is loaded. A block walks over its tiles as there, a warp for each of the next eight: a lane has a row, 32 bits
@@ -36,7 +36,7 @@ static __device__ __forceinline__ void look(const unsigned *mask_in, unsigned *m
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, n = tile / tiles_x / tiles_y, p = tile / tiles_x % tiles_y * TILE_ROWS + lane, q0 = tile % tiles_x * 16;
     if (lane < TILE_H)
-        marked[warp][lane] = tile < tiles ? mask_bits(mask_in + (size_t)n * H * ((W + 31) / 32), p - pad, q0 - pad, H, (W + 31) / 32) : 0;
+        marked[warp][lane] = tile < tiles ? mask_bits(mask_in + (size_t)n * H * ((W + 31) / 32), p - pad, q0 - pad - PAD_MORE, H, (W + 31) / 32) : 0;
     __syncwarp();
     unsigned bits = 0;
     if (tile < tiles && lane < TILE_ROWS && p < P) {
@@ -44,7 +44,7 @@ static __device__ __forceinline__ void look(const unsigned *mask_in, unsigned *m
         for (int r = 0; r < R; r++)
 #pragma unroll
             for (int s = 0; s < S; s++)
-                bits |= marked[warp][lane + r * DILATION] >> (s * DILATION);
+                bits |= marked[warp][lane + r * DILATION_Y] >> (s * DILATION_X);
         bits &= Q - q0 < 16 ? (1u << (Q - q0)) - 1 : 0xffff;
         if (blockIdx.y == 0) {
             unsigned short *to = reinterpret_cast<unsigned short *>(mask_out + ((size_t)n * P + p) * ((Q + 31) / 32)) + q0 / 16;
@@ -94,7 +94,7 @@ conv_sparse_sync(const TYPE *input, const TYPE *filter, const float *bias, const
     int first = blockIdx.x;
     auto load = [&](int i, int into) {
         int t = first + i * gridDim.x, x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
-        load_marked(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS - pad, x * 16 - pad, W, marked[i]);
+        load_marked(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS - pad, x * 16 - pad - PAD_MORE, W, marked[i]);
     };
     bool weights_asked = false;
     for (; first < tiles; first += WARPS * gridDim.x) {

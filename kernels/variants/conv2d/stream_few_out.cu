@@ -39,6 +39,7 @@ where:
   - weights <= 60 and weights + sums + rows <= 192
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   FRAGMENTS: pixels / 16
   ROWS_AHEAD: ahead
@@ -50,7 +51,7 @@ steps:
   - kernel: conv_stream_few_out
     grid: ceil(rows_all, rows_block)
     block: 32 * WARPS
-    args: input, filter, bias, residual, output, h, w, p, q, pad, strips, rows_all, rows_block
+    args: input, filter, bias, residual, output, h, w, p, q, pad_top, strips, rows_all, rows_block
 */
 
 /* What changed from mma_few_out: the taps of a filter row moved from the depth of the product to its columns. There a pixel was a row of nine products, shifted each
@@ -198,7 +199,7 @@ conv_stream_few_out(const TYPE *__restrict__ input, const TYPE *__restrict__ fil
     for (int row = blockIdx.x * rows_block; row < end;) { /* rows of outputs, strip by strip */
         int p = row % P, strip = row / P % strips, image = row / P / strips, count = min(P - p, end - row);
         row += count;
-        int q = (strip * WARPS + warp) * OUTPUTS, x = q - pad + lane / 4, y = p - pad;
+        int q = (strip * WARPS + warp) * OUTPUTS, x = q - pad - PAD_MORE + lane / 4, y = p - pad;
         if (q >= Q)
             continue;
         unsigned inside = 0;

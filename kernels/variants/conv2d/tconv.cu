@@ -3,7 +3,7 @@ op: conv2d
 what: Boda's tconv - blocks of output lines, a grid of MT pixels by NT channels a thread, one input channel and one filter row in shared memory at a time
 from: tiled_halo
 needs:
-  - dilation == 1 and groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
+  - dilation_y == 1 and dilation_x == 1 and groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
   - r <= 11 and s <= 11
 layout: {input: NCHW, filter: [KCRS, KRSC], output: NCHW}
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
@@ -24,8 +24,8 @@ let:
   blk_bx: ceil(q, pels)                            # this and
   out_chan_blk: ceil(k, out_chan * out_chan_tile)  # this are the grid, blk_y and out_chan_tile the threads, pels and out_chan the registers
   images: select(p % blk_y == 0, 1, select(blk_y % p == 0, blk_y / p, min(n, 1 + ceil(blk_y - 1, p))))   # that the lines of a block touch
-  in_lines: max((blk_y - images) * stride + r * images, (blk_y - 1) * stride + r)   # the second: r < stride, and all in one image
-  blk_x: (pels - 1) * stride + s
+  in_lines: max((blk_y - images) * stride_y + r * images, (blk_y - 1) * stride_y + r)   # the second: r < stride_y, and all in one image
+  blk_x: (pels - 1) * stride_x + s
   filts_smem: s * out_chan * out_chan_tile         # floats: one filter row
   in_smem: in_lines * blk_x                        # floats: one input channel
   smem: 4 * (filts_smem + in_smem)
@@ -37,6 +37,7 @@ where:
 ablate: [store, bias, maths]
 predict: {threads: threads, smem: smem, registers: registers}
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   PELS: pels
   OUT_CHAN: out_chan
   OUT_CHAN_TILE: out_chan_tile
@@ -48,7 +49,7 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [r, s, stride]
+specialise: [r, s, stride_y, stride_x]
 scratch:
   filts: f32[out_chan_blk * c * r * s * out_chan * out_chan_tile]
 prepare:
@@ -60,7 +61,7 @@ steps:
   - kernel: conv_tconv
     grid: blk_bline, blk_bx, out_chan_blk
     block: threads
-    args: input, filts, bias, output, n, c, h, w, k, p, q, pad
+    args: input, filts, bias, output, n, c, h, w, k, p, q, pad_top
 */
 
 /* What changed from tiled_halo: everything that was a fixed shape became a parameter, and a model in the head says beforehand what a point costs.
@@ -103,10 +104,10 @@ extern "C" __global__ void __launch_bounds__(256) reblock_filter(const float *fi
 static __device__ __forceinline__ void load_lines(float *to, const float *input, int c, int image0, int p0, int x0, int N, int C, int H, int W, int P, int pad)
 {
     for (int i = threadIdx.x; i < IN_LINES * BLK_X; i += THREADS) {
-        int t = i / BLK_X, image = 0, start = 0, top = p0 * STRIDE - pad; /* line `start` of the tile is row `top` of the image */
+        int t = i / BLK_X, image = 0, start = 0, top = p0 * STRIDE_Y - pad; /* line `start` of the tile is row `top` of the image */
 #pragma unroll
         for (int j = 1; j < IMAGES; j++) {
-            int begin = (j * P - p0) * STRIDE + j * (R - STRIDE);
+            int begin = (j * P - p0) * STRIDE_Y + j * (R - STRIDE_Y);
             if (t >= begin) {
                 image = j;
                 start = begin;
@@ -126,12 +127,12 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
     __shared__ float filts_smem[ROW_WEIGHTS];
     int group = threadIdx.x % OUT_CHAN_TILE, line = threadIdx.x / OUT_CHAN_TILE; /* of the block */
     int first = blockIdx.x * BLK_Y, image0 = first / P, p0 = first % P;
-    int x0 = blockIdx.y * PELS * STRIDE - pad;
+    int x0 = blockIdx.y * PELS * STRIDE_X - pad - PAD_MORE;
     filts += (size_t)blockIdx.z * C * R * ROW_WEIGHTS;
     /* Every further image begins a filter's height, not a stride, below the line before. */
     int own_image = (p0 + line) / P;
     bool exists = image0 + own_image < N; /* past the last image there are threads without a line, and no room for one */
-    const float *own_lines = in_smem + (exists ? line * STRIDE + own_image * (R - STRIDE) : 0) * BLK_X;
+    const float *own_lines = in_smem + (exists ? line * STRIDE_Y + own_image * (R - STRIDE_Y) : 0) * BLK_X;
 
     float sum[PELS][OUT_CHAN];
 #pragma unroll
@@ -166,7 +167,7 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #else
 #pragma unroll
                     for (int i = 0; i < PELS; i++)
-                        sum[i][j] += strip[i * STRIDE + s] * weight;
+                        sum[i][j] += strip[i * STRIDE_X + s] * weight;
 #endif
                 }
         }

@@ -15,7 +15,7 @@ steps:
   - kernel: conv_tiled_constmem
     grid: ceil(q, BLOCK), ceil(p, BLOCK), n * k
     block: BLOCK, BLOCK
-    args: input, bias, output, c, h, w, k, r, s, p, q, pad, dilation
+    args: input, bias, output, c, h, w, k, r, s, p, q, pad_top, dilation
 */
 
 /* What changed from tiled_nohalo: the filter stands in constant memory, so it must fit the 64 KiB there. All lanes of a warp want the same filter
@@ -44,7 +44,7 @@ conv_tiled_constmem(const INPUT_T *input, const float *bias, OUTPUT_T *output, i
 
     /* The tap in the middle of the filter reads the thread's own pixel of the tile. */
     int r_mid = (R - 1) / 2, s_mid = (S - 1) / 2;
-    int y_own = p - pad + r_mid * dilation, x_own = q - pad + s_mid * dilation;
+    int y_own = p - pad + r_mid * dilation, x_own = q - pad - PAD_MORE + s_mid * dilation;
     float sum = 0.0f;
     for (int c = 0; c < C; c++) {
         __syncthreads(); /* the last channel's readers are done */

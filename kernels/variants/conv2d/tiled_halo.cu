@@ -9,8 +9,8 @@ params:
 let:
   cc: min(CC, c)
   kpt: min(KPT, k)
-  th: (BLOCK - 1) * stride + (r - 1) * dilation + 1
-  tw: (BLOCK - 1) * stride + (s - 1) * dilation + 1
+  th: (BLOCK - 1) * stride_y + (r - 1) * dilation_y + 1
+  tw: (BLOCK - 1) * stride_x + (s - 1) * dilation_x + 1
   smem: 4 * cc * th * tw
 where:
   - smem <= smem_per_block_optin
@@ -19,13 +19,13 @@ define:
   OUTS: kpt
   TILE_H: th
   TILE_W: tw
-specialise: [r, s, stride, dilation]
+specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_tiled_halo
     grid: ceil(q, BLOCK), ceil(p, BLOCK), n * ceil(k, kpt)
     block: BLOCK, BLOCK
     smem: smem
-    args: input, filter, bias, output, c, h, w, k, p, q, pad
+    args: input, filter, bias, output, c, h, w, k, p, q, pad_top
 */
 
 /* What changed from tiled_nohalo:
@@ -55,7 +55,7 @@ conv_tiled_halo(const INPUT_T *input, const INPUT_T *filter, const float *bias, 
     int k0 = blockIdx.z % blocks_k * OUTS, n = blockIdx.z / blocks_k;
     input += (size_t)n * C * H * W;
     output += (size_t)n * K * P * Q;
-    int y0 = blockIdx.y * BLOCK * STRIDE - pad, x0 = blockIdx.x * BLOCK * STRIDE - pad; /* of the tile, in the image */
+    int y0 = blockIdx.y * BLOCK * STRIDE_Y - pad, x0 = blockIdx.x * BLOCK * STRIDE_X - pad - PAD_MORE; /* of the tile, in the image */
 
     float sum[OUTS];
     for (int j = 0; j < OUTS; j++)
@@ -73,12 +73,12 @@ conv_tiled_halo(const INPUT_T *input, const INPUT_T *filter, const float *bias, 
         __syncthreads();
         /* Of the last ones there may be fewer. */
         for (int c = 0; c < STAGED && c0 + c < C; c++) {
-            const float *own = tile + (c * TILE_H + ty * STRIDE) * TILE_W + tx * STRIDE;
+            const float *own = tile + (c * TILE_H + ty * STRIDE_Y) * TILE_W + tx * STRIDE_X;
 #pragma unroll
             for (int r = 0; r < R; r++)
 #pragma unroll
                 for (int s = 0; s < S; s++) {
-                    float value = own[r * DILATION * TILE_W + s * DILATION];
+                    float value = own[r * DILATION_Y * TILE_W + s * DILATION_X];
 #pragma unroll
                     for (int j = 0; j < OUTS; j++) {
                         int k = min(k0 + j, K - 1); /* past the last channel: any filter will do, the sum is not stored */

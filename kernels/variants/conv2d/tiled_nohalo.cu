@@ -7,7 +7,7 @@ steps:
   - kernel: conv_tiled_nohalo
     grid: ceil(q, BLOCK), ceil(p, BLOCK), n * k
     block: BLOCK, BLOCK
-    args: input, filter, bias, output, c, h, w, k, r, s, p, q, pad, dilation
+    args: input, filter, bias, output, c, h, w, k, r, s, p, q, pad_top, dilation
 */
 
 /* What changed from naive: a block first copies, channel by channel, the pixels under its own outputs to shared memory, and reads its taps from there.
@@ -39,7 +39,7 @@ conv_tiled_nohalo(const INPUT_T *input, const INPUT_T *filter, const float *bias
 
     /* The tap in the middle of the filter reads the thread's own pixel of the tile. */
     int r_mid = (R - 1) / 2, s_mid = (S - 1) / 2;
-    int y_own = p - pad + r_mid * dilation, x_own = q - pad + s_mid * dilation;
+    int y_own = p - pad + r_mid * dilation, x_own = q - pad - PAD_MORE + s_mid * dilation;
     float sum = 0.0f;
     for (int c = 0; c < C; c++) {
         __syncthreads(); /* the last channel's readers are done */

@@ -27,7 +27,7 @@ steps:
     grid: min(tiles, sm_count)
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, residual_map, bias, c, k, p, pad, strips, pairs, blocks_k, tiles
+    args: input_map, filter_map, output_map, residual_map, bias, c, k, p, pad_top, strips, pairs, blocks_k, tiles
 */
 
 /* What changed from wgmma_rows: with 128 channels and more the weights of 64 output channels are 147 KB and up, too much for shared memory, let alone for
@@ -77,7 +77,7 @@ static __device__ __forceinline__ void ask_slice(const buffers &b, int slice, co
     barrier_wait(b.slice_empty + slice % 2 * 8, (slice / 2 & 1) ^ 1);
     barrier_arrive_expect(full, ROWS * BOX_BYTES);
     for (int row = 0; row < ROWS; row++)
-        copy_box_4d(b.slices + slice % 2 * SLICE_BYTES + row * ROW_BYTES, map, full, c, at.q0 - pad, at.p0 - pad + row, at.n);
+        copy_box_4d(b.slices + slice % 2 * SLICE_BYTES + row * ROW_BYTES, map, full, c, at.q0 - pad - PAD_MORE, at.p0 - pad + row, at.n);
 }
 
 static __device__ __forceinline__ void produce(const buffers &b, const tensor_map *input_map, const tensor_map *filter_map, int C, int K, int pad,

@@ -37,8 +37,8 @@ let:
   tile_blocks: blocks * (1 + share)
   tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
   tile_h: tile_blocks * 64 / tile_w
-  tile_row: tile_w + (s - 1) * dilation
-  slice: (tile_h + (r - 1) * dilation) * ceil(tile_row, 8) * 1024  # 128 bytes of channels of a tile with its border
+  tile_row: tile_w + (s - 1) * dilation_x
+  slice: (tile_h + (r - 1) * dilation_y) * ceil(tile_row, 8) * 1024  # 128 bytes of channels of a tile with its border
   channels: 128 / size(input)                                      # that these are
   taps: ceil(c, channels) * r * s
   fixed: 1024 + select(size(output) == 2, 32768, 0) + 512 + 4 * blocks_k * kb   # staging, barriers, biases
@@ -66,6 +66,7 @@ where:
   - blocks * kb <= 384                                             # half as many registers hold the sums of a thread
   - smem <= smem_per_block_optin
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
   OUTPUT_BYTES: size(output)
   BLOCK_K: kb
@@ -81,7 +82,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [r, s, dilation]
+specialise: [r, s, dilation_y, dilation_x]
 tensor_maps:
   input_map: {of: input, box: "channels, tile_row, 1, 1", swizzle: 128, l2: 256}
   filter_map: {of: filter, dims: "c, r * s, 1, k", box: "channels, 1, 1, kb", swizzle: 128, l2: 256}
@@ -92,7 +93,7 @@ steps:
     grid: min(tiles, sm_count)
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, residual_map, filter, bias, residual, output, c, k, p, q, pad, tiles_x, tiles_y, blocks_k, tiles
+    args: input_map, filter_map, output_map, residual_map, filter, bias, residual, output, c, k, p, q, pad_top, tiles_x, tiles_y, blocks_k, tiles
 */
 
 /* What changed from wgmma_blocks: which side of the product is which. wgmma's left operand has always 64 rows, its right one 8 to 256 columns in steps of 8. With channels
@@ -130,8 +131,8 @@ constexpr int STAGED = 0;
 
 constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;
 constexpr int CHANNELS = 128 / sizeof(TYPE); /* of a pixel in a slice */
-constexpr int TILE_ROW = TILE_W + (S - 1) * DILATION, PITCH = (TILE_ROW + 7) / 8 * 8; /* pixels from one row of a slice to the next: whole blocks of the swizzle */
-constexpr int SLICE_ROWS = TILE_H + (R - 1) * DILATION, SLICE_BYTES = SLICE_ROWS * PITCH * 128, BOX_BYTES = TILE_ROW * 128;
+constexpr int TILE_ROW = TILE_W + (S - 1) * DILATION_X, PITCH = (TILE_ROW + 7) / 8 * 8; /* pixels from one row of a slice to the next: whole blocks of the swizzle */
+constexpr int SLICE_ROWS = TILE_H + (R - 1) * DILATION_Y, SLICE_BYTES = SLICE_ROWS * PITCH * 128, BOX_BYTES = TILE_ROW * 128;
 constexpr int TAP_BYTES = BLOCK_K * 128;
 
 /* What the products are added up in: 8 bits exactly. */
@@ -180,7 +181,7 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
             barrier_arrive_expect(full, SLICE_ROWS * BOX_BYTES);
 #pragma unroll 1 /* a producer has 24 registers */
             for (int y = 0; y < SLICE_ROWS; y++)
-                copy_box_4d(b.slice(slice) + y * (PITCH * 128), input_map, full, c, at.q0 - own.pad, at.p0 - own.pad + y, at.n);
+                copy_box_4d(b.slice(slice) + y * (PITCH * 128), input_map, full, c, at.q0 - own.pad - PAD_MORE, at.p0 - own.pad + y, at.n);
         }
     }
 }
@@ -232,7 +233,7 @@ static __device__ __forceinline__ void multiply_tile(sum_type sum[PIXEL_BLOCKS][
 #pragma unroll 1
         for (int i = 0; i < TAPS; i++, tap++) {
             barrier_wait(b.tap_full + tap % TAP_SLOTS * 8, tap / TAP_SLOTS & 1);
-            unsigned long long pixels = matrix_rows_128(row + (i / S * PITCH + i % S) * DILATION * 128, SQUARE_BLOCKS ? PITCH * 128 : 1024);
+            unsigned long long pixels = matrix_rows_128(row + (DILATION_Y == DILATION_X ? (i / S * PITCH + i % S) * DILATION_X : i / S * PITCH * DILATION_Y + i % S * DILATION_X) * 128, SQUARE_BLOCKS ? PITCH * 128 : 1024);
             unsigned long long weights = matrix_rows_128(b.tap(tap));
             int left = (C - c) * (int)sizeof(TYPE);
             if (left > 96)

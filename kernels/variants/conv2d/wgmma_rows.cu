@@ -27,6 +27,7 @@ where:
   - RING >= 2 * r
   - smem <= smem_per_block_optin
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   WEIGHTS_SHARED: 1                                    # 0: in registers
   TYPE: type(input)
   CHANNELS: c
@@ -46,7 +47,7 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, residual_map, bias, k, p, pad, strips, rows_all, rows_block
+    args: input_map, filter_map, output_map, residual_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
 /* What changed from mma_sync: the instruction, and with it who moves the data. wgmma multiplies 64 x 128 x 16 for four warps at once and reads its operands

@@ -28,7 +28,7 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, bias, k, p, pad, strips, rows_all, rows_block
+    args: input_map, filter_map, output_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
 /* What changed from wgmma_rs: where a row of results goes, and from which rows of the filter the weights come; mma_sync_d2s.cu explains both. The copy

@@ -13,5 +13,5 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, output_map, 0, k, p, pad, strips, rows_all, rows_block
+    args: input_map, filter_map, output_map, output_map, 0, k, p, pad_top, strips, rows_all, rows_block
 */

@@ -35,7 +35,7 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, residual_map, bias, k, p, pad, strips, rows_all, rows_block
+    args: input_map, filter_map, output_map, residual_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
 /* What changed from wgmma_rs: the elements have 4 bytes. 64 x 576 weights would be 288 registers a thread, so each consumer holds those of 32 input channels, 144
@@ -89,7 +89,7 @@ static __device__ __forceinline__ void produce(const ring &ring, const share &ow
         if (!load.more(own))
             continue;
         unsigned full = ring.full + i % RING * 8;
-        int x = load.at.strip * STRIP_WIDTH - pad;
+        int x = load.at.strip * STRIP_WIDTH - pad - PAD_MORE;
         ring.wait_empty(i);
         barrier_arrive_expect(full, 2 * BOX_BYTES);
         copy_box_4d(ring.row(i), map, full, 0, x, load.y, load.at.image);

@@ -35,7 +35,7 @@ steps:
     grid: min(tiles, sm_count)
     block: 384
     smem: smem
-    args: left_map, right_map, filter_map, output_map, residual_map, bias, c, k, p, pad, n, units, blocks_k
+    args: left_map, right_map, filter_map, output_map, residual_map, bias, c, k, p, pad_top, n, units, blocks_k
 */
 
 /* What changed from wgmma_blocks: the shape of a tile. Two rows of 128 pixels are two products that each read the weights; one row of 256 is one product
@@ -107,9 +107,9 @@ static __device__ __forceinline__ void produce(const buffers &b, const schedule 
                 unsigned full = b.slice_full + slice % ROWS * 8;
                 barrier_wait(b.slice_empty + slice % ROWS * 8, (slice / ROWS & 1) ^ 1);
                 barrier_arrive_expect(full, (at.wide ? 256 + S - 1 : LEFT) * 128);
-                copy_box_4d(b.slice(slice), left_map, full, c, at.q0 - pad, at.p - pad + r, at.n);
+                copy_box_4d(b.slice(slice), left_map, full, c, at.q0 - pad - PAD_MORE, at.p - pad + r, at.n);
                 if (at.wide)
-                    copy_box_4d(b.slice(slice) + LEFT * 128, right_map, full, c, at.q0 - pad + LEFT, at.p - pad + r, at.n);
+                    copy_box_4d(b.slice(slice) + LEFT * 128, right_map, full, c, at.q0 - pad - PAD_MORE + LEFT, at.p - pad + r, at.n);
                 for (int x = 0; x < S; x++, tap++) {
                     full = b.tap_full + tap % AHEAD * 8;
                     barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);

@@ -19,6 +19,7 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TILE_PITCH: pitch
   NHWC: layout(input) == NHWC
   FILTER: layout(filter)
@@ -37,7 +38,7 @@ steps:
     grid: ceil(q, 16), ceil(p, 8), n * (kp / 64)
     block: 256
     smem: smem
-    args: input, transformed, bias, residual, output, c, h, w, k, p, q, pad, cp, kp
+    args: input, transformed, bias, residual, output, c, h, w, k, p, q, pad_top, cp, kp
 */
 
 /* What changed from halo_regs: the number of multiplications. Two by two outputs of a 3x3 convolution need 36 of them; after a linear transform of the 4x4 inputs
@@ -211,7 +212,7 @@ conv_winograd(const float *input, const float *transformed, const float *bias, c
 
     /* Whose inputs this thread transforms: neighbouring threads load neighbouring addresses. */
     int own_c = NHWC ? threadIdx.x % 8 : threadIdx.x / 32, own_tile = NHWC ? threadIdx.x / 8 : threadIdx.x % 32;
-    int y = p0 + own_tile / 8 * 2 - pad, x = q0 + own_tile % 8 * 2 - pad;
+    int y = p0 + own_tile / 8 * 2 - pad, x = q0 + own_tile % 8 * 2 - pad - PAD_MORE;
     int own_place = place(own_c, own_tile);
     /* What it multiplies. */
     int point0 = threadIdx.x / 32 * 2, g = threadIdx.x % 8, h = threadIdx.x % 32 / 8;

@@ -16,6 +16,7 @@ where:
   - smem <= smem_per_block_optin
   - cc >= 75
 define:
+  PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s]
@@ -24,7 +25,7 @@ steps:
     grid: ceil(q, 16), ceil(p, 8), n * ceil(k, 64)
     block: 256
     smem: smem
-    args: input, filter, bias, output, c, h, w, k, p, q, pad
+    args: input, filter, bias, output, c, h, w, k, p, q, pad_top
 */
 
 /* What changed from tiled_halo: the inner loop is a matrix product. Sixteen pixels side by side are the rows of a 16x16 matrix, 16 input channels its columns;
@@ -82,7 +83,7 @@ conv_wmma(const __half *input, const __half *filter, const float *bias, __half *
         sum[i / 8][i % 8] = 0.0f;
     for (int c0 = 0; c0 < C; c0 += 16) {
         __syncthreads(); /* the readers of the last channels are done */
-        load_channels(tile, weights, input, filter, c0, C, (int)blockIdx.y * 8 - pad, q0 - pad, H, W, k0, K);
+        load_channels(tile, weights, input, filter, c0, C, (int)blockIdx.y * 8 - pad, q0 - pad - PAD_MORE, H, W, k0, K);
         __syncthreads();
 #pragma unroll
         for (int tap = 0; tap < R * S; tap++) {

@@ -3,7 +3,7 @@ op: conv3d
 what: tensor cores by mma.sync - weights resident and double-buffered halo tiles in shared memory, taps by pointer shift; any channels
 from: tiled
 needs:
-  - c * d * h * w < 2147483648 and k * o * p * q < 2147483648
+  - dilation == 1 and c * d * h * w < 2147483648 and k * o * p * q < 2147483648
   - 3 * stride + r < 13 and 7 * stride + s <= 32     # rows of fragments that a warp holds in registers; bits of a row
 layout: {input: NHWC, filter: KRSC, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}

@@ -13,7 +13,7 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [r, s, stride, pad]
+specialise: [r, s, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, pad_front, pad_top, pad_left]
 steps:
   - kernel: conv3d_naive
     grid: ceil(k * o * p * q, 256), n
@@ -36,11 +36,11 @@ conv3d_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUT
     input += (size_t)blockIdx.y * C * D * H * W;
     float sum = 0.0f;
     for (int tap = 0; tap < FILTER_D * R; tap++) {
-        int z = row / P * STRIDE - PAD + tap / R, y = row % P * STRIDE - PAD + tap % R;
+        int z = row / P * STRIDE_Z - PAD_FRONT + tap / R * DILATION_Z, y = row % P * STRIDE_Y - PAD_TOP + tap % R * DILATION_Y;
         if (z < 0 || z >= D || y < 0 || y >= H)
             continue; /* zero padding */
         for (int s = 0; s < S; s++) {
-            int x = voxel % Q * STRIDE - PAD + s;
+            int x = voxel % Q * STRIDE_X - PAD_LEFT + s * DILATION_X;
             if (x < 0 || x >= W)
                 continue;
             for (int c = 0; c < C; c++)

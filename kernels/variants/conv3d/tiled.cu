@@ -2,7 +2,7 @@
 op: conv3d
 what: tiles of planes x rows x 32 columns, inputs and filters staged in shared memory, sums in registers
 from: naive
-needs: c * d * h * w < 2147483648 and k * o * p * q < 2147483648
+needs: dilation == 1 and c * d * h * w < 2147483648 and k * o * p * q < 2147483648
 layout: {input: NHWC, filter: RSCK, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]

@@ -36,11 +36,11 @@ conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPU
         if (y < 0 || y % stride != 0 || y / stride >= H)
             continue;
         for (int s = 0; s < S; s++) {
-            int x = q + pad - s * dilation;
-            if (x < 0 || x % stride != 0 || x / stride >= W)
+            int x = q + (pad + PAD_MORE) - s * (DILATION_ACROSS ? DILATION_ACROSS : dilation), across = STRIDE_ACROSS ? STRIDE_ACROSS : stride;
+            if (x < 0 || x % across != 0 || x / across >= W)
                 continue;
             for (int c = 0; c < group_channels; c++)
-                sum += to_f32(input[at(c0 + c, y / stride, x / stride, C, H, W)]) * to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
+                sum += to_f32(input[at(c0 + c, y / stride, x / across, C, H, W)]) * to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
         }
     }
     output[at(k, p, q, K, P, Q)] = from_f32<OUTPUT_T>(epilogue(sum, bias, k));

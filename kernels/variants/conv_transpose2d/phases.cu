@@ -1,17 +1,17 @@
 /* bench 1
 what: one small ordinary convolution for each of the stride x stride phases of the output; a warp's threads share their taps
 like: naive
-needs: dilation == 1 and stride <= 8 and c * h * w < 2147483648 and k * p * q < 2147483648
+needs: dilation_y == 1 and dilation_x == 1 and stride_y <= 8 and stride_x <= 8 and c * h * w < 2147483648 and k * p * q < 2147483648
 let:
-  phase_p: ceil(p, stride)                         # outputs of the largest phase
-  phase_q: ceil(q, stride)
+  phase_p: ceil(p, stride_y)                       # outputs of the largest phase
+  phase_q: ceil(q, stride_x)
   line: select(nhwc, phase_q * k, phase_q)
-specialise: [r, s, stride]
+specialise: [r, s, stride_y, stride_x]
 steps:
   - kernel: conv_transpose_phases
-    grid: ceil(line, BLOCK), ceil(phase_p, BLOCK), select(nhwc, n, n * k) * stride * stride
+    grid: ceil(line, BLOCK), ceil(phase_p, BLOCK), select(nhwc, n, n * k) * stride_y * stride_x
     block: BLOCK, BLOCK
-    args: input, filter, bias, output, c, h, w, k, p, q, pad, groups, phase_q
+    args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups, phase_q
 */
 
 /* What changed from naive: outputs whose (p + pad) and (q + pad) leave the same remainders by the stride see the same taps, every stride-th of each row and
@@ -30,9 +30,9 @@ conv_transpose_phases(const INPUT_T *input, const INPUT_T *filter, const float *
                       int groups, int phase_q)
 {
     int i = blockIdx.x * BLOCK + threadIdx.x; /* along one line of the phase */
-    int phase = blockIdx.z % (STRIDE * STRIDE), z = blockIdx.z / (STRIDE * STRIDE);
-    int p = (blockIdx.y * BLOCK + threadIdx.y) * STRIDE + phase / STRIDE;
-    int q = (NHWC ? i / K : i) * STRIDE + phase % STRIDE;
+    int phase = blockIdx.z % (STRIDE_Y * STRIDE_X), z = blockIdx.z / (STRIDE_Y * STRIDE_X);
+    int p = (blockIdx.y * BLOCK + threadIdx.y) * STRIDE_Y + phase / STRIDE_X;
+    int q = (NHWC ? i / K : i) * STRIDE_X + phase % STRIDE_X;
     if (p >= P || q >= Q || i >= (NHWC ? phase_q * K : phase_q))
         return;
     int k = NHWC ? i % K : z % K, n = NHWC ? z : z / K;
@@ -41,14 +41,14 @@ conv_transpose_phases(const INPUT_T *input, const INPUT_T *filter, const float *
     output += (size_t)n * K * P * Q;
 
     float sum = 0.0f;
-    int r0 = (p + pad) % STRIDE, s0 = (q + pad) % STRIDE; /* the phase's first taps: the same for the whole block */
-    for (int r = r0; r < R; r += STRIDE) {
-        int y = (p + pad - r) / STRIDE;
+    int left = pad + PAD_MORE, r0 = (p + pad) % STRIDE_Y, s0 = (q + left) % STRIDE_X; /* the phase's first taps: the same for the whole block */
+    for (int r = r0; r < R; r += STRIDE_Y) {
+        int y = (p + pad - r) / STRIDE_Y;
         if (p + pad < r || y >= H)
             continue;
-        for (int s = s0; s < S; s += STRIDE) {
-            int x = (q + pad - s) / STRIDE;
-            if (q + pad < s || x >= W)
+        for (int s = s0; s < S; s += STRIDE_X) {
+            int x = (q + left - s) / STRIDE_X;
+            if (q + left < s || x >= W)
                 continue;
             for (int c = 0; c < group_channels; c++)
                 sum += to_f32(input[at(c0 + c, y, x, C, H, W)]) * to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);

@@ -8,7 +8,7 @@ define:
   MEAN: 1                                          # 0: the largest
   NHWC: layout(input) == NHWC
   ELEMENT_T: type(input)
-specialise: [r, s, stride, pad]
+specialise: [r, s, stride_y, stride_x, pad_top, pad_left]
 steps:
   - kernel: pool_elements
     grid: ceil(c * p * q, 256), n
@@ -31,7 +31,7 @@ pool_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, in
     float value = MEAN ? 0.0f : LEAST;
     for (int r = 0; r < R; r++)
         for (int s = 0; s < S; s++) {
-            int y = pixel / Q * STRIDE - PAD + r, x = pixel % Q * STRIDE - PAD + s;
+            int y = pixel / Q * STRIDE_Y - PAD_TOP + r, x = pixel % Q * STRIDE_X - PAD_LEFT + s;
             if (y < 0 || y >= H || x < 0 || x >= W)
                 continue;
             size_t e = image + at(c, y, x, C, H, W);

@@ -5,7 +5,7 @@ like: add/sparse
 needs: c * h * w < 2147483648 and h * ceil(w, 32) < 67108864
 let:
   words: ceil(q, 32)
-specialise: [r, s, stride, pad]
+specialise: [r, s, stride_y, stride_x, pad_top, pad_left]
 steps:
   - kernel: sparse_pool_average
     grid: ceil(p * words, 8), n
@@ -28,7 +28,7 @@ sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *m
     bool active = false;
     for (int r = 0; r < R && q < Q; r++)
         for (int s = 0; s < S; s++)
-            active |= pixel_marked(mask_in, p * STRIDE - PAD + r, q * STRIDE - PAD + s, H, W);
+            active |= pixel_marked(mask_in, p * STRIDE_Y - PAD_TOP + r, q * STRIDE_X - PAD_LEFT + s, H, W);
     unsigned marks = __ballot_sync(~0u, active);
     if (threadIdx.x == 0)
         mask_out[(size_t)blockIdx.y * P * words + index] = marks;
@@ -38,7 +38,7 @@ sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *m
         float sum[VEC] = {0.0f};
         for (int r = 0; r < R; r++)
             for (int s = 0; s < S; s++) {
-                int y = p * STRIDE - PAD + r, x = (q0 + column) * STRIDE - PAD + s;
+                int y = p * STRIDE_Y - PAD_TOP + r, x = (q0 + column) * STRIDE_X - PAD_LEFT + s;
                 if (!pixel_marked(mask_in, y, x, H, W))
                     continue; /* no change there */
                 pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + ((size_t)y * W + x) * C + c);

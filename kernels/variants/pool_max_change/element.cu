@@ -24,7 +24,7 @@ pool_max_change_elements(const ELEMENT_T *input, const ELEMENT_T *stored, ELEMEN
     float before = LEAST, after = LEAST;
     for (int r = 0; r < R; r++)
         for (int s = 0; s < S; s++) {
-            int y = pixel / Q * STRIDE - PAD + r, x = pixel % Q * STRIDE - PAD + s;
+            int y = pixel / Q * STRIDE_Y - PAD_TOP + r, x = pixel % Q * STRIDE_X - PAD_LEFT + s;
             if (y < 0 || y >= H || x < 0 || x >= W)
                 continue;
             size_t e = image + at(c, y, x, C, H, W);

@@ -24,7 +24,7 @@ sparse_pool_max_change(const ELEMENT_T *input, const ELEMENT_T *stored, const un
     bool active = false;
     for (int r = 0; r < R && q < Q; r++)
         for (int s = 0; s < S; s++)
-            active |= pixel_marked(mask_in, p * STRIDE - PAD + r, q * STRIDE - PAD + s, H, W);
+            active |= pixel_marked(mask_in, p * STRIDE_Y - PAD_TOP + r, q * STRIDE_X - PAD_LEFT + s, H, W);
     unsigned marks = __ballot_sync(~0u, active);
     if (threadIdx.x == 0)
         mask_out[(size_t)blockIdx.y * P * words + index] = marks;
@@ -38,7 +38,7 @@ sparse_pool_max_change(const ELEMENT_T *input, const ELEMENT_T *stored, const un
             before[j] = after[j] = LEAST;
         for (int r = 0; r < R; r++)
             for (int s = 0; s < S; s++) {
-                int y = p * STRIDE - PAD + r, x = (q0 + column) * STRIDE - PAD + s;
+                int y = p * STRIDE_Y - PAD_TOP + r, x = (q0 + column) * STRIDE_X - PAD_LEFT + s;
                 if (y < 0 || y >= H || x < 0 || x >= W)
                     continue;
                 size_t e = ((size_t)y * W + x) * C + c;

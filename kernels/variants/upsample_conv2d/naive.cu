@@ -4,11 +4,14 @@ what: one thread an output element - the large image is never made, every tap re
 like: conv2d/naive
 params:
   BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y
+define:
+  STRIDE_ACROSS:
+  DILATION_ACROSS:
 steps:
   - kernel: upsample_conv_naive
     grid: ceil(line, BLOCK), ceil(p, BLOCK), select(nhwc, n, n * k)
     block: BLOCK, BLOCK
-    args: input, filter, bias, output, c, h, w, k, r, s, p, q, pad, block
+    args: input, filter, bias, output, c, h, w, k, r, s, p, q, pad_top, block
 */
 
 /* The definition: tap (r, s) of output (p, q) reads pixel ((p - pad + r) / block, (q - pad + s) / block). The upsampling is a division, and no large image is written;
@@ -37,7 +40,7 @@ upsample_conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bi
         if (y < 0 || y >= H * block)
             continue;
         for (int s = 0; s < S; s++) {
-            int x = q - pad + s;
+            int x = q - (pad + PAD_MORE) + s;
             if (x < 0 || x >= W * block)
                 continue;
             for (int c = 0; c < C; c++)
