@@ -43,6 +43,12 @@ static int64_t at(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w, int64_t
     return last ? (((n * depth + d) * rows + h) * cols + w) * channels + c : (((n * channels + c) * depth + d) * rows + h) * cols + w;
 }
 
+/* axis: of z, y, x */
+static int64_t read_from(const struct cudnn_conv *v, int axis, int64_t out, int64_t tap)
+{
+    return out * (v->stride + v->more_stride[axis]) - (v->pad + v->more_before[axis]) + tap * (v->dilation + v->more_dilation[axis]);
+}
+
 static double output(int64_t n, int64_t k, int64_t o, int64_t p, int64_t q)
 {
     const struct cudnn_conv *v = conv;
@@ -53,8 +59,7 @@ static double output(int64_t n, int64_t k, int64_t o, int64_t p, int64_t q)
         for (int64_t t = 0; t < taps; t++)
             for (int64_t r = 0; r < v->r; r++)
                 for (int64_t s = 0; s < v->s; s++) {
-                    int64_t z = v->d ? o * v->stride - v->pad + t * v->dilation : 0, y = p * v->stride - v->pad + r * v->dilation,
-                            x = q * v->stride - v->pad + s * v->dilation;
+                    int64_t z = v->d ? read_from(v, 0, o, t) : 0, y = read_from(v, 1, p, r), x = read_from(v, 2, q, s);
                     if (z >= 0 && z < depth && y >= 0 && y < v->h && x >= 0 && x < v->w)
                         sum += given[UID_X][at(n, first + c, z, y, x, v->c, depth, v->h, v->w)] *
                                given[UID_W][at(k, c, t, r, s, own, taps, v->r, v->s)];
@@ -155,6 +160,25 @@ static void shapes_are_described(void **state)
         }
 }
 
+/* Each number in its own place; of images the third axis does not count. */
+static void sides_are_described(void **state)
+{
+    for (int depth = 0; depth < 6; depth += 5) {
+        struct cudnn_conv c = made(1, 1, 1, 1, depth);
+        char *alike = cudnn_conv_text(&c), *apart;
+        c.more_stride[2] = 1, c.more_dilation[1] = 1, c.more_before[1] = 2, c.more_after[2] = 3, c.more_before[0] = depth ? -1 : 0;
+        c.p = (7 + 3 + 1 - 2 * 2 - 1) / 1 + 1, c.q = (9 + 1 + 4 - 1 - 1) / 2 + 1, c.o = depth ? (5 + 0 + 1 - 1 - 1) / 1 + 1 : 0;
+        is_described(&c, false);
+        apart = cudnn_conv_text(&c); /* the key under which a choice of a plan is kept */
+        assert_true(!strchr(alike, '+') && strstr(apart, " stride+0+0+1") && strstr(apart, " after+0+0+3"));
+        struct cudnn_conv other = c;
+        other.more_after[2] = 2;
+        assert_true(cudnn_conv_same(&c, &c) && !cudnn_conv_same(&c, &other));
+        free(alike);
+        free(apart);
+    }
+}
+
 static void epilogues_are_described(void **state)
 {
     for (int bias = 0; bias < 2; bias++)
@@ -187,7 +211,7 @@ static void types_are_described(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_are_described), cmocka_unit_test(epilogues_are_described),
-                                       cmocka_unit_test(types_are_described)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_are_described), cmocka_unit_test(sides_are_described),
+                                       cmocka_unit_test(epilogues_are_described), cmocka_unit_test(types_are_described)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

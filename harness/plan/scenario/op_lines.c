@@ -137,6 +137,7 @@ static bool op_lines_number(struct reader *r, const struct value *list_of, const
 
 struct operation {
     int64_t n, c, h, w, k, r, s, stride, pad, groups, repeat;
+    int64_t wide_stride, wide_pad; /* along x */
     bool relu;
 };
 
@@ -153,7 +154,7 @@ static bool agrees(struct reader *r, const struct value *values, const char *of,
 static bool operation_of(struct reader *r, const struct value *whole, struct operation *o)
 {
     const struct value *texts = get(r, whole, "str_vals"), *values = get(r, whole, "nda_vals"), *type = get(r, texts, "type");
-    int64_t wide_stride, wide_pad, in_channels, relu;
+    int64_t in_channels, relu;
     if (!type || type->child != -1)
         return fail_at(r, whole->column, "no str_vals.type");
     if (type->word_length != 11 || memcmp(type->word, "Convolution", 11))
@@ -165,23 +166,20 @@ static bool operation_of(struct reader *r, const struct value *whole, struct ope
         !op_lines_number(r, values, "in", "y", -1, &o->h) || !op_lines_number(r, values, "in", "x", -1, &o->w) ||
         !op_lines_number(r, values, "filts", "out_chan", -1, &o->k) || !op_lines_number(r, values, "filts", "in_chan", -1, &in_channels) ||
         !op_lines_number(r, values, "filts", "y", -1, &o->r) || !op_lines_number(r, values, "filts", "x", -1, &o->s) ||
-        !op_lines_number(r, values, "stride", "y", 1, &o->stride) || !op_lines_number(r, values, "stride", "x", 1, &wide_stride) ||
-        !op_lines_number(r, values, "in_pad", "y", 0, &o->pad) || !op_lines_number(r, values, "in_pad", "x", 0, &wide_pad) ||
+        !op_lines_number(r, values, "stride", "y", 1, &o->stride) || !op_lines_number(r, values, "stride", "x", 1, &o->wide_stride) ||
+        !op_lines_number(r, values, "in_pad", "y", 0, &o->pad) || !op_lines_number(r, values, "in_pad", "x", 0, &o->wide_pad) ||
         !op_lines_number(r, values, "conv_has_relu", NULL, 0, &relu))
         return false;
     o->relu = relu != 0;
-    if (!o->n || !o->c || !o->h || !o->w || !o->k || !o->r || !o->s || !o->stride || !in_channels)
+    if (!o->n || !o->c || !o->h || !o->w || !o->k || !o->r || !o->s || !o->stride || !o->wide_stride || !in_channels)
         return fail_at(r, values->column, "a size or a stride of 0");
-    if (o->stride != wide_stride || o->pad != wide_pad)
-        return fail_at(r, values->column, "stride and padding that differ in y and x are not supported (%lld, %lld and %lld, %lld)",
-                       (long long)o->stride, (long long)wide_stride, (long long)o->pad, (long long)wide_pad);
     if (o->c % in_channels || o->k % (o->c / in_channels))
         return fail_at(r, get(r, values, "filts")->column, "filters of %lld channels do not divide an input of %lld into groups",
                        (long long)in_channels, (long long)o->c);
     o->groups = o->c / in_channels;
-    if (o->h + 2 * o->pad < o->r || o->w + 2 * o->pad < o->s)
+    if (o->h + 2 * o->pad < o->r || o->w + 2 * o->wide_pad < o->s)
         return fail_at(r, values->column, "the filter of %lldx%lld is larger than the padded input", (long long)o->r, (long long)o->s);
-    int64_t p = (o->h + 2 * o->pad - o->r) / o->stride + 1, q = (o->w + 2 * o->pad - o->s) / o->stride + 1;
+    int64_t p = (o->h + 2 * o->pad - o->r) / o->stride + 1, q = (o->w + 2 * o->wide_pad - o->s) / o->wide_stride + 1;
     return agrees(r, values, "kern_sz", "y", o->r) && agrees(r, values, "kern_sz", "x", o->s) &&
            agrees(r, values, "biases", "out_chan", o->k) && agrees(r, values, "out_chans", NULL, o->k) &&
            agrees(r, values, "out", "img", o->n) && agrees(r, values, "out", "chan", o->k) && agrees(r, values, "out", "y", p) &&
@@ -202,26 +200,34 @@ static bool one_line(struct reader *r, struct operation *o)
 static bool same(const struct operation *a, const struct operation *b)
 {
     return a->n == b->n && a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s &&
-           a->stride == b->stride && a->pad == b->pad && a->groups == b->groups && a->relu == b->relu;
+           a->stride == b->stride && a->pad == b->pad && a->wide_stride == b->wide_stride && a->wide_pad == b->wide_pad &&
+           a->groups == b->groups && a->relu == b->relu;
+}
+
+/* One number where both are alike; nothing where they are the usual one. */
+static void add_pair(struct text *t, const char *name, int64_t y, int64_t x, int64_t usual, const char *pair)
+{
+    if (y != usual || x != usual)
+        text_add(t, name);
+    if (y == x && y != usual)
+        text_addf(t, "%lld", (long long)y);
+    else if (y != x)
+        text_addf(t, pair, (long long)y, (long long)x);
 }
 
 static void add_layer(struct text *t, const struct operation *o)
 {
     text_addf(t, "  n%lld_c%lld_%lldx%lld_k%lld_%lldx%lld", (long long)o->n, (long long)o->c, (long long)o->h, (long long)o->w,
               (long long)o->k, (long long)o->r, (long long)o->s);
-    if (o->stride != 1)
-        text_addf(t, "_s%lld", (long long)o->stride);
-    if (o->pad)
-        text_addf(t, "_p%lld", (long long)o->pad);
+    add_pair(t, "_s", o->stride, o->wide_stride, 1, "%lldx%lld");
+    add_pair(t, "_p", o->pad, o->wide_pad, 0, "%lldx%lld");
     if (o->groups != 1)
         text_addf(t, "_g%lld", (long long)o->groups);
     text_addf(t, "%s: {n: %lld, c: %lld, h: %lld, w: %lld, k: %lld, kernel: ", o->relu ? "_relu" : "", (long long)o->n, (long long)o->c,
               (long long)o->h, (long long)o->w, (long long)o->k);
     text_addf(t, o->r == o->s ? "%lld" : "[%lld, %lld]", (long long)o->r, (long long)o->s);
-    if (o->stride != 1)
-        text_addf(t, ", stride: %lld", (long long)o->stride);
-    if (o->pad)
-        text_addf(t, ", pad: %lld", (long long)o->pad);
+    add_pair(t, ", stride: ", o->stride, o->wide_stride, 1, "[%lld, %lld]");
+    add_pair(t, ", pad: ", o->pad, o->wide_pad, 0, "[%lld, %lld]");
     if (o->groups != 1)
         text_addf(t, ", groups: %lld", (long long)o->groups);
     if (o->relu)
