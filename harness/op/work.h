@@ -80,11 +80,9 @@ void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes
 enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
 extern const char *const data_kind_names[];
 
-<<<<<<< HEAD
 /* Of values that an op only moves or compares, on nearby shapes: N(0, 1); so large at most that their squares are finite; up to the largest
  * of the type. */
 enum sizes { SIZES_USUAL, SIZES_SQUARED, SIZES_ALL };
-=======
 /* What may be set apart by side or axis: its symbol, and the number that it is otherwise. Pads of the top and of rows are `pad` itself. */
 #define WORK_SIDES(X) \
     X(pad_top, pad, "zero rows above the input") \
@@ -106,7 +104,6 @@ enum work_side { WORK_SIDES(SIDE_ENUM) SIDE_COUNT };
 #undef SIDE_ENUM
 /* Padding that follows from the sizes, as ONNX's auto_pad does: outputs = inputs / stride, rounded up; upper: the odd one at the end. */
 enum same_pad { SAME_NONE, SAME_UPPER, SAME_LOWER };
->>>>>>> 3d8d021d (op, plan, kernel: set pads, strides apart by side)
 
 #define WORK_MAX_EPILOGUE 8
 #define WORK_VALUES 32

@@ -201,12 +201,15 @@ static __device__ __forceinline__ void copy_weights(unsigned to, const TYPE *wei
 }
 
 /* Where piece t of a step, PIECES of each tap, lies from the first. */
-/* Pixels of the halo from the first to that of row y, column x, in steps of a tap or of an output. */
-template <int DOWN, int ACROSS> static constexpr __device__ __forceinline__ int halo_at(int y, int x)
+static constexpr __device__ int piece_at(int t)
 {
-    return DOWN == ACROSS ? (y * HALO_W + x) * DOWN : y * DOWN * HALO_W + x * ACROSS;
+    if constexpr (DILATION_Y == DILATION_X)
+        return (t / PIECES / S * HALO_W + t / PIECES % S) * DILATION_X * PITCH + t % PIECES * 16;
+    else
+        return (t / PIECES / S * HALO_W * DILATION_Y + t / PIECES % S * DILATION_X) * PITCH + t % PIECES * 16;
 }
-static constexpr __device__ int piece_at(int t) { return halo_at<DILATION_Y, DILATION_X>(t / PIECES / S, t / PIECES % S) * PITCH + t % PIECES * 16; }
+/* Byte of the halo at which output m of the tile begins. */
+#define OUTPUT_AT(m) (APART_Y == APART_X ? ((m) / TILE_W * HALO_W + (m) % TILE_W) * APART_X * PITCH : ((m) / TILE_W * HALO_W * APART_Y + (m) % TILE_W * APART_X) * PITCH)
 
 constexpr int SUMS_PITCH = NHWC ? BLOCK_K + (BLOCK_K % 16 ? 0 : 8) : PIXELS + 4; /* of the staged sums, in words: rows are pixels, or channels */
 

@@ -68,7 +68,7 @@ struct fma_sums {
 #pragma unroll
         for (int i = 0; i < EACH_P; i++) {
             int m = m0 + i * LANES_P;
-            pixels[i] = halo + halo_at<APART_Y, APART_X>(m / TILE_W, m % TILE_W) * PITCH;
+            pixels[i] = halo + OUTPUT_AT(m);
         }
         weights += k0 * 4;
 #pragma unroll 1

@@ -182,7 +182,7 @@ struct mma_sums {
 #pragma unroll
         for (int i = 0; i < FRAGMENTS; i++) {
             int m = m0 + i * 16 + lane % 16;
-            own_pixel[i] = halo_at<APART_Y, APART_X>(m / TILE_W, m % TILE_W) * PITCH;
+            own_pixel[i] = OUTPUT_AT(m);
         }
 #pragma unroll
         for (int i = 0; i < FRAGMENTS * COLUMNS * 4; i++)
