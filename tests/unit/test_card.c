@@ -50,8 +50,7 @@ static struct work any_work(void)
             w.r = 2 + below(2), w.s = 1 + below(3), w.stride = 1 + below(2), w.pad = below(2) && w.s > 1;
         else if (w.op->task != TASK_LAYOUT && w.op->task != TASK_POINTWISE)
             w.block = 2;
-        if (w.op->task == TASK_DEPTH_TO_SPACE)
-            w.mode = below(2) ? D2S_CRD : D2S_DCR;
+        w.mode = w.op->task != TASK_DEPTH_TO_SPACE ? D2S_NONE : below(2) ? D2S_CRD : D2S_DCR;
         w.to = w.op->task == TASK_LAYOUT ? w.layout == LAYOUT_NCHW ? LAYOUT_NHWC : LAYOUT_NCHW : w.to;
         if (w.op->epilogues && below(2))
             add_item(&w, EPILOGUE_BIAS);
@@ -63,8 +62,7 @@ static struct work any_work(void)
     w.block = is_called(&w, "upsample_conv2d") ? 2 : 0;
     if (is_called(&w, "conv2d") && below(2))
         w.stride = 1 + below(2), w.dilation = 1 + below(2);
-    if (w.op->spreads)
-        w.stride = 2;
+    w.stride = w.op->spreads ? 2 : w.stride;
     if (below(3) == 0 && is_called(&w, "conv2d")) /* each side is its own */
         w.apart[SIDE_stride_x] = below(2), w.apart[SIDE_dilation_x] = below(2), w.apart[SIDE_pad_right] = below(3);
     if (below(2))

@@ -28,7 +28,7 @@ struct bind {
     int map_at[HEAD_MAX_ITEMS];
     struct value lets[HEAD_MAX_ITEMS];
     bool let_known[HEAD_MAX_ITEMS];
-    unsigned sides_asked;    /* bit set of enum work_side: what the head's expressions have used */
+    unsigned sides_asked;     /* bit set of enum work_side: what the head's expressions have used */
     int row[HEAD_MAX_TABLES]; /* row of `candidates:`, counted from 1, that was chosen or is being tried; 0: not known yet */
     bool trying[HEAD_MAX_TABLES];
     struct expr_env env;

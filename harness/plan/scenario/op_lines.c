@@ -205,7 +205,7 @@ static bool same(const struct operation *a, const struct operation *b)
 }
 
 /* One number where both are alike; nothing where they are the usual one. */
-static void add_pair(struct text *t, const char *name, int64_t y, int64_t x, int64_t usual, const char *pair)
+static void add_sides(struct text *t, const char *name, int64_t y, int64_t x, int64_t usual, const char *pair)
 {
     if (y != usual || x != usual)
         text_add(t, name);
@@ -219,15 +219,15 @@ static void add_layer(struct text *t, const struct operation *o)
 {
     text_addf(t, "  n%lld_c%lld_%lldx%lld_k%lld_%lldx%lld", (long long)o->n, (long long)o->c, (long long)o->h, (long long)o->w,
               (long long)o->k, (long long)o->r, (long long)o->s);
-    add_pair(t, "_s", o->stride, o->wide_stride, 1, "%lldx%lld");
-    add_pair(t, "_p", o->pad, o->wide_pad, 0, "%lldx%lld");
+    add_sides(t, "_s", o->stride, o->wide_stride, 1, "%lldx%lld");
+    add_sides(t, "_p", o->pad, o->wide_pad, 0, "%lldx%lld");
     if (o->groups != 1)
         text_addf(t, "_g%lld", (long long)o->groups);
     text_addf(t, "%s: {n: %lld, c: %lld, h: %lld, w: %lld, k: %lld, kernel: ", o->relu ? "_relu" : "", (long long)o->n, (long long)o->c,
               (long long)o->h, (long long)o->w, (long long)o->k);
     text_addf(t, o->r == o->s ? "%lld" : "[%lld, %lld]", (long long)o->r, (long long)o->s);
-    add_pair(t, ", stride: ", o->stride, o->wide_stride, 1, "[%lld, %lld]");
-    add_pair(t, ", pad: ", o->pad, o->wide_pad, 0, "[%lld, %lld]");
+    add_sides(t, ", stride: ", o->stride, o->wide_stride, 1, "[%lld, %lld]");
+    add_sides(t, ", pad: ", o->pad, o->wide_pad, 0, "[%lld, %lld]");
     if (o->groups != 1)
         text_addf(t, ", groups: %lld", (long long)o->groups);
     if (o->relu)
