@@ -76,6 +76,27 @@ static bool take_run(struct past *p, int i, const char *id, struct error *err)
     return gate_side_take(side, &p->runs.items[i], rows, count, own ? NULL : "head", err) && gate_side_sort(side, err);
 }
 
+/* "POSITION:SHA ..." of the runs' revisions that git knows, in topological order; NULL: none. Revisions from a database are hexadecimal, or
+ * not asked for. */
+static char *commits_of(const struct past *p)
+{
+    SCOPED_TEXT names = {0}, pattern = {0};
+    for (int i = 0; i < p->side_count; i++) {
+        const char *stored = p->sides[i].parts[0]->run.revision, *revision = stored ? stored : "";
+        size_t digits = strspn(revision, "0123456789abcdef");
+        SCOPED char *name = text_format(" %.*s", (int)digits, revision);
+        if (digits < 7 || digits > 64 || (revision[digits] && revision[digits] != '+') || strstr(text_get(&names), name))
+            continue;
+        text_add(&names, name);
+        text_addf(&pattern, "%s%s", pattern.len ? "|" : "", name + 1);
+    }
+    SCOPED char *command =
+        text_format("for r in%s; do git rev-parse --verify --quiet \"$r^{commit}\"; done | git rev-list --topo-order --reverse "
+                    "--stdin 2>/dev/null | grep -nE '^(%s)' | tr '\\n' ' '",
+                    text_get(&names), text_get(&pattern));
+    return names.len ? cli_git_line(".", command) : NULL;
+}
+
 static bool take_runs(struct past *p, const char *id, const char *kind, struct error *err)
 {
     for (int i = 0; i < p->runs.count; i++)
@@ -91,6 +112,8 @@ static bool take_runs(struct past *p, const char *id, const char *kind, struct e
             p->left_out++;
         }
     }
+    SCOPED char *commits = commits_of(p);
+    history_order(p->sides, p->side_count, commits);
     return true;
 }
 

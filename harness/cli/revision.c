@@ -8,10 +8,11 @@
 /* The folder is passed in the environment, so that no shell parses it. */
 char *cli_git_line(const char *folder, const char *command)
 {
-    char line[80];
+    SCOPED char *line = NULL;
+    size_t room = 0;
     SCOPED char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
     FILE *git = setenv("BENCH_SIDE", folder, 1) == 0 ? popen(whole, "r") : NULL;
-    bool answered = git && fgets(line, sizeof line, git);
+    bool answered = git && getline(&line, &room, git) > 0;
     if (git)
         pclose(git);
     unsetenv("BENCH_SIDE");

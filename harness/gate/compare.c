@@ -350,7 +350,8 @@ static bool rows_hit(const struct gate_comparison *c, struct error *err)
     size_t count = 0;
     for (int s = 0; s < 2; s++)
         for (int i = 0; i < sides[s]->count; i++)
-            ids[count++] = sides[s]->entries[i].id;
+            if (!s || !gate_side_find(c->base, sides[s]->entries[i].id))
+                ids[count++] = sides[s]->entries[i].id;
     return glob_list_check(&c->rules->rows, option, "row of either side", ids, count, err);
 }
 

@@ -208,18 +208,29 @@ static void add_counts(struct document *d, const struct gate_comparison *c, cons
     block_text(b, exit_code ? (*exit_code ? "FAIL" : "PASS") : NULL, NULL, &t);
 }
 
-/* "3: 2 rows SLOWER, 1 row MISSING, 1 waiver expired": only the failures. */
+/* "2 rows SLOWER, 1 row MISSING, 1 waiver expired": only the failures, those that decide exit code 4 first. */
 static void add_failures(struct text *t, const struct gate_comparison *c)
 {
-    int by[GATE_VERDICTS] = {0};
+    static const enum gate_verdict order[] = {GATE_WRONG, GATE_SLOWER, GATE_MISSING, GATE_FASTER, GATE_NEW, GATE_UNDECIDED};
+    int by[GATE_VERDICTS] = {0}, beyond = 0;
     const char *separator = "";
-    for (int i = 0; i < c->count; i++)
-        by[c->pairs[i].verdict] += !gate_pair_passes(c, &c->pairs[i]) && !c->pairs[i].disturbed;
-    for (int i = 0; i < GATE_VERDICTS; i++)
-        if (by[i]) {
-            text_addf(t, "%s%d row%s %s", separator, by[i], text_s(by[i]), gate_verdict_names[i]);
+    for (int i = 0; i < c->count; i++) {
+        const struct gate_pair *p = &c->pairs[i];
+        const struct gate_change *x = gate_pair_worst(p);
+        bool fails = !gate_pair_passes(c, p) && !p->disturbed;
+        bool count = fails && p->verdict == GATE_UNDECIDED && p->by == GATE_BY_COUNTS && x && x->judged > 0 && !x->waived;
+        beyond += count;
+        by[p->verdict] += fails && !count;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (by[order[i]]) {
+            text_addf(t, "%s%d row%s %s", separator, by[order[i]], text_s(by[order[i]]), gate_verdict_names[order[i]]);
             separator = ", ";
         }
+    if (beyond) {
+        text_addf(t, "%s%d row%s UNDECIDED with a count beyond its allowance", separator, beyond, text_s(beyond));
+        separator = ", ";
+    }
     if (c->expired)
         text_addf(t, "%s%d waiver%s expired", separator, c->expired, text_s(c->expired));
 }
@@ -259,7 +270,7 @@ static void add_notes(struct document *d, const struct gate_comparison *c, const
     for (int i = 0; i < c->rules->count; i++)
         if (!c->timed && !strcmp(c->rules->items[i].what[0], "time"))
             block_item(list, "note", NULL, "no row has a time on both sides, so the rules for `time` were not applied");
-    if (exit_code && !*exit_code && c->counts[GATE_FASTER])
+    if (exit_code && !*exit_code && c->base->kept && c->counts[GATE_FASTER])
         block_item(list, "note", NULL, "to keep the improvements in the baseline: bench baseline promote");
     SCOPED_TEXT exit = {0};
     if (exit_code)

@@ -13,6 +13,58 @@
 #define PLOT_HEIGHT 320
 #define LABELS_MOST 15
 
+/* ---- the order ---- */
+
+static const struct run *side_run(const struct gate_side *side)
+{
+    return &side->parts[0]->run;
+}
+
+/* The position that git gives the revision; NAN: it is not among the commits. */
+static double commit_position(const char *commits, const char *revision, size_t digits)
+{
+    for (const char *s = commits; s && digits && *s; s += strcspn(s, " "), s += *s == ' ') {
+        const char *sha = strchr(s, ':');
+        if (sha && !strncmp(sha + 1, revision, digits))
+            return atof(s);
+    }
+    return NAN;
+}
+
+struct ordered {
+    double key;
+    int index;
+    struct gate_side side;
+};
+
+static int by_commit(const void *a, const void *b)
+{
+    const struct ordered *x = a, *y = b;
+    return x->key < y->key ? -1 : x->key > y->key ? 1 : x->index - y->index;
+}
+
+void history_order(struct gate_side *sides, int count, const char *commits)
+{
+    SCOPED struct ordered *all = xcalloc((size_t)count + 1, sizeof *all);
+    double newest = 0;
+    for (int i = 0; i < count; i++) {
+        const char *revision = side_run(&sides[i])->revision ? side_run(&sides[i])->revision : "";
+        size_t digits = strcspn(revision, "+");
+        double key = commit_position(commits, revision, digits) + (revision[digits] ? 0.25 : 0); /* with changes: after its commit */
+        for (int k = 0; k < i && isnan(key) && *revision; k++)
+            if (side_run(&sides[k])->revision && !strcmp(side_run(&sides[k])->revision, revision))
+                key = all[k].key;
+        if (isnan(key))
+            key = newest + 0.5 / count;
+        newest = fmax(newest, key);
+        all[i] = (struct ordered){key, i, sides[i]};
+    }
+    if (count)
+        qsort(all, (size_t)count, sizeof *all, by_commit);
+    for (int i = 0; i < count; i++)
+        sides[i] = all[i].side;
+}
+
 /* ---- the numbers ---- */
 
 static const struct row_time *headline_of(const struct gate_entry *e)
@@ -70,7 +122,14 @@ static void find_changes(struct history *h)
 
 static const struct run *run_of(const struct history_point *p)
 {
-    return &p->side->parts[0]->run;
+    return side_run(p->side);
+}
+
+/* The same revision launched the same code again, and its count is the same. */
+static bool is_repeat(const struct history_point *p, const struct history_point *q)
+{
+    const char *a = run_of(p)->revision, *b = run_of(q)->revision;
+    return a && b && !strcmp(a, b) && p->value == q->value && !strcmp(p->entry->launch, q->entry->launch);
 }
 
 static bool is_of(const struct run *run, const char *word)
@@ -114,7 +173,11 @@ bool history_make(const struct gate_side *sides, int count, const char *id, cons
     }
     for (int i = 0; i < count; i++) {
         struct history_point p;
-        if (read_point(h, &sides[i], &p))
+        if (!read_point(h, &sides[i], &p))
+            continue;
+        if (h->exact && h->count && is_repeat(&h->points[h->count - 1], &p))
+            h->repeats++;
+        else
             *APPEND(h->points, h->count) = p;
     }
     if (!h->count) {
@@ -254,7 +317,9 @@ void history_document(struct document *d, const struct history *h)
     document_heading(d, 1, h->id, text_get(&made));
     document_table(d, points_table(h), DETAIL_ALWAYS);
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    block_itemf(list, "changes", NULL, "%d in %d run%s%s", h->change_count, h->count, text_s(h->count),
+    SCOPED char *repeats =
+        h->repeats ? text_format(" and %d that repeat%s one of them", h->repeats, h->repeats > 1 ? "" : "s") : xstrdup("");
+    block_itemf(list, "changes", NULL, "%d in %d run%s%s%s", h->change_count, h->count, text_s(h->count), repeats,
                 h->exact ? ": counts have no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
     add_drift(d, h);
 }

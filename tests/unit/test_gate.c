@@ -72,7 +72,7 @@ static struct row *make_row(const char *side, const char *launch, const double *
     memcpy(t->samples_ns, ns, (size_t)rounds * sizeof *ns);
     t->places = xcalloc((size_t)rounds, sizeof *t->places);
     for (int i = 0; i < rounds; i++)
-        t->places[i] = i * placements / rounds;
+        t->places[i] = 1 + i * placements / rounds;
     return row;
 }
 
@@ -130,6 +130,8 @@ static void times_decide(void **state)
     assert_int_equal(p.by, GATE_BY_TIME);
     assert_true(p.paired && p.rounds >= DECISION_ROUNDS_LEAST && p.placements == 6 && p.low < 1 / 1.03 && 1 / 1.03 < p.high);
     assert_int_equal(code, 3);
+    assert_true(fabs(p.ratio * (1 + p.decision.change) - 1) < 1e-12 && fabs(p.low * (1 + p.decision.high) - 1) < 1e-12 &&
+                fabs(p.high * (1 + p.decision.low) - 1) < 1e-12 && fabs(p.decision.change - 0.03) < 0.005);
     p = compare_one(-0.03, 1, "bbbb", "580", false, &code, &err);
     assert_int_equal(p.verdict, GATE_FASTER);
     assert_int_equal(code, 0);
@@ -139,6 +141,9 @@ static void times_decide(void **state)
     p = compare_one(0.03, 1, "bbbb", "580", false, &code, &err);
     assert_int_equal(p.verdict, GATE_UNDECIDED);
     assert_int_equal(code, 0);
+    placements = 3;
+    p = compare_one(0.03, 1, "bbbb", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_SLOWER);
     placements = 6;
     p = compare_one(0.2, 1, "aaaa", "580", false, &code, &err); /* the same launches: whatever the stopwatch says */
     assert_int_equal(p.verdict, GATE_SAME);
@@ -205,6 +210,67 @@ static void two_runs_decide_less(void **state)
     error_clear(&err);
     p = compare_one(0.2, 2, "bbbb", "570", true, &code, &err);
     assert_int_equal(p.verdict, GATE_SLOWER);
+}
+
+/* Three rows of one run: each chance is Holm's of the three, and the verdict follows from it. A side whose placements are not known has
+ * one placement, by which no verdict stands. */
+static void chances_are_those_of_the_family(void **state)
+{
+    static const double slower[] = {0.0106, 0.0111, 0.0120};
+    static double base_ns[3][ROUNDS], head_ns[3][ROUNDS];
+    struct row **rows = xcalloc(6, sizeof *rows), **more = xcalloc(6, sizeof *more);
+    struct gate_side base = {.name = xstrdup("base")}, head = {.name = xstrdup("head")};
+    struct error err = {0};
+    double alone[3], want[3];
+    random_state = 11;
+    for (int i = 0; i < 3; i++) {
+        draw(base_ns[i], head_ns[i], slower[i], 0.005);
+        rows[i] = make_row("base", "aaaa", base_ns[i], ROUNDS);
+        rows[3 + i] = make_row("head", "bbbb", head_ns[i], ROUNDS);
+        for (int k = i; k < 6; k += 3) {
+            free(rows[k]->id);
+            rows[k]->id = text_format("s/conv/my/%d", i);
+        }
+    }
+    int places[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++)
+        places[i] = i * placements / ROUNDS;
+    for (int i = 0; i < 3; i++)
+        alone[i] = decision_make(base_ns[i], head_ns[i], places, ROUNDS, 0.01, 0.001 / 3).p_slower;
+    assert_true(alone[2] < alone[1] && alone[1] < alone[0] && alone[0] < 1);
+    want[2] = 3 * alone[2];
+    want[1] = fmax(want[2], 2 * alone[1]);
+    want[0] = fmax(want[1], alone[0]);
+    struct run run = {.id = 1, .started = "2026-01-01T00:00:00Z", .device = xstrdup("cuda:0")},
+               again = {.id = 1, .started = "2026-01-01T00:00:00Z", .device = xstrdup("cuda:0")};
+    memcpy(more, rows + 3, 3 * sizeof *rows);
+    assert_true(gate_side_take(&base, &run, rows, 3, "base", &err) && gate_side_take(&head, &again, more, 3, "head", &err));
+    assert_true(gate_side_sort(&base, &err) && gate_side_sort(&head, &err));
+    struct gate_rules rules;
+    struct gate_comparison c;
+    gate_rules_default(&rules);
+    assert_true(gate_compare(&base, &head, &rules, false, &c, &err) && c.count == 3 && c.timed == 3);
+    for (int i = 0; i < 3; i++) {
+        const struct gate_pair *p = &c.pairs[i];
+        int which = p->head->id[strlen(p->head->id) - 1] - '0';
+        assert_true(p->paired && p->placements == placements && fabs(p->decision.p_slower / fmin(want[which], 1) - 1) < 1e-9);
+        assert_int_equal(p->verdict, want[which] <= 0.001 ? GATE_SLOWER : GATE_UNDECIDED);
+    }
+    gate_comparison_free(&c);
+    free(rows[2]->times[0].places);
+    rows[2]->times[0].places = NULL;
+    rows[0]->times[0].places[0] = 99; /* one of a single round */
+    assert_true(gate_compare(&base, &head, &rules, false, &c, &err));
+    for (int i = 0; i < 3; i++) {
+        const struct gate_pair *p = &c.pairs[i];
+        if (!strcmp(p->head->id, "s/conv/my/2"))
+            assert_true(p->placements == 1 && p->verdict == GATE_UNDECIDED);
+        else
+            assert_int_equal(p->placements, strcmp(p->head->id, "s/conv/my/0") ? placements : placements + 1);
+    }
+    gate_comparison_free(&c);
+    gate_side_free(&head);
+    gate_side_free(&base);
 }
 
 /* ---- baselines ---- */
@@ -298,8 +364,9 @@ static void a_step_has_its_own_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide),      cmocka_unit_test(company_is_not_judged),
-                                       cmocka_unit_test(nothing_tells),     cmocka_unit_test(two_runs_decide_less),
-                                       cmocka_unit_test(hostile_baselines), cmocka_unit_test(a_step_has_its_own_file)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_decide),           cmocka_unit_test(company_is_not_judged),           cmocka_unit_test(nothing_tells),
+        cmocka_unit_test(two_runs_decide_less),   cmocka_unit_test(chances_are_those_of_the_family), cmocka_unit_test(hostile_baselines),
+        cmocka_unit_test(a_step_has_its_own_file)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }

@@ -111,8 +111,59 @@ static void creeping_is_seen(void **state)
     free_runs(RUNS);
 }
 
+/* Twelve gates of two commits and a tree with changes, and one older commit that was run last: by commit, there is one change for each.
+ * With git, by its order; without, by the first run of each revision. */
+static void gates_do_not_alternate(void **state)
+{
+    static const struct {
+        const char *commits, *revisions; /* a, b: commits; B: b with changes; c: the oldest, run last */
+        const char *order;
+    } all[] = {
+        {"1:cccccccccc00 5:aaaaaaaaaa11 9:bbbbbbbbbb22", "abaBaBabaBc", "caaaaabbBBB"},
+        {NULL, "abaBaBabaBc", "aaaaabbBBBc"},
+        {"1:aaaaaaaaaa11", "abab", "aabb"},
+        {"7:aaaaaaaaaa11 3:bbbbbbbbbb22", "abab", "bbaa"},
+        {"1:dddddddddd11", "a-b-", "a-b-"}, /* a run without a revision stays where it is */
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        struct history h;
+        struct error err = {0};
+        int count = (int)strlen(all[k].revisions), changes = 0, last = 0;
+        double us[RUNS] = {0};
+        char order[RUNS] = "";
+        make_runs(count, us);
+        for (int i = 0; i < count; i++) {
+            char letter = all[k].revisions[i],
+                 *name = text_format("%c%c%c%c%c%c%c%c%c%c%s", letter | 32, letter | 32, letter | 32, letter | 32, letter | 32, letter | 32,
+                                     letter | 32, letter | 32, letter | 32, letter | 32, letter == 'B' ? "+dirty" : "");
+            struct gate_part *part = sides[i].parts[0];
+            free(part->run.revision);
+            part->run.revision = letter == '-' ? (free(name), NULL) : name;
+            snprintf(sides[i].entries[0].launch, sizeof sides[i].entries[0].launch, "%c", letter);
+            gate_entry_add(&sides[i].entries[0], "", gate_kind_find("emu.warp_instructions"), letter);
+        }
+        history_order(sides, count, all[k].commits);
+        for (int i = 0; i < count; i++) {
+            const struct run *run = &sides[i].parts[0]->run;
+            order[i] = (char)sides[i].entries[0].facts[0].value;
+            assert_true(!i || order[i] != order[i - 1] || run->id > last); /* runs of one revision in their order */
+            changes += i && order[i] != order[i - 1];
+            last = (int)run->id;
+        }
+        assert_string_equal(order, all[k].order);
+        assert_true(history_make(sides, count, "s/conv/my/one", "emu.warp_instructions", 0.01, NULL, &h, &err));
+        assert_true(h.exact && h.change_count == changes && h.count == changes + 1 && h.repeats == count - h.count);
+        char *text = shown(&h);
+        assert_true(!h.repeats == !strstr(text, " that repeat"));
+        free(text);
+        history_free(&h);
+        free_runs(count);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is), cmocka_unit_test(creeping_is_seen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is), cmocka_unit_test(creeping_is_seen),
+                                       cmocka_unit_test(gates_do_not_alternate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
