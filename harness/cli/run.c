@@ -75,7 +75,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     bool quiet = false, no_report = false, in_process = false;
     SCOPED_BY(option_list_free) struct option_list side_list = {0};
     SCOPED_BY(free_sides) struct side *sides = NULL;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 15] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 16] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
@@ -91,6 +91,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--in-process", 0, OPTION_FLAG, NULL, "use no worker processes, for debugging", &in_process},
         {"--no-report", 0, OPTION_FLAG, NULL, "write no Markdown and HTML page at the end", &no_report},
         {"--quiet", 'q', OPTION_FLAG, NULL, "print only the closing lines", &quiet},
+        {"--gpus", 0, OPTION_TEXT, "LIST",
+         "several GPUs of this host: all, 0,2 or 0-3; each takes the next case (on emu: 0-3 emulates four)", &o.gpus},
         {"--shard", 0, OPTION_TEXT, "I/N", "run only this share of the cases, I from 1 to N (bench import --join makes one run of all)",
          &shard},
         {"--side", 0, OPTION_LIST, "NAME=DIR", "use the variants and headers of this tree, as one of several sides of the run", &side_list},

@@ -217,6 +217,11 @@ void device_close(struct device *dev);
 /* True if a driver and a GPU answer. Loads the driver: call it only in a short-lived worker. */
 bool device_cuda_present(char *why, size_t why_bytes);
 /* The UUID of cuda:N without opening it, so that the GPU stays unused. Loads the driver as well. */
+/* The GPUs that this process may use, by number; -1 on error. Free the array. */
+struct cuda_gpu {
+    char uuid[64], pci[32]; /* "GPU-...", "0000:3b:00.0"; "": not known */
+};
+int device_cuda_list(struct cuda_gpu **gpus, struct error *err);
 bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *err);
 
 #endif

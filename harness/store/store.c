@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Above this size, checking every page at each opening takes noticeable time; damage is then found when it is read. */
 #define QUICK_CHECK_MAX_BYTES (64 << 20)
@@ -179,6 +180,12 @@ void store_close(struct store *store)
 const char *store_shared(const struct store *store)
 {
     return store->shared;
+}
+
+void store_forked(struct store *store)
+{
+    if (store && store->lock >= 0)
+        close(store->lock); /* the parent's lock stays */
 }
 
 /* ---- runs ---- */

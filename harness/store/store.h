@@ -13,6 +13,8 @@ struct store;
  * another run holds is an error that names its host and pid; it does not wait. So is a read-only folder. */
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
 void store_close(struct store *store);
+/* In a process that was forked from the one that opened it: gives the lock up here. Only _exit may follow. NULL is ignored. */
+void store_forked(struct store *store);
 /* Opened for writing: the name of its file system if several hosts see it; it has a rollback journal then. NULL: WAL. */
 const char *store_shared(const struct store *store);
 

@@ -141,6 +141,24 @@ bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *
            (write_uuid(api, device, uuid, bytes) || error_set(err, ERROR_ENVIRONMENT, "GPU %d has no UUID", index));
 }
 
+int device_cuda_list(struct cuda_gpu **gpus, struct error *err)
+{
+    CUdevice device;
+    int index, count = 0;
+    const struct cuda_api *api = cuda_api(err);
+    *gpus = NULL;
+    if (!api || !find_device(api, "", &device, &index, err))
+        return -1;
+    for (api->cuDeviceGetCount(&index); count < index && api->cuDeviceGet(&device, count) == CUDA_SUCCESS;) {
+        struct cuda_gpu *one = APPEND(*gpus, count);
+        *one = (struct cuda_gpu){{0}, {0}};
+        write_uuid(api, device, one->uuid, sizeof one->uuid);
+        if (api->cuDeviceGetPCIBusId(one->pci, sizeof one->pci, device) != CUDA_SUCCESS)
+            one->pci[0] = 0;
+    }
+    return count;
+}
+
 const struct device_ops cuda_device = {
     .name = "cuda",
     .version = DEVICE_OPS_VERSION,

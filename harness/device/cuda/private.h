@@ -17,6 +17,7 @@
     X(cuDeviceGetName) \
     X(cuDeviceGetAttribute) \
     X(cuDeviceGetUuid) \
+    X(cuDeviceGetPCIBusId) \
     X(cuDevicePrimaryCtxRetain) \
     X(cuDevicePrimaryCtxRelease) \
     X(cuCtxSetCurrent) \

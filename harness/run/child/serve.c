@@ -137,6 +137,20 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
 }
 
 /* Reports which GPU a run would open without opening it, so that a run that waits for a GPU does not use it. */
+static bool tell_gpus(struct worker *w, struct error *err)
+{
+    struct cuda_gpu *gpus = NULL;
+    int count = device_cuda_list(&gpus, err);
+    if (count < 0)
+        return false;
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(list, json_pack("{s:s,s:s}", "uuid", gpus[i].uuid, "pci", gpus[i].pci));
+    free(gpus);
+    w->emit(w->context, event_new(EVENT_GPUS, "{s:o}", "gpus", list));
+    return true;
+}
+
 static bool tell_uuid(struct worker *w, const json_t *command, struct error *err)
 {
     char uuid[64] = "", why[8];
@@ -465,6 +479,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         return false;
     switch (what) {
     case COMMAND_UUID: return tell_uuid(w, command, err);
+    case COMMAND_GPUS: return tell_gpus(w, err);
     case COMMAND_PROBE: return probe(w, command, err);
     case COMMAND_SETUP: return setup(w, command, err);
     case COMMAND_ROOFS: return measure_roofs(w, command, err);

@@ -11,6 +11,7 @@
 /* X(NAME, word). Commands up to ROOFS need no plan; the others require SETUP first. */
 #define COMMANDS(X) \
     X(UUID, "uuid")               /* {"device"}: EVENT_UUID of the GPU that a run would open */ \
+    X(GPUS, "gpus")               /* {}: EVENT_GPUS, the GPUs that this process may use */ \
     X(PROBE, "probe")             /* {"device","emu","compiler","bundle","compiles"}: EVENT_DEVICE */ \
     X(SETUP, "setup")             /* makes the plan, opens the device; again: makes another plan, keeps the device */ \
     X(ROOFS, "roofs")             /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
@@ -32,6 +33,7 @@
 
 #define EVENTS(X) \
     X(UUID, "uuid")               /* {"uuid"} */ \
+    X(GPUS, "gpus")               /* {"gpus":[{"uuid","pci"}]}, by number */ \
     X(DEVICE, "device")           /* {"spec","about","uuid","driver","library","compiler","why","chip"} */ \
     X(ROOFS, "roofs")             /* {"uuid","roofs","note"} */ \
     X(ENVIRONMENT, "environment") /* {"name","value"}: stored with the run */ \

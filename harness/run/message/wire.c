@@ -23,6 +23,37 @@ json_t *wire_row(const struct row *row)
     return out;
 }
 
+static const enum column_group row_groups[] = {COLUMN_CASE, COLUMN_RESULT};
+
+json_t *wire_row_whole(const struct row *row)
+{
+    json_t *out = json_object();
+    for (int i = 0; i < 2; i++)
+        json_columns_add(out, row_groups[i], row, true);
+    for (const struct row_list *l = row_lists; l->table; l++)
+        if (row_list_count(l, row))
+            json_object_set_new(out, l->name, json_list(l, row, true));
+    return out;
+}
+
+struct row *wire_row_read(const json_t *json)
+{
+    size_t k;
+    json_t *one;
+    struct row *row = row_new();
+    for (int i = 0; i < 2; i++)
+        for (const struct column *c = column_first(row_groups[i]); c; c = column_next(c))
+            json_column_take(c, row, json_object_get(json, c->name));
+    for (const struct row_list *l = row_lists; l->table; l++)
+        json_array_foreach(json_object_get(json, l->name), k, one)
+        {
+            void *to = row_list_add(l, row);
+            for (const struct column *c = column_first(l->group); c; c = column_next(c))
+                json_column_take(c, to, json_object_get(one, c->name));
+        }
+    return row;
+}
+
 static bool has_time(const json_t *times, const struct row_time *t)
 {
     size_t i;

@@ -13,6 +13,10 @@ json_t *wire_row(const struct row *row);
 /* Copies them into a row; ignores unknown or ill-typed fields. */
 void wire_row_merge(const json_t *fields, struct row *row);
 
+/* A whole row with its identity. New reference; the caller frees the row. */
+json_t *wire_row_whole(const struct row *row);
+struct row *wire_row_read(const json_t *json);
+
 /* {"data": 0.2, ..., "parts": ...}: the seconds of the phases that are not 0, except waiting; resets the clock to 0. New reference. */
 json_t *wire_spent(struct phase_clock *clock);
 /* Adds the seconds of another process, for which the caller waited in the current phase. */

@@ -42,7 +42,7 @@ bool session_ablate(struct session *s, int first, int last, struct error *err)
             return true;
         if (outcome != OUTCOME_DONE)
             note_failure(s, i, outcome, &why);
-        if (!store_put(s->store, s->run.id, s->rows[i], err))
+        if (!session_store(s, i, i + 1, err))
             return false;
     }
     return true;

@@ -118,15 +118,13 @@ static void note_provenance(struct session *s)
 }
 
 /* The place of a row: "HOST/cuda:2". */
-static void set_places(struct session *s)
+void session_place(const struct session *s, struct row *row)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    SCOPED char *where = text_format("%s/%s", host, s->device.spec);
-    for (int i = 0; i < s->plan.row_count; i++) {
-        row_set(&s->rows[i]->where, where);
-        row_set(&s->rows[i]->gpu_uuid, s->device.uuid);
-    }
+    SCOPED char *where = text_format("%s/%s", host, s->options->feed ? s->options->feed->place : s->device.spec);
+    row_set(&row->where, where);
+    row_set(&row->gpu_uuid, s->device.uuid);
 }
 
 bool session_rows(struct session *s, int *kept, struct error *err)
@@ -140,8 +138,8 @@ bool session_rows(struct session *s, int *kept, struct error *err)
             session_row_key(s, i, s->device.uuid, keys[i]);
     bool *given = session_known(s, keys);
     plan_rows_new(&s->plan, s->device.spec, given, s->rows);
-    set_places(s);
     for (int i = 0; i < s->plan.row_count; i++) {
+        session_place(s, s->rows[i]);
         memcpy(s->rows[i]->key, keys[i], sizeof keys[i]);
         s->kept[i] = !session_owns(s, i);
         if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
@@ -149,6 +147,11 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     }
     free(given);
     free(keys);
+    if (s->options->feed) { /* the parent stores */
+        *kept = 0;
+        ok = true;
+        goto done;
+    }
     *kept = s->options->resume ? session_resume(s, &same_run, stale, err) : 0;
     if (*kept < 0)
         goto done;
@@ -163,6 +166,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
                      s->options->database, store_shared(s->store));
     for (int i = 0; i < s->plan.row_count; i++) {
         bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible or broken head: the status is known without a run */
+        known = known && !s->options->gpus;                            /* a GPU's process says it, with the rest of the case */
         s->done += session_owns(s, i) && (s->kept[i] || known);
         if (stale[i] || known)
             *APPEND(due, due_count) = s->rows[i];
@@ -241,7 +245,9 @@ static bool find_device(struct session *s, struct error *err)
     scenario_free(sc);
     struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
                                 o->inside ? NULL : &s->worker};
-    bool ok = session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
+    if (o->gpus) /* each GPU has a process, which locks it */
+        ask.keep = NULL;
+    bool ok = o->gpus || session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
     if (ok && o->inside) /* a debugger's process opens the device itself */
         child_stop(&s->worker, NULL, 0);
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);
@@ -254,7 +260,11 @@ static void own_shard(struct session *s)
 {
     int cases = 0, count = s->options->shards;
     s->owned = s->plan.row_count;
-    if (!count)
+    if (s->options->feed) { /* nothing yet */
+        s->elsewhere = xmalloc((size_t)s->plan.row_count + 1);
+        memset(s->elsewhere, true, (size_t)s->plan.row_count);
+    }
+    if (!count || s->options->feed)
         return;
     SCOPED int *shard = xcalloc((size_t)s->plan.case_count + 1, sizeof *shard);
     plan_shards(&s->plan, spec_is_timed(s->device.spec), count, shard);
@@ -270,11 +280,26 @@ static void own_shard(struct session *s)
                      s->plan.row_count);
 }
 
+/* A GPU's process has the plan of its parent. */
+static bool open_fed(struct session *s, struct error *err)
+{
+    const struct session_feed *feed = s->options->feed;
+    struct chip chip = s->device.chip;
+    s->plan = *feed->plan;
+    s->roofs = *feed->roofs;
+    own_shard(s);
+    return !strcmp(chip.name, s->plan.chip.name) ||
+           error_set(err, ERROR_ENVIRONMENT, "it is a %s, but the plan is for a %s: the GPUs of a run are of one kind", chip.name,
+                     s->plan.chip.name);
+}
+
 bool session_open(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
     if (!take_kept(s) && !find_device(s, err))
         return false;
+    if (o->feed)
+        return open_fed(s, err);
     bool timed = spec_is_timed(s->device.spec);
     if (o->plan.tune && !timed && !o->no_time) {
         error_set(err, ERROR_ENVIRONMENT, "%s measures no time, so it cannot compare configurations", s->device.spec);

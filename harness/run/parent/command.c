@@ -190,8 +190,7 @@ void session_event(struct session *s, const json_t *event)
     } else if (said == EVENT_ENVIRONMENT) {
         struct error err = {0};
         json_auto_t *one = json_pack("{s:O}", json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
-        SCOPED char *text = json_dumps(one, JSON_COMPACT);
-        if (text && !store_run_environment(s->store, s->run.id, text, &err))
+        if (one && !session_environment(s, json_incref(one), &err))
             session_note(s, "%s", err.text);
     }
 }

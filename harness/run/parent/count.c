@@ -311,7 +311,8 @@ bool session_count(struct session *s, struct error *err)
             ok = error_hint(err, "--require-counters stops here; without it the run continues with times only");
         }
     }
-    ok = ok && (!s->uncounted_count || session_put(s, s->uncounted_rows[0], s->uncounted_rows[s->uncounted_count - 1] + 1, err));
+    for (int k = 0; k < s->uncounted_count && ok; k++) /* a process that is fed has them in any order */
+        ok = session_put(s, s->uncounted_rows[k], s->uncounted_rows[k] + 1, err);
     free(s->uncounted_rows);
     s->uncounted_rows = NULL;
     s->uncounted_count = 0;

@@ -63,6 +63,13 @@ struct session {
     char seed[32];                /* of input sets 1 and up: random, unless the user gave a seed */
 };
 
+/* Of a run that begins. */
+#define SESSION_OF(its_options, its_sink) \
+    { \
+        .options = (its_options), .asked = (its_options)->plan, .sink = (its_sink), .worker = {.fd = -1, .errors = -1}, \
+        .counter = {.fd = -1, .errors = -1}, .ceilings = {.fd = -1, .errors = -1}, .gpu_lock = -1, .start_s = clock_s() \
+    }
+
 /* Shows the user a warning or a note, with its remedy. */
 void session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_progress(struct session *s, const char *what);
@@ -117,6 +124,8 @@ bool session_open(struct session *s, struct error *err);
 void session_keep(struct session *s);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
+/* Says where the row runs. */
+void session_place(const struct session *s, struct row *row);
 /* resume.c. True if this process runs the row. */
 bool session_owns(const struct session *s, int row);
 /* The key of a row on the GPU with that UUID, which is of the run's kind. */
@@ -146,6 +155,20 @@ bool session_row_judge(struct session *s, int index, struct error *err);
  * verified. */
 void session_precompile(struct session *s);
 
+/* Stores rows now, or says them to the parent of a GPU's process; without those that are elsewhere. */
+bool session_store(struct session *s, int first, int last, struct error *err);
+/* Adds to the run's environment. Takes the reference. */
+bool session_environment(struct session *s, json_t *environment, struct error *err);
+/* To the parent of a GPU's process. Takes the reference. */
+void session_say(struct session *s, json_t *message);
+/* Ends its workers and frees everything. */
+void session_close(struct session *s);
+/* fed.c. Takes the next case of a GPU's process, and makes its rows. Returns its index or a feed_word; FEED_END also on an
+ * error. */
+int session_take_case(struct session *s, int *first, int *last, struct error *err);
+/* fleet.c. A run on several GPUs of this host: as session_run. */
+bool session_fleet(const struct session_options *options, const struct session_sink *sink, struct session_result *result,
+                   struct error *err);
 /* Stores rows, all at once, as soon as a worker has its next command, so that no worker waits for the disk. False: an earlier store
  * failed. */
 bool session_put(struct session *s, int first, int last, struct error *err);

@@ -1,16 +1,57 @@
 /* Stores and shows rows while a worker executes the next command, so that no worker waits for the disk or the terminal. */
+#include "base/text.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
 #include <stdlib.h>
 
 #define SETTLE_S 0.1 /* between stores while the parent waits for an event: each store waits for the disk */
 
+void session_say(struct session *s, json_t *message)
+{
+    s->options->feed->say(s->options->feed->context, message);
+}
+
+static void say_rows(struct session *s, int first, int last)
+{
+    json_t *rows = json_array();
+    for (int i = first; i < last; i++)
+        json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
+    session_say(s, json_pack("{s:o}", "rows", rows));
+}
+
+bool session_store(struct session *s, int first, int last, struct error *err)
+{
+    bool ok = true;
+    for (int from = first, to; ok && from < last; from = to) {
+        to = from;
+        while (to < last && session_owns(s, to))
+            to++;
+        if (to > from && s->options->feed)
+            say_rows(s, from, to);
+        else if (to > from)
+            ok = store_put_all(s->store, s->run.id, s->rows + from, to - from, err);
+        to += to == from;
+    }
+    return ok;
+}
+
+bool session_environment(struct session *s, json_t *environment, struct error *err)
+{
+    if (s->options->feed) {
+        session_say(s, json_pack("{s:o}", "environment", environment));
+        return true;
+    }
+    SCOPED char *text = json_dumps(environment, JSON_COMPACT);
+    json_decref(environment);
+    return !text || store_run_environment(s->store, s->run.id, text, err);
+}
+
 void session_settle(struct session *s)
 {
     int first = s->put_first, last = s->put_last;
     s->put_first = s->put_last = 0;
     if (last > first && !s->put_failed)
-        s->put_failed = !store_put_all(s->store, s->run.id, s->rows + first, last - first, &s->put_error);
+        s->put_failed = !session_store(s, first, last, &s->put_error);
     while (s->show_first < s->show_last) {
         int from = s->show_first, to = from;
         while (to < s->show_last && s->plan.rows[to].case_index == s->plan.rows[from].case_index)
@@ -71,14 +112,13 @@ bool session_spent(struct session *s, struct error *err)
         total.spent_s[i] += s->clock.spent_s[i];
     total.wall_s += phase_sum(s->clock.spent_s);
     total.first_round_s = s->first_round_s;
-    json_t *environment = json_pack("{s:o}", "parts", wire_parts(&s->clock));
-    char *text = json_dumps(environment, JSON_COMPACT);
     if (s->put_failed && err)
         *err = s->put_error;
-    bool ok = !s->put_failed && store_run_spent(s->store, &total, err) && store_run_environment(s->store, s->run.id, text, err);
-    free(text);
-    json_decref(environment);
-    return ok;
+    if (s->options->feed)
+        session_say(s, json_pack("{s:o}", "spent", wire_spent(&s->clock)));
+    else if (!s->put_failed && !store_run_spent(s->store, &total, err))
+        return false;
+    return !s->put_failed && (s->options->feed || session_environment(s, json_pack("{s:o}", "parts", wire_parts(&s->clock)), err));
 }
 
 int session_exit_code(struct row *const *rows, int count)

@@ -51,7 +51,7 @@ static bool has_ceilings(const struct session *s)
 void session_roofs(struct session *s)
 {
     struct error err = {0};
-    if (has_ceilings(s) && !store_ceilings(s->store, s->device.uuid, &s->roofs, &err) && err.kind != ERROR_NONE)
+    if (s->store && has_ceilings(s) && !store_ceilings(s->store, s->device.uuid, &s->roofs, &err) && err.kind != ERROR_NONE)
         tell_unknown(s, &err);
 }
 
@@ -67,18 +67,14 @@ void session_roofs_launch(struct session *s)
 /* Adds ceilings to the rows, which were planned without them; rows that need not run are stored already. */
 static bool give_rows(struct session *s, struct error *err)
 {
-    struct row **stored = NULL;
-    int count = 0;
     for (int i = 0; i < s->plan.row_count; i++) {
         if (s->kept[i] || s->plan.rows[i].kind == PLAN_SEQUENCE)
             continue;
         session_row_roof(s, i);
-        if (s->rows[i]->status != ROW_PLANNED)
-            *APPEND(stored, count) = s->rows[i];
+        if (s->rows[i]->status != ROW_PLANNED && !session_store(s, i, i + 1, err))
+            return false;
     }
-    bool ok = store_put_all(s->store, s->run.id, stored, count, err);
-    free(stored);
-    return ok;
+    return true;
 }
 
 bool session_roofs_settle(struct session *s, struct error *err)
@@ -90,12 +86,12 @@ bool session_roofs_settle(struct session *s, struct error *err)
         return true;
     json_t *command = question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle);
     if (measure(command, &s->ceilings, s->options->interrupted, &s->roofs, note, sizeof note, &why)) {
-        json_t *environment = json_pack("{s:o}", "roofs", wire_roofs(&s->roofs));
-        char *text = json_dumps(environment, JSON_COMPACT);
-        ok = store_ceilings_put(s->store, s->device.uuid, &s->roofs, err) && store_run_environment(s->store, s->run.id, text, err) &&
-             give_rows(s, err);
-        free(text);
-        json_decref(environment);
+        if (s->options->feed)
+            session_say(s, json_pack("{s:o,s:s}", "roofs", wire_roofs(&s->roofs), "uuid", s->device.uuid));
+        else
+            ok = store_ceilings_put(s->store, s->device.uuid, &s->roofs, err) &&
+                 session_environment(s, json_pack("{s:o}", "roofs", wire_roofs(&s->roofs)), err);
+        ok = ok && give_rows(s, err);
     } else {
         s->interrupted = s->interrupted || why.kind == ERROR_INTERRUPTED;
         tell_unknown(s, &why);

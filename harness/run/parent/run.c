@@ -306,7 +306,33 @@ static bool run_cases(struct session *s, struct error *err)
     return s->interrupted || s->fault.kind == ERROR_NONE;
 }
 
-static void session_close(struct session *s)
+/* In a GPU's process: the cases that the parent gives. A case is finished when its rows are counted. */
+static bool run_fed(struct session *s, struct error *err)
+{
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec), ok = true;
+    json_auto_t *finished = json_array();
+    int first = 0, last = 0, given = 0;
+    while (ok && !s->interrupted && given != FEED_END) {
+        given = session_take_case(s, &first, &last, err);
+        if (given >= 0) {
+            ok = run_case(s, first, last, timed, err);
+            json_array_append_new(finished, json_integer(given));
+        } else {
+            ok = err->kind == ERROR_NONE && (s->interrupted || count_cases(s, last, err));
+        }
+        session_settle(s);
+        if (ok && !s->interrupted && !s->uncounted_count) {
+            session_say(s, json_pack("{s:O}", "finished", finished));
+            json_decref(finished);
+            finished = json_array();
+        }
+    }
+    if (ok && s->fault.kind != ERROR_NONE)
+        *err = s->fault;
+    return ok && (s->interrupted || s->fault.kind == ERROR_NONE);
+}
+
+void session_close(struct session *s)
 {
     child_stop(&s->worker, NULL, 0);
     child_stop(&s->counter, NULL, 0);
@@ -335,14 +361,9 @@ static void session_close(struct session *s)
 
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
-    struct session s = {.options = options,
-                        .asked = options->plan,
-                        .sink = sink,
-                        .worker = {.fd = -1, .errors = -1},
-                        .counter = {.fd = -1, .errors = -1},
-                        .ceilings = {.fd = -1, .errors = -1},
-                        .gpu_lock = -1,
-                        .start_s = clock_s()};
+    if (options->gpus)
+        return session_fleet(options, sink, result, err);
+    struct session s = SESSION_OF(options, sink);
     const struct session_result nothing = {.started_s = s.start_s, .ended_s = s.start_s},
                                 *before = options->before ? options->before : &nothing;
     bool ok = false;
@@ -362,8 +383,8 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
-         (!options->gate || session_gate_identify(&s, err)) && run_cases(&s, err);
-    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
+         (!options->gate || session_gate_identify(&s, err)) && (options->feed ? run_fed(&s, err) : run_cases(&s, err));
+    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || options->feed || store_run_end(s.store, s.run.id, NULL, err));
 done:
     phase_settle(&s.clock);
     for (int i = 0; i < PHASE_COUNT; i++)

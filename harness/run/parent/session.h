@@ -28,6 +28,17 @@ struct session_gate {
     double (*margin)(void *context, const char *row); /* share of a time that may change */
     void *context;
 };
+enum feed_word { FEED_END = -1, FEED_COUNT = -2 }; /* no more cases; none yet: count the rows that wait for it */
+/* How a process that has one GPU of several works for its parent, which stores what it says: it asks for one case after the other. */
+struct session_feed {
+    void *context;
+    /* The next case, and rows of it or of its layers that exist: [[index, row], ...]; or one of enum feed_word. */
+    int (*next)(void *context, json_t **rows);
+    void (*say)(void *context, json_t *message); /* takes the reference */
+    const char *place;                           /* what the column `where` says of it: "cuda:2", "emu#2" */
+    const struct plan *plan;                     /* made by the parent; this process was forked from it */
+    const struct ceiling_list *roofs;            /* of this GPU; count 0: not known yet */
+};
 /* State that a run leaves for the next run of the same command and scenario: its worker, which has the device open, and the lock of the
  * GPU. */
 struct session_kept;
@@ -41,9 +52,11 @@ struct session_options {
     const char *argv;                /* for provenance */
     const char *verb;                /* the command and its output folder (NULL: none given), for the next run */
     const char *asked_out;
-    const char *revision;     /* of the tree that the kernels come from; NULL: unknown */
-    struct plan_lacks *lacks; /* receives what the plan lacks (plan_options.may_lack); NULL: not wanted */
-    int shard, shards;        /* run only this shard of the plan, 1 .. shards; 0: all of it */
+    const char *revision;            /* of the tree that the kernels come from; NULL: unknown */
+    struct plan_lacks *lacks;        /* receives what the plan lacks (plan_options.may_lack); NULL: not wanted */
+    const char *gpus;                /* "all", "0,2", "0-3": several GPUs of this host, a process each; NULL: one device */
+    const struct session_feed *feed; /* of such a process; NULL: this process has the whole run */
+    int shard, shards;               /* run only this shard of the plan, 1 .. shards; 0: all of it */
     bool resume;
     bool tuned;                          /* uses for each variant the configuration stored for the layer in `database`, if there is one */
     bool dump;                           /* write tensors and error map of wrong rows */

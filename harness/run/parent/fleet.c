@@ -1,0 +1,469 @@
+/* A run on several GPUs of this host. */
+#include "run/parent/fleet.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "plan/rows/choose.h"
+#include "plan/rows/shard.h"
+#include "run/message/wire.h"
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLL_MS 200
+#define PART_S 5.0 /* the rest of a message that has begun */
+
+struct fleet {
+    struct session *s;
+    struct gpu *gpus;
+    int count;
+    struct case_queue queue;
+    int *first;   /* by case: its first row; [case_count] is behind the last */
+    bool *wanted; /* by case: a network will need its rows */
+    bool *dirty;  /* by row: received, not stored yet */
+    int *received, received_count;
+    struct error fault; /* of a GPU that has ended its cases, or of the last one that was given up */
+    char **said;        /* notes, each once */
+    int said_count;
+    bool passed_on; /* the interruption */
+};
+
+/* ---- cases ---- */
+
+static void find_cases(struct fleet *f)
+{
+    const struct plan *plan = &f->s->plan;
+    SCOPED double *seconds = xcalloc((size_t)plan->case_count + 1, sizeof *seconds);
+    f->first = xcalloc((size_t)plan->case_count + 2, sizeof *f->first);
+    f->wanted = xcalloc((size_t)plan->case_count + 1, sizeof *f->wanted);
+    f->dirty = xcalloc((size_t)plan->row_count + 1, sizeof *f->dirty);
+    plan_costs(plan, spec_is_timed(f->s->device.spec), seconds);
+    queue_init(&f->queue, seconds, plan->case_count);
+    for (int i = plan->row_count - 1; i >= 0; i--)
+        f->first[plan->rows[i].case_index] = i;
+    for (int i = 0; i < plan->row_count; i++) {
+        int c = plan->rows[i].case_index;
+        if (plan->rows[i].kind != PLAN_CHAIN)
+            continue;
+        if (!f->queue.needs[c])
+            f->queue.needs[c] = xcalloc((size_t)plan->case_count + 1, sizeof(bool));
+        SCOPED bool *needs = xcalloc((size_t)plan->case_count + 1, sizeof *needs);
+        choose_needs(plan, i, needs);
+        for (int k = 0; k < plan->case_count; k++)
+            f->queue.needs[c][k] = f->queue.needs[c][k] || (needs[k] && k != c);
+    }
+    for (int c = 0; c < plan->case_count; c++)
+        for (int k = 0; f->queue.needs[c] && k < plan->case_count; k++)
+            f->wanted[k] = f->wanted[k] || f->queue.needs[c][k];
+}
+
+static int case_end(const struct fleet *f, int c)
+{
+    int i = f->first[c];
+    while (i < f->s->plan.row_count && f->s->plan.rows[i].case_index == c)
+        i++;
+    return i;
+}
+
+/* Cases without a row to run: of other shards, and those that an earlier run has finished. */
+static void skip_cases(struct fleet *f)
+{
+    for (int c = 0; c < f->queue.count; c++) {
+        int first = f->first[c], end = case_end(f, c);
+        bool due = false;
+        for (int i = first; i < end; i++)
+            due = due || !f->s->kept[i];
+        if (first == end || !due)
+            queue_done(&f->queue, c);
+    }
+}
+
+/* The rows that go with a case: its own that this GPU has measured already, and those of a network's layers. */
+static json_t *rows_for(const struct fleet *f, int c, const struct gpu *g)
+{
+    json_t *rows = json_array();
+    const struct session *s = f->s;
+    for (int i = f->first[c]; i < case_end(f, c); i++) {
+        const char *uuid = s->rows[i] && s->rows[i]->gpu_uuid ? s->rows[i]->gpu_uuid : "";
+        if (s->rows[i] && s->kept[i] && !strcmp(uuid, g->uuid))
+            json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
+    }
+    for (int k = 0; f->queue.needs[c] && k < f->queue.count; k++)
+        for (int i = f->first[k]; f->queue.needs[c][k] && i < case_end(f, k); i++)
+            if (s->rows[i])
+                json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
+    return rows;
+}
+
+/* How many cases run, on this GPU or (-1) on any. */
+static int running(const struct case_queue *q, int gpu)
+{
+    int count = 0;
+    for (int i = 0; i < q->count; i++)
+        count += q->state[i] == CASE_RUNNING && (gpu < 0 || q->gpu[i] == gpu);
+    return count;
+}
+
+/* Gives cases to the GPUs that ask for one. If none is ready, a GPU counts the rows that wait for it, which ends its cases; then it waits
+ * for others, whose cases a network may need, and which may lose them. */
+static void assign(struct fleet *f)
+{
+    for (int k = 0; k < f->count; k++) {
+        struct gpu *g = &f->gpus[k];
+        if (!g->asks || g->child.pid <= 0)
+            continue;
+        int c = f->s->interrupted ? -1 : queue_take(&f->queue, k);
+        if (c < 0 && !f->s->interrupted && running(&f->queue, k))
+            c = FEED_COUNT;
+        else if (c < 0 && !f->s->interrupted && running(&f->queue, -1))
+            continue;
+        g->asks = false;
+        g->ended = c == FEED_END;
+        child_send(&g->child, c < 0 ? json_pack("{s:i}", "case", c) : json_pack("{s:i,s:o}", "case", c, "rows", rows_for(f, c, g)));
+    }
+}
+
+/* ---- messages ---- */
+
+static void note_once(struct fleet *f, const struct gpu *g, const char *text)
+{
+    for (int i = 0; i < f->said_count; i++)
+        if (!strcmp(f->said[i], text))
+            return;
+    *APPEND(f->said, f->said_count) = xstrdup(text);
+    session_note(f->s, "%s: %s", g->place, text);
+}
+
+static void take_row(struct fleet *f, struct gpu *g, const json_t *pair)
+{
+    struct session *s = f->s;
+    int i = (int)json_integer_value(json_array_get(pair, 0));
+    if (i < 0 || i >= s->plan.row_count)
+        return;
+    struct row *row = wire_row_read(json_array_get(pair, 1));
+    bool before = s->rows[i] && s->rows[i]->status != ROW_PLANNED, now = row->status != ROW_PLANNED;
+    s->done += now && !before;
+    g->rows += now && !before;
+    row_free(s->rows[i]);
+    s->rows[i] = row;
+    s->kept[i] = now;
+    if (!f->dirty[i])
+        *APPEND(f->received, f->received_count) = i;
+    f->dirty[i] = true;
+}
+
+/* Stores what has come, all at once. */
+static bool store_received(struct fleet *f, struct error *err)
+{
+    struct session *s = f->s;
+    SCOPED struct row **rows = xcalloc((size_t)f->received_count + 1, sizeof *rows);
+    int count = 0;
+    for (int k = 0; k < f->received_count; k++) {
+        rows[count++] = s->rows[f->received[k]];
+        f->dirty[f->received[k]] = false;
+    }
+    free(f->received);
+    f->received = NULL;
+    f->received_count = 0;
+    return !count || store_put_all(s->store, s->run.id, rows, count, err);
+}
+
+/* Shows a case; its rows are stored, and nobody needs them here but a network. */
+static void finish_case(struct fleet *f, int c)
+{
+    struct session *s = f->s;
+    int first = f->first[c], end = case_end(f, c);
+    queue_done(&f->queue, c);
+    if (s->sink->case_done && end > first)
+        s->sink->case_done(s->sink->context, &s->run, s->rows + first, end - first);
+    for (int i = first; i < end && !f->wanted[c]; i++) {
+        row_free(s->rows[i]);
+        s->rows[i] = NULL;
+    }
+}
+
+static bool take_finished(struct fleet *f, struct gpu *g, const json_t *list, struct error *err)
+{
+    size_t k;
+    json_t *one;
+    if (!store_received(f, err))
+        return false;
+    json_array_foreach(list, k, one)
+    {
+        int c = (int)json_integer_value(one);
+        if (c >= 0 && c < f->queue.count && f->queue.state[c] != CASE_DONE)
+            finish_case(f, c);
+        g->cases++;
+        g->deaths = 0;
+    }
+    return true;
+}
+
+static void take_roofs(struct fleet *f, struct gpu *g, const json_t *event, struct error *err)
+{
+    wire_roofs_read(json_object_get(event, "roofs"), &g->roofs);
+    if (store_ceilings_put(f->s->store, g->uuid, &g->roofs, err) && !f->s->roofs.count && g == f->gpus)
+        session_environment(f->s, json_pack("{s:O}", "roofs", json_object_get(event, "roofs")), err);
+}
+
+static void take_gpu_spent(struct fleet *f, struct gpu *g, const json_t *spent)
+{
+    wire_parts_take(json_object_get(spent, "parts"), &f->s->clock);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        g->spent_s[i] += json_number_value(json_object_get(spent, phase_name((enum phase)i)));
+}
+
+static bool take_message(struct fleet *f, struct gpu *g, const json_t *event, struct error *err)
+{
+    size_t k;
+    json_t *one;
+    struct error why = {0};
+    json_array_foreach(json_object_get(event, "rows"), k, one) take_row(f, g, one);
+    const char *note = json_string_value(json_object_get(event, "note")), *doing = json_string_value(json_object_get(event, "doing"));
+    if (note)
+        note_once(f, g, note);
+    if (doing)
+        snprintf(g->doing, sizeof g->doing, "%s", doing);
+    if (json_object_get(event, "next"))
+        g->asks = true;
+    if (json_object_get(event, "environment"))
+        session_environment(f->s, json_incref(json_object_get(event, "environment")), &why);
+    if (json_object_get(event, "roofs"))
+        take_roofs(f, g, event, &why);
+    take_gpu_spent(f, g, json_object_get(event, "spent"));
+    if (json_object_get(event, "failed")) {
+        child_failure(json_object_get(event, "failed"), &f->fault);
+        g->given_up = !g->ended;
+        if (g->given_up)
+            session_note(f->s, "%s is given up: %s", g->place, f->fault.text);
+    }
+    return !json_object_get(event, "finished") || take_finished(f, g, json_object_get(event, "finished"), err);
+}
+
+/* ---- processes ---- */
+
+/* A case that several GPU processes died with: nobody judges its rows. */
+static bool lose_cases(struct fleet *f, const int *lost, int count, const char *how, struct error *err)
+{
+    for (int k = 0; k < count; k++) {
+        for (int i = f->first[lost[k]]; i < case_end(f, lost[k]); i++) {
+            struct row *row = f->s->rows[i];
+            if (!row || row->status != ROW_PLANNED || f->s->kept[i])
+                continue;
+            SCOPED char *reason = text_format("not judged: %d processes of GPUs ended while they ran its case: %s", CHILD_TRIES, how);
+            row_set(&row->reason, reason);
+            *APPEND(f->received, f->received_count) = i;
+        }
+        if (!store_received(f, err))
+            return false;
+        finish_case(f, lost[k]);
+    }
+    return true;
+}
+
+static bool take_death(struct fleet *f, int index, struct error *err)
+{
+    char how[512];
+    struct gpu *g = &f->gpus[index];
+    bool over = g->ended || g->given_up || f->s->interrupted;
+    int *lost;
+    child_stop(&g->child, how, sizeof how);
+    g->asks = false;
+    int count = queue_return(&f->queue, index, CHILD_TRIES, &lost);
+    bool ok = store_received(f, err) && lose_cases(f, lost, f->s->interrupted ? 0 : count, how, err);
+    free(lost);
+    if (!ok || over)
+        return ok;
+    if (++g->deaths >= CHILD_TRIES) {
+        g->given_up = true;
+        error_set(&f->fault, ERROR_ENVIRONMENT, "%d processes of %s ended one after the other: %s", g->deaths, g->place, how);
+        session_note(f->s, "%s is given up: %s", g->place, f->fault.text);
+        return true;
+    }
+    session_note(f->s, "the process of %s ended (%s); its case runs again", g->place, how);
+    return gpu_start(f->s, f->gpus, f->count, index, err);
+}
+
+/* Reads what a GPU's process has said. False: it is gone, or *ok is false. */
+static bool hear(struct fleet *f, struct gpu *g, bool *ok, struct error *err)
+{
+    double until = clock_s() + PART_S;
+    do {
+        json_auto_t *event = NULL;
+        enum child_event what = child_next(&g->child, until, NULL, &event);
+        if (what == CHILD_LATE)
+            return true;
+        if (what != CHILD_EVENT)
+            return false;
+        *ok = take_message(f, g, event, err);
+    } while (*ok && g->child.used && memchr(g->child.buffer, '\n', g->child.used));
+    return true;
+}
+
+static void progress(struct fleet *f)
+{
+    SCOPED_TEXT t = {0};
+    int alive = 0;
+    for (int k = 0; k < f->count; k++)
+        alive += f->gpus[k].child.pid > 0;
+    text_addf(&t, "%d GPU%s", alive, text_s(alive));
+    for (int k = 0; k < f->count && k < 8; k++)
+        if (f->gpus[k].child.pid > 0 && f->gpus[k].doing[0])
+            text_addf(&t, " | %s %.40s", f->gpus[k].place, f->gpus[k].doing);
+    session_progress(f->s, text_get(&t));
+}
+
+static void pass_on(struct fleet *f)
+{
+    volatile sig_atomic_t *interrupted = f->s->options->interrupted;
+    if (f->passed_on || !interrupted || !*interrupted)
+        return;
+    f->s->interrupted = f->passed_on = true;
+    for (int k = 0; k < f->count; k++)
+        if (f->gpus[k].child.pid > 0)
+            kill(f->gpus[k].child.pid, SIGINT);
+}
+
+/* Serves the processes until all have ended. */
+static bool serve(struct fleet *f, struct error *err)
+{
+    SCOPED struct pollfd *fds = xcalloc((size_t)f->count, sizeof *fds);
+    for (;;) {
+        int alive = 0;
+        bool ok = true;
+        pass_on(f);
+        assign(f);
+        for (int k = 0; k < f->count; k++) {
+            fds[k] = (struct pollfd){.fd = f->gpus[k].child.pid > 0 ? f->gpus[k].child.fd : -1, .events = POLLIN};
+            alive += f->gpus[k].child.pid > 0;
+        }
+        if (!alive)
+            return true;
+        int ready = poll(fds, (nfds_t)f->count, POLL_MS);
+        for (int k = 0; k < f->count && ready > 0; k++)
+            if (fds[k].revents && (!hear(f, &f->gpus[k], &ok, err) ? !take_death(f, k, err) : !ok))
+                return false;
+        if (!store_received(f, err))
+            return false;
+        progress(f);
+    }
+}
+
+static bool start_all(struct fleet *f, struct error *err)
+{
+    for (int k = 0; k < f->count; k++) {
+        struct gpu *g = &f->gpus[k];
+        struct error ignored = {0};
+        if (g->uuid[0])
+            store_ceilings(f->s->store, g->uuid, &g->roofs, &ignored);
+        if (!gpu_start(f->s, f->gpus, f->count, k, err))
+            return false;
+    }
+    return true;
+}
+
+/* The parent waited while the GPUs worked: its waiting becomes their phases, in proportion. */
+static void share_time(struct fleet *f)
+{
+    struct phase_clock *clock = &f->s->clock;
+    double sum = 0;
+    phase_settle(clock);
+    double waited = clock->spent_s[PHASE_WAITING];
+    for (int k = 0; k < f->count; k++)
+        sum += phase_sum(f->gpus[k].spent_s);
+    for (int i = 0; i < PHASE_COUNT && sum > 0; i++)
+        for (int k = 0; k < f->count; k++)
+            if (i != PHASE_WAITING)
+                phase_move(clock, (enum phase)i, waited * f->gpus[k].spent_s[i] / sum);
+}
+
+static void fleet_close(struct fleet *f)
+{
+    for (int k = 0; k < f->count; k++) {
+        child_stop(&f->gpus[k].child, NULL, 0);
+        json_decref(f->gpus[k].health);
+    }
+    for (int i = 0; i < f->said_count; i++)
+        free(f->said[i]);
+    free(f->said);
+    free(f->received);
+    free(f->gpus);
+    free(f->first);
+    free(f->wanted);
+    free(f->dirty);
+    if (f->queue.order)
+        queue_free(&f->queue);
+}
+
+static bool run_fleet(struct fleet *f, struct error *err)
+{
+    struct session *s = f->s;
+    find_cases(f);
+    skip_cases(f);
+    phase_turn(&s->clock, PHASE_COMPILING);
+    if (f->queue.left)
+        session_precompile(s);
+    phase_turn(&s->clock, PHASE_WAITING);
+    if ((f->queue.left && !start_all(f, err)) || !serve(f, err))
+        return false;
+    share_time(f);
+    if (!s->interrupted && (f->queue.left || f->fault.kind != ERROR_NONE)) {
+        if (f->fault.kind == ERROR_NONE)
+            error_set(&f->fault, ERROR_INTERNAL, "%d cases were not run", f->queue.left);
+        *err = f->fault;
+        return false;
+    }
+    return true;
+}
+
+/* The device of the run is the first GPU. */
+static bool open_fleet(struct fleet *f, struct error *err)
+{
+    struct session *s = f->s;
+    const struct session_options *o = s->options;
+    if (o->inside || o->plan.tune)
+        return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
+    if (!gpu_list(o->gpus, o->plan.device, o->interrupted, &f->gpus, &f->count, err))
+        return false;
+    return session_seed(s, err) && session_open(s, err) && session_counts(s, &s->counts, err);
+}
+
+bool session_fleet(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
+{
+    struct session_options own = *options;
+    struct session s = SESSION_OF(&own, sink);
+    struct fleet f = {.s = &s};
+    const struct session_result *before = options->before;
+    bool ok = false;
+    own.kept = NULL;
+    *result = (struct session_result){.started_s = before ? before->started_s : s.start_s};
+    phase_begin(&s.clock, PHASE_START_UP);
+    if (!open_fleet(&f, err))
+        goto done;
+    for (int k = 0; k < f.count && !spec_is_timed(s.device.spec); k++) /* with the chip that the scenario names */
+        snprintf(f.gpus[k].spec, sizeof f.gpus[k].spec, "%s", s.device.spec);
+    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
+    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
+    if (!session_rows(&s, &result->kept, err))
+        goto done;
+    result->run_id = s.run.id;
+    if (sink->begin)
+        sink->begin(sink->context, &s.run, &s.plan, result->kept);
+    ok = run_fleet(&f, err);
+    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
+done:
+    phase_settle(&s.clock);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        result->spent_s[i] = s.clock.spent_s[i] + (before ? before->spent_s[i] : 0);
+    result->seconds = phase_sum(result->spent_s);
+    result->ended_s = s.clock.since_s;
+    result->rows = s.owned;
+    result->interrupted = s.interrupted;
+    fleet_close(&f);
+    session_close(&s);
+    return ok;
+}

@@ -1,0 +1,44 @@
+/* run/parent/fleet: several GPUs of one host: a process each, which takes one case after the other from the parent; the parent alone
+ * stores. Private to run/parent. */
+#ifndef BENCH_RUN_FLEET_H
+#define BENCH_RUN_FLEET_H
+
+#include "run/parent/parent.h"
+
+/* Which case a GPU takes next: the most expensive one that is ready. */
+enum case_state { CASE_WAITING, CASE_RUNNING, CASE_DONE };
+struct case_queue {
+    int count, *order;      /* the most expensive first */
+    enum case_state *state; /* by case */
+    int *gpu;               /* by case: that runs it or has run it; -1: none */
+    int *tries;             /* by case: GPU processes that died with it */
+    int *pin;               /* by case: the only GPU that may run it; -1: any */
+    bool **needs;           /* by case: the cases that must be done before; NULL: none */
+    int head, left;         /* all before `head` in the order are taken; cases that are not done */
+};
+void queue_init(struct case_queue *q, const double *seconds, int count);
+void queue_free(struct case_queue *q);
+/* The next case for a GPU, which then runs there; -1: none is ready. */
+int queue_take(struct case_queue *q, int gpu);
+void queue_done(struct case_queue *q, int index);
+/* The GPU's process is gone: its cases wait again. Those that have had `most` processes are returned in *lost (malloc'd) instead. */
+int queue_return(struct case_queue *q, int gpu, int most, int **lost);
+
+struct gpu {
+    char spec[64], place[64], uuid[64], pci[32];
+    struct child child;
+    bool asks, ended, given_up;
+    int deaths; /* since it last finished a case */
+    int cases, rows;
+    char doing[160];
+    struct ceiling_list roofs;
+    double spent_s[PHASE_COUNT];
+    json_t *health; /* what it said of itself: {"before": {...}, "after": {...}} */
+};
+/* The GPUs that the option names. False: the option, or no such GPU. */
+bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err);
+/* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. `others`: sockets that it must not keep. */
+struct fleet;
+bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err);
+
+#endif

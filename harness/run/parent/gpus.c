@@ -1,0 +1,224 @@
+/* The GPUs of this host, and the process of each. */
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/parent/fleet.h"
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define GPUS_MAX 1024
+#define LIST_LIMIT_S 90.0
+
+/* ---- which ---- */
+
+/* "0,2", "0-3" as numbers; "all" up to `there`. -1: not such a list. Malloc'd. */
+static int numbers_of(const char *option, int there, int **numbers)
+{
+    SCOPED char *copy = xstrdup(option);
+    int count = 0;
+    *numbers = NULL;
+    for (int i = 0; !strcmp(option, "all") && i < there; i++)
+        *APPEND(*numbers, count) = i;
+    if (!strcmp(option, "all"))
+        return count;
+    for (char *word, *rest = copy; (word = strsep(&rest, ","));) {
+        char *dash = strchr(word, '-');
+        long long from, to;
+        if (dash)
+            *dash = 0;
+        if (!text_to_int(word, &from) || !text_to_int(dash ? dash + 1 : word, &to) || from < 0 || to < from || to - from >= GPUS_MAX ||
+            to > 1 << 20)
+            return -1;
+        for (long long i = from; i <= to; i++) {
+            for (int k = 0; k < count; k++)
+                if ((*numbers)[k] == i)
+                    return -1;
+            *APPEND(*numbers, count) = (int)i;
+        }
+    }
+    return count > GPUS_MAX ? -1 : count;
+}
+
+static json_t *ask_list(volatile sig_atomic_t *interrupted, struct error *err)
+{
+    json_t *command = command_new(COMMAND_GPUS, "{}");
+    json_t *event = child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, NULL, interrupted, err);
+    json_decref(command);
+    return event;
+}
+
+bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err)
+{
+    bool timed = !device || spec_is_timed(device);
+    json_auto_t *event = timed ? ask_list(interrupted, err) : NULL;
+    const json_t *list = json_object_get(event, "gpus");
+    SCOPED int *numbers = NULL;
+    *gpus = NULL;
+    if (timed && !event)
+        return error_hint(err, "--device emu --gpus 0-3 runs four emulated GPUs"), false;
+    if (timed && device && *spec_option(device))
+        return error_set(err, ERROR_USAGE, "--device %.60s names one GPU, and --gpus several: leave one of them out", device);
+    int there = timed ? (int)json_array_size(list) : 0;
+    *count = numbers_of(option, there, &numbers);
+    if (*count <= 0) {
+        error_set(err, ERROR_USAGE, "--gpus %.60s: all, or numbers from 0 such as 0,2 or 0-3, each once, are expected", option);
+        return timed ? false : error_hint(err, "emu emulates as many GPUs as are named: --gpus 0-3");
+    }
+    *gpus = xcalloc((size_t)*count, sizeof **gpus);
+    for (int i = 0; i < *count; i++) {
+        struct gpu *g = &(*gpus)[i];
+        const json_t *at = json_array_get(list, (size_t)numbers[i]);
+        g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+        if (timed && numbers[i] >= there)
+            return error_set(err, ERROR_ENVIRONMENT, "there is no GPU %d: this machine has %d, counted from 0", numbers[i], there);
+        if (timed)
+            snprintf(g->spec, sizeof g->spec, "cuda:%d", numbers[i]);
+        else
+            snprintf(g->spec, sizeof g->spec, "%.60s", device);
+        snprintf(g->place, sizeof g->place, timed ? "cuda:%d" : "emu#%d", numbers[i]);
+        snprintf(g->uuid, sizeof g->uuid, "%s", at ? json_string_value(json_object_get(at, "uuid")) : "");
+        snprintf(g->pci, sizeof g->pci, "%s", at ? json_string_value(json_object_get(at, "pci")) : "");
+    }
+    return true;
+}
+
+/* ---- the process ---- */
+
+/* "0-15,32-47" as a set of CPUs. */
+static bool read_cpus(const char *path, cpu_set_t *cpus)
+{
+    char line[4096] = "";
+    FILE *f = fopen(path, "r");
+    bool read = f && fgets(line, sizeof line, f);
+    if (f)
+        fclose(f);
+    CPU_ZERO(cpus);
+    for (char *word, *rest = line; read && (word = strsep(&rest, ",\n"));) {
+        int from, to, found = sscanf(word, "%d-%d", &from, &to);
+        for (int i = from; found > 0 && i <= (found > 1 ? to : from) && i < CPU_SETSIZE; i++)
+            CPU_SET(i, cpus);
+    }
+    return CPU_COUNT(cpus) > 0;
+}
+
+/* Binds the process, and so its worker, to the cores that are next to the GPU, among those that it may use. */
+static void bind_cpus(const char *pci)
+{
+    char name[32];
+    cpu_set_t beside, allowed, both;
+    snprintf(name, sizeof name, "%s", pci);
+    for (char *c = name; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    SCOPED char *path = text_format("/sys/bus/pci/devices/%s/local_cpulist", name);
+    if (!*name || !read_cpus(path, &beside) || sched_getaffinity(0, sizeof allowed, &allowed))
+        return;
+    CPU_AND(&both, &beside, &allowed);
+    if (CPU_COUNT(&both))
+        sched_setaffinity(0, sizeof both, &both);
+}
+
+struct member {
+    struct child parent; /* its socket */
+    struct session *s;
+    double told_s; /* the last progress */
+};
+
+static void member_say(void *context, json_t *message)
+{
+    struct member *m = context;
+    if (!child_send(&m->parent, message)) /* the parent is gone */
+        _exit(1);
+}
+
+static int member_next(void *context, json_t **rows)
+{
+    struct member *m = context;
+    json_auto_t *event = NULL;
+    member_say(m, json_pack("{s:b}", "next", 1));
+    if (child_next(&m->parent, 0, m->s->options->interrupted, &event) != CHILD_EVENT)
+        return FEED_END;
+    *rows = json_incref(json_object_get(event, "rows"));
+    return (int)json_integer_value(json_object_get(event, "case"));
+}
+
+static void member_note(void *context, const char *text)
+{
+    member_say(context, json_pack("{s:s}", "note", text));
+}
+
+static void member_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+{
+    struct member *m = context;
+    (void)done, (void)total, (void)eta_s;
+    if (seconds - m->told_s < 0.5)
+        return;
+    m->told_s = seconds;
+    member_say(m, json_pack("{s:s}", "doing", what));
+}
+
+static void member_begin(void *context, const struct run *run, const struct plan *plan, int kept)
+{
+    (void)plan, (void)kept;
+    member_say(context, json_pack("{s:{s:s*,s:s*,s:s*,s:s*}}", "ready", "about", run->device_about, "uuid", run->uuid, "driver",
+                                  run->driver, "compiler", run->compiler));
+}
+
+/* Runs in the process of the GPU, and ends it. */
+static void become_member(struct session *s, const struct gpu *g, int fd)
+{
+    struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s};
+    struct session_feed feed = {&m, member_next, member_say, g->place, &s->plan, &g->roofs};
+    struct session_sink sink = {.context = &m, .begin = member_begin, .progress = member_progress, .note = member_note};
+    struct session_options o = *s->options;
+    struct session_result result;
+    struct error err = {0};
+    o.plan = s->asked;
+    o.plan.device = g->spec;
+    o.gpus = NULL;
+    o.feed = &feed;
+    o.shard = o.shards = 0;
+    o.resume = o.tuned = false;
+    o.kept = NULL;
+    o.lacks = NULL;
+    o.before = NULL;
+    bind_cpus(g->pci);
+    bool ok = session_run(&o, &sink, &result, &err);
+    if (!ok)
+        member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+    member_say(&m, json_pack("{s:b}", "end", 1));
+    _exit(ok ? 0 : 1);
+}
+
+bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err)
+{
+    int ends[2];
+    struct gpu *g = &gpus[index];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return error_set(err, ERROR_ENVIRONMENT, "no socket for the process of %s: %s", g->place, strerror(errno));
+    pid_t parent = getpid();
+    fflush(NULL);
+    g->child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = fork()};
+    if (g->child.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(127);
+        setpgid(0, 0); /* the parent passes Ctrl-C on */
+        for (int i = 0; i < count; i++)
+            if (gpus[i].child.fd >= 0)
+                close(gpus[i].child.fd);
+        store_forked(s->store);
+        become_member(s, g, ends[1]);
+    }
+    close(ends[1]);
+    if (g->child.pid > 0)
+        return true;
+    close(ends[0]);
+    g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+    return error_set(err, ERROR_ENVIRONMENT, "no process for %s: %s", g->place, strerror(errno));
+}
