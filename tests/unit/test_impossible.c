@@ -294,7 +294,8 @@ static void test_shown(void **state)
 {
     const struct session_sink sink = {.case_done = take_case};
     struct error err = {0};
-    struct session one = {.sink = &sink, .plan = s.plan, .start_s = clock_s()};
+    const struct session_options none = {0};
+    struct session one = {.options = &none, .sink = &sink, .plan = s.plan, .start_s = clock_s()};
     char folder[] = "/tmp/test_impossible.XXXXXX", database[64], command[64];
     assert_non_null(mkdtemp(folder));
     snprintf(database, sizeof database, "%s/rows.db", folder);
