@@ -400,7 +400,9 @@ static void advice_fits_what_was_counted(void **state)
         emu(r, "global_requests_ld", 100);
         emu(r, "global_sectors_ld", loads[i]);
         emu(r, "global_sectors_ideal_ld", i < 3 ? 400 : 100);
-        r->bytes = i < 2 ? r->bytes : 32;
+        hw(r, "shared_pipe", 50); /* as counters or the model have it: what is wasted costs time */
+        hw(r, "l2_busy", 50);
+        hw(r, "dram_throughput", 10);
     }
     for (int i = 0; i < 2; i++)
         hw(row_of(&f, "conv2d/fed", 400, 1), "tensor_active", i ? 93 : 66);
@@ -422,6 +424,39 @@ static void advice_fits_what_was_counted(void **state)
     fixture_free(&f);
 }
 
+/* A waste at a unit that has nothing to do is no finding; an SM without a block is one before the units of those that have some. */
+static void a_finding_costs_time(void **state)
+{
+    struct fixture f = {0};
+    struct judge j;
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/loads_once", 400, 1);
+    emu(r, "warp_instructions", 1000);
+    emu(r, "global_requests_ld", 100);
+    emu(r, "global_sectors_ld", 3200);
+    emu(r, "global_sectors_ideal_ld", 400);
+    emu(r, "global_sectors_st", 0);
+    hw(r, "l2_busy", 0.5);
+    hw(r, "dram_throughput", 0.5);
+    r = row_of(&f, "conv2d/few_blocks", 400, 1);
+    hw(r, "sm_busy", 40);
+    hw(r, "issue_active", 95); /* of the active cycles: 38 % of all */
+    hw(r, "dram_throughput", 3);
+    r = row_of(&f, "conv2d/two_units", 400, 1);
+    hw(r, "dram_throughput", 85);
+    hw(r, "tensor_active", 78);
+    hw(r, "issue_active", 10);
+    struct case_view c = judged(&f, &j);
+    for (int i = 0; i < c.views[0].verdicts.count; i++)
+        assert_null(strstr(c.views[0].verdicts.items[i].says, "uncoalesced"));
+    assert_string_equal(verdict_word(&c.views[1]), "tail");
+    assert_string_equal(verdict_word(&c.views[2]), "memory");
+    assert_true(verdict_of(&c.views[2], "tensor pipe")->close && !c.views[2].verdicts.items[0].close);
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,7 +464,7 @@ int main(void)
         cmocka_unit_test(a_full_pipe_comes_first),      cmocka_unit_test(a_small_effect_stays_small),
         cmocka_unit_test(a_step_weighs_its_share),      cmocka_unit_test(limits_stand_in_one_place),
         cmocka_unit_test(a_group_is_one_file),          cmocka_unit_test(sectors_of_few_requests_are_not_shown),
-        cmocka_unit_test(advice_fits_what_was_counted),
+        cmocka_unit_test(advice_fits_what_was_counted), cmocka_unit_test(a_finding_costs_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

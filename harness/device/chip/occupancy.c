@@ -221,7 +221,22 @@ bool occupancy_tail(double waves, struct occupancy_tail *out)
     return true;
 }
 
+/* SMs come in groups of unequal sizes, and a cluster stays within one: what the driver reports on three H200s for blocks that fill an SM.
+ */
+static const struct {
+    int blocks, clusters;
+} gh100_132[] = {{2, 66}, {3, 39}, {4, 30}, {6, 17}, {8, 15}, {12, 7}, {16, 7}};
+
 int occupancy_clusters(const struct chip *chip, const struct occupancy *o, int cluster_blocks)
 {
-    return o->possible && cluster_blocks > 0 ? o->blocks_per_sm * chip->sm_count / cluster_blocks : 0;
+    if (!o->possible || cluster_blocks < 1)
+        return 0;
+    int most = chip->sm_count / cluster_blocks;
+    bool known = !strcmp(chip->name, "GH100") && chip->sm_count == 132 && cluster_blocks > 1;
+    for (size_t i = 0; known && i < sizeof gh100_132 / sizeof *gh100_132; i++)
+        if (cluster_blocks <= gh100_132[i].blocks) {
+            most = gh100_132[i].clusters < most ? gh100_132[i].clusters : most;
+            break;
+        }
+    return o->blocks_per_sm * most;
 }

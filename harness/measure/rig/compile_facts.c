@@ -60,8 +60,10 @@ static void add_limits(struct row *row, int index, const struct step *step, cons
         row_add_member(row, FAMILY_MODEL, index, 0, "last_wave", "share", "model", tail.last);
         row_add_member(row, FAMILY_MODEL, index, 0, "idle_places", "share", "model", tail.idle);
     }
-    if (cluster > 1)
+    if (cluster > 1) {
+        row_add_member(row, FAMILY_MODEL, index, 0, "cluster_blocks", "blocks", "model", cluster);
         row_add_member(row, FAMILY_MODEL, index, 0, "clusters_at_most", "clusters", "model", occupancy_clusters(chip, o, cluster));
+    }
 }
 
 static void add_occupancy(struct row *row, int index, const struct step *step, const struct kernel_facts *f, const struct chip *chip)

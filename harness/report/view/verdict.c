@@ -1,6 +1,7 @@
 #include "report/view/verdict.h"
 #include "base/dtype.h"
 #include "device/chip/occupancy.h"
+#include "report/view/predict.h"
 #include "report/view/resources.h"
 #include "store/step_facts.h"
 #include <math.h>
@@ -62,6 +63,8 @@ static double value_of(const struct case_view *c, const struct view *v, const st
     char metric[128];
     snprintf(metric, sizeof metric, "%s%s", strchr(name, '.') ? "" : METRIC_HARDWARE, name);
     double value = a->step < 0 ? view_total(v, metric) : view_counted(v, a->step, metric); /* emu.NAME, or a value of a counter group */
+    if (isnan(value))
+        value = predicted_value(c, v, name);
     if (!isnan(value))
         return value;
     bool cropped = v->row->cropped; /* its grid is not the layer's */
@@ -70,6 +73,8 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         return value;
     if (!strcmp(name, "counted")) /* scans all metrics once, not for each name */
         return counted(v);
+    double ns = v->ranked ? a->step_ns : v->predicted.ns > 0 ? v->predicted.ns : NAN;
+    bool known = a->known || (v->predicted.ns > 0 && a->roof_ns > 0);
     const struct {
         const char *name;
         double value;
@@ -81,14 +86,14 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"cropped", cropped},
         {"balance", balance(c, v->row)},
         {"bytes", v->row->bytes},
-        {"time_ns", v->ranked ? a->step_ns : NAN},
+        {"time_ns", ns},
         {"launch_ns", machine_launch_ns(&c->machine)},
-        {"near", a->known ? percent(a->roof_ns / a->step_ns) : NAN},
-        {"headroom", !v->ranked ? NAN
-                     : a->known ? fmax(0, 100 - percent(a->roof_ns / a->step_ns))
-                                : 100},
-        {"near_memory", a->known ? percent(a->memory_ns / a->step_ns) : NAN},
-        {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
+        {"near", known ? percent(a->roof_ns / ns) : NAN},
+        {"headroom", isnan(ns) ? NAN
+                     : known   ? fmax(0, 100 - percent(a->roof_ns / ns))
+                               : 100},
+        {"near_memory", known ? percent(a->memory_ns / ns) : NAN},
+        {"near_compute", known ? percent(a->compute_ns / ns) : NAN},
         {"idle_places", cropped ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
@@ -186,9 +191,11 @@ static void keep(void *context, const struct counter_finding *f)
 {
     struct judging *j = context;
     struct verdicts *all = j->out;
-    double left = value_of(j->c, j->v, &j->breakdown, "headroom"), least = case_limit(j->c, "gain_least"),
-           busy = f->rule->unit ? over_launch(expr_text(f->rule->unit), f->unit, value_of(j->c, j->v, &j->breakdown, "sm_busy")) : NAN,
-           unit = busy >= case_limit(j->c, "idle") && j->share >= MOST ? busy : NAN, gain = (f->gain > left ? left : f->gain) * j->share;
+    const char *name = f->rule->unit ? expr_text(f->rule->unit) : "";
+    double left = value_of(j->c, j->v, &j->breakdown, "headroom"), active = value_of(j->c, j->v, &j->breakdown, "sm_busy"),
+           least = case_limit(j->c, "gain_least"), busy = over_launch(name, f->unit, active),
+           unit = busy >= case_limit(j->c, "idle") && j->share >= MOST ? busy : NAN, gain = over_launch(name, f->gain, active);
+    gain = (gain > left ? left : gain) * j->share;
     if (gain < least && !isnan(unit))
         gain = NAN; /* a full unit is worth a sentence without a gain */
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
@@ -277,6 +284,8 @@ static void judge_row(struct case_view *c, struct view *v)
 void case_judge(struct case_view *c, const struct judge *j)
 {
     c->judge = j;
+    if (j)
+        case_predict(c, j);
     for (int i = 0; i < c->count && j && j->ready; i++)
         judge_row(c, &c->views[i]);
 }

@@ -10,6 +10,8 @@
 struct judge {
     bool ready; /* false: they were not found and nothing is judged; `missing` says why */
     struct counter_groups rules, groups;
+    struct chip_model **models; /* of the chips that have one */
+    int model_count;
     struct error missing;
 };
 void judge_open(struct judge *j);

@@ -253,6 +253,9 @@ double view_derived(const struct view *v, const char *name)
     } values[] = {
         {"rank", v->rank >= 0 ? v->rank : NAN},
         {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"predicted_us", v->predicted.ns > 0 ? v->predicted.ns / 1e3 : NAN},
+        {"predicted_low_us", v->predicted.ns > 0 ? v->predicted.low_ns / 1e3 : NAN},
+        {"predicted_high_us", v->predicted.ns > 0 ? v->predicted.high_ns / 1e3 : NAN},
         {"graph_us", graph ? graph->median_ns / 1e3 : NAN},
         {"x_cudnn", v->ranked ? v->time->ratio : NAN},
         {"floor_share", v->floor_share},

@@ -3,6 +3,7 @@
 #ifndef BENCH_REPORT_VIEW_H
 #define BENCH_REPORT_VIEW_H
 
+#include "device/chip/predict.h"
 #include "report/view/machine.h"
 #include "report/view/metric.h"
 #include "report/report.h"
@@ -37,6 +38,7 @@ struct view {
     double moved_bytes, moved_over_compulsory;           /* emu; absent for a crop: */
     double moved_here;                                   /* over the compulsory bytes of the work that ran */
     struct metric_index metrics;
+    struct prediction predicted; /* of a judged case on a device that keeps no time (report/view/predict.h); ns NaN: none */
     struct verdicts verdicts;
 };
 
@@ -53,7 +55,8 @@ struct case_view {
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;        /* NaN */
     struct machine machine;
-    const struct judge *judge; /* NULL: its rows are not judged */
+    const struct judge *judge;      /* NULL: its rows are not judged */
+    const struct chip_model *model; /* the judge's, of the case's chip; NULL: there is none */
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);

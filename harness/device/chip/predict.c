@@ -1,0 +1,166 @@
+#include "device/chip/predict.h"
+#include "base/dtype.h"
+#include "base/file.h"
+#include "base/node.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTOR 32.0
+#define SCHEDULERS 4
+
+const char *const predict_unit_names[UNIT_COUNT] = {"issue slots", "tensor pipe", "L1 data banks",      "L2",
+                                                    "DRAM",        "latency",     "start of the kernel"};
+static const char *const unit_keys[UNIT_COUNT] = {"issue", "tensor", "l1", "l2", "dram", "latency", "start"};
+#define CONSTANT_NAME(name) #name,
+static const char *const constant_names[PREDICT_CONSTANT_COUNT] = {PREDICT_CONSTANTS(CONSTANT_NAME)};
+#define KIND_NAME(name, counter) #name,
+static const char *const kind_names[PREDICT_KIND_COUNT] = {PREDICT_KINDS(KIND_NAME)};
+
+/* ---- the file ---- */
+
+static bool read_map(const struct node *n, const char *what, const char *const *names, int count, double *out, struct error *err)
+{
+    if (!n || n->kind != NODE_MAP)
+        return error_set(err, ERROR_USAGE, "%s: is missing", what);
+    for (int i = 0; i < count; i++)
+        if (!node_get(n, names[i]))
+            return node_error(n, err, "%s: '%s' is missing", what, names[i]);
+        else if (!node_real(node_get(n, names[i]), names[i], 0, 1e18, &out[i], err))
+            return false;
+    return true;
+}
+
+static bool read_model(const struct node *root, struct chip_model *m, struct error *err)
+{
+    static const char *const errors[] = {"rows", "median", "p90"};
+    double found[3];
+    const struct node *held = node_get(root, "held_out");
+    const char *words = held ? node_text(node_get(held, "words"), "words", err) : NULL;
+    if (!words || !read_map(node_get(root, "constants"), "constants", constant_names, PREDICT_CONSTANT_COUNT, m->constant, err) ||
+        !read_map(node_get(root, "seen"), "seen", kind_names, PREDICT_KIND_COUNT, m->seen, err) ||
+        !read_map(held, "held_out", errors, 3, found, err) || !read_map(node_get(held, "low"), "low", unit_keys, UNIT_COUNT, m->low, err) ||
+        !read_map(node_get(held, "high"), "high", unit_keys, UNIT_COUNT, m->high, err))
+        return false;
+    m->rows = (int)found[0];
+    m->median = found[1];
+    m->p90 = found[2];
+    snprintf(m->held_out, sizeof m->held_out, "%s", words);
+    return true;
+}
+
+struct chip_model *chip_model_load(const char *chip, struct error *err)
+{
+    SCOPED char *name = text_format("harness/device/chip/model/%s.yaml", chip);
+    SCOPED char *path = file_share(name);
+    struct chip_model *m = xcalloc(1, sizeof *m);
+    struct node *root = node_parse_file(path, err);
+    bool ok = root && read_model(root, m, err);
+    snprintf(m->chip, sizeof m->chip, "%s", chip);
+    node_free(root);
+    if (ok)
+        return m;
+    free(m);
+    return NULL;
+}
+
+/* ---- the time ---- */
+
+/* FLOP per SM and clock of the tensor pipe of a math mode; 0: none. */
+static double tensor_rate(const struct chip *chip, int math)
+{
+    double all = chip_flop_s(chip, math == MATH_NONE ? MATH_F16_ACC32 : math);
+    return all > 0 ? all / chip->clock_max_hz / chip->sm_count : chip->flop_f16_tensor;
+}
+
+static bool outside(const struct chip_model *m, const struct predict_counts *c, struct prediction *out)
+{
+    for (int i = 0; i < PREDICT_KIND_COUNT; i++)
+        if (c->kind[i] > (m->seen[i] * 1.25 + 0.01) * c->instructions) {
+            snprintf(out->why, sizeof out->why,
+                     "%.2g %% of its instructions are '%s', of which the rows behind the model have at most %.2g %%",
+                     100 * c->kind[i] / c->instructions, kind_names[i], 100 * m->seen[i]);
+            return true;
+        }
+    return false;
+}
+
+/* Bytes that L1 reads from L2: a geometric mean of the distinct bytes and the requested ones, for it keeps a part of what is requested
+ * again. Copies past L1 and stores come through in full. */
+static double l2_bytes(const struct chip_model *m, const struct predict_counts *c)
+{
+    double asked = SECTOR * c->sectors_ld, once = fmin(asked, fmax(c->read_bytes, 1));
+    return once * pow(fmax(asked / once, 1), m->constant[PREDICT_reuse_power]) + SECTOR * (c->sectors_async + c->sectors_st);
+}
+
+static void put_units(const struct chip_model *m, const struct chip *chip, const struct predict_counts *c, struct prediction *out)
+{
+    const double *k = m->constant, ghz = k[PREDICT_clock_hz] / 1e9, sms = chip->sm_count;
+    double slots = c->resident > 0 ? c->resident : sms * c->blocks_per_sm, waves = c->blocks / slots,
+           rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks,
+           warps = c->blocks * c->warps_per_block;
+    double machine = k[PREDICT_machine_per_ptx] * c->instructions, per_sm_ns = 1 / (sms * ghz);
+    double peak[UNIT_COUNT] = {
+        [UNIT_ISSUE] = machine / SCHEDULERS * per_sm_ns,
+        [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
+        [UNIT_L1] = (c->shared_wavefronts + c->lines) * per_sm_ns,
+        [UNIT_L2] = l2_bytes(m, c) / k[PREDICT_l2_bytes_s] * 1e9,
+        [UNIT_DRAM] = (c->read_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
+    };
+    const double share[UNIT_COUNT] = {k[PREDICT_issue_share], c->groups ? k[PREDICT_tensor_group_share] : k[PREDICT_tensor_warp_share],
+                                      k[PREDICT_l1_share], 1, k[PREDICT_dram_share]};
+    for (int i = 0; i < UNIT_LATENCY; i++)
+        out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
+    out->unit_ns[UNIT_LATENCY] =
+        rounds / ghz *
+        (k[PREDICT_cycles_per_block] + k[PREDICT_cycles_per_instruction] * machine / warps +
+         k[PREDICT_cycles_per_load] * c->requests_ld / warps * 32 / fmax(c->registers, 16) +
+         k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
+    out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
+    out->sm_busy = 1 / uneven;
+    for (int i = 0; i < UNIT_LATENCY; i++)
+        out->busy[i] = peak[i];
+    out->shared_busy = c->shared_wavefronts * per_sm_ns;
+}
+
+void predict_launch(const struct chip_model *m, const struct chip *chip, const struct predict_counts *c, struct prediction *out)
+{
+    *out = (struct prediction){.ns = NAN, .low_ns = NAN, .high_ns = NAN};
+    if (!(c->blocks > 0) || !(c->warps_per_block > 0) || !(c->blocks_per_sm > 0) || !(c->instructions > 0)) {
+        snprintf(out->why, sizeof out->why, "a launch without counts or compiler facts");
+        return;
+    }
+    if (outside(m, c, out))
+        return;
+    put_units(m, chip, c, out);
+    double most = 0, sum = 0, norm = fmax(1, m->constant[PREDICT_norm]);
+    for (int i = 0; i < UNIT_START; i++)
+        most = fmax(most, out->unit_ns[i]);
+    for (int i = 0; i < UNIT_START; i++)
+        sum += pow(out->unit_ns[i] / most, norm);
+    out->ns = out->unit_ns[UNIT_START] + most * pow(sum, 1 / norm);
+    for (int i = 0; i < UNIT_COUNT; i++)
+        out->limit = out->unit_ns[i] > out->unit_ns[out->limit] ? (enum predict_unit)i : out->limit;
+    for (int i = 0; i < UNIT_LATENCY; i++)
+        out->busy[i] = fmin(1, out->busy[i] / out->ns);
+    out->shared_busy = fmin(1, out->shared_busy / out->ns);
+    out->low_ns = out->ns * m->low[out->limit];
+    out->high_ns = out->ns * m->high[out->limit];
+}
+
+void predict_add(const struct chip_model *m, struct prediction *sum, const struct prediction *next)
+{
+    double ns = next->ns - m->constant[PREDICT_start_ns] + m->constant[PREDICT_next_launch_ns], share = ns / (sum->ns + ns);
+    sum->limit = ns > sum->ns ? next->limit : sum->limit;
+    sum->low_ns += next->low_ns * ns / next->ns;
+    sum->high_ns += next->high_ns * ns / next->ns;
+    sum->ns += ns;
+    for (int i = 0; i < UNIT_LATENCY; i++)
+        sum->busy[i] += (next->busy[i] - sum->busy[i]) * share;
+    for (int i = 0; i < UNIT_COUNT; i++)
+        sum->unit_ns[i] += next->unit_ns[i];
+    sum->shared_busy += (next->shared_busy - sum->shared_busy) * share;
+    sum->sm_busy += (next->sm_busy - sum->sm_busy) * share;
+}

@@ -1,0 +1,183 @@
+#include "report/view/predict.h"
+#include "base/dtype.h"
+#include "report/view/number.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SAMPLE_ERROR_MOST 0.1 /* counts whose interval is wider predict nothing */
+
+static double emu_of(const struct view *v, int step, const char *name)
+{
+    char metric[64];
+    snprintf(metric, sizeof metric, METRIC_EMU "%s", name);
+    double value = view_value(v, step, metric);
+    value = isnan(value) ? v->steps <= 1 ? view_value(v, -1, metric) : NAN : value;
+    return isnan(value) ? 0 : value;
+}
+
+/* Distinct bytes: as counted, else those of the work. */
+static void put_bytes(const struct row *row, struct predict_counts *n)
+{
+    double all = row->bytes_useful >= 0 ? row->bytes_useful : row->bytes;
+    if (n->read_bytes > 0 || n->written_bytes > 0)
+        return;
+    n->written_bytes = fmin(all, SECTOR_BYTES * n->sectors_st);
+    n->read_bytes = n->sectors_ld + n->sectors_async > 0 ? fmax(0, all - n->written_bytes) : 0;
+}
+
+/* Blocks of a kernel with clusters that the GPU holds at once; 0: it has none. */
+static double resident(const struct view *v, int step)
+{
+    double blocks = view_metric(v, step, METRIC_CLUSTERS_AT_MOST) * view_value(v, step, METRIC_MODEL "cluster_blocks");
+    return blocks > 0 ? blocks : 0;
+}
+
+static struct predict_counts counts_of(const struct view *v, int step)
+{
+#define KIND_COUNTER(name, counter) counter,
+    static const char *const kinds[PREDICT_KIND_COUNT] = {PREDICT_KINDS(KIND_COUNTER)};
+    const struct row_step *s = &v->row->steps[step];
+    struct predict_counts n = {
+        .blocks = (double)s->grid[0] * (double)s->grid[1] * (double)s->grid[2],
+        .warps_per_block = ceil((double)(s->block[0] * s->block[1] * s->block[2]) / 32),
+        .blocks_per_sm = s->blocks_per_sm,
+        .registers = s->registers,
+        .code_bytes = fmax(0, (double)s->code_bytes),
+        .instructions = emu_of(v, step, "warp_instructions"),
+        .requests_ld = emu_of(v, step, "global_requests_ld"),
+        .lines = emu_of(v, step, "global_lines"),
+        .sectors_ld = emu_of(v, step, "global_sectors_ld"),
+        .sectors_st = emu_of(v, step, "global_sectors_st") + emu_of(v, step, "global_sectors_atomic"),
+        .sectors_async = emu_of(v, step, "async_sectors"),
+        .shared_wavefronts = emu_of(v, step, "shared_wavefronts_ld") + emu_of(v, step, "shared_wavefronts_st"),
+        .shared_loads = emu_of(v, step, "warp_load_shared"),
+        .barriers = emu_of(v, step, "warp_barrier"),
+        .tensor_macs = emu_of(v, step, "tensor_macs"),
+        .read_bytes = emu_of(v, step, "unique_bytes_read"),
+        .written_bytes = emu_of(v, step, "unique_bytes_written"),
+        .resident = resident(v, step),
+        .groups = view_metric(v, step, METRIC_SASS_GMMA) > 0,
+        .math = v->row->math && *v->row->math ? math_parse(v->row->math) : MATH_NONE,
+    };
+    for (int i = 0; i < PREDICT_KIND_COUNT; i++)
+        n.kind[i] = emu_of(v, step, kinds[i]);
+    put_bytes(v->row, &n);
+    return n;
+}
+
+static const struct chip_model *model_of(const struct case_view *c, const struct judge *j)
+{
+    for (int i = 0; c->machine.chip && i < j->model_count; i++)
+        if (!strcmp(j->models[i]->chip, c->machine.chip->name))
+            return j->models[i];
+    return NULL;
+}
+
+/* Why the row can have no prediction; NULL: it can. */
+static const char *refusal(const struct case_view *c, const struct view *v)
+{
+    const struct row *row = v->row;
+    double error = view_value(v, -1, METRIC_EMU "sample_error");
+    if (!c->model)
+        return "bench has no model of this chip";
+    if (row->library)
+        return "the library's kernels run on a GPU only";
+    if (row_is_network(row))
+        return "see its layers";
+    if (row->cropped)
+        return "only a part of the layer was counted";
+    return error > SAMPLE_ERROR_MOST ? "its blocks differ too much to count a sample of them" : NULL;
+}
+
+static void predict_row(const struct case_view *c, struct view *v)
+{
+    struct prediction *p = &v->predicted;
+    const char *why = refusal(c, v);
+    bool first = true;
+    *p = (struct prediction){.ns = NAN, .low_ns = NAN, .high_ns = NAN};
+    for (int i = 0; i < v->row->step_count && !why; i++) {
+        struct prediction one;
+        if (v->row->steps[i].prepare)
+            continue;
+        struct predict_counts n = counts_of(v, i);
+        predict_launch(c->model, c->machine.chip, &n, &one);
+        if (first)
+            *p = one;
+        else if (isnan(one.ns))
+            *p = one;
+        else
+            predict_add(c->model, p, &one);
+        first = false;
+        if (isnan(one.ns))
+            return;
+    }
+    if (why || first)
+        snprintf(p->why, sizeof p->why, "%s", why ? why : "it launches no kernel");
+}
+
+void case_predict(struct case_view *c, const struct judge *j)
+{
+    c->model = model_of(c, j);
+    for (int i = 0; i < c->count; i++) {
+        c->views[i].predicted = (struct prediction){.ns = NAN};
+        if (c->counts && c->views[i].row->status == ROW_OK)
+            predict_row(c, &c->views[i]);
+    }
+}
+
+double predicted_value(const struct case_view *c, const struct view *v, const char *name)
+{
+    const struct prediction *p = &v->predicted;
+    if (!(p->ns > 0) || !c->model)
+        return NAN;
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {
+        {"dram_throughput", 100 * p->busy[UNIT_DRAM]},
+        {"l2_busy", 100 * p->busy[UNIT_L2]},
+        {"l1_busy", 100 * p->busy[UNIT_L1]},
+        {"shared_pipe", 100 * p->shared_busy},
+        {"issue_active", fmin(100, 100 * p->busy[UNIT_ISSUE] / p->sm_busy)},
+        {"tensor_active", fmin(100, 100 * p->busy[UNIT_TENSOR] / p->sm_busy)},
+        {"sm_busy", 100 * p->sm_busy},
+        {"time_ns", p->ns},
+        {"launch_ns", c->model->constant[PREDICT_empty_launch_ns]},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (!strcmp(values[i].name, name))
+            return values[i].value;
+    return NAN;
+}
+
+bool predicted_text(const struct view *v, struct text *t)
+{
+    const struct prediction *p = &v->predicted;
+    char n[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT];
+    if (!(p->ns > 0))
+        return false;
+    text_addf(t, "%s us (%s to %s), %s", number_3(p->ns / 1e3, n), number_3(p->low_ns / 1e3, low), number_3(p->high_ns / 1e3, high),
+              predict_unit_names[p->limit]);
+    return true;
+}
+
+const struct view *predicted_best(const struct case_view *c)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++)
+        if (c->views[i].predicted.ns > 0 && (!best || c->views[i].predicted.ns < best->predicted.ns))
+            best = &c->views[i];
+    return best;
+}
+
+bool predicted_error(const struct case_view *c, struct text *t)
+{
+    if (!c->model || !predicted_best(c))
+        return false;
+    text_addf(t,
+              "predicted for %s, not measured: error of %.0f %% in the median, %.0f %% at the 90th percentile, on %s; 80 %% of them lie in "
+              "the interval",
+              c->machine.chip->board, 100 * c->model->median, 100 * c->model->p90, c->model->held_out);
+    return true;
+}

@@ -1,0 +1,150 @@
+/* device/chip/predict: every shipped model reads; a launch follows the formula of docs/MODEL.md worked out by hand; what the rows behind
+ * the model do not have is refused. */
+#include "device/chip/predict.h"
+#include "base/dtype.h"
+#include "base/file.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct chip_model *shipped(void)
+{
+    struct error err = {0};
+    struct chip_model *m = chip_model_load("GH100", &err);
+    if (!m)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+/* A model whose units reach their peaks, so that times can be worked out by hand. */
+static struct chip_model ideal(void)
+{
+    struct chip_model m = {.chip = "GH100"};
+    const double one[] = {PREDICT_issue_share, PREDICT_tensor_group_share, PREDICT_tensor_warp_share,
+                          PREDICT_l1_share,    PREDICT_dram_share,         PREDICT_machine_per_ptx};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        m.constant[(int)one[i]] = 1;
+    m.constant[PREDICT_clock_hz] = 2e9;
+    m.constant[PREDICT_l2_bytes_s] = 5e12;
+    m.constant[PREDICT_norm] = 50; /* nearly the largest unit alone */
+    for (int i = 0; i < UNIT_COUNT; i++)
+        m.low[i] = 0.8, m.high[i] = 1.5;
+    return m;
+}
+
+static void near(double got, double want)
+{
+    if (!(fabs(got / want - 1) < 0.02))
+        fail_msg("%g, want %g", got, want);
+}
+
+static void a_shipped_model_reads(void **state)
+{
+    struct error err = {0};
+    struct chip_model *m = shipped();
+    for (int i = 0; i < PREDICT_CONSTANT_COUNT; i++)
+        assert_true(m->constant[i] >= 0 && isfinite(m->constant[i]));
+    assert_true(m->rows >= 500 && m->median > 0 && m->median < m->p90);
+    for (int i = 0; i < UNIT_COUNT; i++)
+        assert_true(m->low[i] > 0 && m->low[i] < m->high[i]);
+    free(m);
+    assert_null(chip_model_load("NO100", &err));
+}
+
+static void each_unit_by_hand(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    /* 132 x 4 schedulers, 1.32e9 instructions, 2 GHz: 1.25 ms */
+    struct predict_counts c = {.blocks = 1320, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1.32e9};
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 1.25e6);
+    assert_int_equal(p.limit, UNIT_ISSUE);
+    near(p.busy[UNIT_ISSUE], 1);
+    near(p.low_ns, 1e6);
+    near(p.high_ns, 1.875e6);
+    c.blocks = 133; /* one SM has two blocks, the others wait for it */
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 1.25e6 * 2 * 132 / 133);
+    near(p.sm_busy, 133.0 / 264);
+    c = (struct predict_counts){
+        .blocks = 1320, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1000, .read_bytes = 4.8e9};
+    predict_launch(&m, h200, &c, &p); /* 4.8 TB/s */
+    near(p.ns, 1e6);
+    assert_int_equal(p.limit, UNIT_DRAM);
+    c.tensor_macs = 132.0 * 2048 * 2e9 * 0.002; /* 4,096 FLOP an SM and cycle: 2 ms */
+    c.math = MATH_F16_ACC32;
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2e6);
+    assert_int_equal(p.limit, UNIT_TENSOR);
+    near(p.busy[UNIT_DRAM], 0.5);
+    c.shared_wavefronts = 132 * 2e9 * 0.003;
+    c.lines = 132 * 2e9 * 0.001;
+    predict_launch(&m, h200, &c, &p); /* a wavefront an SM and cycle: 4 ms, of which shared memory has 3 */
+    near(p.ns, 4e6);
+    near(p.shared_busy, 0.75);
+    c.sectors_async = 5e12 * 0.008 / 32;
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 8e6);
+    assert_int_equal(p.limit, UNIT_L2);
+}
+
+static void waves_count_where_latency_decides(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction one, two, clustered;
+    m.constant[PREDICT_cycles_per_instruction] = 4;
+    struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132e3};
+    predict_launch(&m, h200, &c, &one);
+    near(one.ns, 2000); /* 1,000 instructions of 4 cycles */
+    assert_int_equal(one.limit, UNIT_LATENCY);
+    c.blocks = 264;
+    c.instructions *= 2;
+    predict_launch(&m, h200, &c, &two);
+    near(two.ns, 4000);
+    c.blocks = 120;
+    c.instructions = 120e3;
+    c.resident = 15 * 8; /* clusters of 8: 15 fit, and so one wave */
+    predict_launch(&m, h200, &c, &clustered);
+    near(clustered.ns, 2000);
+    c.blocks = 128; /* 16 x 8 blocks are fewer than SMs, and still two waves */
+    predict_launch(&m, h200, &c, &clustered);
+    near(clustered.ns, 2 * 120.0 / 128 * 2000);
+}
+
+static void what_the_model_has_not_seen_is_refused(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 1000};
+    m.seen[PREDICT_KIND_f64] = 0.02;
+    c.kind[PREDICT_KIND_f64] = 20;
+    predict_launch(&m, h200, &c, &p);
+    assert_true(p.ns > 0);
+    c.kind[PREDICT_KIND_f64] = 300;
+    predict_launch(&m, h200, &c, &p);
+    assert_true(isnan(p.ns));
+    assert_non_null(strstr(p.why, "30 % of its instructions are 'f64', of which the rows behind the model have at most 2 %"));
+    c.blocks_per_sm = 0;
+    predict_launch(&m, h200, &c, &p);
+    assert_true(isnan(p.ns) && p.why[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shipped_model_reads),
+        cmocka_unit_test(each_unit_by_hand),
+        cmocka_unit_test(waves_count_where_latency_decides),
+        cmocka_unit_test(what_the_model_has_not_seen_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
