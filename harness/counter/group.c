@@ -17,7 +17,7 @@ const struct counter_fact counter_facts[] = {
     {"waves", "", "waves: blocks of the grid over the blocks that fit on the GPU"},
     {"blocks_per_sm", "", "blocks that fit on one SM"},
     {"registers", "", "registers a thread"},
-    {"spill_bytes", "B", "bytes of spill stores and spill loads, by the compiler"},
+    {"spill_bytes", "B", "bytes of spill stores of a thread, by the compiler"},
     {"sm_count", "", "SMs of the GPU"},
     {"flop", "FLOP", "useful FLOP of the work"},
     {"bytes", "B", "compulsory bytes of the work"},

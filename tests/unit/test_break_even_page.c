@@ -52,8 +52,33 @@ static void many_curves_are_a_table(void **state)
     fixture_free(&f);
 }
 
+/* The median of an even number of brackets is the mean of the two in the middle. */
+static void medians_of_even_counts(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "scenario: sparsity\nanswers:\n  - break_even: {against: cudnn, by: [layer, width, mask.pattern]}\n");
+    for (int width = 0; width < 8; width++)
+        for (int k = 0; k < 2; k++) {
+            double density = (k ? 0.5 : 0.1) + (width < 4 ? 0 : 0.1);
+            add(&f, 2 * width + k, density, "cudnn", "", 100);
+            add(&f, 2 * width + k, density, "conv2d/own", "", k ? 120 : 60);
+            for (int i = f.count - 2; i < f.count; i++) {
+                char name[16];
+                snprintf(name, sizeof name, "%d", width);
+                row_add_axis(f.rows[i], "width", name, width);
+            }
+        }
+    assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
+    if (!strstr(text_get(&t), "medians of the two ends: 15 and 55 %"))
+        fail_msg("%s", text_get(&t));
+    text_free(&t);
+    fixture_free(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_curves_are_a_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_curves_are_a_table), cmocka_unit_test(medians_of_even_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

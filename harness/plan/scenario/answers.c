@@ -14,7 +14,7 @@ static bool has_mask(const struct scenario *s)
     return false;
 }
 
-static void coordinate_names(const struct scenario *s, const char **out)
+static void coordinate_names(const struct scenario *s, bool masks, const char **out)
 {
     static const char *const parts[] = {"mask.density", "mask.pattern", "mask.radius", "mask.seed"};
     const struct parsed *p = s->parsed;
@@ -22,7 +22,7 @@ static void coordinate_names(const struct scenario *s, const char **out)
     out[count++] = "layer";
     for (int i = 0; i < p->axis_count && count < NAMES_MAX - 8; i++)
         out[count++] = p->axes[i].name;
-    for (size_t i = 0; has_mask(s) && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; masks && has_mask(s) && i < sizeof parts / sizeof *parts; i++)
         out[count++] = parts[i];
     out[count] = NULL;
 }
@@ -60,7 +60,7 @@ static bool check_curves(const struct scenario *s, const struct node *answer, st
 {
     static const char kind[] = "break_even";
     const char *names[NAMES_MAX];
-    coordinate_names(s, names);
+    coordinate_names(s, true, names);
     if (!names[1])
         return node_error(answer, err, "answer %s: a curve needs an axis, and the scenario has none", kind);
     if (!node_get(answer, "over"))
@@ -72,13 +72,16 @@ static bool check_curves(const struct scenario *s, const struct node *answer, st
 static bool check_best(const struct scenario *s, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
-    coordinate_names(s, names);
+    coordinate_names(s, true, names);
     return check_names("best_per_layer", answer, "by", names, err) && check_variant(s, "best_per_layer", answer, "against", err);
 }
 
 static bool check_compare(const struct scenario *s, const struct node *answer, struct error *err)
 {
-    return check_variant(s, "compare", answer, "what", err) && check_variant(s, "compare", answer, "than", err);
+    const char *names[NAMES_MAX];
+    coordinate_names(s, false, names);
+    return check_names("compare", answer, "over", names, err) && check_variant(s, "compare", answer, "what", err) &&
+           check_variant(s, "compare", answer, "than", err);
 }
 
 static bool check_plan(const struct scenario *s, const struct node *answer, struct error *err)
@@ -98,7 +101,7 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
     } kinds[] = {{{"over", "by", "against"}, check_curves},
                  {{"by", "against"}, check_best},
-                 {{"what", "than"}, check_compare},
+                 {{"what", "than", "over"}, check_compare},
                  {{"by"}, check_plan}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)

@@ -211,10 +211,10 @@ static void add_to_sum(struct break_sum *s, const struct crossing *c)
     }
 }
 
-static double middle(double *values, int count)
+static double median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, order_doubles);
-    return values[count / 2];
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
 static void add_count(struct text *t, int count, const char *what)
@@ -230,8 +230,8 @@ static void say_sum(struct block *list, const char *label, const struct break_su
     add_count(&t, s->wins, "faster at all measured densities");
     add_count(&t, s->low_count, "changes from faster to slower");
     if (s->low_count)
-        text_addf(&t, " (medians of the two ends: %s and %s %% of changed inputs)", percent(middle(s->low, s->low_count), a),
-                  percent(middle(s->high, s->high_count), b));
+        text_addf(&t, " (medians of the two ends: %s and %s %% of changed inputs)", percent(median(s->low, s->low_count), a),
+                  percent(median(s->high, s->high_count), b));
     add_count(&t, s->back, "changes from slower to faster");
     add_count(&t, s->open, "not bracketed");
     add_count(&t, s->loses, "slower at all measured densities");

@@ -3,7 +3,7 @@
 #include "base/node.h"
 #include "base/spec.h"
 #include "report/break_even/break_even.h"
-#include "report/page/first_screen.h"
+#include "report/page/answer.h"
 #include "report/page/network.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
@@ -13,113 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ask {
-    const struct run *run;
-    struct row *const *rows;
-    int count;
-    const struct judge *judge;
-    const struct node *answer;
-};
-
-static const char *word_of(const struct node *answer, const char *key)
+const char *ask_word(const struct ask *ask, const char *key)
 {
-    const struct node *n = node_get(answer, key);
+    const struct node *n = node_get(ask->answer, key);
     return n && n->kind == NODE_SCALAR ? n->text : "";
 }
 
-/* ---- compare: {what: conv2d/tiled_nohalo, than: conv2d/naive} ---- */
-
-/* The fastest verified configuration of a variant; without a time, the one that requests the fewest bytes. */
-static const struct view *best_of(const struct case_view *c, const char *variant)
-{
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        const char *name = v->row->part_count ? v->row->parts[0].variant : v->row->variant;
-        if (!name || strcmp(name, variant) || v->row->status != ROW_OK || !(c->counts ? v->moved_bytes > 0 : v->ranked))
-            continue;
-        if (!best || (c->counts ? v->moved_bytes < best->moved_bytes : v->time->median_ns < best->time->median_ns))
-            best = v;
-    }
-    return best;
-}
-
-struct comparison {
-    int cases, faster, slower;
-    double least, most;
-    char *reason, *where, *limit; /* of the case with the largest difference; the bottleneck of the row compared with */
-    double largest;
-};
-
-static void compare_case(struct comparison *y, const struct case_view *c, const char *what, const char *than)
-{
-    const struct view *a = best_of(c, what), *b = best_of(c, than);
-    if (!a || !b)
-        return;
-    double ratio = c->counts ? b->moved_bytes / a->moved_bytes : b->time->median_ns / a->time->median_ns;
-    bool apart = c->counts ? ratio != 1 : a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns;
-    y->least = y->cases ? fmin(y->least, ratio) : ratio;
-    y->most = y->cases ? fmax(y->most, ratio) : ratio;
-    y->cases++;
-    y->faster += apart && ratio > 1;
-    y->slower += apart && ratio < 1;
-    if (apart && fabs(log(ratio)) >= y->largest) {
-        SCOPED_TEXT words = {0};
-        const struct view *slow = ratio > 1 ? b : a, *fast = ratio > 1 ? a : b;
-        winner_reason(c, slow, fast, WHY_UNNAMED, &words);
-        free(y->reason);
-        free(y->where);
-        free(y->limit);
-        y->reason = words.len ? text_format("%s: %s", slow->name, text_get(&words)) : NULL;
-        y->limit = b->verdicts.count ? text_format("%s is limited by %s: %s", b->name, verdict_word(b), b->verdicts.items[0].says) : NULL;
-        y->where = xstrdup(c->rows[0]->case_id);
-        y->largest = fabs(log(ratio));
-    }
-}
-
-static const char *without_folder(const char *variant)
-{
-    const char *slash = strrchr(variant, '/');
-    return slash ? slash + 1 : variant;
-}
-
-static void answer_compare(const struct ask *ask, struct block *list)
-{
-    const char *what = word_of(ask->answer, "what"), *than = word_of(ask->answer, "than");
-    const char *short_what = without_folder(what), *short_than = without_folder(than);
-    struct comparison y = {0};
-    struct text t = {0};
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    bool counts = ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
-        compare_case(&y, &w.view, what, than);
-    if (!y.cases)
-        text_addf(&t, "no answer: no case has verified%s rows of both", counts ? "" : " and timed");
-    else
-        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", short_what,
-                  counts ? "moves fewer bytes" : "is faster", short_than, y.faster, y.cases);
-    if (y.slower)
-        text_addf(&t, ", %s in %d", counts ? "more" : "slower", y.slower);
-    if (y.cases)
-        text_addf(&t, strcmp(number_3(y.least, a), number_3(y.most, b)) ? ": %s to %s x" : ": %s x", a, b);
-    text_add(&t, y.cases ? ", each at its best configuration" : "");
-    if (y.reason)
-        text_addf(&t, ", because at %s %s", y.where, y.reason);
-    if (y.limit)
-        text_addf(&t, ". There %s", y.limit);
-    SCOPED char *question = text_format("Is %s faster than %s?", short_what, short_than);
-    block_text(list, "answer", question, &t);
-    free(y.reason);
-    free(y.where);
-    free(y.limit);
-}
-
-/* ---- best_per_layer, break_even, plan ---- */
-
-static bool has_no_time(const struct ask *ask)
+bool ask_has_no_time(const struct ask *ask)
 {
     return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
 }
+
+/* ---- best_per_layer, break_even, plan ---- */
 
 /* For a sparse row: scheduled work over dense work; NaN. */
 static double scheduled_share(const struct row *row)
@@ -181,7 +86,7 @@ static void answer_best(const struct ask *ask, struct block *list)
     if (cases)
         text_addf(&t, "with the fastest verified row of each case: %sx as fast as the baseline, geometric mean of %d cases (%s to %s)",
                   number_3(exp(sum / cases), m), cases, number_3(least, a), number_3(most, b));
-    else if (has_no_time(ask))
+    else if (ask_has_no_time(ask))
         say_least(ask, &t);
     else
         text_add(&t, "no answer: no case has a timed row beside its baseline");
@@ -237,7 +142,7 @@ static void answer_break_even(const struct ask *ask, struct block *list)
         break_even_sums(list, "answer", question, groups, made);
     if (!made) {
         struct text t = {0};
-        if (has_no_time(ask))
+        if (ask_has_no_time(ask))
             say_scheduled(ask, &t);
         else
             text_add(&t, "no answer: no masked case was timed at two densities");
@@ -248,13 +153,13 @@ static void answer_break_even(const struct ask *ask, struct block *list)
 
 static void answer_plan(const struct ask *ask, struct block *list)
 {
-    SCOPED char *question = text_format("Which plan, by %s?", word_of(ask->answer, "by"));
+    SCOPED char *question = text_format("Which plan, by %s?", ask_word(ask, "by"));
     int before = list->item_count;
-    network_plans(list, ask->run, ask->rows, ask->count, word_of(ask->answer, "by"), question);
+    network_plans(list, ask->run, ask->rows, ask->count, ask_word(ask, "by"), question);
     if (list->item_count == before)
         block_item(
             list, "answer", question,
-            has_no_time(ask)
+            ask_has_no_time(ask)
                 ? "no answer: emu measures no time and runs a whole network only if the library runs none of its layers; run on a GPU"
                 : "no answer: no network was timed as a whole");
 }

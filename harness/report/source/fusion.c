@@ -236,7 +236,8 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
             if (!fused || !zero || !zero->time)
                 continue;
             alone &= r->axis_count == 1;
-            several |= zero->steps > 1;
+            for (int k = 0; k < w.view.count; k++)
+                several |= w.view.views[k].steps > 1;
             *APPEND(points, n) =
                 (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, zero->half_ns, verdict_word(fused)};
         }

@@ -1,0 +1,376 @@
+/* report/page/answer_compare: `compare: {what, than}`, each variant at its best configuration, and `compare: {what, than, over}`: at equal
+ * parameters and along an axis, with the turning points and what the slower row does more of. */
+#include "report/page/answer.h"
+#include "base/spec.h"
+#include "report/limits.h"
+#include "report/view/number.h"
+#include "report/view/verdict.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TURNS_TOLD 3 /* of one curve */
+
+/* The longest name without its folder. */
+static const char *without_folder(const char *variant)
+{
+    const char *slash = strrchr(variant, '/');
+    return slash ? slash + 1 : variant;
+}
+
+static bool is_of(const struct view *v, const char *variant)
+{
+    const char *name = v->row->part_count ? v->row->parts[0].variant : v->row->variant;
+    return name && !strcmp(name, variant);
+}
+
+/* By time; on a device that keeps none, by the bytes that the row requests. NaN: the row has neither. */
+static double cost(const struct case_view *c, const struct view *v)
+{
+    if (v->row->status != ROW_OK)
+        return NAN;
+    return c->counts ? (v->moved_bytes > 0 ? v->moved_bytes : NAN) : v->ranked ? v->time->median_ns : NAN;
+}
+
+/* Equal values of the parameters that both have. */
+static bool equal_parameters(const struct row *a, const struct row *b)
+{
+    for (int i = 0; i < a->param_count; i++) {
+        const char *other = row_pair_value(b->param, b->param_count, a->param[i].name);
+        if (other && strcmp(other, a->param[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The fastest verified row of a variant; `like`: of those at its parameters. */
+static const struct view *best_of(const struct case_view *c, const char *variant, const struct row *like)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (is_of(v, variant) && !isnan(cost(c, v)) && (!like || equal_parameters(like, v->row)) && (!best || cost(c, v) < cost(c, best)))
+            best = v;
+    }
+    return best;
+}
+
+/* One case: how many times as fast the first is as the second. */
+struct point {
+    char *at; /* the value on the axis, or the case */
+    double ratio;
+    int sign;     /* 1: significantly faster, -1: slower, 0: no significant difference */
+    char *reason; /* what the slower one does more of; NULL: the counters do not show it */
+    char *limit;  /* the slower one's bottleneck; NULL */
+};
+
+/* The cases that differ in the axis only, at equal parameters. */
+struct curve {
+    char *place, *settings;  /* its own: the layer and the other axes; all parameters */
+    struct row_pair *params; /* its own */
+    int param_count;
+    struct point *points;
+    int count;
+};
+
+static void add_point(struct curve *y, const struct case_view *c, const struct view *a, const struct view *b, const char *at)
+{
+    SCOPED_TEXT words = {0};
+    struct point p = {.at = xstrdup(at), .ratio = cost(c, b) / cost(c, a)};
+    bool apart = c->counts ? p.ratio != 1 : a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns;
+    const struct view *slow = p.ratio > 1 ? b : a, *fast = p.ratio > 1 ? a : b;
+    p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
+    if (apart && winner_reason(c, slow, fast, WHY_UNNAMED, &words) && words.len)
+        p.reason = text_format("%s %s", slow->name, text_get(&words));
+    if (slow->verdicts.count)
+        p.limit = text_format("%s is limited by %s: %s", slow->name, verdict_word(slow), slow->verdicts.items[0].says);
+    *APPEND(y->points, y->count) = p;
+}
+
+static void curve_free(struct curve *y)
+{
+    for (int i = 0; i < y->count; i++) {
+        free(y->points[i].at);
+        free(y->points[i].reason);
+        free(y->points[i].limit);
+    }
+    for (int i = 0; i < y->param_count; i++) {
+        free(y->params[i].name);
+        free(y->params[i].value);
+    }
+    free(y->params);
+    free(y->points);
+    free(y->place);
+    free(y->settings);
+}
+
+/* ---- sentences ---- */
+
+static void add_ratios(struct text *t, const struct point *p, int count)
+{
+    double least = INFINITY, most = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    for (int i = 0; i < count; i++) {
+        least = fmin(least, p[i].ratio);
+        most = fmax(most, p[i].ratio);
+    }
+    text_addf(t, strcmp(number_3(least, a), number_3(most, b)) ? "%s to %s x" : "%s x", a, b);
+}
+
+static const char *sign_words(int sign, bool counts)
+{
+    return sign > 0   ? (counts ? "fewer bytes" : "faster")
+           : sign < 0 ? (counts ? "more bytes" : "slower")
+           : counts   ? "equal bytes"
+                      : "no significant difference";
+}
+
+/* The first point of the next run of one sign. */
+static int run_end(const struct curve *y, int from)
+{
+    int end = from + 1;
+    while (end < y->count && y->points[end].sign == y->points[from].sign)
+        end++;
+    return end;
+}
+
+static void say_reason(struct text *t, const struct point *p)
+{
+    text_addf(t, ". At %s %s", p->at, p->reason ? p->reason : "the counters do not show the cause");
+    if (p->limit)
+        text_addf(t, "; %s", p->limit);
+}
+
+/* "faster at 3x1 to 9x4 (1.08 to 1.27 x), slower at 11x5 to 15x7 (0.37 to 0.42 x): it turns between 9x4 and 11x5". */
+static void say_curve(struct text *t, const struct curve *y, const char *axis, bool counts, bool reason)
+{
+    int turned = 0, last = 0, explained = -1;
+    const char *separator = "";
+    for (int i = 0, end; i < y->count; i = end) {
+        end = run_end(y, i);
+        text_addf(t, "%s%s ", separator, sign_words(y->points[i].sign, counts));
+        text_addf(t, end - i > 1 ? "at %s %s to %s" : "at %s %s", axis, y->points[i].at, y->points[end - 1].at);
+        text_add(t, " (");
+        add_ratios(t, y->points + i, end - i);
+        text_add(t, ")");
+        separator = ", ";
+        if (y->points[i].sign)
+            last = y->points[i].sign;
+    }
+    for (int i = 0, before = -1; i < y->count; i++) {
+        if (!y->points[i].sign)
+            continue;
+        if (before >= 0 && y->points[before].sign != y->points[i].sign && turned++ < TURNS_TOLD) {
+            text_addf(t, "%s between %s and %s", turned == 1 ? ": it turns" : " and", y->points[before].at, y->points[i].at);
+            explained = explained < 0 ? i : explained;
+        }
+        before = i;
+    }
+    for (int i = 0; i < y->count && explained < 0; i++)
+        if (y->points[i].sign)
+            explained = i;
+    if (last && reason)
+        say_reason(t, &y->points[explained]);
+}
+
+/* ---- at equal parameters, along an axis ---- */
+
+static const char *coordinate(const struct row *row, const char *axis)
+{
+    return !strcmp(axis, "layer") ? row->layer : row_axis(row, axis);
+}
+
+/* What the curve has in common beside the parameters: the layer, the other axes. */
+static char *curve_place(const struct row *row, const char *axis)
+{
+    struct text place = {0};
+    if (row->layer && strcmp(axis, "layer") != 0)
+        text_add(&place, row->layer);
+    for (int i = 0; i < row->axis_count; i++)
+        if (strcmp(row->axis[i].name, axis) != 0)
+            text_addf(&place, "%s%s=%s", place.len ? ", " : "", row->axis[i].name, row->axis[i].value);
+    return text_take(&place);
+}
+
+static struct curve *curve_of(struct curve **curves, int *count, const struct row *row, const char *axis)
+{
+    SCOPED char *place = curve_place(row, axis);
+    const char *settings = row->params ? row->params : "";
+    for (int i = 0; i < *count; i++)
+        if (!strcmp((*curves)[i].place, place) && !strcmp((*curves)[i].settings, settings))
+            return &(*curves)[i];
+    struct curve *y = APPEND(*curves, *count);
+    *y = (struct curve){.place = xstrdup(place), .settings = xstrdup(settings)};
+    for (int i = 0; i < row->param_count; i++)
+        *APPEND(y->params, y->param_count) = (struct row_pair){.name = xstrdup(row->param[i].name), .value = xstrdup(row->param[i].value)};
+    return y;
+}
+
+/* The layer and axes, where there are several; the parameters that differ between the curves. */
+static void say_key(struct text *t, const struct curve *curves, int count, const struct curve *y)
+{
+    bool places = false;
+    for (int i = 0; i < count; i++)
+        places |= strcmp(curves[i].place, y->place) != 0;
+    if (places)
+        text_add(t, y->place);
+    for (int p = 0; p < y->param_count; p++) {
+        bool varies = false;
+        for (int i = 0; i < count; i++) {
+            const char *other = row_pair_value(curves[i].params, curves[i].param_count, y->params[p].name);
+            varies |= !other || strcmp(other, y->params[p].value) != 0;
+        }
+        if (varies)
+            text_addf(t, "%s%s=%s", t->len ? ", " : "", y->params[p].name, y->params[p].value);
+    }
+}
+
+/* Does it change its sign, or lose its significance somewhere? */
+static bool is_mixed(const struct curve *y)
+{
+    bool mixed = false;
+    for (int k = 1; k < y->count; k++)
+        mixed |= y->points[k].sign != y->points[0].sign;
+    return mixed;
+}
+
+static bool turns(const struct curve *y)
+{
+    bool won = false, lost = false;
+    for (int k = 0; k < y->count; k++) {
+        won |= y->points[k].sign > 0;
+        lost |= y->points[k].sign < 0;
+    }
+    return won && lost;
+}
+
+/* The curves that have one sign at all points, in one sentence. */
+static void say_steady(struct block *list, const struct curve *curves, int count, const char *axis, bool counts, int sign)
+{
+    SCOPED_TEXT names = {0}, t = {0};
+    SCOPED struct point *points = NULL;
+    const struct curve *first = NULL;
+    int together = 0, n = 0;
+    for (int i = 0; i < count; i++) {
+        if (is_mixed(&curves[i]) || curves[i].points[0].sign != sign)
+            continue;
+        SCOPED_TEXT name = {0};
+        say_key(&name, curves, count, &curves[i]);
+        if (name.len)
+            text_addf(&names, "%s%s", names.len ? "; " : "", text_get(&name));
+        first = first ? first : &curves[i];
+        together++;
+        for (int k = 0; k < curves[i].count; k++)
+            *APPEND(points, n) = curves[i].points[k];
+    }
+    if (!first)
+        return;
+    text_addf(&t, "%s%s%s at all values of %s (", names.len ? text_get(&names) : "", names.len ? ": " : "", sign_words(sign, counts), axis);
+    add_ratios(&t, points, n);
+    text_add(&t, ")");
+    if (sign)
+        say_reason(&t, &first->points[0]);
+    block_item(list, "answer", NULL, text_get(&t));
+}
+
+static void say_curves(struct block *list, const char *question, const char *axis, bool counts, const struct curve *curves, int count)
+{
+    int turning = 0, mixed = 0, told = 0;
+    for (int i = 0; i < count; i++) {
+        turning += turns(&curves[i]);
+        mixed += is_mixed(&curves[i]);
+    }
+    SCOPED_TEXT head = {0};
+    text_addf(&head, "%sat equal parameters along %s, %d of %d curve%s %s a turning point",
+              counts ? "Emu measures no time; these are bytes: " : "", axis, turning, count, text_s(count), turning == 1 ? "has" : "have");
+    block_text(list, "answer", question, &head);
+    for (int pass = 0; pass < 2; pass++) /* those that turn first */
+        for (int i = 0; i < count && told < SHOWN_SENTENCES; i++) {
+            if (!is_mixed(&curves[i]) || turns(&curves[i]) != (pass == 0))
+                continue;
+            SCOPED_TEXT name = {0}, t = {0};
+            say_key(&name, curves, count, &curves[i]);
+            if (name.len)
+                text_addf(&t, "%s: ", text_get(&name));
+            say_curve(&t, &curves[i], axis, counts, !told);
+            block_item(list, "answer", NULL, text_get(&t));
+            told++;
+        }
+    if (mixed > told)
+        block_itemf(list, "answer", NULL, "%d more of them are in the tables", mixed - told);
+    for (int sign = 1; sign >= -1; sign--)
+        say_steady(list, curves, count, axis, counts, sign);
+}
+
+static void compare_over(const struct ask *ask, struct block *list, const char *what, const char *than, const char *axis)
+{
+    struct curve *curves = NULL;
+    int count = 0;
+    SCOPED char *question = text_format("Where is %s faster than %s?", without_folder(what), without_folder(than));
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[i];
+            const char *at = coordinate(v->row, axis);
+            const struct view *other = at && is_of(v, what) && !isnan(cost(&w.view, v)) ? best_of(&w.view, than, v->row) : NULL;
+            if (other)
+                add_point(curve_of(&curves, &count, v->row, axis), &w.view, v, other, at);
+        }
+    if (count)
+        say_curves(list, question, axis, ask_has_no_time(ask), curves, count);
+    else
+        block_itemf(list, "answer", question, "no answer: no case has verified%s rows of both at equal parameters",
+                    ask_has_no_time(ask) ? "" : " and timed");
+    for (int i = 0; i < count; i++)
+        curve_free(&curves[i]);
+    free(curves);
+}
+
+/* ---- each at its best ---- */
+
+static void compare_best(const struct ask *ask, struct block *list, const char *what, const char *than)
+{
+    const char *short_what = without_folder(what), *short_than = without_folder(than);
+    struct curve y = {0};
+    struct text t = {0};
+    bool counts = ask_has_no_time(ask);
+    int faster = 0, slower = 0;
+    const struct point *largest = NULL;
+    SCOPED char *question = text_format("Is %s faster than %s?", short_what, short_than);
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+        const struct view *a = best_of(&w.view, what, NULL), *b = best_of(&w.view, than, NULL);
+        if (a && b)
+            add_point(&y, &w.view, a, b, w.view.rows[0]->case_id);
+    }
+    for (int i = 0; i < y.count; i++) {
+        faster += y.points[i].sign > 0;
+        slower += y.points[i].sign < 0;
+        if (y.points[i].sign && (!largest || fabs(log(y.points[i].ratio)) >= fabs(log(largest->ratio))))
+            largest = &y.points[i];
+    }
+    if (!y.count) {
+        text_addf(&t, "no answer: no case has verified%s rows of both", counts ? "" : " and timed");
+    } else {
+        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", short_what,
+                  counts ? "moves fewer bytes" : "is faster", short_than, faster, y.count);
+        if (slower)
+            text_addf(&t, ", %s in %d", counts ? "more" : "slower", slower);
+        if (y.count > faster + slower)
+            text_addf(&t, ", %s in %d", sign_words(0, counts), y.count - faster - slower);
+        text_add(&t, ": ");
+        add_ratios(&t, y.points, y.count);
+        text_add(&t, ", each at its best configuration");
+    }
+    if (largest)
+        say_reason(&t, largest);
+    block_text(list, "answer", question, &t);
+    curve_free(&y);
+}
+
+void answer_compare(const struct ask *ask, struct block *list)
+{
+    const char *what = ask_word(ask, "what"), *than = ask_word(ask, "than"), *over = ask_word(ask, "over");
+    if (*over)
+        compare_over(ask, list, what, than, over);
+    else
+        compare_best(ask, list, what, than);
+}

@@ -1,0 +1,150 @@
+/* report/page/answer_compare: two variants at equal parameters along an axis, and each at its best; report/source/fusion: the knee. */
+#include "fixture_rows.h"
+#include "report/form/document.h"
+#include "report/page/first_screen.h"
+#include "report/source/fusion.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void answers(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    answer_document(d, run, rows, count, NULL);
+}
+
+static void add(struct fixture *f, int index, const char *size, const char *variant, const char *params, double us, double half_us)
+{
+    char axes[32];
+    snprintf(axes, sizeof axes, "size=%s", size);
+    struct row *r = fixture_row(f, index, "image", axes, "conv2d 1->1 3x3  1x1000x2000 f32 NCHW", variant, params, ROW_OK);
+    fixture_time(r, -1, us, half_us, 0, 0, 0);
+}
+
+/* Two tiled kernels at four sizes: at BLOCK=8 it is faster at first and then slower, at 16 always faster. */
+static void fill(struct fixture *f, const char *over)
+{
+    static const struct {
+        const char *size;
+        double naive8, naive16, tiled8, tiled16;
+    } cases[] = {{"3x1", 50, 40, 40, 30}, {"9x4", 240, 200, 221, 150}, {"11x5", 353, 300, 835, 250}, {"13x6", 484, 400, 1255, 310}};
+    char text[160];
+    fixture_run(&f->run, "notebook", "cuda:0", "NVIDIA H200");
+    snprintf(text, sizeof text, "answers:\n  - compare: {what: conv2d/tiled, than: conv2d/naive%s}\n", over);
+    row_set(&f->run.scenario_text, text);
+    for (int i = 0; i < 4; i++) {
+        add(f, i, cases[i].size, "conv2d/naive", "BLOCK=8", cases[i].naive8, 0.5);
+        add(f, i, cases[i].size, "conv2d/naive", "BLOCK=16", cases[i].naive16, 0.5);
+        add(f, i, cases[i].size, "conv2d/tiled", "BLOCK=8,UPLOAD=once", cases[i].tiled8, 0.5);
+        add(f, i, cases[i].size, "conv2d/tiled", "BLOCK=16,UPLOAD=once", cases[i].tiled16, 0.5);
+    }
+}
+
+static char *page(struct fixture *f)
+{
+    struct report_style plain = {.width = 400};
+    struct text t = {0};
+    report_part(&t, answers, &f->run, f->rows, f->count, &plain);
+    return t.data;
+}
+
+static void expect(struct fixture *f, const char *words)
+{
+    char *text = page(f);
+    if (!strstr(text, words))
+        fail_msg("'%s' is not in:\n%s", words, text);
+    free(text);
+}
+
+/* The paradox of the notebook: best against best says "faster in 4 of 4", and BLOCK=8 is slower from 11x5 on. */
+static void an_axis_shows_the_turning_point(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, ", over: size");
+    expect(&f, "1 of 2 curves has a turning point");
+    expect(&f, "BLOCK=8: faster at size 3x1 to 9x4 (1.09 to 1.25 x), slower at size 11x5 to 13x6 (0.386 to 0.423 x): it turns between 9x4 "
+               "and 11x5");
+    expect(&f, "BLOCK=16: faster at all values of size (1.20 to 1.33 x)");
+    fixture_free(&f);
+}
+
+static void without_an_axis_the_best_are_compared(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, "");
+    expect(&f, "tiled is faster than naive in 4 of 4 cases: 1.20 to 1.33 x, each at its best configuration");
+    fixture_free(&f);
+}
+
+/* Intervals that overlap are no difference: not faster, not slower, no turning point. */
+static void overlapping_intervals_differ_in_nothing(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, ", over: size");
+    f.rows[2 * 4 + 2]->times[0].low_ns = 300e3; /* tiled8 at 11x5 */
+    f.rows[3 * 4 + 2]->times[0].low_ns = 400e3;
+    expect(&f, "0 of 2 curves have a turning point");
+    expect(&f, "BLOCK=8: faster at size 3x1 to 9x4 (1.09 to 1.25 x), no significant difference at size 11x5 to 13x6");
+    fixture_free(&f);
+}
+
+/* Different values of a shared parameter are never paired. */
+static void unequal_parameters_are_not_compared(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "notebook", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: conv2d/tiled, than: conv2d/naive, over: size}\n");
+    add(&f, 0, "3x1", "conv2d/naive", "BLOCK=8", 50, 0.5);
+    add(&f, 0, "3x1", "conv2d/tiled", "BLOCK=16", 30, 0.5);
+    expect(&f, "no answer: no case has verified and timed rows of both at equal parameters");
+    fixture_free(&f);
+}
+
+static void knees(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    fusion_document(d, run, rows, count);
+}
+
+/* One launch is free up to 40 stages, then each costs 0.478 us; the baseline is one call of a library, the launches apart are another row.
+ */
+static void a_call_as_baseline_hides_no_knee(void **state)
+{
+    static const double lengths[] = {1, 20, 50, 100}, us[] = {32.4, 32.5, 37.2, 61.1};
+    struct report_style plain = {.width = 400};
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "fkl", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 4; i++) {
+        char axes[32];
+        snprintf(axes, sizeof axes, "length=%g", lengths[i]);
+        struct row *npp = fixture_row(&f, i, "chain", axes, "points", "points/npp", "", ROW_OK);
+        fixture_time(npp, -1, 20 + 27 * lengths[i], 0.1, 1, 1, 1);
+        struct row *apart = fixture_row(&f, i, "chain", axes, "points", "stages/apart", "", ROW_OK);
+        fixture_time(apart, -1, 30 * lengths[i] + 30, 0.1, 0, 0, 0);
+        for (int k = 0; k < 2; k++) {
+            fixture_step(apart, "stage", 32, 0, 0, 1, "");
+            fixture_time(apart, k, 15 * lengths[i] + 15, 0, 0, 0, 0);
+        }
+        struct row *fused = fixture_row(&f, i, "chain", axes, "points", "stages/vertical", "", ROW_OK);
+        fixture_step(fused, "all", 32, 0, 0, 1, "");
+        fixture_time(fused, -1, us[i], 0.1, 0, 0, 0);
+        fixture_time(fused, 0, us[i], 0, 0, 0, 0);
+    }
+    report_part(&t, knees, &f.run, f.rows, f.count, &plain);
+    if (!strstr(text_get(&t), "0.478 us for each further one"))
+        fail_msg("%s", text_get(&t));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
+        cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
