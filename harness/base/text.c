@@ -375,5 +375,14 @@ bool text_words_match(const char *wanted, const char *s)
 void text_add_word(struct text *t, const char *word)
 {
     bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-")];
-    text_addf(t, plain ? "%s" : "'%s'", word);
+    if (plain) {
+        text_add(t, word);
+        return;
+    }
+    text_add(t, "'");
+    for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1) {
+        text_add_bytes(t, word, (size_t)(quote - word));
+        text_add(t, "'\\''");
+    }
+    text_addf(t, "%s'", word);
 }

@@ -176,6 +176,7 @@ int cli_compare(const struct verb *verb, int argc, char **argv);
 int cli_gate(const struct verb *verb, int argc, char **argv);
 int cli_baseline(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
+int cli_jobs(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 
 #endif

@@ -82,6 +82,11 @@ static const struct verb verbs[] = {
     {"history", "[FILE.db] [SCENARIO] ROW", "show one number of a row over the stored runs, with its change points", cli_history, true,
      "Change points by E-divisive with Student's t-test; drift within the gate's margin since the last release is reported. ROW as in "
      "bench why."},
+    {"jobs", "[list | show | wait | logs | cancel] [JOB] [SHARD]", "list the jobs of bench run --on, wait for one, show its tasks and logs",
+     cli_jobs, false,
+     "JOB is the beginning of a job's name; default: the newest. wait joins the parts that land into the database, submits lost shards "
+     "again, "
+     "and ends with the rows' exit code. An engine starts `bench jobs task FOLDER SHARD` on a node (docs/FLEET.md)."},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},
 };

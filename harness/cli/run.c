@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/jobs.h"
 #include "kernel/variant.h"
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +73,11 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     struct session_options o = {0};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *out = NULL, *shard = NULL;
+    struct run_on on = {0};
     bool quiet = false, no_report = false, in_process = false;
     SCOPED_BY(option_list_free) struct option_list side_list = {0};
     SCOPED_BY(free_sides) struct side *sides = NULL;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 16] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 19] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
@@ -95,6 +97,10 @@ int cli_run(const struct verb *verb, int argc, char **argv)
          "several GPUs of this host: all, 0,2 or 0-3; each takes the next case (on emu: 0-3 emulates four)", &o.gpus},
         {"--shard", 0, OPTION_TEXT, "I/N", "run only this share of the cases, I from 1 to N (bench import --join makes one run of all)",
          &shard},
+        {"--on", 0, OPTION_TEXT, "ENGINE[:K=V,..]",
+         "run the shards of the plan elsewhere: slurm, ssh, k8s, local, or a system file (docs/FLEET.md); bench jobs shows them", &on.on},
+        {"--wait", 0, OPTION_FLAG, NULL, "with --on: wait for the shards and join what they have measured", &on.wait},
+        {"--print", 0, OPTION_FLAG, NULL, "with --on: print what would be submitted, and submit nothing", &on.print},
         {"--side", 0, OPTION_LIST, "NAME=DIR", "use the variants and headers of this tree, as one of several sides of the run", &side_list},
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
@@ -105,6 +111,14 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 1)
         return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
+    if (on.on) {
+        on.out_dir = cli_out_dir(out);
+        on.options = options;
+        on.arguments = &a;
+        return cli_run_on(&on, rest[0]);
+    }
+    if (on.wait || on.print)
+        return cli_usage(verb, "--wait and --print belong to --on");
     if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.plan = a.plan;

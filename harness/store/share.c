@@ -61,3 +61,26 @@ bool store_share(const char *from, int64_t run, char **data, size_t *bytes, stru
     file_remove_flat(dir);
     return *data != NULL;
 }
+
+bool store_snapshot(const char *from, const char *to, struct store_counts *counts, struct error *err)
+{
+    SCOPED_BY(store_leave) struct store *store = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    int64_t last = 0, ended = 0;
+    *counts = (struct store_counts){0};
+    if (!store_open(from, true, &store, err) || !store_integer(store, "SELECT ifnull(max(run), 0) FROM run", &last, err))
+        return false;
+    SCOPED char *of = text_format("FROM run WHERE run = %lld", (long long)last),
+                *planned = text_format("SELECT ifnull((SELECT planned %s), 0)", of),
+                *end = text_format("SELECT ifnull((SELECT ended IS NOT NULL AND ended <> '' %s), 0)", of),
+                *rows = text_format("SELECT count(*) FROM result WHERE run = %lld AND status <> 'planned'", (long long)last);
+    if (!store_integer(store, planned, &counts->planned, err) || !store_integer(store, end, &ended, err) ||
+        !store_integer(store, rows, &counts->rows, err) || !store_exec(store, "PRAGMA query_only = 0", "copying it", err) ||
+        !store_prepare(store, "VACUUM INTO ?1", &s, err)) /* writes to the new file only */
+        return false;
+    counts->ended = ended;
+    counts->open = counts->planned > counts->rows ? counts->planned - counts->rows : 0;
+    unlink(to);
+    sqlite3_bind_text(s, 1, to, -1, SQLITE_STATIC);
+    return sqlite3_step(s) == SQLITE_DONE || store_error(store, "copying it", err);
+}

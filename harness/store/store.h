@@ -114,5 +114,12 @@ bool store_merge_run(struct store *into, const char *from, int64_t run, struct e
 /* The bytes of a database that has this run alone, without the machine's name and with ~ for the home folder. The caller frees them. */
 #define STORE_SHARE_MAX_BYTES ((size_t)1 << 30)
 bool store_share(const char *from, int64_t run, char **data, size_t *bytes, struct error *err);
+/* Copies a database, also one that a run is writing, to a new file without a log beside it, which can be moved to another host. Counts for
+ * its last run the stored rows, the planned ones, and those that no run has judged yet. */
+struct store_counts {
+    int64_t rows, planned, open;
+    bool ended;
+};
+bool store_snapshot(const char *from, const char *to, struct store_counts *counts, struct error *err);
 
 #endif

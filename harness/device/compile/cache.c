@@ -237,6 +237,19 @@ const char *bundle_path(void)
     return bundle.path;
 }
 
+bool compile_bundle_compiler(const char *compiler, char *out, size_t bytes)
+{
+    size_t kind = strcspn(compiler ? compiler : "nvrtc", ":");
+    pthread_mutex_lock(&bundle_lock);
+    bool one = bundle.count > 0 && !strncmp(bundle.items[0].compiler, compiler ? compiler : "nvrtc", kind);
+    for (int i = 1; one && i < bundle.count; i++)
+        one = !strcmp(bundle.items[i].compiler, bundle.items[0].compiler);
+    if (one)
+        snprintf(out, bytes, "%s", bundle.items[0].compiler);
+    pthread_mutex_unlock(&bundle_lock);
+    return one;
+}
+
 bool bundle_find(const char *request, const char *compiler, struct compiled *out)
 {
     bool found = false;

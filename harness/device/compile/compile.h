@@ -58,6 +58,9 @@ char *compile_cuda_include(void);
 /* Bundles: PTX and cubins of a whole plan in one file, for a machine without the compiler. compile() looks in the opened bundle first. */
 bool compile_bundle_write(const char *path, const struct compiled *items, int count, struct error *err);
 bool compile_bundle_use(const char *path, struct error *err);
+/* The compiler that made everything in the opened bundle: "nvrtc 13.0.88". False: none is open, several did, or another kind is asked for.
+ */
+bool compile_bundle_compiler(const char *compiler, char *out, size_t bytes);
 void compile_bundle_close(void);
 
 #endif

@@ -98,7 +98,8 @@ static int *rows_of(const json_t *list, int *count)
     return rows;
 }
 
-/* The compiler's name and version: "bundle" if only a bundle is available; "" if the command did not ask. */
+/* The compiler's name and version: that of the bundle, whatever this machine has; "bundle" if several made it and this machine has none; ""
+ * if the command did not ask. */
 static bool probe_compiler(const json_t *command, char *out, size_t bytes, struct error *err)
 {
     const char *bundle = text_of(command, "bundle");
@@ -107,7 +108,8 @@ static bool probe_compiler(const json_t *command, char *out, size_t bytes, struc
         return true;
     if (bundle && !compile_bundle_use(bundle, err))
         return false;
-    if (compile_version(text_of(command, "compiler"), out, bytes, err))
+    if ((bundle && compile_bundle_compiler(text_of(command, "compiler"), out, bytes)) ||
+        compile_version(text_of(command, "compiler"), out, bytes, err))
         return true;
     snprintf(out, bytes, "bundle");
     if (bundle)
