@@ -29,6 +29,10 @@ static bool check_item(const struct work *work, int i, struct error *err)
     struct epilogue_shape s = epilogue_shape_at(work, i);
     if (e->kind == EPILOGUE_LEAKY_RELU && !isfinite(e->alpha))
         return error_set(err, ERROR_USAGE, "epilogue leaky_relu: the slope is not a finite number");
+    if (e->kind == EPILOGUE_CLIP && !(e->alpha < e->most && isfinite(e->alpha) && isfinite(e->most)))
+        return error_set(err, ERROR_USAGE, "epilogue clip: the least value %g is not below the largest, %g", e->alpha, e->most);
+    if (e->kind == EPILOGUE_RESIDUAL && !isfinite(e->scale))
+        return error_set(err, ERROR_USAGE, "epilogue residual: the scale is not a finite number");
     if (e->kind == EPILOGUE_LAYOUT && e->layout != LAYOUT_NCHW && e->layout != LAYOUT_NHWC)
         return error_set(err, ERROR_USAGE, "epilogue layout: the result must be NCHW or NHWC, not %s", layout_name(e->layout));
     if (e->kind != EPILOGUE_DEPTH_TO_SPACE)

@@ -31,6 +31,10 @@ void work_describe_epilogue(const struct work *w, struct text *t)
         text_addf(t, "%s%s", i ? "+" : " +", epilogue_name(e->kind));
         if (e->kind == EPILOGUE_LEAKY_RELU)
             text_addf(t, ":%g", e->alpha);
+        if (e->kind == EPILOGUE_CLIP)
+            text_addf(t, ":%g:%g", e->alpha, e->most);
+        if (e->kind == EPILOGUE_RESIDUAL && e->scale != 0 && e->scale != 1)
+            text_addf(t, ":%g", e->scale);
         if (e->kind == EPILOGUE_DEPTH_TO_SPACE)
             text_addf(t, ":%ld:%s", (long)e->block, d2s_mode_name(e->mode));
         if (e->kind == EPILOGUE_LAYOUT)
@@ -139,6 +143,10 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "epilogue=%s", epilogue_name(e->kind));
         if (e->kind == EPILOGUE_LEAKY_RELU)
             text_addf(&t, ":%.17g", e->alpha);
+        if (e->kind == EPILOGUE_CLIP)
+            text_addf(&t, ":%.17g:%.17g", e->alpha, e->most);
+        if (e->kind == EPILOGUE_RESIDUAL && e->scale != 0 && e->scale != 1)
+            text_addf(&t, ":%.17g", e->scale);
         if (e->kind == EPILOGUE_DEPTH_TO_SPACE)
             text_addf(&t, ":%ld:%s", (long)e->block, d2s_mode_name(e->mode));
         if (e->kind == EPILOGUE_LAYOUT)

@@ -10,6 +10,7 @@
 const struct tensor_role shape_roles[SLOT_COUNT] = {
     [SLOT_INPUT] = {.name = "input", .slot = SLOT_INPUT, ACTIVATION, .values = VALUES_INPUT, .share = SHARE_INPUTS, .marked_by = "mask_in"},
     [SLOT_FILTER] = {.name = "filter", .slot = SLOT_FILTER, .layouts = FILTERS, SHAPE_WEIGHTS(VALUES_WEIGHT)},
+    [SLOT_SLOPES] = {.name = "slopes", .slot = SLOT_SLOPES, LINEAR, .dtype = DTYPE_F32, SHAPE_WEIGHTS(VALUES_SLOPES), .item = "prelu"},
     [SLOT_BIAS] = {.name = "bias", .slot = SLOT_BIAS, LINEAR, .dtype = DTYPE_F32, SHAPE_WEIGHTS(VALUES_BIAS), .item = "bias"},
     [SLOT_RESIDUAL] =
         {.name = "residual", .slot = SLOT_RESIDUAL, ACTIVATION, .values = VALUES_ADDEND, .share = SHARE_OUTPUTS, .item = "residual"},
@@ -89,6 +90,7 @@ static struct tensor shape_of(const struct work *w, const struct tensor_role *ro
     case SLOT_STORED: return shape_activation(w, (enum shape_slot)role->slot, w->c, w->h, w->w, w->layout);
     case SLOT_SECOND: return shape_activation(w, SLOT_SECOND, w->k > w->c ? w->k - w->c : w->c, w->h, w->w, w->layout);
     case SLOT_FILTER: return role == ROLE(FILTER) ? shape_filter(w) : shape_linear(role, w, 1);
+    case SLOT_SLOPES:
     case SLOT_BIAS: return item < 0 ? t : shape_linear(role, w, s.c);
     case SLOT_RESIDUAL: return item < 0 ? t : shape_activation(w, SLOT_RESIDUAL, s.c, s.h, s.w, s.layout);
     case SLOT_MASK_IN:

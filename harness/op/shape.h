@@ -17,6 +17,7 @@ enum shape_slot {
     SLOT_STORED, /* values before the changes in `input` */
     SLOT_SECOND, /* the other tensor of add and concat */
     SLOT_MASK_SECOND,
+    SLOT_SLOPES, /* prelu: of each channel */
     SLOT_COUNT
 };
 extern const struct tensor_role shape_roles[SLOT_COUNT];

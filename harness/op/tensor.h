@@ -19,6 +19,7 @@ enum tensor_values {
     VALUES_WEIGHT,
     VALUES_BIAS,
     VALUES_ADDEND,
+    VALUES_SLOPES, /* reals from -0.125 to 0.375 */
     /* of ops that are files: */
     VALUES_UNIFORM, /* reals between two bounds */
     VALUES_BYTES,   /* whole numbers 0 .. 255 */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const epilogue_names[] = {"bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout", NULL};
+const char *const epilogue_names[] = {"bias",    "relu", "leaky_relu", "residual",  "depth_to_space", "layout", "prelu", "silu",
+                                      "sigmoid", "tanh", "gelu",       "gelu_tanh", "hard_swish",     "clip",   NULL};
 const char *const truncate_names[] = {"max", "l2", "rms", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
 #define MASK_NAME(upper, lower, keys) #lower,
@@ -24,6 +25,16 @@ int epilogue_kind_of(const char *name)
         if (!strcmp(epilogue_names[i], name))
             return i;
     return -1;
+}
+
+bool epilogue_activates(enum epilogue_kind kind)
+{
+    return kind == EPILOGUE_RELU || kind == EPILOGUE_LEAKY_RELU || (kind >= EPILOGUE_PRELU && kind < EPILOGUE_COUNT);
+}
+
+bool epilogue_curves(enum epilogue_kind kind)
+{
+    return kind >= EPILOGUE_SILU && kind <= EPILOGUE_HARD_SWISH;
 }
 
 bool mask_same(const struct mask *a, const struct mask *b)
@@ -50,6 +61,20 @@ int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
         if (work->epilogue[i].kind == kind)
             return i;
     return -1;
+}
+
+double work_scale(const struct work *work)
+{
+    int residual = work_epilogue_find(work, EPILOGUE_RESIDUAL);
+    return residual >= 0 && work->epilogue[residual].scale != 0 ? work->epilogue[residual].scale : 1;
+}
+
+enum epilogue_kind work_activation(const struct work *work)
+{
+    for (int i = 0; i < work->epilogue_count; i++)
+        if (epilogue_activates(work->epilogue[i].kind))
+            return work->epilogue[i].kind;
+    return EPILOGUE_COUNT;
 }
 
 double work_slope(const struct work *work)

@@ -19,18 +19,30 @@ enum epilogue_kind {
     EPILOGUE_RESIDUAL,
     EPILOGUE_DEPTH_TO_SPACE,
     EPILOGUE_LAYOUT,
+    EPILOGUE_PRELU,
+    EPILOGUE_SILU,
+    EPILOGUE_SIGMOID,
+    EPILOGUE_TANH,
+    EPILOGUE_GELU,
+    EPILOGUE_GELU_TANH,
+    EPILOGUE_HARD_SWISH,
+    EPILOGUE_CLIP,
     EPILOGUE_COUNT
 };
 struct epilogue {
     enum epilogue_kind kind;
-    double alpha;       /* leaky_relu: slope for negative values */
+    double alpha;       /* leaky_relu: slope for negative values; clip: the least value */
+    double most;        /* clip: the largest value */
+    double scale;       /* residual: what the value is multiplied by before the residual is added; 0: 1 */
     int64_t block;      /* depth_to_space */
     enum d2s_mode mode; /* depth_to_space */
     enum layout layout; /* layout: what the result is stored as */
 };
 int epilogue_kind_of(const char *name);             /* the kind; -1: no item has that name */
-const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout" */
+const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu" ... as in scenarios */
 extern const char *const epilogue_names[];          /* NULL-terminated */
+bool epilogue_activates(enum epilogue_kind kind);   /* a function of each value alone; at most one in a kernel */
+bool epilogue_curves(enum epilogue_kind kind);      /* one with exponents in it: kernels differ in their last bits */
 
 /* Norm of a pixel's change over its channels. */
 enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
@@ -177,6 +189,10 @@ void work_key(const struct work *work, char out[HASH_TEXT]);
 void work_signature(const struct work *work, char out[HASH_TEXT]);
 /* Type of the result and of a residual: the work's, but f32 for i8, whose sums have 32 bits. */
 enum dtype work_result_dtype(const struct work *work);
+/* What the residual's branch is multiplied by: 1 without a residual. */
+double work_scale(const struct work *work);
+/* The activation in its epilogue; EPILOGUE_COUNT: none. */
+enum epilogue_kind work_activation(const struct work *work);
 /* What the activation behind it multiplies negative values by: 0 for relu, 1 without one. */
 double work_slope(const struct work *work);
 /* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */

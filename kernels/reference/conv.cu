@@ -7,7 +7,7 @@
 enum { NUMBER, NAME, READ, READ_AT, TAP_WEIGHT, ADD, SUB, MUL, DIV, MOD, FLOOR, CEIL, MIN, MAX, LESS, AT_MOST, EQUAL, SELECT, SUM, LARGEST, MEAN };
 enum { CHANNEL, Z, Y, X, TAP, NAMES }; /* its names */
 #define DEPTH 12 /* of its stack */
-enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
+enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT, PRELU, SILU, SIGMOID, TANH, GELU, GELU_TANH, HARD_SWISH, CLIP }; /* items, as in harness/op/work.h */
 #define ITEMS 8
 #define LINE 32 /* pixels of a row that lie side by side in an input (reference_input) */
 #define SOME 16 /* channels that are added up before the next tap's */
@@ -36,10 +36,11 @@ struct layer {
     int64_t items;
     struct {
         int64_t kind, block, crd;
-        double alpha;
+        double alpha, most, scale;
         int64_t c, h, w; /* of what comes in */
     } item[ITEMS];
     int64_t out_c, out_h, out_w;
+    const float *slopes; /* of prelu, one a channel */
 };
 
 static __device__ bool holds(int64_t type, double v)
@@ -283,6 +284,43 @@ static __device__ void slope(const layer &g, double alpha, double &y, double &e)
         e += 2.01 * 0x1p-11 * scaled;
 }
 
+static __device__ void scaled(const layer &g, double scale, double &y, double &e)
+{
+    double v = y * scale;
+    if (g.bounds && scale != 1) {
+        e = stored(g.result_type, v, fabs(scale) * stored(g.result_type, y, e) + 2.01 * 0x1p-24 * fabs(v));
+        e += g.sum_type == F16 ? 2.01 * 0x1p-11 * fabs(v) : 0;
+    }
+    y = v;
+}
+
+static __device__ double curve_at(int64_t kind, double low, double high, double x)
+{
+    switch (kind) {
+    case SILU: return x / (1 + exp(-x));
+    case SIGMOID: return 1 / (1 + exp(-x));
+    case TANH: return tanh(x);
+    case GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
+    case GELU_TANH: return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    case HARD_SWISH: return x * fmin(fmax(x + 3, 0.0), 6.0) / 6;
+    default: return fmin(fmax(x, low), high);
+    }
+}
+
+static __device__ void curve(const layer &g, int64_t kind, double low, double high, double &y, double &e)
+{
+    double x = y, stretch = kind == SIGMOID ? 0.25 : kind == HARD_SWISH ? 1.5 : kind == CLIP || kind == TANH ? 1 : 1.13;
+    y = curve_at(kind, low, high, x);
+    if (!g.bounds)
+        return;
+    bool exact = e == 0 && holds(g.result_type, x);
+    e = stretch * stored(g.result_type, x, e);
+    if (kind == CLIP)
+        e = exact && holds(F32, y) ? 0 : e + 0x1p-24 * fabs(y);
+    else
+        e += 0x1p-20 * fabs(y) + 0x1p-22 * (fabs(x) + 1) + (g.result_type == F32 ? 0 : roundoff(g.result_type) * fabs(y));
+}
+
 /* The epilogue of one value, item by item, to where they leave it. */
 template <typename X> struct leaving {
     const float *bias;
@@ -299,9 +337,13 @@ static __device__ void leave(const layer &g, const leaving<X> &to, int64_t n, in
         if (g.item[m].kind == BIAS)
             add(g, to.bias[c], begun, y, e);
         else if (g.item[m].kind == RESIDUAL)
-            add(g, to.residual[((n * channels + c) * g.item[m].h + row) * g.item[m].w + column], begun, y, e);
+            scaled(g, g.item[m].scale, y, e), add(g, to.residual[((n * channels + c) * g.item[m].h + row) * g.item[m].w + column], begun, y, e);
         else if (g.item[m].kind == RELU || g.item[m].kind == LEAKY_RELU)
             begun = 0, slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
+        else if (g.item[m].kind == PRELU)
+            begun = 0, slope(g, g.slopes[c], y, e);
+        else if (g.item[m].kind >= SILU)
+            begun = 0, curve(g, g.item[m].kind, g.item[m].alpha, g.item[m].most, y, e);
         else if (g.item[m].kind == TO_SPACE) {
             int64_t left = channels / (b * b), phase = g.item[m].crd ? c % (b * b) : c / left;
             c = g.item[m].crd ? c / (b * b) : c % left;

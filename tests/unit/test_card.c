@@ -68,9 +68,9 @@ static struct work any_work(void)
     if (below(2))
         add_item(&w, EPILOGUE_BIAS);
     if (below(2))
-        add_item(&w, below(2) ? EPILOGUE_RELU : EPILOGUE_LEAKY_RELU);
+        add_item(&w, below(2) ? EPILOGUE_RELU + below(2) : EPILOGUE_PRELU + below(EPILOGUE_COUNT - EPILOGUE_PRELU));
     if (below(2))
-        add_item(&w, EPILOGUE_RESIDUAL);
+        add_item(&w, EPILOGUE_RESIDUAL), w.epilogue[w.epilogue_count - 1].scale = below(2) ? 0.3 : 0;
     if (below(2) && w.k % 4 == 0)
         add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
     if (is_called(&w, "conv2d") && below(3) == 0)

@@ -40,7 +40,8 @@ static inline struct work simple_work(const char *op, int64_t c, int64_t h, int6
 
 static inline void add_item(struct work *w, enum epilogue_kind kind)
 {
-    w->epilogue[w->epilogue_count++] = (struct epilogue){.kind = kind, .alpha = 0.1, .block = 2, .mode = D2S_CRD, .layout = LAYOUT_NCHW};
+    w->epilogue[w->epilogue_count++] =
+        (struct epilogue){.kind = kind, .alpha = 0.1, .most = 2, .block = 2, .mode = D2S_CRD, .layout = LAYOUT_NCHW};
 }
 
 static inline void finish(struct work *w)

@@ -123,7 +123,7 @@ static bool call_has(const struct bind *b, const char *item, struct value *out, 
     int kind = epilogue_kind_of(item);
     if (kind < 0) {
         error_set(err, ERROR_USAGE, "has(%s): no item of an epilogue has that name", item);
-        return error_hint(err, "the items are bias, relu, leaky_relu, residual, depth_to_space, 'layout' (quoted), and mask");
+        return error_hint(err, "the items are those of an epilogue (bias, relu, ..., 'layout' quoted), and mask");
     }
     *out = value_int(work_epilogue_find(&b->own, (enum epilogue_kind)kind) >= 0);
     return true;
@@ -133,7 +133,14 @@ static void call_epilogue(const struct bind *b, const char *call, struct value *
 {
     int relu = work_epilogue_find(&b->own, EPILOGUE_RELU), leaky = work_epilogue_find(&b->own, EPILOGUE_LEAKY_RELU);
     int d2s = work_epilogue_find(&b->own, EPILOGUE_DEPTH_TO_SPACE);
-    if (!strcmp(call, "slope"))
+    int clip = work_epilogue_find(&b->own, EPILOGUE_CLIP);
+    if (!strcmp(call, "scale"))
+        *out = work_scale(&b->own) == 1 ? value_int(1) : value_real(work_scale(&b->own));
+    else if (!strcmp(call, "activation"))
+        *out = value_text(epilogue_name(work_activation(&b->own)));
+    else if (!strcmp(call, "low") || !strcmp(call, "high"))
+        *out = clip < 0 ? value_int(0) : value_real(*call == 'l' ? b->own.epilogue[clip].alpha : b->own.epilogue[clip].most);
+    else if (!strcmp(call, "slope"))
         *out = relu >= 0 ? value_int(0) : leaky >= 0 ? value_real(b->own.epilogue[leaky].alpha) : value_int(1);
     else if (!strcmp(call, "block"))
         *out = value_int(d2s >= 0 ? b->own.epilogue[d2s].block : 1);
@@ -144,10 +151,11 @@ static void call_epilogue(const struct bind *b, const char *call, struct value *
 static bool env_call(void *context, const char *name, const struct value *args, int count, struct value *out, struct error *err)
 {
     struct bind *b = context;
-    bool of_epilogue = !strcmp(name, "slope") || !strcmp(name, "block") || !strcmp(name, "mode");
-    bool known = false;
-    for (int i = 0; head_functions[i]; i++)
+    bool known = false, of_epilogue = false;
+    for (int i = 0; head_functions[i]; i++) {
         known |= !strcmp(name, head_functions[i]);
+        of_epilogue |= !strcmp(name, head_functions[i]) && i > 3; /* behind has */
+    }
     if (!known)
         return false;
     if (count != 1 || args[0].kind != VALUE_TEXT)

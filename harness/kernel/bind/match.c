@@ -3,11 +3,6 @@
 #include "base/text.h"
 #include <string.h>
 
-static bool is_activation(enum epilogue_kind kind)
-{
-    return kind == EPILOGUE_RELU || kind == EPILOGUE_LEAKY_RELU;
-}
-
 /* How many items from the front of the layer's epilogue the variant fuses: each must come after the previous one in the head's list. */
 int bind_fused(const struct head *h, const struct work *work)
 {
@@ -20,9 +15,10 @@ int bind_fused(const struct head *h, const struct work *work)
         int at = next;
         while (at < h->epilogue_count && h->epilogue[at] != kind)
             at++;
-        if (at == h->epilogue_count || (is_activation(kind) && activated))
+        bool scaled = kind == EPILOGUE_RESIDUAL && work->epilogue[fused].scale != 0 && work->epilogue[fused].scale != 1;
+        if (at == h->epilogue_count || (epilogue_activates(kind) && activated) || (scaled && !h->scales))
             break;
-        activated |= is_activation(kind);
+        activated |= epilogue_activates(kind);
         next = at + 1;
     }
     return fused;

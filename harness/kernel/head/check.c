@@ -9,7 +9,8 @@ const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_opt
                                          "warp_size",        "threads_per_block",
                                          "registers_per_sm", "cc",
                                          "l2_bytes",         NULL};
-const char *const head_functions[] = {"type", "size", "layout", "has", "slope", "block", "mode", NULL};
+const char *const head_functions[] = {"type", "size",  "layout",     "has", "slope", "block",
+                                      "mode", "scale", "activation", "low", "high",  NULL};
 
 static bool among(const char *name, const char *const *words)
 {
@@ -134,6 +135,8 @@ static bool check_defines(const struct head *h, struct error *err)
 static bool known(void *context, const char *name, bool call)
 {
     const struct head *h = context;
+    if (call && !strcmp(name, "scale"))
+        ((struct head *)context)->scales = true;
     if (call)
         return among(name, head_functions);
     return head_is_word(h->op, name) || among(name, (const char *const *)h->names);

@@ -138,6 +138,7 @@ struct head {
     char *source;   /* a sidecar's: the file beside it that holds the code; NULL: the head is in a .cu */
     enum code code; /* by its suffix */
     bool on_host;   /* on: [cuda, emu]: a library that also computes in host memory */
+    bool scales;    /* its expressions use scale(epilogue): it can fuse a scaled residual */
     enum epilogue_kind epilogue[EPILOGUE_COUNT];
     int epilogue_count;
     struct head_mask mask;

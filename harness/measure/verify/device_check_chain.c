@@ -29,7 +29,7 @@ struct net {
 /* The tensors of a link, on the host and on the device. */
 struct link_data {
     struct op_data one;
-    uint64_t layer, x, lines, residual, filter, wide, bias, mask, bound; /* wide, lines: filter and x as sums read them */
+    uint64_t layer, x, lines, residual, filter, wide, bias, slopes, mask, bound; /* wide, lines: filter and x as sums read them */
     struct card_layer g;
 };
 
@@ -162,14 +162,18 @@ static bool link_open(struct net *k, int i, struct link_data *own, struct error 
     bool last = i == k->chain->count - 1;
     own->mask = last ? d->mask_out : k->marks_at;
     own->one.mask_out = last ? d->host->mask_out : k->marks;
-    for (int b = 0; l->layer >= 0 && b < 2; b++) {
-        int slot = b ? SLOT_BIAS : SLOT_FILTER;
-        const float *value = own->one.at[slot].value = d->host->links[l->layer].at[slot].value;
-        if (value && work_tensor(w, b ? "bias" : "filter", &t) &&
-            !card_upload(d, t.role->name, value, tensor_elements(&t) * sizeof *value, b ? &own->bias : &own->filter, err))
+    const struct {
+        int slot;
+        uint64_t *at;
+    } weights[] = {{SLOT_FILTER, &own->filter}, {SLOT_BIAS, &own->bias}, {SLOT_SLOPES, &own->slopes}};
+    for (int kind = 0; l->layer >= 0 && kind < 3; kind++) {
+        const float *value = own->one.at[weights[kind].slot].value = d->host->links[l->layer].at[weights[kind].slot].value;
+        if (value && work_tensor(w, shape_roles[weights[kind].slot].name, &t) &&
+            !card_upload(d, t.role->name, value, tensor_elements(&t) * sizeof *value, weights[kind].at, err))
             return false;
     }
     struct op_bounds is = op_data_bounds(w, &own->one);
+    d->at[SLOT_SLOPES].value = own->slopes;
     return card_layer_up(d, w, &is, &own->g, &own->layer, err) && card_filter(d, &own->g, own->filter, &own->wide, err);
 }
 
@@ -297,7 +301,7 @@ static bool walk_link(struct net *k, int i, struct error *err)
             k->errors[i] = e, k->values[i] = reference;
         reference = 0;
     }
-    uint64_t *const all[] = {&own.layer, &own.lines, &own.filter, &own.wide, &own.bias, &own.bound, &reference};
+    uint64_t *const all[] = {&own.layer, &own.lines, &own.filter, &own.wide, &own.bias, &own.slopes, &own.bound, &reference};
     for (size_t a = 0; a < sizeof all / sizeof *all; a++)
         release(d, all[a]);
     for (int j = 0; j < i; j++)

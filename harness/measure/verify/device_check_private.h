@@ -69,7 +69,7 @@ struct card_data {
  * addresses. */
 struct card_item {
     int64_t kind, block, crd;
-    double alpha;
+    double alpha, most, scale;
     int64_t c, h, w;
 };
 struct card_layer {
@@ -81,6 +81,7 @@ struct card_layer {
     int64_t items;
     struct card_item item[WORK_MAX_EPILOGUE];
     int64_t out_c, out_h, out_w;
+    uint64_t slopes;
 };
 
 /* An argument of a kernel: pointers and integers in `i`. */

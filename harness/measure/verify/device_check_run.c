@@ -233,7 +233,8 @@ static void card_describe(const struct work *work, const struct op_bounds *is, s
     for (int i = 0; i < work->epilogue_count; i++) {
         const struct epilogue *e = &work->epilogue[i];
         struct epilogue_shape s = epilogue_shape_at(work, i);
-        g->item[i] = (struct card_item){e->kind, e->block, e->mode == D2S_CRD, e->alpha, s.c, s.h, s.w};
+        g->item[i] =
+            (struct card_item){e->kind, e->block, e->mode == D2S_CRD, e->alpha, e->most, e->scale != 0 ? e->scale : 1, s.c, s.h, s.w};
     }
     struct epilogue_shape last = epilogue_shape_at(work, work->epilogue_count);
     g->out_c = last.c, g->out_h = last.h, g->out_w = last.w;
@@ -250,6 +251,7 @@ bool card_layer_up(struct card_data *d, const struct work *work, const struct op
     bool ok = work->op->has_filter || (formula_make(work->op->image->output, work, FORMULA_OF_VALUES, &f, err) &&
                                        (!sized || formula_make(sized, work, FORMULA_OF_VALUES, &size, err)));
     card_describe(work, is, g);
+    g->slopes = d->at[SLOT_SLOPES].value;
     t.room = sizeof *g + places * 2 * sizeof(int64_t) + 2 * sizeof f.steps;
     t.at = xcalloc(1, t.room);
     ok = ok && card_room(d, "layer of the reference", t.room, at, err);

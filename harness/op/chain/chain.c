@@ -130,7 +130,8 @@ static void in_common(const struct chain *chain, struct work *out)
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         const struct work *w = &l->work;
-        bool active = work_epilogue_find(w, EPILOGUE_RELU) >= 0 || work_epilogue_find(w, EPILOGUE_LEAKY_RELU) >= 0;
+        enum epilogue_kind kind = work_activation(w);
+        bool active = kind != EPILOGUE_COUNT, other = active && kind != EPILOGUE_RELU && kind != EPILOGUE_LEAKY_RELU;
         bool adds = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
         bool moves = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE) >= 0 || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0;
         alike &= w->op == first->op && w->op->task == TASK_SEQUENCE && w->r == first->r && w->s == first->s && w->stride == first->stride &&
@@ -139,7 +140,8 @@ static void in_common(const struct chain *chain, struct work *out)
         if (w->c != out->width || w->k != out->width)
             out->width = 0;
         out->straight &= l->input == i - 1;
-        out->plain &= !moves && !(active && adds) && (w->epilogue_count < 2 || w->epilogue[0].kind == EPILOGUE_BIAS);
+        out->plain &=
+            !moves && !other && work_scale(w) == 1 && !(active && adds) && (w->epilogue_count < 2 || w->epilogue[0].kind == EPILOGUE_BIAS);
         if (adds && l->residual >= 0 && i - l->residual > out->back)
             out->back = i - l->residual;
     }
@@ -194,6 +196,8 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
             memcpy(out + filter, own->at[SLOT_FILTER].value, filters * sizeof *out);
         if (role->slot == SLOT_BIAS && own && own->at[SLOT_BIAS].value && bias + biases <= elements)
             memcpy(out + bias, own->at[SLOT_BIAS].value, biases * sizeof *out);
+        if (role->slot == SLOT_SLOPES && own && own->at[SLOT_SLOPES].value && bias + biases <= elements)
+            memcpy(out + bias, own->at[SLOT_SLOPES].value, biases * sizeof *out);
         if (role->slot == SLOT_LINKS && (size_t)(i + 1) * CHAIN_COLUMNS <= elements) {
             const double row[CHAIN_COLUMNS] = {(double)l->work.c,
                                                (double)l->work.k,

@@ -13,7 +13,7 @@
 /* Gain of a link's filter: see chain.h. */
 static double gain_of(const struct work *w)
 {
-    double gain = 1;
+    double gain = epilogue_curves(work_activation(w)) || work_activation(w) == EPILOGUE_PRELU ? 1.8 : 1;
     int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
     if (work_epilogue_find(w, EPILOGUE_RELU) >= 0)
         gain = 2;
@@ -54,7 +54,8 @@ bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *ou
             ok = chain_file_constants(&own, &out->links[l->layer], err);
         else if (l->layer >= 0)
             ok = make_values(&own, "filter", false, gain_of(&own), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
-                 make_values(&own, "bias", false, 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err);
+                 make_values(&own, "bias", false, 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err) &&
+                 make_values(&own, "slopes", false, 1, &out->links[l->layer].at[SLOT_SLOPES].value, err);
     }
     if (!ok)
         op_data_free(out);
@@ -108,6 +109,7 @@ static bool link_reference(struct walk *k, int i, struct op_data *one, struct ch
     if (own) {
         one->at[SLOT_FILTER].value = own->at[SLOT_FILTER].value;
         one->at[SLOT_BIAS].value = own->at[SLOT_BIAS].value;
+        one->at[SLOT_SLOPES].value = own->at[SLOT_SLOPES].value;
     }
     if (!op_data_reference(&l->work, one, err))
         return false;

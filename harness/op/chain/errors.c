@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/chain/private.h"
+#include "op/reference/epilogue_row.h"
 #include "op/reference/image.h"
 #include "op/mask/mask.h"
 #include "op/shape.h"
@@ -62,7 +63,11 @@ static struct chain_errors through_epilogue(const struct work *w, struct chain_e
 {
     for (int i = 0; i < w->epilogue_count; i++) {
         const struct epilogue *item = &w->epilogue[i];
-        double stretch = item->kind == EPILOGUE_LEAKY_RELU && fabs(item->alpha) > 1 ? item->alpha * item->alpha : 1;
+        double most = item->kind == EPILOGUE_LEAKY_RELU                            ? fmax(1, fabs(item->alpha))
+                      : item->kind == EPILOGUE_RESIDUAL && item->scale != 0        ? item->scale
+                      : epilogue_curves(item->kind) || item->kind == EPILOGUE_CLIP ? activation_stretch(item->kind)
+                                                                                   : 1,
+               stretch = most * most;
         for (int64_t c = 0; c < e.channels; c++) {
             e.sums[c] = stretch * e.sums[c] + (item->kind == EPILOGUE_RESIDUAL ? residual->sums[c] : 0);
             e.roundings[c] = stretch * e.roundings[c] + (item->kind == EPILOGUE_RESIDUAL ? residual->roundings[c] : 0);

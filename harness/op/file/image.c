@@ -31,6 +31,7 @@ static bool read_tensors(struct op_file *f, const struct node *n, struct error *
                {named[3] && f->op.masks, SLOT_MASK_SECOND},
                {f->op.epilogues, SLOT_BIAS},
                {f->op.epilogues, SLOT_RESIDUAL},
+               {f->op.epilogues >> EPILOGUE_PRELU & 1, SLOT_SLOPES},
                {f->op.masks, SLOT_MASK_IN},
                {f->op.masks, SLOT_MASK_OUT},
                {true, SLOT_OUTPUT}};

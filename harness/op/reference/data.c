@@ -128,7 +128,7 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
             op_data_free(out);
             return out_of_memory(work, err);
         }
-        bool weights = t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS,
+        bool weights = t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS || t->role->values == VALUES_SLOPES,
              whole = !reserve || (work->op->file ? !generate_by_index(work, t) : weights), made = true;
         if (t->role->values == VALUES_FILE || (work->picture[0] && t->role->values == VALUES_INPUT))
             made = work->op->file_values(work, t, value, err);
@@ -210,6 +210,13 @@ static bool data_round(const struct work *w)
            (w->epilogue_count && op_grain(w) * (1 + w->epilogue_count) > dtype_exact_integer(work_result_dtype(w)));
 }
 
+/* True if an item of the epilogue gives values that a float does not hold. */
+static bool epilogue_rounds(const struct work *w)
+{
+    enum epilogue_kind kind = work_activation(w);
+    return work_scale(w) != 1 || kind == EPILOGUE_LEAKY_RELU || kind == EPILOGUE_PRELU || kind == EPILOGUE_CLIP || epilogue_curves(kind);
+}
+
 static void reference_row(void *context, int64_t index, int thread)
 {
     struct reference *r = context;
@@ -269,7 +276,7 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
     struct op_bounds is = {0};
     is.terms = work_terms(work);
     is.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : is.terms;
-    is.bounds = !data->exact || !op_is_exact(work->op) || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || data_round(work);
+    is.bounds = !data->exact || !op_is_exact(work->op) || epilogue_rounds(work) || data_round(work);
     is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || !op_is_exact(work->op) || data_round(work));
     return is;
 }

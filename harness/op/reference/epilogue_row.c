@@ -37,10 +37,21 @@ static double summed(const struct work *work, double v, double e)
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
+static void scale_one(const struct work *work, double scale, size_t i, struct epilogue_row *row)
+{
+    if (row->e) { /* the factor is a float, and the product is rounded */
+        double e = fabs(scale) * stored(work_result_dtype(work), row->y[i], row->e[i]);
+        row->e[i] = stored(work_result_dtype(work), row->y[i] * scale, e + 2.01 * 0x1p-24 * fabs(row->y[i] * scale));
+        if (work->math == MATH_F16_ACC16)
+            row->e[i] += 2.01 * 0x1p-11 * fabs(row->y[i] * scale);
+    }
+    row->y[i] *= scale;
+}
+
 /* plane_step 0: one value per channel (a bias); wide: used instead of values. asked: wanted columns before the epilogue; NULL: all. begun:
  * relative error of a sum that starts with the value. */
 static void add_array(const struct work *work, const struct epilogue_shape *s, const float *values, const double *wide, size_t plane_step,
-                      size_t row_at, const bool *asked, double begun, struct epilogue_row *row, int64_t rows)
+                      size_t row_at, double scale, const bool *asked, double begun, struct epilogue_row *row, int64_t rows)
 {
     size_t line = (size_t)s->w, each = line / (size_t)work->q;
     for (size_t k = 0; k < (size_t)(s->c * rows); k++)
@@ -48,6 +59,8 @@ static void add_array(const struct work *work, const struct epilogue_shape *s, c
             if (asked && !asked[x / each])
                 continue;
             size_t at = k * line + x, c = k / (size_t)rows;
+            if (scale != 1)
+                scale_one(work, scale, at, row);
             double before = row->y[at];
             size_t from = plane_step ? c * plane_step + row_at + k % (size_t)rows * line + x : c;
             double value = wide ? wide[from] : (double)values[from];
@@ -76,12 +89,55 @@ static void slope_one(const struct work *work, double alpha, double slope, size_
     row->e[i] = e;
 }
 
-static void apply_slope(const struct work *work, double alpha, size_t lines, size_t line, const bool *asked, struct epilogue_row *row)
+double activation_value(const struct epilogue *item, double x)
 {
-    double slope = fabs(alpha) > 1 ? fabs(alpha) : 1; /* how much the function can stretch an error */
-    for (size_t i = 0; i < lines * line; i++)
-        if (!asked || asked[i % line * (size_t)work->q / line])
-            slope_one(work, alpha, slope, i, row);
+    const double root = 0.7978845608028654; /* sqrt(2 / pi) */
+    switch (item->kind) {
+    case EPILOGUE_SILU: return x / (1 + exp(-x));
+    case EPILOGUE_SIGMOID: return 1 / (1 + exp(-x));
+    case EPILOGUE_TANH: return tanh(x);
+    case EPILOGUE_GELU: return 0.5 * x * erfc(-x * M_SQRT1_2);
+    case EPILOGUE_GELU_TANH: return 0.5 * x * (1 + tanh(root * (x + 0.044715 * x * x * x)));
+    case EPILOGUE_HARD_SWISH: return x * fmin(fmax(x + 3, 0), 6) / 6;
+    case EPILOGUE_CLIP: return fmin(fmax(x, item->alpha), item->most);
+    default: return x;
+    }
+}
+
+double activation_stretch(enum epilogue_kind kind)
+{
+    return kind == EPILOGUE_SIGMOID ? 0.25 : kind == EPILOGUE_HARD_SWISH ? 1.5 : kind == EPILOGUE_CLIP || kind == EPILOGUE_TANH ? 1 : 1.13;
+}
+
+/* A kernel computes such a function in f32, with an exponential and a division of a few units in the last place, or in its 16-bit type. */
+static void curve_one(const struct work *work, const struct epilogue *item, size_t i, struct epilogue_row *row)
+{
+    double x = row->y[i], y = activation_value(item, x);
+    row->y[i] = y;
+    if (!row->e)
+        return;
+    bool exact = row->e[i] == 0 && holds(work_result_dtype(work), x);
+    double e = activation_stretch(item->kind) * stored(work_result_dtype(work), x, row->e[i]);
+    if (item->kind == EPILOGUE_CLIP)
+        row->e[i] = (exact && (double)(float)y == y) ? 0 : e + 0x1p-24 * fabs(y);
+    else
+        row->e[i] = e + 0x1p-20 * fabs(y) + 0x1p-22 * (fabs(x) + 1) +
+                    (work_result_dtype(work) == DTYPE_F32 ? 0 : dtype_unit_roundoff(work_result_dtype(work)) * fabs(y));
+}
+
+/* The activation of every value; of prelu each channel has a slope. */
+static void apply_activation(const struct work *work, const struct epilogue *item, const float *slopes, int64_t rows, size_t lines,
+                             size_t line, const bool *asked, struct epilogue_row *row)
+{
+    for (size_t i = 0; i < lines * line; i++) {
+        double alpha = item->kind == EPILOGUE_RELU ? 0 : slopes ? (double)slopes[i / line / (size_t)rows] : item->alpha;
+        if (asked && !asked[i % line * (size_t)work->q / line])
+            continue;
+        if (item->kind == EPILOGUE_RELU || item->kind == EPILOGUE_LEAKY_RELU || item->kind == EPILOGUE_PRELU)
+            slope_one(work, alpha, fabs(alpha) > 1 ? fabs(alpha) : 1, i, row); /* how much the function can stretch an error */
+        else
+            curve_one(work, item, i, row);
+    }
 }
 
 static void rearrange(const struct epilogue_shape *s, const struct epilogue *item, int64_t rows, struct epilogue_row *row)
@@ -114,18 +170,11 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
         struct epilogue_shape s = epilogue_shape_at(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
-        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, data->columns, begun, row, rows); break;
+        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, 1, data->columns, begun, row, rows); break;
         case EPILOGUE_RESIDUAL:
             add_array(work, &s, data->at[SLOT_RESIDUAL].value, data->wide_residual, plane,
-                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, data->columns, begun, row, rows);
-            break;
-        case EPILOGUE_RELU:
-            begun = 0; /* a value that is added after an activation does not start the sum */
-            apply_slope(work, 0, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
-            break;
-        case EPILOGUE_LEAKY_RELU:
-            begun = 0;
-            apply_slope(work, item->alpha, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
+                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, item->scale != 0 ? item->scale : 1,
+                      data->columns, begun, row, rows);
             break;
         case EPILOGUE_DEPTH_TO_SPACE:
             rearrange(&s, item, rows, row);
@@ -133,6 +182,10 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
             break;
         case EPILOGUE_LAYOUT:
         case EPILOGUE_COUNT: break;
+        default:
+            begun = 0; /* a value that is added after an activation does not start the sum */
+            apply_activation(work, item, item->kind == EPILOGUE_PRELU ? data->at[SLOT_SLOPES].value : NULL, rows, (size_t)(s.c * rows),
+                             (size_t)s.w, data->columns, row);
         }
     }
 }

@@ -215,7 +215,8 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     r.unit = t->role->values == VALUES_INPUT ? plan.unit : 1;
     const int64_t magnitudes[] = {
         [VALUES_FILE] = 0,           [VALUES_SORTED] = plan.input,  [VALUES_UNIFORM] = plan.input, [VALUES_OPERAND] = plan.input,
-        [VALUES_INPUT] = plan.input, [VALUES_WEIGHT] = plan.filter, [VALUES_BIAS] = plan.bias,     [VALUES_ADDEND] = plan.residual};
+        [VALUES_INPUT] = plan.input, [VALUES_WEIGHT] = plan.filter, [VALUES_BIAS] = plan.bias,     [VALUES_ADDEND] = plan.residual,
+        [VALUES_SLOPES] = 1};
     r.magnitude = magnitudes[t->role->values];
     if (t->role->values == VALUES_WEIGHT) { /* outputs of variance 1 */
         r.scale = 1 / sqrt((double)plan.terms);
@@ -227,6 +228,8 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
         r.scale = 32;
     r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
+    if (t->role->values == VALUES_SLOPES)
+        r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5, r.length = t->dim[0];
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
     r.every_size = r.draw == DRAW_NORMAL && only_moved(work, t) ? work->every_size : SIZES_USUAL;

@@ -161,9 +161,12 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
         return false;
     *out = (struct epilogue){.kind = (enum epilogue_kind)kind, .alpha = kind == EPILOGUE_LEAKY_RELU ? 0.01 : 0};
     switch (out->kind) {
-    case EPILOGUE_BIAS:
-    case EPILOGUE_RELU:
-    case EPILOGUE_RESIDUAL: return !map || node_error(value, err, "epilogue: %s takes no value", epilogue_names[kind]);
+    case EPILOGUE_RESIDUAL: return !map || node_real(value, "residual", 1e-6, 1000, &out->scale, err);
+    case EPILOGUE_CLIP:
+        if (!map || value->kind != NODE_LIST || value->count != 2)
+            return node_error(n, err, "epilogue: clip needs the least and the largest value, like {clip: [0, 6]}");
+        return node_real(value->items[0], "clip", -1e6, 1e6, &out->alpha, err) &&
+               node_real(value->items[1], "clip", -1e6, 1e6, &out->most, err);
     case EPILOGUE_LEAKY_RELU: return !map || node_real(value, "leaky_relu", -1000, 1000, &out->alpha, err);
     case EPILOGUE_DEPTH_TO_SPACE:
         if (!map || !node_check_keys(value, "depth_to_space", d2s_keys, err))
@@ -182,9 +185,8 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
             return false;
         out->layout = (enum layout)word;
         return true;
-    case EPILOGUE_COUNT: break;
+    default: return !map || node_error(value, err, "epilogue: %s takes no value", epilogue_names[kind]);
     }
-    return false;
 }
 
 static bool epilogue_parse(const struct node *n, struct work *work, struct error *err)

@@ -225,7 +225,7 @@ static __device__ __forceinline__ void finish_pixel(float (&x)[COUNT], const flo
 #pragma unroll
     for (int e = 0; e < COUNT; e++) {
         x[e] += own_bias[e];
-        x[e] = activate(EPI_RESIDUAL ? x[e] + to_f32(add.item[e]) : x[e]);
+        x[e] = activate_channel(EPI_RESIDUAL ? branch(x[e]) + to_f32(add.item[e]) : x[e], k + e);
     }
     store_pack<TYPE, COUNT>(output + to, rounded<TYPE>(x));
 }
@@ -252,7 +252,7 @@ static __device__ __forceinline__ void store_sums(const float *sums, unsigned bi
 #pragma unroll
         for (int e = 0; e < STORE; e++) {
             x[e] += EPI_BIAS ? __uint_as_float(load_shared(biases + (k + (NHWC ? e : 0)) * 4)) : 0.0f;
-            x[e] = activate(EPI_RESIDUAL ? x[e] + to_f32(add.item[e]) : x[e]);
+            x[e] = activate_channel(EPI_RESIDUAL ? branch(x[e]) + to_f32(add.item[e]) : x[e], k0 + k + (NHWC ? e : 0));
         }
         store_pack<TYPE, STORE>(output + to, rounded<TYPE>(x));
     }

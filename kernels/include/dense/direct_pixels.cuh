@@ -22,6 +22,10 @@ struct direct_pixels {
     __device__ __forceinline__ float2 finished(float x, float y, size_t at, int k) const
     {
         float2 add = EPI_BIAS ? load_shared_2(bias + k * 4) : make_float2(0, 0);
+        if (EPI_RESIDUAL && EPI_SCALE != 1) { /* the branch has its bias first */
+            x = branch(x + add.x), y = branch(y + add.y);
+            add = make_float2(0, 0);
+        }
         if (EPI_RESIDUAL) {
             float2 r = *reinterpret_cast<const float2 *>(residual + at);
             add.x += r.x;

@@ -68,8 +68,8 @@ struct staged_pixels {
         for (int i = 0; i < 4; i++) { /* pixels 0-7 and 8-15 of channels 0-7, then of 8-15; a lane's two neighbours are channels */
             float x = sum[2 * i] + (EPI_BIAS ? own_bias[i / 2].x : 0), y = sum[2 * i + 1] + (EPI_BIAS ? own_bias[i / 2].y : 0);
             if (EPI_RESIDUAL) {
-                x += to_f32(add[i].item[0]);
-                y += to_f32(add[i].item[1]);
+                x = branch(x) + to_f32(add[i].item[0]);
+                y = branch(y) + to_f32(add[i].item[1]);
             }
             m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate(x), activate(y));
         }

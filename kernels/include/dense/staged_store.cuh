@@ -130,8 +130,8 @@ template <int PIXELS> struct staged_rows {
             for (int i = 0; i < 4; i++) { /* a lane's two neighbours in a block are pixels */
                 float x = sum[4 * j + 2 * i] + (EPI_BIAS ? bias[i % 2] : 0), y = sum[4 * j + 2 * i + 1] + (EPI_BIAS ? bias[i % 2] : 0);
                 if (EPI_RESIDUAL) {
-                    x += to_f32(add[i].item[0]);
-                    y += to_f32(add[i].item[1]);
+                    x = branch(x) + to_f32(add[i].item[0]);
+                    y = branch(y) + to_f32(add[i].item[1]);
                 }
                 m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate(x), activate(y));
             }

@@ -5,7 +5,7 @@ from: naive
 needs: groups == c and c * h * w < 2147483648 and k * p * q < 2147483648 and n * k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: RSCK, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+epilogue: [bias, relu, leaky_relu, prelu]
 claims: cc == 90 and r * s > 1 and c >= 64 and n * p * q >= 8192
 params:
   PX: {values: [1, 2, 4, 8], default: 4}           # neighbouring outputs of a line
@@ -34,7 +34,11 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_depthwise
     grid: select(nhwc, ceil(line, BLOCK), ceil(line * groups_p * n * k, BLOCK)), select(nhwc, groups_p, 1), select(nhwc, n, 1)

@@ -27,6 +27,8 @@ define:
   LANES_K: lanes_k
   EACH_K: each / lanes_k
 prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
   - kernel: arrange_weights
     grid: ceil(blocks_k * steps * step_pieces * kb * 4, 256)
     block: 256

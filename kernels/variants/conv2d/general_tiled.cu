@@ -5,7 +5,7 @@ from: tiled_halo
 needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NCHW, NHWC], filter: [KCRS, KRSC], output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+epilogue: [bias, relu, leaky_relu, prelu]
 params:
   TX: {values: [8, 16, 32], default: 32}           # threads along x and along y: a tile of TX * PX by TY outputs
   TY: {values: [4, 8, 16], default: 8}
@@ -36,7 +36,11 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_general
     grid: ceil(q, TX * PX), ceil(p, TY), n * groups * k_blocks

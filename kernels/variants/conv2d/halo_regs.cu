@@ -37,6 +37,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
 specialise: [r, s]
 steps:
   - kernel: conv_halo_regs
@@ -137,7 +138,7 @@ static __device__ __forceinline__ void store_4(float *output, const float *resid
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         float x = EPI_BIAS ? sum[i] + bias[i] : sum[i];
-        out.item[i] = activate(EPI_RESIDUAL ? x + add.item[i] : x);
+        out.item[i] = activate(EPI_RESIDUAL ? branch(x) + add.item[i] : x);
     }
     store_pack<float, 4>(output + e, out);
 }
@@ -179,7 +180,7 @@ static __device__ __forceinline__ void store_nchw(float *output, const float *re
                 for (int e = 0; e < 4; e++)
                     if (q + i + e < Q) {
                         float x = four[e] + b;
-                        output[line + i + e] = activate(EPI_RESIDUAL ? x + residual[line + i + e] : x);
+                        output[line + i + e] = activate(EPI_RESIDUAL ? branch(x) + residual[line + i + e] : x);
                     }
             }
         }

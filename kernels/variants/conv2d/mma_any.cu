@@ -7,7 +7,7 @@ layout: {input: [NHWC, NCHW], filter: KRSC, output: same, residual: same}
 dtype: {input: [f16, bf16, f32], output: same, bias: f32, accumulate: f32}
 math: [f16_acc32, bf16_acc32, tf32]
 algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu]
 claims:
   - cc == 90 and (c > 4 or n * p * q < 524288) and (c * r * s < 16384 or n * p * q >= 1024)
   - small and min(c, k) <= 64 or odd and (math != tf32 and few or products <= 100000000) or c <= 8 and r * s >= 25 and math != tf32
@@ -95,10 +95,14 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
 scratch:
   weights: filter[blocks_k * steps * step_pieces * kb * piece]
 prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
   - kernel: arrange_weights
     grid: ceil(blocks_k * steps * step_pieces * kb, 256)
     block: 256

@@ -31,6 +31,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
 specialise: [c, k, r, s, stride_y, stride_x, dilation_y, dilation_x]
 steps:
   - kernel: conv_mma_few_out
@@ -134,7 +135,7 @@ conv_mma_few_out(const TYPE *input, const TYPE *filter, const float *bias, const
                     continue;
                 size_t e = image + ((size_t)p * Q + q) * K + own;
                 float x = sum[i][j] + own_bias[j % 2];
-                output[e] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(residual[e]) : x));
+                output[e] = from_f32<TYPE>(activate(EPI_RESIDUAL ? branch(x) + to_f32(residual[e]) : x));
             }
     }
 }

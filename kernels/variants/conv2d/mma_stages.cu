@@ -7,7 +7,7 @@ needs:
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu]
 params:
   KB: {values: [auto, 64, 128], default: auto}     # output channels a block
   STAGES: {values: [2, 3, 4], default: 3}
@@ -27,7 +27,12 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_mma_stages
     grid: ceil(q, 16), ceil(p, 8), n * ceil(k, kb)
@@ -198,7 +203,7 @@ conv_mma_stages(const TYPE *input, const TYPE *filter, const float *bias, const 
 #pragma unroll
             for (int j = 0; j < 8; j++) {
                 float x = sum[i / 2][g * 4 + j / 2][i % 2 * 2 + j % 2] + bias_of(bias, k + j);
-                out.item[j] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add.item[j]) : x));
+                out.item[j] = from_f32<TYPE>(activate_channel(EPI_RESIDUAL ? branch(x) + to_f32(add.item[j]) : x, k + j));
             }
             store_pack<TYPE, 8>(output + at, out);
         }

@@ -8,7 +8,7 @@ needs:
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu]
 claims: cc == 90 and max(stride_y, stride_x) == 1 and max(dilation_y, dilation_x) == 1 and c <= 32 and k <= 32 and n * p * q >= 65536
 params:
   ROWS: {values: [auto, 8, 16], default: auto}     # of outputs in a tile, which is 16 wide; auto: 16 where two such tiles fit
@@ -39,7 +39,12 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_mma_sync
     grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
@@ -121,7 +126,7 @@ conv_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, const TY
 #pragma unroll
                 for (int j = 0; j < 8; j++) {
                     float x = sum[i][j / 2][half * 2 + j % 2] + own_bias[j];
-                    out.item[j] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add[i][half].item[j]) : x));
+                    out.item[j] = from_f32<TYPE>(activate_channel(EPI_RESIDUAL ? branch(x) + to_f32(add[i][half].item[j]) : x, k + j));
                 }
                 if (p0 + i < P && q0 + half * 8 < Q && k < K)
                     store_pack<TYPE, 8>(output + image + place_of(p0 + i, q0 + half * 8, k, K, Q), out);

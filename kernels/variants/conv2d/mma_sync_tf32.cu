@@ -7,7 +7,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC}
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 math: [tf32]
 algorithm: implicit_gemm
-epilogue: [bias, relu, leaky_relu]
+epilogue: [bias, relu, leaky_relu, prelu]
 params:
   TILE_M: {values: [64, 128], default: 128}        # pixels a block
   TILE_N: {values: [32, 64], default: 64}          # output channels a block
@@ -22,9 +22,13 @@ define:
   PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
   PITCH: pitch
   THREADS: warps * 32
 specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_mma_words
     grid: ceil(n * p * q, TILE_M), ceil(k, TILE_N)

@@ -4,7 +4,7 @@ what: one thread an output element, straight from global memory; any shape
 needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+epilogue: [bias, relu, leaky_relu, prelu]
 params:
   BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads along x and along y
 let:
@@ -20,6 +20,10 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_naive
     grid: ceil(line, BLOCK), ceil(p, BLOCK), select(nhwc, n, n * k)

@@ -46,6 +46,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
 specialise: [c, k, r, s]
 steps:
   - kernel: conv_stream_few_out
@@ -177,7 +178,7 @@ static __device__ __forceinline__ void finish(const sums &sum, const float own_b
             if (x >= room || k >= K)
                 continue;
             size_t e = place + x * K + k;
-            output[e] = from_f32<TYPE>(activate(EPI_RESIDUAL ? v + to_f32(residual[e]) : v));
+            output[e] = from_f32<TYPE>(activate(EPI_RESIDUAL ? branch(v) + to_f32(residual[e]) : v));
         }
 }
 

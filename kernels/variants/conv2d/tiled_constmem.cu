@@ -7,6 +7,8 @@ params:
 define:
   FILTER_SIZE: k * c * r * s
 prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
   - symbol: filter_constant = filter
     when: UPLOAD == 'prepare'
 steps:

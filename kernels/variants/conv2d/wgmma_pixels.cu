@@ -82,6 +82,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
 specialise: [r, s, dilation_y, dilation_x]
 tensor_maps:
   input_map: {of: input, box: "channels, tile_row, 1, 1", swizzle: 128, l2: 256}

@@ -36,6 +36,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
 specialise: [r, s]
 tensor_maps:
   input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}

@@ -19,6 +19,7 @@ where:
   - cc == 90
   - smem <= smem_per_block_optin
 define:
+  EPI_SCALE:                                       # two warpgroups add up parts: a scale would have to wait
   WEIGHTS_SHARED:
   TYPE:
   CHANNELS:

@@ -26,6 +26,7 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
 scratch:
   transformed: f32[cp * 16 * kp]
 prepare:
@@ -259,7 +260,7 @@ conv_winograd(const float *input, const float *transformed, const float *bias, c
                     continue;
                 size_t e = image + at(k, p, q, K, P, Q);
                 float sum_k = out[j] + bias_of(bias, k);
-                output[e] = activate(EPI_RESIDUAL ? sum_k + residual[e] : sum_k);
+                output[e] = activate(EPI_RESIDUAL ? branch(sum_k) + residual[e] : sum_k);
             }
         }
     }

@@ -4,7 +4,7 @@ what: one thread an output element, straight from global memory; any shape
 needs: c * d * h * w < 2147483648 and k * o * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+epilogue: [bias, relu, leaky_relu, prelu]
 define:
   NHWC: layout(input) == NHWC
   FILTER: layout(filter)
@@ -13,7 +13,11 @@ define:
   OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [r, s, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, pad_front, pad_top, pad_left]
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv3d_naive
     grid: ceil(k * o * p * q, 256), n

@@ -4,7 +4,7 @@ what: one pass over a finished tensor - bias, residual, activation, 16 bytes a l
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same, residual: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, clip]
 let:
   nhwc: layout(input) == NHWC
   v_max: 16 / size(input)
@@ -18,6 +18,14 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), c, 0)
+  EPI_ACTIVATION: activation(epilogue)
+  EPI_LOW: low(epilogue)
+  EPI_HIGH: high(epilogue)
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: pointwise_epilogue
     grid: ceil(c * h * w / v, 256), n
@@ -50,8 +58,8 @@ pointwise_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *b
         if (EPI_BIAS)
             sum += bias[NHWC ? i % C + j : i / pixels];
         if (EPI_RESIDUAL)
-            sum += to_f32(add.item[j]);
-        y.item[j] = from_f32<OUTPUT_T>(activate(sum));
+            sum = branch(sum) + to_f32(add.item[j]);
+        y.item[j] = from_f32<OUTPUT_T>(activate_channel(sum, NHWC ? i % C + j : i / pixels));
     }
     store_pack<OUTPUT_T, VEC>(output + e, y);
 }

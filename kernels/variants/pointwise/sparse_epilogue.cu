@@ -5,7 +5,7 @@ from: epilogue
 needs: c * h * w < 2147483648
 layout: {input: NHWC, output: same, residual: same, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, clip]
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
 params:
   LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
@@ -22,6 +22,14 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
+  EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), c, 0)
+  EPI_ACTIVATION: activation(epilogue)
+  EPI_LOW: low(epilogue)
+  EPI_HIGH: high(epilogue)
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: sparse_epilogue
     grid: ceil(h * words, 8), n
@@ -59,8 +67,8 @@ sparse_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias
             if (EPI_BIAS)
                 sum += bias[c + j];
             if (EPI_RESIDUAL)
-                sum += to_f32(add.item[j]);
-            y.item[j] = from_f32<OUTPUT_T>(activate(sum));
+                sum = branch(sum) + to_f32(add.item[j]);
+            y.item[j] = from_f32<OUTPUT_T>(activate_channel(sum, c + j));
         }
         store_pack<OUTPUT_T, VEC>(output + e, y);
     });
