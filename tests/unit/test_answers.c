@@ -139,12 +139,41 @@ static void a_call_as_baseline_hides_no_knee(void **state)
     fixture_free(&f);
 }
 
+/* Rows of equal machine code and launches share a rank and a line of the table; a rule's row is never the one that stands for them, and
+ * sides of a comparison stay apart. */
+static void one_machine_code_is_one_row(void **state)
+{
+    static const char *const names[] = {"conv2d/auto", "conv2d/delta_tile", "conv2d/delta_very_sparse", "conv2d/other"};
+    struct report_style plain = {.width = 400};
+    struct fixture f = {0};
+    struct text t = {0};
+    struct case_view c;
+    fixture_run(&f.run, "notebook", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 4; i++) {
+        add(&f, 0, "3x1", names[i], i ? "" : "is=delta_tile", 20 - i, 0.5);
+        snprintf(f.rows[i]->launch_hash, sizeof f.rows[i]->launch_hash, i < 3 ? "fd9d141c" : "12345678");
+        f.rows[i]->row_index = i + 1;
+    }
+    case_view_make(&c, &f.run, f.rows, f.count);
+    assert_true(c.views[0].same_as == &c.views[1] && !c.views[1].same_as && c.views[2].same_as == &c.views[1] && !c.views[3].same_as);
+    assert_true(c.views[0].rank == 2 && c.views[1].rank == 2 && c.views[2].rank == 2 && c.views[3].rank == 1);
+    case_view_free(&c);
+    report_cases(&t, &f.run, f.rows, f.count, &plain);
+    assert_non_null(strstr(text_get(&t), "= auto, delta_very_sparse"));
+    row_set(&f.rows[2]->side, "head");
+    case_view_make(&c, &f.run, f.rows, f.count);
+    assert_true(!c.views[2].same_as && c.views[0].same_as == &c.views[1]);
+    case_view_free(&c);
+    text_free(&t);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
         cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
-        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),        cmocka_unit_test(one_machine_code_is_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

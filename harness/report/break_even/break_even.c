@@ -322,6 +322,11 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
         struct break_line *l = break_even_line_of(g, v->name, r);
         p = quotient_at(x, v->time, dense->time, paired, others);
         p.waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
+        const char *same = v->same_as ? v->same_as->name : "";
+        if (!l->count)
+            snprintf(l->same_as, sizeof l->same_as, "%s", same);
+        else if (strcmp(l->same_as, same) != 0)
+            l->same_as[0] = 0;
         add_density(g, &l->points, &l->count, p);
     }
 }
@@ -382,8 +387,32 @@ static int by_reach(const void *a, const void *b)
     return reach(x) != reach(y) ? (reach(x) > reach(y) ? -1 : 1) : strcmp(x->name, y->name);
 }
 
+/* One line for each machine code: a line that has another's at all densities becomes a further name of it. */
+static void fold_lines(struct break_group *g)
+{
+    SCOPED int *into = xcalloc((size_t)g->line_count + 1, sizeof *into); /* of each line: the other's index + 1; 0: none */
+    int kept = 0;
+    for (int i = 0; i < g->line_count; i++)
+        for (int k = 0; k < g->line_count && *g->lines[i].same_as; k++)
+            if (k != i && !*g->lines[k].same_as && !strcmp(g->lines[k].name, g->lines[i].same_as))
+                into[i] = k + 1;
+    for (int i = 0; i < g->line_count; i++)
+        if (into[i]) {
+            char *name = g->lines[into[i] - 1].name;
+            SCOPED char *names = text_format("%s = %s", name, g->lines[i].name);
+            snprintf(name, sizeof g->lines[i].name, "%s", names);
+        }
+    for (int i = 0; i < g->line_count; i++)
+        if (into[i])
+            free(g->lines[i].points);
+        else
+            g->lines[kept++] = g->lines[i];
+    g->line_count = kept;
+}
+
 static void finish_group(struct break_group *g)
 {
+    fold_lines(g);
     for (int i = 0; i < g->line_count; i++) {
         struct break_line *l = &g->lines[i];
         qsort(l->points, (size_t)l->count, sizeof *l->points, by_density);

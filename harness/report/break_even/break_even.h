@@ -39,6 +39,7 @@ double crossing_next(const struct crossing_point *points, int count);
 struct break_line {
     char name[192];
     const struct row *row;         /* the first of its rows */
+    char same_as[192];             /* the line whose machine code it has at each density so far; "": it has its own at one */
     struct crossing_point *points; /* by density */
     int count;
     struct crossing crossing;

@@ -66,20 +66,23 @@ static void verdict_cell(struct table *t, const struct view *v)
     }
 }
 
-static void name_cells(struct table *t, const struct view *v, enum paint paint)
+static void name_cells(struct table *t, const struct case_view *c, const struct view *v, enum paint paint)
 {
     if (v->rank >= 0)
         table_cell(t, PAINT_NONE, "%d", v->rank);
     else
         table_cell(t, PAINT_BAD, "%s", v->failed ? "!" : "");
+    SCOPED_TEXT names = {0};
     table_cell(t, paint, "%s", v->name);
+    if (view_other_names(c, v, &names))
+        table_note(t, "%s", text_get(&names));
     table_about(t, v->row->what);
     SCOPED char *anchor = row_anchor(v->row);
     table_target(t, anchor);
 }
 
 /* Rows with a sentence instead of numbers: failed and skipped. False: the row has numbers. */
-static bool sentence_row(struct table *t, const struct view *v)
+static bool sentence_row(struct table *t, const struct case_view *c, const struct view *v)
 {
     SCOPED_TEXT text = {0};
     if (v->failed)
@@ -89,7 +92,7 @@ static bool sentence_row(struct table *t, const struct view *v)
     else
         return false;
     table_row(t, v->failed ? LINE_FAILED : LINE_SKIPPED);
-    name_cells(t, v, v->failed ? PAINT_BAD : PAINT_DIM);
+    name_cells(t, c, v, v->failed ? PAINT_BAD : PAINT_DIM);
     table_rest(t, v->failed ? PAINT_NONE : PAINT_DIM, text_get(&text));
     return true;
 }
@@ -196,7 +199,7 @@ static void timed_row(struct table *t, const struct case_view *c, const struct v
     char value[NUMBER_TEXT], half[NUMBER_TEXT];
     double share = isnan(c->roof_ns) ? v->floor_share : v->roof_share;
     table_row(t, v->rank == 0 ? LINE_BASELINE : LINE_PLAIN);
-    name_cells(t, v, PAINT_BOLD);
+    name_cells(t, c, v, PAINT_BOLD);
     if (v->ranked) {
         number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
         table_number(t, PAINT_NONE, v->time->median_ns / 1e3, value);
@@ -267,7 +270,7 @@ static void counted_cells(struct table *t, const struct case_view *c, const stru
 static void counted_row(struct table *t, const struct case_view *c, const struct view *v)
 {
     table_row(t, LINE_PLAIN);
-    name_cells(t, v, PAINT_BOLD);
+    name_cells(t, c, v, PAINT_BOLD);
     if (v->row->status == ROW_FOIL)
         table_cell(t, PAINT_DIM, "not verified");
     else
@@ -295,7 +298,7 @@ struct table *case_table(const struct case_view *c)
         timed_columns(t, c);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        if (sentence_row(t, v) || (v->row->status != ROW_OK && v->row->status != ROW_FOIL))
+        if (v->same_as || sentence_row(t, c, v) || (v->row->status != ROW_OK && v->row->status != ROW_FOIL))
             continue;
         rows[c->counts](t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {

@@ -119,6 +119,9 @@ static void glance_timed(struct table *t, const struct case_view *c)
     SCOPED_TEXT name = {0}, open = {0};
     if (winner)
         winner_name(winner, &name);
+    SCOPED_TEXT others = {0};
+    if (winner && view_other_names(c, winner, &others))
+        text_addf(&name, " %s", text_get(&others));
     table_cell(t, wins ? PAINT_BOLD : PAINT_NONE, "%s", winner ? text_get(&name) : "none");
     if (close && zero)
         table_note(t, "%s: no significant difference", best->name);

@@ -204,10 +204,11 @@ const struct view *why_rival(const struct case_view *c, const struct view *v)
     for (int i = 0; i < c->count; i++) {
         const struct view *other = &c->views[i];
         for (int k = 0; k < 2 && other->ranked && other->row->status == ROW_OK; k++)
-            if ((!k || other != v) && (!best[k] || other->time->median_ns < best[k]->time->median_ns))
+            if ((!k || (other != v && other != v->same_as && other->same_as != v)) &&
+                (!best[k] || other->time->median_ns < best[k]->time->median_ns))
                 best[k] = other;
     }
-    return best[0] == v ? best[1] : best[0];
+    return best[0] == v || (best[0] && best[0]->same_as == v) || best[0] == v->same_as ? best[1] : best[0];
 }
 
 static long units_of(const struct breakdown *a, enum breakdown_kind kind, const char *key)

@@ -156,6 +156,40 @@ static void find_zero(struct case_view *c)
     }
 }
 
+static bool same_code(const struct row *a, const struct row *b)
+{
+    return a->status == ROW_OK && b->status == ROW_OK && a->launch_hash[0] && !strcmp(a->launch_hash, b->launch_hash) &&
+           text_same(a->side, b->side);
+}
+
+/* Of rows with equal machine code and launches: the baseline, else the first that no rule chose. */
+static void find_same(struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        const struct view *stands = NULL, *first = NULL;
+        for (int k = 0; k < c->count; k++) {
+            const struct view *v = &c->views[k];
+            if (k != i && !same_code(v->row, c->views[i].row))
+                continue;
+            first = first ? first : v;
+            stands = v == c->zero || (!stands && !row_pair(v->row->param, v->row->param_count, "is")) ? v : stands;
+        }
+        stands = stands ? stands : first;
+        c->views[i].same_as = stands == &c->views[i] ? NULL : stands;
+    }
+}
+
+bool view_other_names(const struct case_view *c, const struct view *v, struct text *t)
+{
+    bool any = false;
+    for (int i = 0; i < c->count; i++)
+        if (c->views[i].same_as == v) {
+            text_addf(t, any ? ", %s" : "= %s", c->views[i].name);
+            any = true;
+        }
+    return any;
+}
+
 /* Order: the baseline, rows ranked by time, verified rows without a time, the rest; each in scenario order. */
 static int before(const struct case_view *c, const struct view *a, const struct view *b)
 {
@@ -186,9 +220,12 @@ static void sort_views(struct case_view *c)
     int rank = 1;
     for (int i = 0; i < c->count; i++) {
         struct view *v = &c->views[c->order[i]];
-        if (v->ranked && (v == c->zero || v->row->status == ROW_OK)) /* a row that was not verified is not compared */
+        if (v->ranked && !v->same_as && (v == c->zero || v->row->status == ROW_OK)) /* a row that was not verified is not compared */
             v->rank = v == c->zero ? 0 : rank++;
     }
+    for (int i = 0; i < c->count; i++)
+        if (c->views[i].same_as && c->views[i].ranked)
+            c->views[i].rank = c->views[i].same_as->rank;
 }
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
@@ -207,6 +244,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
             c->roof_ns = view_metric(&c->views[i], -1, METRIC_ROOF_NS);
     }
     find_zero(c);
+    find_same(c);
     sort_views(c);
 }
 
@@ -238,7 +276,7 @@ const struct view *case_best(const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        if (v->rank == 1)
+        if (v->rank == 1 && !v->same_as)
             return v;
     }
     return NULL;

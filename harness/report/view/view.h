@@ -26,7 +26,8 @@ struct view {
     char name[192];              /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
     bool ranked;                 /* verified (or the baseline `copy`) and timed */
     bool failed;                 /* row_status_failed */
-    int rank;                    /* 0: the baseline; 1...: by time; -1: not ranked */
+    int rank;                    /* 0: the baseline; 1...: by time, one for each machine code; -1: not ranked */
+    const struct view *same_as;  /* the row of the case that stands for this one: equal machine code and launches; NULL: itself */
     const struct row_time *time; /* the headline mode of the case */
     double half_ns;              /* half of the 95 % interval */
     double floor_share, roof_share;
@@ -114,6 +115,8 @@ double view_part(const struct view *v, int step, enum metric metric);
 double view_emu_bytes(const struct view *v, int step);
 /* The time of a step in the headline mode, or NULL. */
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
+/* The other names of the row's machine code and launches, as "= delta_very_sparse FEW4, sparse_auto"; false: none. */
+bool view_other_names(const struct case_view *c, const struct view *v, struct text *t);
 /* "fastest verified": the view ranked first other than the baseline; NULL when none. */
 const struct view *case_best(const struct case_view *c);
 /* Is the ratio that of the row to itself, as the baseline's is? */
