@@ -1,5 +1,5 @@
 /* The measured ceilings of GPUs, by UUID and date. */
-#include "store/database.h"
+#include "store/seal.h"
 #include <stdio.h>
 
 bool store_ceilings_put(struct store *store, const char *uuid, const struct ceiling_list *ceilings, struct error *err)
@@ -20,10 +20,7 @@ bool store_ceilings_put(struct store *store, const char *uuid, const struct ceil
         sqlite3_bind_text(s, 6, r->how, -1, SQLITE_TRANSIENT);
         ok = sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing ceilings", err);
     }
-    if (ok && store_exec(store, "COMMIT", "storing ceilings", err))
-        return true;
-    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return false;
+    return store_commit(store, ok && seal_loose(store, err), "storing ceilings", err);
 }
 
 static void copy(char *to, size_t bytes, sqlite3_stmt *s, int column)
@@ -37,7 +34,8 @@ bool store_ceilings(struct store *store, const char *uuid, struct ceiling_list *
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int step;
     *ceilings = (struct ceiling_list){0};
-    if (!store_prepare(store,
+    if (!seal_check_loose(store, err) ||
+        !store_prepare(store,
                        "SELECT measured, name, value, unit, how FROM roof WHERE uuid = ?1 AND measured = (SELECT max(measured) FROM roof "
                        "WHERE uuid = ?1)"
                        " ORDER BY name",

@@ -47,6 +47,14 @@ bool store_exec(struct store *store, const char *sql, const char *doing, struct 
     return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_error(store, doing, err);
 }
 
+bool store_commit(struct store *store, bool done, const char *doing, struct error *err)
+{
+    done = done && store_exec(store, "COMMIT", doing, err);
+    if (!done)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return done;
+}
+
 bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *err)
 {
     return sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) == SQLITE_OK || store_error(store, "reading its tables", err);

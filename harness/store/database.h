@@ -20,6 +20,8 @@ struct store {
 /* Turns SQLite's last failure into an error; `doing` says at what. Returns false. */
 bool store_error(struct store *store, const char *doing, struct error *err);
 bool store_exec(struct store *store, const char *sql, const char *doing, struct error *err);
+/* Ends a transaction: commits it if all of it was done, else takes it back. */
+bool store_commit(struct store *store, bool done, const char *doing, struct error *err);
 bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *err);
 /* For SCOPED_BY. */
 void store_finalize(sqlite3_stmt **statement);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "store/database.h"
 #include "store/merge.h"
+#include "store/seal.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -382,7 +383,8 @@ static bool join_part(struct store *store, const struct run *part, const struct 
     json_auto_t *facts = part_facts(store, part, rows);
     bool ok = find_joined(store, part, facts, &joined, &apart, err) && (joined.id || new_joined(store, part, &joined, err));
     if (ok && !is_known(&joined, part, facts))
-        ok = take_cases(store, part, joined.id, &p, &shown, err) && list_part(store, part, facts, joined.id, err);
+        ok = seal_break(store, joined.id, err) && take_cases(store, part, joined.id, &p, &shown, err) &&
+             list_part(store, part, facts, joined.id, err);
     if (ok) {
         p.joined = joined.id;
         p.known = rows > p.rows ? rows - p.rows : 0;

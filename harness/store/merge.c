@@ -4,6 +4,7 @@
 #include "store/database.h"
 #include "store/lock.h"
 #include "store/merge.h"
+#include "store/seal.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -160,14 +161,15 @@ bool merge_with(struct store *store, const char *from, merge_work *work, void *c
         return false;
     if (!store_open(from, true, &other, err)) /* is it ours and whole? An older schema is brought up to date. */
         goto done;
+    bool whole = seal_check_all(other, err);
     store_close(other);
-    if (!attach(store, from, err))
+    if (!whole || !attach(store, from, err))
         goto done;
     attached = true;
     if (!store_exec(store, "BEGIN IMMEDIATE", "merging", err))
         goto done;
     begun = true;
-    done = work(store, context, err) && store_exec(store, "COMMIT", "merging", err);
+    done = work(store, context, err) && seal_missing(store, err) && store_exec(store, "COMMIT", "merging", err);
 done:
     if (!done)
         error_where(err, "merging %s", from);

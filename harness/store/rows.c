@@ -1,6 +1,6 @@
 /* store/rows: a row to its tables and back, driven by the column table. */
 #include "base/text.h"
-#include "store/database.h"
+#include "store/seal.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,10 +126,7 @@ bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows,
         return false;
     for (int i = 0; done && i < count; i++)
         done = put_row(store, run_id, rows[i], err);
-    done = done && store_exec(store, "COMMIT", "storing a row", err);
-    if (!done)
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return done;
+    return store_commit(store, done, "storing a row", err);
 }
 
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err)
@@ -161,8 +158,10 @@ static bool read_list(struct store *store, const struct row_list *list, int64_t 
     SCOPED_TEXT sql = {0};
     text_add(&sql, "SELECT ");
     columns_list(&sql, list->group, "t.");
-    text_addf(&sql, ", t.result FROM \"%s\" t JOIN result r ON r.result = t.result WHERE r.run = ?1 ORDER BY t.result, t.%s", list->table,
-              list->index);
+    text_addf(
+        &sql,
+        ", t.result FROM result r INDEXED BY result_row JOIN \"%s\" t ON t.result = r.result WHERE r.run = ?1 ORDER BY t.result, t.%s",
+        list->table, list->index);
     bool done = store_prepare(store, text_get(&sql), &s, err);
     if (done)
         sqlite3_bind_int64(s, 1, run);
@@ -215,9 +214,19 @@ static void part_cases(struct row **rows, int count)
     }
 }
 
+static struct seal_count count_read(struct row *const *rows, int count)
+{
+    struct seal_count read = {.rows = count};
+    for (int i = 0; i < count; i++)
+        for (const struct row_list *l = row_lists; l->table; l++)
+            read.items += row_list_count(l, rows[i]);
+    return read;
+}
+
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err)
 {
     int count = 0;
+    struct seal_count sealed, read;
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     SCOPED_TEXT sql = {0};
     *rows = NULL;
@@ -225,14 +234,19 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
     columns_list(&sql, COLUMN_CASE, "c.");
     text_add(&sql, ", ");
     columns_list(&sql, COLUMN_RESULT, "r.");
-    text_add(&sql, ", r.result FROM result r JOIN \"case\" c ON c.case_key = r.case_key WHERE r.run = ?1 ORDER BY c.case_index, "
+    text_add(&sql, ", r.result FROM result r INDEXED BY result_row JOIN \"case\" c ON c.case_key = +r.case_key WHERE r.run = ?1 ORDER BY "
+                   "c.case_index, "
                    "c.case_key, r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
-    bool done = begun && store_prepare(store, text_get(&sql), &s, err);
+    bool done = begun && seal_check_lines(store, run_id, &sealed, err) && store_prepare(store, text_get(&sql), &s, err);
     if (done) {
         sqlite3_bind_int64(s, 1, run_id);
         done = read_rows(store, s, run_id, rows, &count, err);
+    }
+    if (done) {
+        read = count_read(*rows, count);
+        done = seal_check_read(store, run_id, &sealed, &read, err);
     }
     if (begun)
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);

@@ -1,6 +1,7 @@
 /* store/schema: the tables, made from the column table. A database that lacks a column gets it when it is opened. VERSION changes only when
  * the meaning of stored data changes; then schema_migrate must convert every version from FIRST_VERSION on. */
 #include "store/database.h"
+#include "store/seal.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -114,7 +115,7 @@ static bool make_table(struct store *store, const struct table *table, struct er
 
 static bool make_tables(struct store *store, struct error *err)
 {
-    bool done = store_exec(store, ceilings, "making its tables", err);
+    bool done = store_exec(store, ceilings, "making its tables", err) && seal_make_table(store, err);
     for (size_t i = 0; done && i < TABLES; i++)
         done = make_table(store, &tables[i], err);
     for (const struct row_list *l = row_lists; done && l->table; l++) {

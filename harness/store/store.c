@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "store/database.h"
 #include "store/lock.h"
+#include "store/seal.h"
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ static bool prepare_writer(struct store *store, bool complete, struct error *err
      * which is as safe. */
     store->shared = file_system_shared(store->path);
     return store_exec(store, store->shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL", "opening it", err) &&
-           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) && (complete || schema_migrate(store, err)) &&
+           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) &&
+           (complete ? seal_make_table(store, err) : schema_migrate(store, err)) &&
            store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }
 
@@ -145,7 +147,7 @@ static bool open_file(struct store *store, struct error *err)
         return false;
     if (!store->read_only && (!file_make_dirs(dir, err) || !lock_take(store->path, &store->lock, err)))
         return false;
-    if (!open_any(store, err) || !identify(store, bytes, &version, err))
+    if (!open_any(store, err) || !identify(store, bytes, &version, err) || !seal_check_runs(store, err))
         return false;
     bool complete = version == schema_version() && schema_complete(store);
     if (!store->read_only)
@@ -171,6 +173,10 @@ void store_close(struct store *store)
 {
     if (!store)
         return;
+    if (store->run) { /* it was interrupted: what it stored is complete as it is */
+        struct error ignored = {0};
+        seal_write(store, store->run, &ignored);
+    }
     sqlite3_close(store->db);
     lock_release(&store->lock);
     free(store->path);
@@ -238,7 +244,8 @@ static bool run_reopen(struct store *store, int64_t run_id, struct error *err)
     sqlite3_bind_int64(s, 1, run_id);
     if (!run_statement(store, s, "taking up a run", err))
         return false;
-    return sqlite3_changes(store->db) == 1 || error_set(err, ERROR_USAGE, "%s: no run %lld", store->path, (long long)run_id);
+    return sqlite3_changes(store->db) == 1 ? seal_break(store, run_id, err)
+                                           : error_set(err, ERROR_USAGE, "%s: no run %lld", store->path, (long long)run_id);
 }
 
 bool store_run_begin(struct store *store, struct run *run, struct error *err)
@@ -248,7 +255,8 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err)
     if (!run->started[0])
         now_utc(run->started);
     run->ended[0] = '\0';
-    bool done = run->id > 0 ? run_reopen(store, run->id, err) : run_insert(store, run, err);
+    bool done = store_exec(store, "BEGIN IMMEDIATE", "starting a run", err) &&
+                store_commit(store, run->id > 0 ? run_reopen(store, run->id, err) : run_insert(store, run, err), "starting a run", err);
     if (done)
         store->run = run->id;
     else
@@ -261,11 +269,12 @@ bool store_run_end(struct store *store, int64_t run_id, const char *when, struct
     char now[32];
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     now_utc(now);
-    if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err))
+    if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err) ||
+        !store_exec(store, "BEGIN IMMEDIATE", "ending a run", err))
         return false;
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_text(s, 2, when ? when : now, -1, SQLITE_TRANSIENT);
-    bool done = run_statement(store, s, "ending a run", err);
+    bool done = store_commit(store, run_statement(store, s, "ending a run", err) && seal_write(store, run_id, err), "ending a run", err);
     store->run = 0;
     lock_release(&store->lock);
     return done;
@@ -341,10 +350,12 @@ static bool select_runs(struct store *store, const char *where, const char *cons
         *one = (struct run){0};
         columns_read(s, 0, COLUMN_RUN, one);
     }
-    if (code == SQLITE_DONE)
-        return true;
-    runs_free(runs);
-    return store_error(store, "reading its runs", err);
+    bool done = code == SQLITE_DONE || store_error(store, "reading its runs", err);
+    for (int i = 0; done && i < runs->count; i++)
+        done = seal_check_head(store, runs->items[i].id, err);
+    if (!done)
+        runs_free(runs);
+    return done;
 }
 
 /* The only run found; false: none. */

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "store/database.h"
 #include "store/json.h"
+#include "store/seal.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +31,11 @@ bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error 
     for (int i = 1; i < columns_count(COLUMN_WISDOM); i++)
         text_addf(&sql, ", ?%d", i + 1);
     text_add(&sql, ")");
-    if (!store_prepare(store, text_get(&sql), &s, err))
+    if (!store_prepare(store, text_get(&sql), &s, err) || !store_exec(store, "BEGIN IMMEDIATE", "remembering a point", err))
         return false;
     columns_bind(s, 1, COLUMN_WISDOM, w);
-    return sqlite3_step(s) == SQLITE_DONE || store_error(store, "remembering a point", err);
+    bool done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "remembering a point", err);
+    return store_commit(store, done && seal_loose(store, err), "remembering a point", err);
 }
 
 int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
@@ -45,7 +47,7 @@ int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
     text_add(&sql, "SELECT ");
     columns_list(&sql, COLUMN_WISDOM, "");
     text_add(&sql, " FROM wisdom ORDER BY variant, work, signature, tuned DESC, chip, compiler");
-    bool ready = store_prepare(store, text_get(&sql), &s, err);
+    bool ready = seal_check_loose(store, err) && store_prepare(store, text_get(&sql), &s, err);
     if (!ready)
         return -1;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {

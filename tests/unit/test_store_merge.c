@@ -323,7 +323,7 @@ static void every_table_is_merged(void **state)
         text_addf(&names, "%s ", (const char *)sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
     assert_string_equal(text_get(&names),
-                        "axis case instruction kernel launch metric network note param part plan result roof run timing wisdom ");
+                        "axis case instruction kernel launch metric network note param part plan result roof run seal timing wisdom ");
     text_free(&names);
     store_close(store);
 }

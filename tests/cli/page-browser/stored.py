@@ -15,7 +15,7 @@ hostile = sys.argv[6] if len(sys.argv) > 6 else None
 source, db = sqlite3.connect(empty), sqlite3.connect(out)
 source.backup(db)
 tables = ('run', 'case', 'result', 'kernel', 'timing', 'metric', 'axis', 'param')
-for table in tables + ('network', 'part', 'plan', 'launch', 'wisdom', 'roof'):
+for table in tables + ('network', 'part', 'plan', 'launch', 'wisdom', 'roof', 'seal'):
     db.execute(f'delete from "{table}"')
 types = {t: {r[1]: r[2] for r in db.execute(f'pragma table_info("{t}")')} for t in tables}
 random.seed(1)

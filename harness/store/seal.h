@@ -1,0 +1,33 @@
+/* store/seal: checksums of what a database holds. A finished run has a seal over its line in `run` (the head) and over all of its other
+ * lines; one more seal is over the lines that belong to no run (wisdom, roof). A run without a seal is not checked: one that is still
+ * written, or that an older bench stored. */
+#ifndef BENCH_STORE_SEAL_H
+#define BENCH_STORE_SEAL_H
+
+#include "store/database.h"
+
+bool seal_make_table(struct store *store, struct error *err);
+/* Writes the seal of a run as it is, or that of the lines without a run. Call it inside the transaction that changes them. */
+bool seal_write(struct store *store, int64_t run, struct error *err);
+bool seal_loose(struct store *store, struct error *err);
+/* The run will change: it has no seal until seal_write. */
+bool seal_break(struct store *store, int64_t run, struct error *err);
+/* Seals each run that has no seal, none of which is written now, and the lines without a run; seals of runs that are gone go, too. */
+bool seal_missing(struct store *store, struct error *err);
+
+/* How many rows a run has, and lines in their lists; -1: the run has no seal. */
+struct seal_count {
+    int64_t rows, items;
+};
+/* False: what is stored differs from its seal. */
+bool seal_check_head(struct store *store, int64_t run, struct error *err);
+bool seal_check_lines(struct store *store, int64_t run, struct seal_count *count, struct error *err);
+bool seal_check_loose(struct store *store, struct error *err);
+/* False: a reader found other numbers than are sealed. */
+bool seal_check_read(struct store *store, int64_t run, const struct seal_count *sealed, const struct seal_count *read, struct error *err);
+/* False: a sealed run is gone. */
+bool seal_check_runs(struct store *store, struct error *err);
+/* All of it. */
+bool seal_check_all(struct store *store, struct error *err);
+
+#endif
