@@ -60,7 +60,9 @@ slurm_node() { slurmd -N "$1" -f "$SLURM_CONF" >/dev/null 2>&1 || skip "slurmd d
 slurm_stop() {
     scancel --me 2>/dev/null || scancel -u "$(id -un)" 2>/dev/null || :
     sleep 0.3
-    for slurm_pid in "$slurm_dir"/*.pid; do
-        [ ! -s "$slurm_pid" ] || kill "$(cat "$slurm_pid")" 2>/dev/null || :
+    for slurm_file in "$slurm_dir"/*.pid; do
+        slurm_pid=$(cat "$slurm_file" 2>/dev/null) && kill "$slurm_pid" 2>/dev/null || continue
+        for slurm_i in $(seq 50); do kill -0 "$slurm_pid" 2>/dev/null || break; sleep 0.1; done # slurmctld saves its state
+        kill -s KILL "$slurm_pid" 2>/dev/null || :
     done
 }

@@ -77,6 +77,12 @@ static bool open_job(const char *out, const char *word, struct job *job, struct 
     return path && job_open(path, job, err) && job_scan(job, err);
 }
 
+/* True if no daemon starts the tasks, but the process that waits. */
+static bool is_here(const struct job *job)
+{
+    return job->engine == &engine_local || job->engine == &engine_ssh;
+}
+
 /* ---- joining ---- */
 
 /* `bench import --join` of the parts that have landed since the last time. `all`: of unfinished shards, too. */
@@ -229,7 +235,7 @@ static int wait_for(struct job *job, const char *out_dir)
 
 int cli_job_started(struct job *job, const char *out_dir, bool wait)
 {
-    bool here = !strcmp(job->engine->name, "local") || !strcmp(job->engine->name, "ssh"); /* somebody must start the tasks */
+    bool here = is_here(job); /* somebody must start the tasks */
     if (wait || here)
         return wait_for(job, out_dir);
     cli_say(stderr, "hint: bench jobs wait %s -o %s (joins what landed); bench jobs; bench jobs logs %s; bench jobs cancel %s\n", job->id,
@@ -260,11 +266,11 @@ static int list_jobs(const char *out)
         const char *why = "";
         if (!job_open(path, &job, &err) || !job_scan(&job, &err))
             continue;
-        bool here = !strcmp(job.engine->name, "local") || !strcmp(job.engine->name, "ssh");
-        bool asked = !here && job.engine->poll(&job, &err);
+        for (int k = 0; k < job.shards; k++)
+            done += job.shard[k].done;
+        bool here = is_here(&job) || done == job.shards, asked = !here && job.engine->poll(&job, &err);
         for (int k = 0; k < job.shards; k++) {
             const struct job_shard *s = &job.shard[k];
-            done += s->done;
             rows += s->rows;
             running += !s->done && (asked ? s->task == ENGINE_RUNNING : s->state && !strcmp(s->state, "running"));
             pending += !s->done && s->task == ENGINE_PENDING;
@@ -289,7 +295,7 @@ static int list_jobs(const char *out)
 static int show_job(struct job *job)
 {
     struct error err = {0};
-    bool here = !strcmp(job->engine->name, "local") || !strcmp(job->engine->name, "ssh");
+    bool here = is_here(job);
     if (!here && !job->engine->poll(job, &err))
         cli_say(stderr, "bench: %s\n", err.text);
     struct table *t = table_new();
@@ -361,6 +367,25 @@ static int task(const char *folder, const char *word)
     return ok ? code : cli_fail(&err);
 }
 
+/* Ends the process that starts the tasks; they end with it. */
+static bool stop_waiting(const struct job *job, struct error *err)
+{
+    char host[128] = "";
+    long long pid;
+    int lock = -1;
+    SCOPED char *waiting = file_join(job->folder, "wait"), *path = text_format("%s.lock", waiting),
+                *text = file_read(path, 4096, NULL, NULL), *rest = text;
+    bool nobody = lock_take(waiting, &lock, NULL);
+    lock_release(&lock);
+    gethostname(host, sizeof host - 1);
+    if (nobody || !text)
+        return true;
+    text[strcspn(text, "\n")] = 0;
+    if (!text_to_int(strsep(&rest, " "), &pid) || !text_same(rest, host) || kill((pid_t)pid, SIGTERM))
+        return error_set(err, ERROR_USAGE, "its tasks end with the `bench jobs wait` on %s: stop that", rest ? rest : "another host");
+    return true;
+}
+
 int cli_jobs(const struct verb *verb, int argc, char **argv)
 {
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
@@ -394,7 +419,7 @@ int cli_jobs(const struct verb *verb, int argc, char **argv)
         return show_logs(&job, count > 2 ? rest[2] : NULL);
     if (!strcmp(what, "wait"))
         return wait_for(&job, out);
-    if (!job.engine->cancel(&job, -1, &err))
+    if (!(is_here(&job) ? stop_waiting(&job, &err) : job.engine->cancel(&job, -1, &err)))
         return cli_fail(&err);
     cli_say(stdout, "job %s: cancelled; its tasks hand over what they have\n", job.id);
     return 0;

@@ -22,6 +22,8 @@ int engine_ask(const char *const *argv, double seconds, struct text *out, struct
     for (ssize_t n; out && at < OUTPUT_MAX_BYTES && (n = pread(fd, piece, sizeof piece, at)) > 0; at += n)
         text_add_bytes(out, piece, (size_t)n);
     close(fd);
+    while (out && out->len && out->data[out->len - 1] == '\n' && code) /* what it says becomes part of an error */
+        out->data[--out->len] = 0;
     if (code == PROCESS_MISSING)
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be run: %s", argv[0], strerror(errno));
     else if (code == PROCESS_LATE)

@@ -47,7 +47,7 @@ static bool k8s_script(struct job *job, int first, struct text *t, struct error 
 {
     SCOPED char *name = job_name(job), *above = file_dir(job->folder);
     const char *queue = job_key(job, "queue"), *counters = job_key(job, "counters"), *mount = job_key(job, "mount");
-    bool gpu = spec_is_timed(job_text(job, "device"));
+    SCOPED char *gpu = spec_is_timed(job_text(job, "device")) ? text_format("nvidia.com/gpu: \"%d\"", job_count(job, "gpus", 1)) : NULL;
     int cpus = job_count(job, "cpus", 4);
     text_addf(t, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: %s\n", name);
     if (queue) {
@@ -73,9 +73,9 @@ static bool k8s_script(struct job *job, int first, struct text *t, struct error 
     text_add(t, "\n          command: [\"sh\", \"-c\", ");
     quote(t, line);
     text_add(t, "]\n          env:\n            - name: NODE_NAME\n              valueFrom: {fieldRef: {fieldPath: spec.nodeName}}\n");
-    text_addf(t, "          resources:\n            requests: {cpu: \"%d\"%s}\n", cpus, gpu ? ", nvidia.com/gpu: \"1\"" : "");
+    text_addf(t, "          resources:\n            requests: {cpu: \"%d\"%s%s}\n", cpus, gpu ? ", " : "", gpu ? gpu : "");
     if (gpu)
-        text_add(t, "            limits: {nvidia.com/gpu: \"1\"}\n");
+        text_addf(t, "            limits: {%s}\n", gpu);
     if (counters && !strcmp(counters, "yes"))
         text_add(t, "          # Counters need this capability, unless the nodes' driver has NVreg_RestrictProfilingToAdminUsers=0.\n"
                     "          securityContext: {capabilities: {add: [SYS_ADMIN]}}\n");

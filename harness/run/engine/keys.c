@@ -23,7 +23,7 @@ static const struct key {
     {"setup", KEY_TEXT, "ssh slurm"},     /* a line of shell before the task */
     {"modules", KEY_TEXT, "ssh slurm"},   /* to load */
     {"container", KEY_TEXT, "ssh slurm"}, /* apptainer:IMAGE, pyxis:IMAGE */
-    {"gpus", KEY_COUNT, "local ssh"},     /* tasks of one host at once, each with one GPU */
+    {"gpus", KEY_COUNT, EVERY},           /* local, ssh: of a host, a task each; slurm, k8s: of a task */
     {"hosts", KEY_TEXT, "ssh"},           /* file: a host and its GPUs a line */
     {"ssh", KEY_TEXT, "ssh"},             /* the command; default: ssh */
     {"partition", KEY_TEXT, "slurm"},

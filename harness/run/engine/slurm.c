@@ -33,8 +33,9 @@ static bool slurm_check(struct job *job, struct error *err)
     const char *container = job_key(job, "container");
     if (container && strncmp(container, "apptainer:", 10) && strncmp(container, "pyxis:", 6))
         return error_set(err, ERROR_USAGE, "container=%.60s: apptainer:IMAGE or pyxis:IMAGE is expected", container);
+    SCOPED char *gres = text_format("gpu:%d", job_count(job, "gpus", 1));
     if (!job_key(job, "gres") && spec_is_timed(job_text(job, "device")))
-        json_object_set_new(job->keys, "gres", json_string("gpu:1"));
+        json_object_set_new(job->keys, "gres", json_string(gres));
     return true;
 }
 
@@ -45,7 +46,7 @@ static bool slurm_script(struct job *job, int first, struct text *t, struct erro
                *options = job_key(job, "options");
     text_addf(t, "#!/bin/%s\n", modules ? "bash -l" : "sh");
     text_addf(t, "#SBATCH --job-name=bench-%s\n", job->id);
-    text_addf(t, "#SBATCH --output=%s/logs/slurm-%%A_%%a.out\n", job->folder);
+    text_addf(t, "#SBATCH --output=\"%s/logs/slurm-%%A_%%a.out\"\n", job->folder);
     text_add(t, "#SBATCH --open-mode=append\n"); /* a requeued task would empty it */
     text_add(t, "#SBATCH --requeue\n");
     text_addf(t, "#SBATCH --signal=B:TERM@%d\n", LIMIT_LEAD_S);

@@ -222,11 +222,11 @@ static bool run_shard(struct task *t, volatile sig_atomic_t *stop, struct text *
     for (int tries = 0; tries < TRIES && !complete && !*stop; tries++) {
         if ((*code = run_try(t, stop, err)) < 0)
             return false;
-        bool whole = *code == 0 || *code == 4, killed = *code > 128 && *code != 130;
+        bool killed = *code > 128 && *code != 130;
         if (!killed && !hand_over(t, "running", *code, NULL, err))
             return false;
-        complete = whole && t->counts.ended && (!t->counts.open || tries + 1 == TRIES);
-        if (!whole && !killed)
+        complete = !killed && t->counts.ended && !t->counts.open; /* 4: with wrong rows */
+        if (!killed && !t->counts.ended)
             break;
     }
     bool ok = hand_over(t, complete ? "done" : *stop || *code == 130 ? "stopped" : "failed", *code, text, err);

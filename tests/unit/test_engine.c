@@ -1,0 +1,247 @@
+/* The words of --on and of system files, the scripts, what a task takes along, and what may come back: whole, twice, damaged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "run/engine/turn.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    strcpy(folder, "/tmp/test_engine.XXXXXX");
+    return mkdtemp(folder) && !chdir(folder) && !setenv("HOME", folder, 1) && !unsetenv("XDG_CONFIG_HOME") ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    SCOPED char *line = text_format("rm -rf '%s'", folder);
+    return chdir("/") || system(line);
+}
+
+static void put(const char *path, const char *text)
+{
+    SCOPED char *above = file_dir(path);
+    struct error err = {0};
+    assert_true(file_make_dirs(above, &err) && file_write(path, text, strlen(text), &err));
+}
+
+/* A job of an engine for 7 shards; `device` cuda:0 unless the words say emu. */
+static void job_of(struct job *job, const char *on, const char *device)
+{
+    const struct engine *engine;
+    json_t *keys;
+    struct error err = {0};
+    if (!engine_keys(on, &engine, &keys, &err) || !job_make(job, engine, keys, "jobs", "net", &err))
+        fail_msg("%s", err.text);
+    json_object_set_new(job->facts, "device", json_string(device));
+    json_object_set_new(job->facts, "shards", json_integer(7));
+    job_shards(job, 7);
+    if (!engine->check(job, &err) || !job_dirs(job, "jobs", &err) || !job_write(job, &err))
+        fail_msg("%s", err.text);
+}
+
+static void is_key(const char *on, const char *key, const char *value)
+{
+    const struct engine *engine;
+    struct job job = {0};
+    struct error err = {0};
+    if (!engine_keys(on, &engine, &job.keys, &err))
+        fail_msg("%s: %s", on, err.text);
+    if (!text_same(job_key(&job, key), value))
+        fail_msg("%s: %s is %s, not %s", on, key, job_key(&job, key), value);
+    json_decref(job.keys);
+}
+
+static void refused(const char *on, const char *text, const char *hint)
+{
+    const struct engine *engine;
+    json_t *keys;
+    struct error err = {0};
+    assert_false(engine_keys(on, &engine, &keys, &err));
+    assert_null(keys);
+    if (!strstr(err.text, text) || !strstr(err.hint, hint))
+        fail_msg("%s: '%s' (%s) does not say '%s' (%s)", on, err.text, err.hint, text, hint);
+}
+
+static void words_of_on(void **state)
+{
+    is_key("slurm", "partition", NULL);
+    is_key("slurm:partition=gpu", "partition", "gpu");
+    is_key("slurm:exclude=n1,n[2-3],time=01:00:00", "exclude", "n1,n[2-3]");
+    is_key("slurm:exclude=n1,n[2-3],time=01:00:00", "time", "01:00:00");
+    is_key("slurm:gres=gpu:h100:1,shard:2", "gres", "gpu:h100:1,shard:2");
+    is_key("slurm:setup=export A=b,C=d,qos=x", "setup", "export A=b,C=d"); /* C is no key */
+    is_key("slurm:container=apptainer:/a/b.sif", "container", "apptainer:/a/b.sif");
+    refused("slrum", "neither an engine nor a system file", "slurm");
+    refused("slurm:partion=gpu", "no key 'partion'", "partition?");
+    refused("ssh:partition=gpu", "of the engine ssh", "hosts");
+    refused("slurm:gpu", "no key 'gpu'", "gpus?");
+    refused("slurm:partition=", "has no value", "");
+    refused("slurm:shards=0", "from 1 on", "");
+    refused("slurm:shards=1e3", "from 1 on", "");
+    refused("slurm:handover=mail", "folder or output", "");
+    refused("slurm:setup=a\nb", "more than one line", "");
+}
+
+static void system_files(void **state)
+{
+    put("site.yaml", "engine: slurm\npartition: h100\nexclude: [n17, n23]\ncontainer: {apptainer: a.sif}\nshards: 12\n");
+    put(".config/bench/site2.yaml", "engine: ssh\nhosts: h.txt\n");
+    put("bad.yaml", "engine: slurm\npartion: h100\n");
+    put("none.yaml", "partition: h100\n");
+    put("both.yaml", "engine: ssh\npartition: h100\n");
+    is_key("site.yaml", "exclude", "n17,n23");
+    is_key("site.yaml", "container", "apptainer:a.sif");
+    is_key("site.yaml", "shards", "12");
+    is_key("site.yaml:partition=a100", "partition", "a100"); /* the command line wins */
+    is_key("site2", "hosts", "h.txt");
+    refused("bad.yaml", "bad.yaml:2:1", "partition?");
+    refused("none.yaml", "names no engine", "");
+    refused("both.yaml", "of the engine ssh", "hosts");
+    refused("gone.yaml", "gone.yaml", "");
+}
+
+static void the_script_of_slurm(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0}, plain = {0};
+    SCOPED_TEXT t = {0}, u = {0};
+    struct error err = {0};
+    job_of(&job, "slurm:partition=gpu,modules=cuda/13,gcc,container=apptainer:/x/it's.sif,options=--exclusive --nice=5,setup=ulimit -c 0",
+           "cuda:0");
+    assert_true(job.engine->script(&job, 1000, &t, &err));
+    const char *const lines[] = {"#!/bin/bash -l\n",
+                                 "#SBATCH --partition=gpu\n",
+                                 "#SBATCH --gres=gpu:1\n",
+                                 "#SBATCH --exclusive\n#SBATCH --nice=5\n",
+                                 "#SBATCH --open-mode=append\n",
+                                 "module load cuda/13\nmodule load gcc\nulimit -c 0\nexec apptainer exec --nv --bind ",
+                                 " '/x/it'\\''s.sif' ",
+                                 " $((SLURM_ARRAY_TASK_ID + 1000))\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text_get(&t), lines[i]))
+            fail_msg("no '%s' in %s", lines[i], text_get(&t));
+    job_of(&plain, "slurm", "emu");
+    assert_true(plain.engine->script(&plain, 0, &u, &err));
+    assert_null(strstr(text_get(&u), "gres"));
+    assert_non_null(strstr(text_get(&u), " $SLURM_ARRAY_TASK_ID\n"));
+    put("s.sh", text_get(&t));
+    assert_int_equal(system("bash -n s.sh"), 0);
+}
+
+static void takes_the_files_that_a_scenario_names(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0};
+    struct error err = {0};
+    job_of(&job, "local", "emu");
+    put("jobs/x", "");
+    SCOPED char *input = file_join(job.folder, "input");
+    assert_true(file_make_dirs(input, &err));
+    put("s/net.yaml",
+        "scenario: net\nmask: [{pattern: file, path: masks/a.pgm}, 'file:b.pgm', {path: f/i_%03d.png}, gone.png, s, /etc/passwd]\n");
+    const char *const files[] = {"masks/a.pgm", "b.pgm", "f/i_001.png", "f/i_002.png", "f/other.png"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        SCOPED char *path = file_join("s", files[i]);
+        put(path, files[i]);
+    }
+    SCOPED char *taken = job_take(&job, "s/net.yaml", &err);
+    assert_string_equal(taken, "0/net.yaml");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        SCOPED char *path = text_format("%s/0/%s", input, files[i]);
+        assert_int_equal(file_exists(path), i < 4);
+    }
+    put("s/far.yaml", "path: ../out.png\n");
+    put("out.png", "");
+    assert_null(job_take(&job, "s/far.yaml", &err));
+    assert_non_null(strstr(err.text, "s/far.yaml:1:7"));
+    put("k/a.cu", "code");
+    put("k/a.h", "header");
+    SCOPED char *variant = job_take(&job, "k/a.cu", &err), *header = text_format("%s/2/a.h", input);
+    assert_string_equal(variant, "2/a.cu");
+    assert_true(file_exists(header));
+}
+
+static void status(const struct job *job, const char *name, const char *text)
+{
+    SCOPED char *path = text_format("%s/parts/%s.json", job->folder, name);
+    put(path, text);
+}
+
+static void what_landed(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0};
+    struct error err = {0};
+    job_of(&job, "slurm", "emu");
+    status(&job, "0002.n1.1-a",
+           "{\"shard\":2,\"state\":\"running\",\"exit\":-1,\"rows\":5,\"of\":9,\"host\":\"n1\",\"part\":\"0002.n1.1-a.db\"}");
+    status(&job, "0002.n2.7-b",
+           "{\"shard\":2,\"state\":\"stopped\",\"exit\":130,\"rows\":3,\"of\":9,\"host\":\"n2\",\"part\":\"0002.n2.7-b.db\"}");
+    status(&job, "0003.n1.2-a",
+           "{\"shard\":3,\"state\":\"done\",\"exit\":4,\"rows\":9,\"of\":9,\"host\":\"n1\",\"part\":\"0003.n1.2-a.db\"}");
+    status(&job, "0003.n9.9-z",
+           "{\"shard\":3,\"state\":\"running\",\"exit\":-1,\"rows\":1,\"of\":9,\"host\":\"n9\",\"part\":\"0003.n9.9-z.db\"}");
+    status(&job, "0004.n1.3-a", "{\"shard\":4,\"state\":\"done\",\"rows");            /* a file that is being written */
+    status(&job, "0005.n1.3-a", "{\"shard\":99,\"state\":\"done\",\"host\":\"n1\"}"); /* of no shard */
+    status(&job, "0006.n1.3-a", "{\"shard\":6,\"state\":\"done\",\"host\":\"n1\",\"part\":\"../../etc/passwd\"}"); /* no file of ours */
+    for (int again = 0; again < 2; again++) {
+        assert_true(job_scan(&job, &err));
+        const struct job_shard *s = job.shard;
+        assert_true(!s[0].done && !s[0].state && s[0].of < 0);
+        assert_true(!s[1].done && s[1].rows == 5 && s[1].of == 9);
+        assert_string_equal(s[1].part, "0002.n1.1-a.db"); /* the copy with the most rows */
+        assert_true(s[2].done && s[2].rows == 9 && s[2].code == 4);
+        assert_true(!s[3].done && !s[4].done);
+        assert_string_equal(s[5].part, "");
+    }
+}
+
+static void a_part_in_an_output(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0};
+    struct error err = {0};
+    char hash[HASH_TEXT];
+    size_t bytes;
+    put("hosts", "# two\na 2\nb\n");
+    job_of(&job, "ssh:hosts=hosts", "emu");
+    assert_string_equal(job_key(&job, "handover"), "output");
+    hash_bytes("the database\n", 13, hash);
+    SCOPED char
+        *head = text_format(
+            "\nbench-part "
+            "{\"shard\":2,\"state\":\"done\",\"exit\":0,\"rows\":1,\"of\":1,\"host\":\"h\",\"part\":\"0002.h.1.db\",\"sha256\":\"%s\"}\n",
+            hash),
+        *whole = text_format("Loading module\n%sdGhlIGRhdGFiYXNlCg==\n\nbench-part-end\n", head),
+        *damaged = text_format("%sdGhlIGRhdGFiYXNkCg==\n\nbench-part-end\n", head), *cut = text_format("%sdGhlIGRhdGF", head),
+        *path = text_format("%s/parts/0002.h.1.db", job.folder);
+    assert_false(job_unwrap(&job, 2, "no part here", &err));
+    assert_false(job_unwrap(&job, 2, cut, &err));
+    assert_int_equal(err.kind, ERROR_NONE);
+    assert_false(job_unwrap(&job, 2, damaged, &err));
+    assert_non_null(strstr(err.text, "damaged"));
+    assert_false(job_unwrap(&job, 1, whole, &err)); /* another shard's */
+    assert_false(file_exists(path));
+    if (!job_unwrap(&job, 2, whole, &err))
+        fail_msg("%s", err.text);
+    SCOPED char *data = file_read(path, 100, &bytes, &err);
+    assert_string_equal(data, "the database\n");
+    assert_true(job_scan(&job, &err) && job.shard[1].done);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(words_of_on), TEST(system_files),        TEST(the_script_of_slurm), TEST(takes_the_files_that_a_scenario_names),
+        TEST(what_landed), TEST(a_part_in_an_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
