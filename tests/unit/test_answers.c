@@ -102,6 +102,28 @@ static void unequal_parameters_are_not_compared(void **state)
     fixture_free(&f);
 }
 
+/* Two configurations of one variant along the density, a curve for each pattern, in order of the density. */
+static void configurations_along_the_density(void **state)
+{
+    static const double densities[] = {0.01, 0.25, 0.05}, ratios[] = {3.2, 1, 2.2};
+    struct fixture f = {0};
+    fixture_run(&f.run, "peers", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: 'conv2d/tile[FEW=4]', than: 'conv2d/tile[FEW=0]', over: mask.density}\n");
+    for (int pattern = 0; pattern < 2; pattern++)
+        for (int i = 0; i < 3; i++)
+            for (int few = 0; few < 2; few++) {
+                char axes[32];
+                snprintf(axes, sizeof axes, "mask=%s:%g", pattern ? "blobs24" : "iid", densities[i]);
+                struct row *r = fixture_row(&f, 3 * pattern + i, "body", axes, "conv2d 64->64 3x3  1x720x1280 f16 acc16 NHWC",
+                                            "conv2d/tile", few ? "FEW=4" : "FEW=0", ROW_OK);
+                r->density_in = densities[i];
+                fixture_time(r, -1, few || pattern ? 100 : 100 * ratios[i], 0.5, 0, 0, 0);
+            }
+    expect(&f, "iid: faster at mask.density 1 % to 5 % (2.20 to 3.20 x), no significant difference at mask.density 25 % (1.00 x)");
+    expect(&f, "blobs24: no significant difference at all values of mask.density (1.00 x)");
+    fixture_free(&f);
+}
+
 static void knees(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     fusion_document(d, run, rows, count);
@@ -171,9 +193,13 @@ static void one_machine_code_is_one_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
-        cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
-        cmocka_unit_test(a_call_as_baseline_hides_no_knee),        cmocka_unit_test(one_machine_code_is_one_row),
+        cmocka_unit_test(an_axis_shows_the_turning_point),
+        cmocka_unit_test(without_an_axis_the_best_are_compared),
+        cmocka_unit_test(overlapping_intervals_differ_in_nothing),
+        cmocka_unit_test(unequal_parameters_are_not_compared),
+        cmocka_unit_test(configurations_along_the_density),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
+        cmocka_unit_test(one_machine_code_is_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

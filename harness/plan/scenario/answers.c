@@ -1,6 +1,8 @@
 /* answers: questions that the report answers from the rows; checked here, so that no run ends with one it cannot answer. */
+#include "base/text.h"
 #include "plan/scenario/private.h"
 #include <stdio.h>
+#include <string.h>
 
 #define NAMES_MAX 256
 
@@ -39,7 +41,10 @@ static bool check_variant(const struct scenario *s, const char *kind, const stru
         names[i] = s->variants[i].name;
     names[s->variant_count] = NULL;
     snprintf(what, sizeof what, "answer %s: %s", kind, key);
-    return node_word(n, what, names, err) >= 0;
+    struct node variant = *n; /* without parameters: conv2d/delta_tile[VERY_SPARSE=0] */
+    SCOPED char *name = n->kind == NODE_SCALAR ? text_format("%.*s", (int)strcspn(n->text, "["), n->text) : NULL;
+    variant.text = name;
+    return node_word(&variant, what, names, err) >= 0;
 }
 
 /* Checks that the key's value is one of the coordinates, or a list of them. */
@@ -80,6 +85,12 @@ static bool check_compare(const struct scenario *s, const struct node *answer, s
 {
     const char *names[NAMES_MAX];
     coordinate_names(s, false, names);
+    for (size_t i = 0; has_mask(s) && i < NAMES_MAX - 2; i++)
+        if (!names[i]) {
+            names[i] = "mask.density";
+            names[i + 1] = NULL;
+            break;
+        }
     return check_names("compare", answer, "over", names, err) && check_variant(s, "compare", answer, "what", err) &&
            check_variant(s, "compare", answer, "than", err);
 }

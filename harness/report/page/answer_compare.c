@@ -18,10 +18,51 @@ static const char *without_folder(const char *variant)
     return slash ? slash + 1 : variant;
 }
 
-static bool is_of(const struct view *v, const char *variant)
+/* "conv2d/delta_tile", or "conv2d/delta_tile[VERY_SPARSE=0]": its rows with these values. */
+struct side {
+    char *variant;
+    struct row fixed; /* its parameters only */
+};
+
+static void side_read(struct side *s, const char *words)
+{
+    size_t length = strcspn(words, "[");
+    SCOPED char *list = text_format("%.*s", (int)strcspn(words + length, "]"), words + length);
+    char *rest = list;
+    *s = (struct side){.variant = text_format("%.*s", (int)length, words)};
+    for (char *pair; (pair = strsep(&rest, "[, "));) {
+        char *value = strchr(pair, '=');
+        if (value) {
+            *value++ = 0;
+            *APPEND(s->fixed.param, s->fixed.param_count) = (struct row_pair){.name = xstrdup(pair), .value = xstrdup(value)};
+        }
+    }
+}
+
+static void pairs_free(struct row_pair *pairs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(pairs[i].name);
+        free(pairs[i].value);
+    }
+    free(pairs);
+}
+
+static void side_free(struct side *s)
+{
+    pairs_free(s->fixed.param, s->fixed.param_count);
+    free(s->variant);
+}
+
+static bool is_of(const struct view *v, const struct side *s)
 {
     const char *name = v->row->part_count ? v->row->parts[0].variant : v->row->variant;
-    return name && !strcmp(name, variant);
+    bool is = name && !strcmp(name, s->variant);
+    for (int i = 0; is && i < s->fixed.param_count; i++) {
+        const char *value = row_pair_value(v->row->param, v->row->param_count, s->fixed.param[i].name);
+        is = value && !strcmp(value, s->fixed.param[i].value);
+    }
+    return is;
 }
 
 /* By time; on a device that keeps none, by the bytes that the row requests. NaN: the row has neither. */
@@ -32,24 +73,25 @@ static double cost(const struct case_view *c, const struct view *v)
     return c->counts ? (v->moved_bytes > 0 ? v->moved_bytes : NAN) : v->ranked ? v->time->median_ns : NAN;
 }
 
-/* Equal values of the parameters that both have. */
-static bool equal_parameters(const struct row *a, const struct row *b)
+/* Equal values of the parameters that both have and the question does not fix. */
+static bool equal_parameters(const struct row *a, const struct row *b, const struct side *fixed)
 {
     for (int i = 0; i < a->param_count; i++) {
         const char *other = row_pair_value(b->param, b->param_count, a->param[i].name);
-        if (other && strcmp(other, a->param[i].value) != 0)
+        if (other && !row_pair(fixed->fixed.param, fixed->fixed.param_count, a->param[i].name) && strcmp(other, a->param[i].value) != 0)
             return false;
     }
     return true;
 }
 
 /* The fastest verified row of a variant; `like`: of those at its parameters. */
-static const struct view *best_of(const struct case_view *c, const char *variant, const struct row *like)
+static const struct view *best_of(const struct case_view *c, const struct side *variant, const struct row *like)
 {
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (is_of(v, variant) && !isnan(cost(c, v)) && (!like || equal_parameters(like, v->row)) && (!best || cost(c, v) < cost(c, best)))
+        if (is_of(v, variant) && !isnan(cost(c, v)) && (!like || equal_parameters(like, v->row, variant)) &&
+            (!best || cost(c, v) < cost(c, best)))
             best = v;
     }
     return best;
@@ -57,11 +99,11 @@ static const struct view *best_of(const struct case_view *c, const char *variant
 
 /* One case: how many times as fast the first is as the second. */
 struct point {
-    char *at; /* the value on the axis, or the case */
-    double ratio;
-    int sign;     /* 1: significantly faster, -1: slower, 0: no significant difference */
-    char *reason; /* what the slower one does more of; NULL: the counters do not show it */
-    char *limit;  /* the slower one's bottleneck; NULL */
+    char *at;        /* the value on the axis, or the case */
+    double x, ratio; /* the density, where the axis is that */
+    int sign;        /* 1: significantly faster, -1: slower, 0: no significant difference */
+    char *reason;    /* what the slower one does more of; NULL: the counters do not show it */
+    char *limit;     /* the slower one's bottleneck; NULL */
 };
 
 /* The cases that differ in the axis only, at equal parameters. */
@@ -76,7 +118,7 @@ struct curve {
 static void add_point(struct curve *y, const struct case_view *c, const struct view *a, const struct view *b, const char *at)
 {
     SCOPED_TEXT words = {0};
-    struct point p = {.at = xstrdup(at), .ratio = cost(c, b) / cost(c, a)};
+    struct point p = {.at = xstrdup(at), .x = a->row->density_in, .ratio = cost(c, b) / cost(c, a)};
     bool apart = c->counts ? p.ratio != 1 : a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns;
     const struct view *slow = p.ratio > 1 ? b : a, *fast = p.ratio > 1 ? a : b;
     p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
@@ -94,11 +136,7 @@ static void curve_free(struct curve *y)
         free(y->points[i].reason);
         free(y->points[i].limit);
     }
-    for (int i = 0; i < y->param_count; i++) {
-        free(y->params[i].name);
-        free(y->params[i].value);
-    }
-    free(y->params);
+    pairs_free(y->params, y->param_count);
     free(y->points);
     free(y->place);
     free(y->settings);
@@ -175,9 +213,14 @@ static void say_curve(struct text *t, const struct curve *y, const char *axis, b
 
 /* ---- at equal parameters, along an axis ---- */
 
-static const char *coordinate(const struct row *row, const char *axis)
+/* The row's value on the axis; NULL: it has none. A density is that of its mask's pattern, in percent. */
+static char *coordinate(const struct row *row, const char *axis)
 {
-    return !strcmp(axis, "layer") ? row->layer : row_axis(row, axis);
+    char number[NUMBER_TEXT];
+    if (!strcmp(axis, "mask.density"))
+        return row->density_in >= 0 ? text_format("%s %%", number_short(100 * row->density_in, number)) : NULL;
+    const char *value = !strcmp(axis, "layer") ? row->layer : row_axis(row, axis);
+    return value ? xstrdup(value) : NULL;
 }
 
 /* What the curve has in common beside the parameters: the layer, the other axes. */
@@ -186,9 +229,14 @@ static char *curve_place(const struct row *row, const char *axis)
     struct text place = {0};
     if (row->layer && strcmp(axis, "layer") != 0)
         text_add(&place, row->layer);
+    bool density = !strcmp(axis, "mask.density");
     for (int i = 0; i < row->axis_count; i++)
-        if (strcmp(row->axis[i].name, axis) != 0)
+        if (strcmp(row->axis[i].name, axis) != 0 && !(density && !strcmp(row->axis[i].name, "mask")))
             text_addf(&place, "%s%s=%s", place.len ? ", " : "", row->axis[i].name, row->axis[i].value);
+    if (density && row->mask_pattern)
+        text_addf(&place, "%s%s", place.len ? ", " : "", row->mask_pattern);
+    if (density && row->mask_radius >= 0)
+        text_addf(&place, "%lld", (long long)row->mask_radius);
     return text_take(&place);
 }
 
@@ -302,19 +350,27 @@ static void say_curves(struct block *list, const char *question, const char *axi
         say_steady(list, curves, count, axis, counts, sign);
 }
 
-static void compare_over(const struct ask *ask, struct block *list, const char *what, const char *than, const char *axis)
+static int by_density(const void *a, const void *b)
+{
+    double x = ((const struct point *)a)->x, y = ((const struct point *)b)->x;
+    return (x > y) - (x < y);
+}
+
+static void compare_over(const struct ask *ask, struct block *list, const struct side *what, const struct side *than, const char *axis,
+                         const char *question)
 {
     struct curve *curves = NULL;
     int count = 0;
-    SCOPED char *question = text_format("Where is %s faster than %s?", without_folder(what), without_folder(than));
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
-            const char *at = coordinate(v->row, axis);
-            const struct view *other = at && is_of(v, what) && !isnan(cost(&w.view, v)) ? best_of(&w.view, than, v->row) : NULL;
+            SCOPED char *at = is_of(v, what) && !isnan(cost(&w.view, v)) ? coordinate(v->row, axis) : NULL;
+            const struct view *other = at ? best_of(&w.view, than, v->row) : NULL;
             if (other)
                 add_point(curve_of(&curves, &count, v->row, axis), &w.view, v, other, at);
         }
+    for (int i = 0; i < count && !strcmp(axis, "mask.density"); i++) /* bisection adds densities at the end */
+        qsort(curves[i].points, (size_t)curves[i].count, sizeof *curves[i].points, by_density);
     if (count)
         say_curves(list, question, axis, ask_has_no_time(ask), curves, count);
     else
@@ -327,15 +383,13 @@ static void compare_over(const struct ask *ask, struct block *list, const char *
 
 /* ---- each at its best ---- */
 
-static void compare_best(const struct ask *ask, struct block *list, const char *what, const char *than)
+static void compare_best(const struct ask *ask, struct block *list, const struct side *what, const struct side *than, const char *question)
 {
-    const char *short_what = without_folder(what), *short_than = without_folder(than);
     struct curve y = {0};
     struct text t = {0};
     bool counts = ask_has_no_time(ask);
     int faster = 0, slower = 0;
     const struct point *largest = NULL;
-    SCOPED char *question = text_format("Is %s faster than %s?", short_what, short_than);
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
         const struct view *a = best_of(&w.view, what, NULL), *b = best_of(&w.view, than, NULL);
         if (a && b)
@@ -350,8 +404,8 @@ static void compare_best(const struct ask *ask, struct block *list, const char *
     if (!y.count) {
         text_addf(&t, "no answer: no case has verified%s rows of both", counts ? "" : " and timed");
     } else {
-        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", short_what,
-                  counts ? "moves fewer bytes" : "is faster", short_than, faster, y.count);
+        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", without_folder(ask_word(ask, "what")),
+                  counts ? "moves fewer bytes" : "is faster", without_folder(ask_word(ask, "than")), faster, y.count);
         if (slower)
             text_addf(&t, ", %s in %d", counts ? "more" : "slower", slower);
         if (y.count > faster + slower)
@@ -368,9 +422,16 @@ static void compare_best(const struct ask *ask, struct block *list, const char *
 
 void answer_compare(const struct ask *ask, struct block *list)
 {
-    const char *what = ask_word(ask, "what"), *than = ask_word(ask, "than"), *over = ask_word(ask, "over");
+    const char *over = ask_word(ask, "over");
+    struct side what, than;
+    side_read(&what, ask_word(ask, "what"));
+    side_read(&than, ask_word(ask, "than"));
+    SCOPED char *question = text_format("%s %s faster than %s?", *over ? "Where is" : "Is", without_folder(ask_word(ask, "what")),
+                                        without_folder(ask_word(ask, "than")));
     if (*over)
-        compare_over(ask, list, what, than, over);
+        compare_over(ask, list, &what, &than, over, question);
     else
-        compare_best(ask, list, what, than);
+        compare_best(ask, list, &what, &than, question);
+    side_free(&what);
+    side_free(&than);
 }
