@@ -230,7 +230,7 @@ static int64_t lane_column(const struct machine *m, int lane)
 static void machine_read(struct machine *m, int64_t slot, const double *channel, double *to)
 {
     const struct formula_run *r = m->run;
-    const double *wide = r->data && slot == SLOT_INPUT ? r->data->wide_input : NULL;
+    const double *wide = !r->data ? NULL : slot == SLOT_INPUT ? r->data->wide_input : slot == SLOT_SECOND ? r->data->wide_residual : NULL;
     const float *value = r->data ? r->data->at[slot].value : NULL;
     int64_t row = r->rows->at[r->row * r->rows->taps + m->row_tap], own = (int64_t)r->base[FORMULA_CHANNEL];
     for (int i = 0; i < m->lanes; i++) {

@@ -59,7 +59,8 @@ struct op_data {
     struct op_values at[OP_MAX_TENSORS];
     float *mask_out; /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;      /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
-    const double *wide_input, *wide_residual; /* borrowed: activations inside a chain, in double, which replace the values */
+    const double *wide_input, *wide_residual; /* borrowed: activations inside a chain, in double, which replace the values of the input, and
+                                               * those of the residual or the second tensor */
     const bool *columns;                      /* borrowed: the columns of a row, before the epilogue, to make references of; NULL: all */
     struct op_reach reach[2];                 /* by enum axis_of, while references are made */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */

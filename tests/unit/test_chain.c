@@ -245,6 +245,35 @@ static void programs_are_joined(void **state)
     free(path);
 }
 
+/* A dense block: each concat reads an earlier output beside the new one, or what the group was given. */
+static void concat_reads_two(void **state)
+{
+    struct scenario *s =
+        load("scenario: t\ndefaults: {n: 2, h: 6, w: 5, kernel: 3, pad: 1, op: conv2d}\n"
+             "layers: {a: {c: 3, k: 8}, j: {op: concat, c: 8, k: 11}, b: {c: 11, k: 8}, l: {op: concat, c: 11, k: 19}}\n"
+             "network: {order: [a, {layer: j, with: input}, b, {layer: l, input: j, with: a}]}\nvariants: [conv2d/naive]\n");
+    struct chain c;
+    struct work w;
+    struct op_data d;
+    struct error err = {0};
+    make(s, LAYOUT_PLAN_GIVEN, &c, &w);
+    static const int inputs[] = {-1, 0, 1, 1}, seconds[] = {-2, -1, -2, 0};
+    for (int i = 0; i < 4; i++)
+        assert_true(c.links[i].input == inputs[i] && c.links[i].residual == seconds[i]);
+    assert_true(w.k == 19 && op_data_make(&w, DATA_PART_PRECISION, &d, &err));
+    const double *y = d.at[SLOT_OUTPUT].reference; /* a, the input, a again */
+    for (int64_t i = 0; i < 2 * 30; i++) {
+        const double *pixel = y + i / 30 * 19 * 30 + i % 30;
+        for (int64_t k = 0; k < 8; k++)
+            assert_true(pixel[k * 30] == pixel[(11 + k) * 30]);
+        for (int64_t k = 0; k < 3; k++)
+            assert_true(pixel[(8 + k) * 30] == (double)d.at[SLOT_INPUT].value[(i / 30 * 3 + k) * 30 + i % 30]);
+    }
+    op_data_free(&d);
+    chain_free(&c);
+    scenario_free(s);
+}
+
 /* By the scenario when it is read, or by the chain when it is made: a residual of a layer that never ran is the scenario's. */
 static void refused(const char *order, const char *want)
 {
@@ -272,6 +301,9 @@ static void what_cannot_run_whole_says_why(void **state)
     refused("[a, {layer: b, residual: d}]", "which has not run before it");
     refused("[a, d, a, {layer: b, residual: d}]", "but 'd' outputs 1x3x6x5");
     refused("[{repeat: 2000, of: [a, d]}]", "more than 1000 layer runs");
+    refused("[a, {layer: d, with: a}]", "layer 'd' has no second tensor");
+    refused("[a, {layer: d, input: b}]", "'d' reads the output of 'b', which has not run before it");
+    refused("[a, d, {layer: d, input: d}]", "outputs 1x3x6x5 f32 NCHW, but 'd' takes 1x8x6x5");
 }
 
 /* A part keeps its own skips; what others read from inside, or what comes from two tensors outside, is none. */
@@ -323,6 +355,7 @@ int main(void)
         cmocka_unit_test(tolerance_grows_with_depth),
         cmocka_unit_test(programs_are_joined),
         cmocka_unit_test(parts_are_chains),
+        cmocka_unit_test(concat_reads_two),
         cmocka_unit_test(what_cannot_run_whole_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

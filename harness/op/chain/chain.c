@@ -220,13 +220,14 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
 
 bool chain_work(const struct chain *chain, struct work *out, struct error *err)
 {
-    struct tensor last;
+    struct tensor last, second;
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         bool adds = work_epilogue_find(&l->work, EPILOGUE_RESIDUAL) >= 0;
         if (!chain_takes(&l->work, err))
             return error_where(err, "layer '%s'", l->name);
-        if (!fits(chain, i, "input", l->input, err) || (adds && !fits(chain, i, "residual", l->residual, err)))
+        if (!fits(chain, i, "input", l->input, err) || (adds && !fits(chain, i, "residual", l->residual, err)) ||
+            (work_tensor(&l->work, "second", &second) && !fits(chain, i, "second", l->residual, err)))
             return false;
     }
     if (!chain_passes_marks(chain, err))

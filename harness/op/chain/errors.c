@@ -59,6 +59,20 @@ static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode m
     return out;
 }
 
+/* Errors of an op of two tensors: of concat those of either, of add and mul (whose values have a variance near 1) of both. */
+static struct chain_errors meet(const struct work *w, const struct chain_errors *one, const struct chain_errors *other)
+{
+    struct chain_errors out = chain_errors_new(w->k);
+    bool joins = w->k > w->c;
+    for (int64_t c = 0; c < w->k; c++) {
+        const struct chain_errors *from = joins && c >= w->c ? other : one;
+        int64_t at = joins && c >= w->c ? c - w->c : c;
+        out.sums[c] = from->sums[at] + (joins ? 0 : other->sums[c]);
+        out.roundings[c] = from->roundings[at] + (joins ? 0 : other->roundings[c]);
+    }
+    return out;
+}
+
 static struct chain_errors through_epilogue(const struct work *w, struct chain_errors e, const struct chain_errors *residual)
 {
     for (int i = 0; i < w->epilogue_count; i++) {
@@ -87,6 +101,9 @@ struct chain_errors chain_carried(const struct chain_link *l, const float *filte
 {
     const struct work *w = &l->work;
     int64_t block = w->block > 0 && w->k != w->c ? w->block : 1; /* depth_to_space */
+    struct tensor second;
+    if (work_tensor(w, "second", &second))
+        return meet(w, in, residual);
     return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, op_gain(w), in), residual);
 }
 

@@ -61,22 +61,29 @@ static bool same_shape(const struct builder *b, int link, const struct tensor *w
     return output_of(b, link, &t) && tensor_same_shape(&t, wanted);
 }
 
+/* The last link that ends a run of the layer, or what the group was given. */
+static bool find_link(struct builder *b, const struct network_item *item, const struct scope *scope, const struct layer *from,
+                      const char *verb, const struct tensor *wanted, int *link)
+{
+    *link = scope->input;
+    bool found = from == &network_input;
+    for (int i = b->chain->count - 1; i >= 0 && !found; i--)
+        if ((found = b->of[i] == from))
+            *link = i;
+    if (!found)
+        return error_set(b->err, ERROR_USAGE, "layer '%s' %s the output of '%s', which has not run before it", item->layer->name, verb,
+                         from->name);
+    return !wanted || same_shape(b, *link, wanted) ||
+           error_set(b->err, ERROR_USAGE, "layer '%s' %s the output of '%s', which has another shape", item->layer->name, verb, from->name);
+}
+
 static bool find_residual(struct builder *b, const struct network_item *item, const struct scope *scope, const struct work *w, int *link)
 {
     struct tensor wanted;
     if (!work_tensor(w, "residual", &wanted))
         return error_set(b->err, ERROR_INTERNAL, "layer '%s' has no residual", item->layer->name);
-    if (item->residual) {
-        for (int i = b->chain->count - 1; i >= 0; i--)
-            if (b->of[i] == item->residual) {
-                *link = i;
-                return same_shape(b, i, &wanted) ||
-                       error_set(b->err, ERROR_USAGE, "layer '%s' adds the output of '%s', which has another shape", item->layer->name,
-                                 item->residual->name);
-            }
-        return error_set(b->err, ERROR_USAGE, "layer '%s' adds the output of '%s', which has not run before it", item->layer->name,
-                         item->residual->name);
-    }
+    if (item->residual)
+        return find_link(b, item, scope, item->residual, "adds", &wanted, link);
     *link = scope->input;
     if (same_shape(b, *link, &wanted))
         return true;
@@ -122,10 +129,16 @@ static bool add_layer(struct builder *b, const struct network_item *item, const 
     bool converts = b->plan == LAYOUT_PLAN_PER_OP || b->plan == LAYOUT_PLAN_ENDS;
     if (b->chain->count + 4 > CHAIN_MAX_LINKS)
         return error_set(b->err, ERROR_USAGE, "more than %d layer runs: the network is not run as a whole", CHAIN_MAX_LINKS);
+    struct tensor wanted;
+    if (item->from && !find_link(b, item, scope, item->from, "reads", NULL, &input))
+        return false;
     if (!layer_work(b, layer, input, &w) || (converts && !in_layout(b, &input, LAYOUT_NHWC, &w)))
         return false;
     if (work_epilogue_find(&w, EPILOGUE_RESIDUAL) >= 0 &&
         (!find_residual(b, item, scope, &w, &residual) || (converts && !in_layout(b, &residual, LAYOUT_NHWC, &w))))
+        return false;
+    if (item->with && work_tensor(&w, "second", &wanted) &&
+        (!find_link(b, item, scope, item->with, "reads", &wanted, &residual) || (converts && !in_layout(b, &residual, LAYOUT_NHWC, &w))))
         return false;
     *now = add_link(b, &w, layer->name, input, residual, b->layers++);
     if (b->plan == LAYOUT_PLAN_PER_OP && !in_layout(b, now, LAYOUT_NCHW, &w))

@@ -23,25 +23,50 @@ void networks_free(struct scenario *s)
 
 static bool parse_items(struct scenario *s, const char *const *names, const struct node *list, struct network_item *out, struct error *err);
 
-/* `body_2`, or {layer: body_2, residual: head} */
+const struct layer network_input = {.name = (char *)(uintptr_t) "input"};
+
+/* A layer that has run before, or the word `input`. */
+static bool parse_source(struct scenario *s, const char *const *names, const struct node *n, const char *key, const struct layer **out,
+                         struct error *err)
+{
+    const struct node *one = n->kind == NODE_MAP ? node_get(n, key) : NULL;
+    char what[WHAT_MAX];
+    snprintf(what, sizeof what, "network: %s", key);
+    *out = NULL;
+    if (!one)
+        return true;
+    bool named = false;
+    for (int i = 0; names[i] && one->kind == NODE_SCALAR; i++)
+        named |= !strcmp(names[i], one->text);
+    if (!named && one->kind == NODE_SCALAR && !strcmp(one->text, network_input.name))
+        return *out = &network_input, true;
+    int at = node_word(one, what, names, err);
+    *out = at < 0 ? NULL : &s->layers[at];
+    return at >= 0;
+}
+
+/* `body_2`, or {layer: body_2, input: body_1, residual: head, with: head} */
 static bool parse_layer(struct scenario *s, const char *const *names, const struct node *n, struct network_item *item, struct error *err)
 {
-    static const char *const keys[] = {"layer", "residual", NULL};
-    const struct node *residual = n->kind == NODE_MAP ? node_get(n, "residual") : NULL;
+    static const char *const keys[] = {"layer", "input", "residual", "with", NULL};
+    struct tensor second;
     if (n->kind == NODE_MAP && !node_check_keys(n, "network: a layer", keys, err))
         return false;
     int at = node_word(n->kind == NODE_MAP ? node_get(n, "layer") : n, "network: layer", names, err);
     if (at < 0)
         return false;
     item->layer = &s->layers[at];
-    if (!residual)
-        return true;
-    at = node_word(residual, "network: residual", names, err);
-    if (at < 0)
+    const struct work *w = &item->layer->work;
+    if (!parse_source(s, names, n, "residual", &item->residual, err) || !parse_source(s, names, n, "with", &item->with, err) ||
+        !parse_source(s, names, n, "input", &item->from, err))
         return false;
-    item->residual = &s->layers[at];
-    return work_epilogue_find(&item->layer->work, EPILOGUE_RESIDUAL) >= 0 ||
-           node_error(residual, err, "network: layer '%s' adds no residual", item->layer->name);
+    if (item->residual && work_epilogue_find(w, EPILOGUE_RESIDUAL) < 0)
+        return node_error(node_get(n, "residual"), err, "network: layer '%s' adds no residual", item->layer->name);
+    if (!item->with == !work_tensor(w, "second", &second))
+        return true;
+    return item->with ? node_error(node_get(n, "with"), err, "network: layer '%s' has no second tensor", item->layer->name)
+                      : node_error(n, err, "network: layer '%s' has a second tensor: {layer: %s, with: NAME}", item->layer->name,
+                                   item->layer->name);
 }
 
 static bool parse_group(struct scenario *s, const char *const *names, const struct node *n, struct network_item *item, struct error *err)
@@ -184,7 +209,12 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
                                item->layer->name);
         if (!item->layer && !flow_items(item, &one, err))
             return false;
-        if (i && !joins(out, &one, item->node, err))
+        struct flow other = {.first = item->from, .last = item->from};
+        if (item->from && item->from != &network_input && !work_tensor(&item->from->work, "output", &other.out))
+            return false;
+        if (item->from == &network_input ? i && !joins(&(struct flow){.out = out->in, .last = &network_input}, &one, item->node, err)
+            : item->from                 ? !joins(&other, &one, item->node, err)
+                                         : i && !joins(out, &one, item->node, err))
             return false;
         if (!i) {
             out->in = one.in;
@@ -196,28 +226,36 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     return group->repeat == 1 || joins(out, out, group->node, err);
 }
 
-/* Checks that `residual: NAME` names a layer that has run by then, with an output of the residual's shape. Each group once: later
- * repetitions find the same. `ran`: by layer. */
-static bool residuals_exist(const struct scenario *s, const struct network_item *group, bool *ran, struct error *err)
+/* Checks that a named layer has run by then, with an output of the shape that `tensor` has. Each group once: later repetitions find the
+ * same. `ran`: by layer. */
+static bool source_fits(const struct scenario *s, const struct network_item *item, const char *key, const char *tensor,
+                        const struct layer *from, const bool *ran, struct error *err)
+{
+    struct tensor left, added;
+    char x[96], y[96];
+    if (!from || from == &network_input)
+        return true;
+    if (!ran[from - s->layers])
+        return node_error(node_get(item->node, key), err, "network: '%s' %s the output of '%s', which has not run before it",
+                          item->layer->name, strcmp(key, "residual") ? "reads" : "adds", from->name);
+    if (!work_tensor(&from->work, "output", &left) || !work_tensor(&item->layer->work, tensor, &added) || tensor_same_shape(&left, &added))
+        return true;
+    return node_error(node_get(item->node, key), err, "network: '%s' %s %s, but '%s' outputs %s", item->layer->name,
+                      strcmp(key, "residual") ? "takes" : "adds", shape_text(&added, x), from->name, shape_text(&left, y));
+}
+
+static bool sources_exist(const struct scenario *s, const struct network_item *group, bool *ran, struct error *err)
 {
     for (int i = 0; i < group->count; i++) {
         const struct network_item *item = &group->items[i];
-        const struct layer *from = item->residual;
-        struct tensor left, added;
-        char x[96], y[96];
-        if (!item->layer) {
-            if (!residuals_exist(s, item, ran, err))
-                return false;
-            continue;
-        }
-        if (from && !ran[from - s->layers])
-            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds the output of '%s', which has not run before it",
-                              item->layer->name, from->name);
-        if (from && work_tensor(&from->work, "output", &left) && work_tensor(&item->layer->work, "residual", &added) &&
-            !tensor_same_shape(&left, &added))
-            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' outputs %s", item->layer->name,
-                              shape_text(&added, x), from->name, shape_text(&left, y));
-        ran[item->layer - s->layers] = true;
+        bool ok = item->layer ? source_fits(s, item, "residual", "residual", item->residual, ran, err) &&
+                                    source_fits(s, item, "with", "second", item->with, ran, err) &&
+                                    source_fits(s, item, "input", "input", item->from, ran, err)
+                              : sources_exist(s, item, ran, err);
+        if (!ok)
+            return false;
+        if (item->layer)
+            ran[item->layer - s->layers] = true;
     }
     return true;
 }
@@ -228,7 +266,7 @@ static bool networks_fit(const struct scenario *s, struct error *err)
     for (int i = 0; ok && i < s->network_count; i++) {
         struct flow flow;
         SCOPED bool *ran = xcalloc((size_t)s->layer_count, sizeof *ran);
-        ok = flow_items(&s->networks[i].root, &flow, err) && residuals_exist(s, &s->networks[i].root, ran, err);
+        ok = flow_items(&s->networks[i].root, &flow, err) && sources_exist(s, &s->networks[i].root, ran, err);
     }
     return ok;
 }

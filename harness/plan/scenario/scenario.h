@@ -60,6 +60,8 @@ struct network_item {
     struct network_item *items;
     int count;
     const struct layer *residual; /* the layer whose last output is added; NULL: the group's first tensor of that shape */
+    const struct layer *with;     /* of an op of two tensors: the layer whose last output is the second */
+    const struct layer *from;     /* the layer whose last output is its input; NULL: that of the item before it */
     const struct node *node;
 };
 /* In which layouts a network's chain runs. */
