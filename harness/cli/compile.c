@@ -1,5 +1,6 @@
 /* bench compile: the kernels of a plan, compiled without a GPU. */
 #include "base/file.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
@@ -13,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The kernel that a head's `predict` speaks of: its last one. */
@@ -200,7 +204,8 @@ struct compiling {
     int count, broken;
     struct text text;
     struct table *predictions;
-    bool silent; /* nothing more is printed */
+    bool silent;       /* nothing more is printed */
+    int share, shares; /* only this share of the requests, for the cache; 0: all, and the images are kept */
 };
 
 static void compiling_free(struct compiling *list)
@@ -211,6 +216,18 @@ static void compiling_free(struct compiling *list)
     text_free(&list->text);
 }
 
+/* The same for equal requests. */
+static int share_of(const struct compile_request *request, int shares)
+{
+    unsigned sum = 0;
+    for (const char *s = request->path; *s; s++)
+        sum = sum * 31 + (unsigned char)*s;
+    for (int i = 0; i < request->define_count; i++)
+        for (const char *s = request->defines[i]; *s; s++)
+            sum = sum * 31 + (unsigned char)*s;
+    return (int)(sum % (unsigned)shares);
+}
+
 /* True with *c NULL: it does not compile; the error was printed and counted. Else the list keeps *c. */
 static bool add_image(struct compiling *list, const struct compile_request *request, const struct compiled **c, struct error *err)
 {
@@ -218,6 +235,11 @@ static bool add_image(struct compiling *list, const struct compile_request *requ
     struct compiled made = {0};
     own.compiler = list->compiler;
     *c = NULL;
+    if (list->shares) {
+        if (share_of(request, list->shares) == list->share && compile(&own, &made, NULL))
+            compiled_free(&made);
+        return true; /* the errors come again */
+    }
     if (!compile(&own, &made, err)) {
         if (err->kind == ERROR_ENVIRONMENT)
             return false;
@@ -329,6 +351,24 @@ static bool compile_own(const struct plan *plan, const char *arch, struct compil
     return ok;
 }
 
+/* Compiles everything into the cache, in a process a core. */
+static void compile_ahead(struct plan *plan, const char *arch, const char *compiler)
+{
+    pid_t pids[64], parent = getpid();
+    int shares = pool_threads() < 64 ? pool_threads() : 64;
+    for (int i = 0; i < shares && shares > 1; i++) {
+        struct compiling own = {.compiler = compiler, .silent = true, .share = i, .shares = shares};
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            _exit(getppid() != parent || !compile_plan(plan, arch, &own, NULL) || !compile_own(plan, arch, &own, NULL));
+        }
+    }
+    for (int i = 0; i < shares && shares > 1; i++)
+        if (pids[i] > 0)
+            waitpid(pids[i], NULL, 0);
+}
+
 int cli_compile(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
@@ -358,6 +398,8 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, kind, chip, &plan, &err))
         return cli_fail(&err);
     list.compiler = a.compiler;
+    if (bundle)
+        compile_ahead(&plan, chip->arch, a.compiler);
     bool ok = compile_plan(&plan, chip->arch, &list, &err) && (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
               (!bundle || (compile_own(&plan, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     if (list.predictions) {
