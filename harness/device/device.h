@@ -131,6 +131,8 @@ struct device_ops {
     bool (*stored)(struct device *dev, uint64_t address);
     /* One bit a byte from that address on, 8 bytes a byte: set if the host or a kernel wrote it. NULL: not tracked. */
     const uint8_t *(*known)(struct device *dev, uint64_t address);
+    /* emu: sets seen[i] to 1 when a kernel or a copy reads byte i of the buffer that begins at the address; NULL ends it. NULL on cuda. */
+    void (*watch)(struct device *dev, uint64_t address, uint8_t *seen);
     /* Code. */
     bool (*load)(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
     void (*unload)(struct device *dev, struct device_module *module);

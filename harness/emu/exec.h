@@ -146,6 +146,7 @@ struct buffer {
     uint8_t *host;
     uint8_t *known;           /* NULL: everything was written; else one bit a byte */
     uint8_t *read, *written;  /* one byte per 32-byte sector: 0 = not touched since the last clear, launch.mark = by this launch */
+    uint8_t *seen;            /* one byte a byte: 1 once it is read. NULL: nobody asks. Borrowed */
     struct footprint *prints; /* by thread of the host: races.h */
     int print_count;
     uint8_t **before; /* by page: what stood there before this launch wrote to it */

@@ -160,6 +160,8 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "link=%s:%d:%d:%d;", link, l->input, l->residual, l->layer);
     }
     key_mask(&w->mask, &t);
+    if (w->mean != 0)
+        text_addf(&t, "mean=%a;", w->mean);
     if (w->every_size)
         text_addf(&t, "every_size=%d;", (int)w->every_size);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);

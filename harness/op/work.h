@@ -151,6 +151,7 @@ struct work {
     int64_t runs, width, straight, back, plain; /* op chain: properties common to all links (op/chain/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
     bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
+    double mean;                                /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
     enum sizes every_size;                      /* of values that the op only moves or compares */
     char picture[200], picture_hash[17];        /* file that `input` is read from, and the hash of its content; "": values are drawn */
     int64_t value[WORK_VALUES];                 /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */

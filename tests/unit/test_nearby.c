@@ -226,6 +226,41 @@ static void files_vary_their_sizes(void **state)
     plan_end();
 }
 
+/* The last two shapes have other reals, on the same side of 0 and 1. Values of one shape have
+ * a mean, if the op draws one input alone. */
+static void reals_vary(void **state)
+{
+    plan_of("scenario: t\nlayers:\n"
+            "  a: {op: rmsnorm, rows: 40, cols: 96, eps: 0.25, dtype: f32}\n"
+            "variants: [rmsnorm/naive]\n");
+    for (int number = 0; number < 5; number++) {
+        struct work w;
+        struct program p;
+        struct value eps;
+        assert_true(plan_nearby(&plan, row_of("rmsnorm/naive"), number, 3, 48, 3e8, &w, &p));
+        assert_true(work_symbol(&w, "eps", &eps) && eps.d == (number < 3 ? 0.25 : 0.125));
+        assert_true(w.mean == 0); /* its values are small for a purpose: no normal ones */
+        program_free(&p);
+    }
+    plan_end();
+}
+
+/* A masked layer meets a mask that is nearly full and one that is nearly empty. */
+static void masks_are_dense_and_thin(void **state)
+{
+    plan_of("scenario: t\nlayers:\n  a: {op: conv2d, c: 4, h: 19, w: 17, k: 4, kernel: 3, pad: 1, dtype: f32}\n"
+            "axes: {mask: {marks: input, values: [{pattern: blobs, radius: 3, density: 0.3}]}}\nvariants: [conv2d/naive]\n");
+    const double densities[] = {0.9, 0.3, 0.05};
+    for (int number = 0; number < 3; number++) {
+        struct work w;
+        struct program p;
+        assert_true(plan_nearby(&plan, row_of("naive"), number, 7, 48, 3e8, &w, &p));
+        assert_true(w.mask.density == densities[number] && w.mask.pattern == (number == 1 ? MASK_BLOBS : MASK_IID));
+        program_free(&p);
+    }
+    plan_end();
+}
+
 /* Of two sizes each is long once, beyond the threads of a block every other time, and each larger than the layer's once. */
 static void files_are_long_along_both(void **state)
 {
@@ -414,6 +449,8 @@ int main(void)
                                        cmocka_unit_test(neighbours_cost_little),
                                        cmocka_unit_test(files_vary_their_sizes),
                                        cmocka_unit_test(files_ask_heads),
+                                       cmocka_unit_test(reals_vary),
+                                       cmocka_unit_test(masks_are_dense_and_thin),
                                        cmocka_unit_test(files_are_long_along_both),
                                        cmocka_unit_test(rectangles_vary),
                                        cmocka_unit_test(no_tasks),

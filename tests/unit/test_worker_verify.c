@@ -197,6 +197,8 @@ static void a_right_row_says_how_right(void **state)
     assert_true(row->check && !strncmp(row->check, "exact + ", 8) && strstr(row->check, " tol"));
     assert_true(row->error_over_bound >= 0 && row->error_over_bound < 1);
     assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 2);
+    assert_true(row_metric(row, -1, "verify.unread") &&
+                row_metric(row, -1, "verify.unread")->value > 0); /* the row that no filter reaches */
     assert_true(row_metric(row, -1, "verify.same_bits") && row_metric(row, -1, "verify.same_bits")->value == 1);
     const struct row_metric *whole = row_metric(row, -1, "emu.warp_instructions"), *one = row_metric(row, 0, "emu.warp_instructions"),
                             *two = row_metric(row, 1, "emu.warp_instructions");

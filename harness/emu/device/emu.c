@@ -211,8 +211,17 @@ static bool emu_copy(struct device *dev, uint64_t to, uint64_t from, size_t byte
     if (!f)
         return false;
     memmove(t->host + (to - t->base), f->host + (from - f->base), bytes);
+    if (f->seen)
+        memset(f->seen + (from - f->base), 1, bytes);
     buffer_know(t, to - t->base, bytes, true);
     return true;
+}
+
+static void emu_watch(struct device *dev, uint64_t address, uint8_t *seen)
+{
+    struct buffer *b = range(dev, address, 1, "watching", NULL);
+    if (b)
+        b->seen = seen;
 }
 
 static void emu_forget(struct device *dev, uint64_t address, size_t bytes)
@@ -559,6 +568,7 @@ const struct device_ops emu_device = {
     .fill = emu_fill,
     .copy = emu_copy,
     .forget = emu_forget,
+    .watch = emu_watch,
     .stored = emu_stored,
     .known = emu_known,
     .load = emu_load,

@@ -65,6 +65,8 @@ static void report_outside(struct warp *w, const struct insn *ip, int lane, uint
 void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t bytes, enum access access)
 {
     uint8_t mark = (uint8_t)w->marks;
+    if (b->seen && access != ACCESS_WRITE)
+        memset(b->seen + offset, 1, bytes);
     for (uint64_t k = offset >> 5; bytes && k <= (offset + bytes - 1) >> 5; k++) {
         if (access == ACCESS_READ || (access == ACCESS_ATOMIC && !b->read[k])) /* what an atomic reads is no read of its own */
             b->read[k] = access == ACCESS_READ ? mark : 1;

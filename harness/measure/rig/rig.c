@@ -220,8 +220,12 @@ void rig_close(struct rig *rig)
         if (rig->modules[i])
             dev->ops->unload(dev, rig->modules[i]);
     rig_release_buffers(rig);
-    for (int i = 0; i < p->tensor_count; i++)
+    for (int i = 0; i < p->tensor_count; i++) {
         free(rig->inputs[i]);
+        if (rig->watched)
+            free(rig->watched[i]);
+    }
+    free(rig->watched);
     for (int i = 0; i < p->constant_count; i++)
         free(rig->weights[i]);
     rig_state_free(rig);

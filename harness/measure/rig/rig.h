@@ -56,6 +56,10 @@ enum rig_left { RIG_AS_ACCEPTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, 
 bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err);
 /* Returns another set whose accepted launch left the outputs that rig_checksum_matches read (the launch replayed a result); -1: none. */
 int rig_checksum_matches_set(const struct rig *rig);
+/* Notes which elements of its inputs launches read from now on; off: no longer. rig_seen: by byte of the tensor's storage, 1 once it was
+ * read; NULL: the device does not say, or the tensor is written. */
+void rig_watch(struct rig *rig, bool on);
+const uint8_t *rig_seen(const struct rig *rig, int tensor);
 /* True if a launch could find data of an earlier launch: non-constant scratch, or local memory. False for library rows. */
 bool rig_has_state(const struct rig *rig);
 /* Packs the inputs of the set again, even if another rig of the pool packed them first. */

@@ -178,3 +178,26 @@ uint64_t rig_address(struct rig *rig, struct buffer_ref buffer)
 {
     return rig_place_of(rig, buffer)->address;
 }
+
+void rig_watch(struct rig *rig, bool on)
+{
+    const struct program *p = rig->program;
+    const struct device_ops *ops = rig->dev->ops;
+    if (!ops->watch || (on && rig->pool))
+        return;
+    rig->watched = rig->watched ? rig->watched : xcalloc((size_t)p->tensor_count, sizeof *rig->watched);
+    for (int i = 0; i < p->tensor_count; i++) {
+        if (p->tensors[i].written)
+            continue;
+        if (on && !rig->watched[i])
+            rig->watched[i] = xcalloc(rig_tensor(rig, i)->bytes + 1, 1);
+        ops->watch(rig->dev, rig_tensor(rig, i)->base, NULL);
+        if (on)
+            ops->watch(rig->dev, rig_tensor(rig, i)->base, rig->watched[i]);
+    }
+}
+
+const uint8_t *rig_seen(const struct rig *rig, int tensor)
+{
+    return rig->watched ? rig->watched[tensor] : NULL;
+}

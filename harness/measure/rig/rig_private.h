@@ -74,6 +74,7 @@ struct rig {
     bool *expects;                                /* by set: no launch was accepted yet, and `trusted` holds only the sum of the inputs */
     unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
     struct rig_fed *fed;                          /* by tensor: the values, if the device checks them */
+    uint8_t **watched;                            /* by tensor (rig_watch); NULL: nobody asked */
     unsigned char **weights;                      /* by constant, likewise */
     uint64_t *weight_sums;                        /* likewise, where the check is on the device */
     enum rig_weights weights_are;                 /* the constants that are in memory now */

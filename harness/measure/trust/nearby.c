@@ -139,7 +139,11 @@ static struct op_data *data_of(struct nearby_shapes *n, const struct work *work,
     for (int i = 0; i < n->count; i++)
         if (!strcmp(n->items[i].key, key))
             return &n->items[i].data;
-    if (!reference_data_make(n->job->dev, n->job->options.compiler, work, DATA_PART_PRECISION, &data, err)) {
+    struct work level = *work;
+    struct error none = {0};
+    level.mean = 0; /* if there is no reference with one */
+    if ((work->mean == 0 || !reference_with_mean(n->job->dev, n->job->options.compiler, work, DATA_PART_PRECISION, &data, &none)) &&
+        !reference_data_make(n->job->dev, n->job->options.compiler, &level, DATA_PART_PRECISION, &data, err)) {
         struct text shape = {0};
         work_describe(work, &shape);
         error_where(err, "%s", text_get(&shape));
@@ -189,9 +193,10 @@ static bool is_of_file(const struct job *job, int index)
 static bool draw_neighbour(const struct job *job, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
-    bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index);
+    bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index),
+         masked = job->plan.rows[index].program.work.mask.pattern != MASK_NONE; /* one is nearly full, one nearly empty */
     if (!timed && !file) /* only two: an unrelated shape, and one that shares a property of any kind with the row's shape */
-        number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
+        number = (!number ? 0 : masked ? 2 : 1 + (int)(seed / NEIGHBOURS % 2)) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
     bool far = timed || (file && number % 2); /* a long shape is cheap there */
     return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }

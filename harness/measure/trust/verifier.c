@@ -7,6 +7,7 @@
 #include "measure/trust/code_check.h"
 #include "measure/rig/compile_facts.h"
 #include "measure/trust/input_guard.h"
+#include "measure/trust/unread.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
@@ -281,6 +282,16 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     return true;
 }
 
+/* What the launch did not read must not matter. */
+static bool look_at_reads(struct trial *t, const struct op_data *data)
+{
+    const struct job *job = t->v->job;
+    enum data_part part = job_verified_part(job, t->index, DATA_PART_PRECISION);
+    struct work work = data_work(job, job->plan.rows[t->index].case_index, &part, 0);
+    unread_check(job, t->rig, &work, part, data, t->row);
+    return t->row->status != ROW_WRONG;
+}
+
 /* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without leftovers, where the result
  * must be right again. For most rows that are timed next, the first launch there serves as the second one. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
@@ -299,13 +310,15 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     uint64_t first = rig_output_sum(t->rig);
     if (is_launched_there(t, first))
         return true;
+    rig_watch(t->rig, true);
     if (!rig_poison_all(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
     if (t->dev->ops->reorder)
         t->dev->ops->reorder(t->dev, 0);
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
-    bool right = judge(t, data, "in its second launch (the first was right)", over, err, &failed);
+    rig_watch(t->rig, false);
+    bool right = judge(t, data, "in its second launch (the first was right)", over, err, &failed) && look_at_reads(t, data);
     if (right && t->program->checked)
         row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
     if (right && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0))

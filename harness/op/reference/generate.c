@@ -122,7 +122,7 @@ void generate_some(const struct generate_recipe *r, size_t first, size_t count, 
         double v;
         switch (r->draw) {
         case DRAW_EXACT: to[i] = draw_exact(r->key, at, r->magnitude, r->unit, r->terms, r->nonzero, r->step); break;
-        case DRAW_NORMAL: v = draw_normal(r->key, first + i), to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale); break;
+        case DRAW_NORMAL: v = draw_normal(r->key, first + i), to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale + r->mean); break;
         case DRAW_BITS: to[i] = (float)(draw_bits(r->key, first + i) >> (64 - r->bits)); break;
         case DRAW_UNIFORM: to[i] = (float)draw_real(r->key, r->turn, at, r->low, r->range, r->higher, r->length); break;
         case DRAW_ONES: to[i] = draw_one(r->key, at, r->ones); break;
@@ -199,6 +199,12 @@ bool generate_by_index(const struct work *work, const struct tensor *t)
            !(values == VALUES_INPUT && work->picture[0]);
 }
 
+bool generate_has_mean(const struct work *work, const struct tensor *t)
+{
+    bool normal = t->role->values == VALUES_INPUT || t->role->values == VALUES_OPERAND;
+    return work->mean != 0 && normal && !t->role->constant && !dtype_is_whole(t->dtype);
+}
+
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
 {
     struct exact_plan plan = generate_plan(work);
@@ -232,6 +238,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
         r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5, r.length = t->dim[0];
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
+    r.mean = generate_has_mean(work, t) ? work->mean : 0;
     r.every_size = r.draw == DRAW_NORMAL && only_moved(work, t) ? work->every_size : SIZES_USUAL;
     return r;
 }

@@ -29,7 +29,7 @@ struct generate_recipe {
     int64_t line;                 /* length of lines with extremes, ties or one sign (draw_compared); 0: none */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
     int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (draw_exact); terms 0: all */
-    double scale;                 /* else: normal values times this, */
+    double scale, mean;           /* else: normal values times scale, + mean (only for nearby shapes, made by the CPU), */
     bool rectify;                 /* negative ones 0, */
     enum dtype round_to;          /* rounded to what this type holds */
     enum sizes
@@ -38,6 +38,8 @@ struct generate_recipe {
 /* What draw_in_line takes as `most`. */
 float generate_most(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
+/* True if work->mean is added to the tensor's values. */
+bool generate_has_mean(const struct work *work, const struct tensor *t);
 /* True if each value depends only on its index: not for values from files, sorted values, distinct indices and rectangles. */
 bool generate_by_index(const struct work *work, const struct tensor *t);
 /* Writes values first, first + 1, ... of the recipe to to[0], to[1], ... */

@@ -10,10 +10,11 @@
 #define TRIES_KIND 16         /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
 #define NARROW NEARBY_NARROW  /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2) /* ... or longer than the row's own */
-#define SCATTERED 0.3         /* density of a mask that had none of its own */
-#define ELEMENTS 4000000      /* upper limit of all its elements, if possible: the CPU makes them */
-#define TRIES_COMPILED 16     /* the last tries may need new code: sizes are compiled in */
-#define SMALL 7               /* larger images are made smaller before numbers of channels are */
+#define DENSE 0.9             /* densities of masks */
+#define THIN 0.05
+#define ELEMENTS 4000000  /* upper limit of all its elements, if possible: the CPU makes them */
+#define TRIES_COMPILED 16 /* the last tries may need new code: sizes are compiled in */
+#define SMALL 7           /* larger images are made smaller before numbers of channels are */
 /* Limits for an op with tensors of its own, whose reference runs on the row's device: on emu it is interpreted too. */
 #define FILE_FLOP 4
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
@@ -84,6 +85,14 @@ static int64_t least_side(const struct work *own)
             break;
     }
     return w.h;
+}
+
+/* One more than the filter, or the row's own size if that is less. */
+static int64_t window_side(const struct work *own, int64_t least)
+{
+    int64_t window = (own->r > own->s ? own->r : own->s) + 1, side = own->h < own->w ? own->h : own->w;
+    window = window < side ? window : side;
+    return window > least ? window : least;
 }
 
 /* A number from 1 to `most` other than its own: code that knows only its own number must meet another one. */
@@ -207,12 +216,12 @@ static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, in
     return false;
 }
 
-/* Draws a mask without the structure of the row's own, so that no kernel is right only because of it. */
-static void scatter(struct mask *m)
+/* Draws a mask without the structure of the row's own, so that no kernel is right only because of it; nearly full, or nearly empty. */
+static void scatter(struct mask *m, bool dense)
 {
     if (m->pattern == MASK_NONE || m->pattern == MASK_FULL || m->pattern == MASK_EMPTY)
         return;
-    m->density = m->density > 0 && m->density < 1 ? m->density : SCATTERED;
+    m->density = dense ? DENSE : THIN;
     m->pattern = MASK_IID;
 }
 
@@ -227,6 +236,8 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         return nearby_of_file(plan, p, number, seed, longest, flop, work, program);
     int items = own->epilogue_count, smaller = 0;
     struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS};
+    if (own->mask.pattern != MASK_NONE) /* a window has room in a nearly full mask */
+        limits.least = window_side(own, limits.least);
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), style = number % STYLES;
@@ -238,7 +249,9 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
              turns[style][turn].c, turns[style][turn].k, style == 0 && kind == 0,
              work); /* if the head refuses other parities: a later try */
         if (style != 1)
-            scatter(&work->mask);
+            scatter(&work->mask, style == 0);
+        if (style == STYLES - 1 && kind == 0) /* if the head compiles them in: a later try */
+            nearby_vary_reals(own->op, work);
         if (p->program.completed_count &&
             i >= TRIES / 4) /* the completing steps belong to other variants, whose rows have nearby shapes of their own */
             work->epilogue_count = items - i % (items + 1);

@@ -1,16 +1,18 @@
-/* Draws nearby shapes for an op with tensors of its own: its sizes are the fields that appear in a tensor's shape. Words, reals and other
- * whole numbers stay: they say what is computed. */
+/* Draws nearby shapes for an op with tensors of its own: its sizes are the fields that appear in a tensor's shape. Words and other whole
+ * numbers stay: they say what is computed. Reals change on the last two shapes. */
 #include "op/op_file.h"
 #include "op/reference/generate.h"
 #include "plan/rows/private.h"
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
 #define BLOCK 256 /* usual threads of a block: code with one value for each thread stops there */
 #define FEW 3     /* least number of sizes to draw from, if the grain is coarse */
 /* Attempts, in order: every size differs and the code is the same; the same with sizes compiled in; only some sizes, or one, differ and the
- * code is the same; then the next kind. */
-enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36 };
+ * code is the same; then the next kind; at last, other reals alone. */
+enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36, ATTEMPT_SAME = 60 };
 
 bool plan_has_nearby(const struct op *op)
 {
@@ -79,6 +81,42 @@ static int64_t grain_of(int64_t own, int64_t grain)
     return grain;
 }
 
+/* Another value of a real, on the same side of 0 and of 1, within its range: half, or for a small one like an epsilon, far more. A kernel
+ * that uses another constant instead is wrong there. */
+static double real_near(double own, double least, double most)
+{
+    double size = fabs(own), near = size == 0 ? 0.5 : size < 0.01 ? pow(size, 0.375) : size <= 1 ? size * 0.5 : 1 + (size - 1) * 0.5;
+    near = copysign(near, own);
+    return near < least ? least : near > most ? most : near;
+}
+
+void nearby_vary_reals(const struct op *op, struct work *out)
+{
+    for (const struct op_field *f = op->fields; f->name; f++) {
+        double *value = (double *)(void *)((char *)out + f->offset);
+        if (f->kind == FIELD_REAL && f->offset >= offsetof(struct work, value))
+            *value = real_near(*value, f->least, f->most);
+    }
+    for (int i = 0; i < out->epilogue_count; i++)
+        if (out->epilogue[i].kind == EPILOGUE_LEAKY_RELU)
+            out->epilogue[i].alpha = real_near(out->epilogue[i].alpha, -FIELD_REAL_MOST, FIELD_REAL_MOST);
+}
+
+/* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. In a
+ * product of two such inputs every right kernel would, too; so would one that rounds between its steps (`tolerance:`). */
+static double mean_near(const struct work *own, uint64_t random)
+{
+    const struct op_file *f = own->op->file;
+    int drawn = 0;
+    for (int i = 0; own->op->roles[i]; i++)
+        drawn += !own->op->roles[i]->output && !own->op->roles[i]->constant &&
+                 (own->op->roles[i]->values == VALUES_INPUT || own->op->roles[i]->values == VALUES_OPERAND);
+    if (f->exact || f->tolerance > 0 || f->stages || drawn != 1 || work_terms(own) < 1)
+        return 0;
+    double mean = 4096 + (double)(random % 4096);
+    return random >> 63 ? mean : -mean;
+}
+
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out)
 {
     const struct op_file *f = own->op->file;
@@ -95,13 +133,18 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     out->picture[0] = out->picture_hash[0] = 0;
     out->any_boxes = true;
     out->every_size = number % 2 ? SIZES_ALL : SIZES_SQUARED;
+    if (number == 1 || number == IMAGES) /* those that are long along one axis and along another */
+        out->mean = mean_near(own, random_bits(seed, 0, 3));
+    bool same = number >= IMAGES && attempt >= ATTEMPT_SAME;
+    if (number >= IMAGES && (attempt < ATTEMPT_COMPILED || same)) /* compiled in, a field is used */
+        nearby_vary_reals(own->op, out);
     uint64_t bits = random_bits(seed, 0, 1);
     bool again = number >= IMAGES; /* the long kinds once more, along another axis */
     uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
     int along = count ? (int)(axis % (uint64_t)count) : 0;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
     enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
             *value = size_near(sizes[i], *value, image, i == along, grain_of(*value, grain), number != IMAGE_LONG, longest,

@@ -1,0 +1,17 @@
+/* measure/trust/unread: elements of inputs that no thread read.
+ *
+ * A kernel whose launch did not read an element gives the same result for every value of it. If the reference does not, the kernel is wrong
+ * for one of the two. So bench replaces the unread elements by other values of their tensor and computes the reference again. Inputs that
+ * need not be read (a stride larger than the filter, a gather, inactive pixels) leave it as it is. Only emu tells what was read. */
+#ifndef BENCH_MEASURE_TRUST_UNREAD_H
+#define BENCH_MEASURE_TRUST_UNREAD_H
+
+#include "measure/job.h"
+#include "measure/rig/rig.h"
+
+/* rig: after a correct launch that was watched from its prepare steps on (rig_watch), on `data` of the work. Sets the row's status and
+ * reason, or its metric verify.unread. A reference that cannot be made is no evidence. */
+void unread_check(const struct job *job, struct rig *rig, const struct work *work, enum data_part part, const struct op_data *data,
+                  struct row *row);
+
+#endif

@@ -1,0 +1,116 @@
+/* How a result reacts to roundings of its inputs, by the reference itself: it is computed again from inputs that differ a little. A kernel
+ * that is right for inputs next to its own is right (backward stability), however ill-conditioned the op is there. */
+#include "measure/verify/reference.h"
+#include "op/op_file.h"
+#include "op/random.h"
+#include "op/reference/bound.h"
+#include "op/reference/data.h"
+#include "op/reference/generate.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP 0x1p-20 /* relative change of an input: some units in the last place of f32 */
+#define SHORT_LINE 8
+#define LEAST 12.0 /* times the usual change: the largest of many errors, each of some roundings */
+/* Which inputs grow, while the others shrink: every second column; every second pair of columns; some at random; all. A row of few columns
+ * that reacts to any difference of them reacts to one of these. */
+enum change { CHANGE_COLUMNS, CHANGE_PAIRS, CHANGE_SOME, CHANGE_ALL, CHANGES };
+
+static bool grows(enum change how, uint64_t seed, size_t element, size_t column)
+{
+    return how == CHANGE_ALL || (how == CHANGE_COLUMNS ? column % 2
+                                 : how == CHANGE_PAIRS ? column / 2 % 2
+                                                       : random_bits(seed, 0x7369, element) % 2);
+}
+
+static void change(const struct work *work, struct op_data *data, const struct op_data *from, enum change how)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const struct tensor *t = &list[i];
+        float *to = data->at[t->role->slot].value;
+        for (size_t k = 0; to && generate_has_mean(work, t) && k < tensor_elements(t); k++) {
+            bool up = grows(how, work->seed, k, k % (size_t)t->dim[t->rank - 1]);
+            to[k] = (float)(from->at[t->role->slot].value[k] * (up ? 1 + STEP : 1 - STEP));
+        }
+    }
+}
+
+/* Keeps the largest root mean square of each row's changes; squares: by slot and row. */
+static void keep_largest(const struct work *work, const struct op_data *data, const struct op_data *other, double *squares[OP_MAX_TENSORS])
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        int slot = list[i].role->slot;
+        const double *want = data->at[slot].reference, *y = other->at[slot].reference;
+        size_t length = (size_t)list[i].dim[list[i].rank - 1], rows = list[i].written ? data->at[slot].elements / length : 0;
+        if (rows && !squares[slot])
+            squares[slot] = xcalloc(rows, sizeof *squares[slot]);
+        for (size_t row = 0; row < rows; row++) {
+            double square = 0;
+            for (size_t k = row * length; k < (row + 1) * length; k++)
+                square += y[k] == want[k] ? 0 : (y[k] - want[k]) * (y[k] - want[k]); /* of equal infinities */
+            squares[slot][row] = fmax(squares[slot][row], square / (double)length);
+        }
+    }
+}
+
+/* Adds to the bound of each element how far its row, or a usual one, moves if inputs change by u, times the growth of roundings in a sum.
+ */
+static void widen(const struct work *work, struct op_data *data, double *const squares[OP_MAX_TENSORS])
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double terms = (double)work_terms(work), u = work->math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24,
+           share = fmax(LEAST * u, bound_share(work->math, terms) * bound_one_sign(work->math, terms)) / STEP;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        struct op_values *v = &data->at[list[i].role->slot];
+        const double *square = squares[list[i].role->slot];
+        size_t length = (size_t)list[i].dim[list[i].rank - 1];
+        double usual = 0;
+        v->guessed = v->guessed && !square; /* the reference tells what a guess must leave open */
+        for (size_t row = 0; square && row < v->elements / length; row++)
+            usual += square[row] * (double)length / (double)v->elements;
+        for (size_t k = 0; square && v->bound && k < v->elements; k++)
+            v->bound[k] += (float)(share * sqrt(fmax(usual, square[k / length])));
+    }
+}
+
+/* In a line of few values an error of their mean changes results as no change of them does (they stay opposite). */
+static bool has_long_lines(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        if (!list[i].written && generate_has_mean(work, &list[i]) && list[i].dim[list[i].rank - 1] < SHORT_LINE)
+            return false;
+    return true;
+}
+
+bool reference_with_mean(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
+                         struct error *err)
+{
+    if (!has_long_lines(work))
+        return error_set(err, ERROR_USAGE, "its lines are too short for a mean");
+    if (!reference_data_make(dev, compiler, work, part, out, err))
+        return false;
+    double *squares[OP_MAX_TENSORS] = {0};
+    bool ok = true;
+    for (int how = 0; ok && how < CHANGES; how++) {
+        struct op_data other;
+        ok = op_data_inputs(work, part, &other, err);
+        if (!ok)
+            break;
+        change(work, &other, out, (enum change)how);
+        ok = reference_make(dev, compiler, work, part, &other, err);
+        if (ok)
+            keep_largest(work, out, &other, squares);
+        op_data_free(&other);
+    }
+    if (ok)
+        widen(work, out, squares);
+    else
+        op_data_free(out);
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        free(squares[i]);
+    return ok;
+}
