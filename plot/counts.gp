@@ -20,7 +20,9 @@ set bmargin 2.6
 set lmargin 0
 set rmargin 0
 left = (margin * 8.0 + 12) / width
+moves = most_moved_over_compulsory > 0
 panel = (1 - left - 0.03) / 2
+if (moves) {
 set lmargin at screen left
 set rmargin at screen left + panel - 0.05
 set xrange [0:most_moved]
@@ -32,7 +34,8 @@ set arrow 1 from 1,graph 0 to 1,graph 1 nohead linecolor rgb "black" linewidth 1
 plot data using (0):0:(0):2:($0 - 0.28):($0 + 0.28) with boxxyerror linecolor rgb blue, \
      data using (0):0:1 with labels right offset -1,0
 unset arrow 1
-set lmargin at screen left + panel + 0.03
+}
+set lmargin at screen moves ? left + panel + 0.03 : left
 set rmargin at screen 0.97
 set xrange [0:most_sectors]
 set xtics 8

@@ -4,6 +4,7 @@
 #include "cli/stored.h"
 #include "report/form/document.h"
 #include "report/view/number.h"
+#include "report/view/stored.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +32,18 @@ static bool make_export(struct stored *s, struct text *t, struct error *err)
         report_json(t, &s->r.run, s->r.rows, s->r.count);
     else if (!strcmp(s->format, "csv"))
         report_csv(t, &s->r.run, s->r.rows, s->r.count);
+    else if (!strcmp(s->format, "stored"))
+        report_stored(t, &s->r.run, s->r.rows, s->r.count);
     else
-        return stored_unknown_format(s, "--format json or --format csv", err);
+        return stored_unknown_format(s, "--format json, --format csv or --format stored", err);
     return true;
 }
 
 int cli_export(const struct verb *verb, int argc, char **argv)
 {
     struct stored s = {0};
-    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv", "default json", &s.format},
+    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv|stored",
+                                  "default json; stored: times by the hash of machine code, for reports/stored", &s.format},
                                  {"--share", 0, OPTION_TEXT, "FILE", "one run in one file to send; bench report FILE opens it", &s.share}};
     return stored_verb(verb, argc, argv, &s, own, 2, make_export);
 }

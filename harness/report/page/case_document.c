@@ -2,6 +2,7 @@
 #include "report/page/case_document.h"
 #include "report/source/fusion.h"
 #include "report/view/number.h"
+#include "report/view/predict.h"
 #include "report/page/row_document.h"
 #include <math.h>
 #include <stdlib.h>
@@ -272,6 +273,15 @@ void case_document_short(struct document *d, const struct case_view *c)
     document_table(d, case_table(c), DETAIL_ALWAYS);
 }
 
+/* Where the times of a case come from that was only counted, and how far they may be off. */
+static void add_sources(struct document *d, const struct case_view *c)
+{
+    struct text t = {0};
+    if (!predicted_sources(c, &t))
+        return;
+    block_text(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, &t);
+}
+
 void case_document(struct document *d, const struct case_view *c, const struct plots *plots)
 {
     bool brief = plots && plots->brief;
@@ -280,6 +290,7 @@ void case_document(struct document *d, const struct case_view *c, const struct p
     if (brief)
         make_brief(table);
     document_table(d, table, DETAIL_ALWAYS);
+    add_sources(d, c);
     case_limits(d, c, brief);
     add_figures(d, c, plots, false);
     add_figures(d, c, plots, true);

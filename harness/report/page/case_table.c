@@ -1,6 +1,7 @@
 /* report/page/case_table: the table of one case, and the lines above it. */
 #include "report/page/case_document.h"
 #include "report/view/number.h"
+#include "report/view/stored.h"
 #include "report/view/resources.h"
 #include "report/page/row_document.h"
 #include "report/view/verdict.h"
@@ -232,6 +233,9 @@ static void counted_columns(struct table *t)
     table_column(t, "name", "variant", ALIGN_LEFT);
     table_column(t, "check", "check", ALIGN_LEFT,
                  .about = "exact: bit for bit on small integers; tol: the largest error on full data over the tolerance");
+    table_column(t, "stored", "stored us", ALIGN_POINT, .about = "time of the same machine code and launches in a stored run on a GPU");
+    table_column(t, "predicted", "predicted us", ALIGN_POINT, .note = "[80 %]",
+                 .about = "predicted time, which is not measured, with the interval in which 80 % of the rows that were held out lie");
     fact_columns(t);
     table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "warp instructions that are multiply-adds", .spare = 8);
     table_column(t, "load", "ld sect/req", ALIGN_POINT,
@@ -256,6 +260,18 @@ static void request_cell(struct table *t, const struct view *v, int step, enum m
     table_note(t, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
 }
 
+static void time_cells(struct table *t, const struct view *v)
+{
+    const struct prediction *p = &v->predicted;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    us_cell(t, v->stored ? 1e3 * v->stored->us : NAN);
+    us_cell(t, p->ns > 0 ? p->ns : NAN);
+    if (p->ns > 0) {
+        table_note(t, "[%s %s]", number_3(p->low_ns / 1e3, a), number_3(p->high_ns / 1e3, b));
+        table_about(t, predict_unit_names[p->limit]);
+    }
+}
+
 /* For the whole row (step -1) or one of its steps. */
 static void counted_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
@@ -275,6 +291,7 @@ static void counted_row(struct table *t, const struct case_view *c, const struct
         table_cell(t, PAINT_DIM, "not verified");
     else
         table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
+    time_cells(t, v);
     row_facts(t, c, v);
     counted_cells(t, c, v, -1);
     verdict_cell(t, v);
@@ -282,7 +299,7 @@ static void counted_row(struct table *t, const struct case_view *c, const struct
 
 static void counted_step(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
-    table_absent(t, 1);
+    table_absent(t, 3);
     facts_cells(t, &v->row->steps[step], false);
     counted_cells(t, c, v, step);
 }

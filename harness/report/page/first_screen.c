@@ -2,6 +2,8 @@
 #include "report/page/first_screen.h"
 #include "base/spec.h"
 #include "report/view/number.h"
+#include "report/view/predict.h"
+#include "report/view/stored.h"
 #include "report/page/row_document.h"
 #include "report/view/verdict.h"
 #include <math.h>
@@ -146,27 +148,55 @@ static void glance_timed(struct table *t, const struct case_view *c)
     table_cell(t, PAINT_DIM, "%s", text_get(&open));
 }
 
-/* Without times: the row that requests the fewest bytes, and how the others compare. */
+/* "14 of 14; no race or unsafe access was found": emu checks every access of what it verifies. */
+static void add_verified(const struct case_view *c, struct text *t)
+{
+    int ok = 0, unsafe = 0, all = 0;
+    for (int i = 0; i < c->count; i++) {
+        enum row_status s = c->rows[i]->status;
+        ok += s == ROW_OK;
+        unsafe += s == ROW_UNSAFE;
+        all += s == ROW_OK || c->views[i].failed;
+    }
+    if (!all)
+        return;
+    text_addf(t, "%d of %d", ok, all);
+    if (unsafe)
+        text_addf(t, ", %d with a race or an unsafe access", unsafe);
+    else
+        text_add(t, ", no race or unsafe access found");
+}
+
+/* Without times: the fastest row by stored times, else by predicted ones; what limits it, and what to try. */
 static void glance_counted(struct table *t, const struct case_view *c)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    const struct view *least = NULL, *most = NULL;
-    SCOPED_TEXT open = {0};
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (v->row->status != ROW_OK || isnan(v->moved_over_compulsory))
-            continue;
-        least = !least || v->moved_bytes < least->moved_bytes ? v : least;
-        most = !most || v->moved_bytes > most->moved_bytes ? v : most;
-    }
-    table_cell(t, PAINT_NONE, "%s", least ? least->name : "none");
-    if (least) {
-        SCOPED char *anchor = row_anchor(least->row);
+    const struct view *winner = predicted_winner(c);
+    const struct prediction *p = winner ? &winner->predicted : NULL;
+    SCOPED_TEXT verified = {0}, open = {0};
+    double us = !winner          ? NAN
+                : winner->stored ? winner->stored->us
+                                 : p->ns / 1e3,
+           library = c->stored_library ? c->stored_library->us : NAN;
+    table_cell(t, PAINT_BOLD, "%s", winner ? winner->name : "");
+    if (winner) {
+        SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
     }
-    table_cell(t, PAINT_NONE, least ? "%s to %s" : "", least ? number_3(least->moved_over_compulsory, a) : "",
-               least ? number_3(most->moved_over_compulsory, b) : "");
-    table_cell(t, PAINT_NONE, "%s", least && least->verdicts.count ? least->verdicts.items[0].says : "");
+    table_number(t, PAINT_NONE, us, number_3(us, a));
+    if (winner && winner->stored)
+        table_note(t, "stored");
+    else if (winner)
+        table_note(t, "predicted [%s %s]", number_3(p->low_ns / 1e3, a), number_3(p->high_ns / 1e3, b));
+    bool measured = winner && winner->stored;
+    table_number(t, PAINT_NONE, measured ? library / us : NAN, number_3(library / us, a));
+    table_cell(t, PAINT_NONE, "%s",
+               winner && winner->verdicts.count ? winner->verdicts.items[0].says
+               : p && p->ns > 0                 ? predict_unit_names[p->limit]
+                                                : "");
+    add_verified(c, &verified);
+    table_cell(t, PAINT_NONE, "%s", text_get(&verified));
+    table_cell(t, PAINT_DIM, "%s", winner && winner->verdicts.count ? winner->verdicts.items[0].remedy : "");
     not_judged(c, &open);
     table_cell(t, PAINT_DIM, "%s", text_get(&open));
 }
@@ -194,9 +224,13 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     table_column(t, "name", "case", ALIGN_LEFT);
     table_column(t, "work", "work", ALIGN_LEFT);
     if (counts) {
-        table_column(t, "winner", "fewest bytes", ALIGN_LEFT);
-        table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
+        table_column(t, "winner", "fastest", ALIGN_LEFT,
+                     .about = "by stored times of the same machine code on a GPU; where there are none, by predicted times");
+        table_column(t, "us", "us", ALIGN_POINT);
+        table_column(t, "ratio", "x library", ALIGN_POINT, .about = "the library's stored time over the stored time of the fastest row");
         table_column(t, "because", "its limit", ALIGN_LEFT);
+        table_column(t, "verified", "verified", ALIGN_LEFT);
+        table_column(t, "try", "what to try", ALIGN_LEFT);
     } else {
         SCOPED char *x = text_format("x %s", zero), *ceiling = text_format("%s, %% of SOL", zero);
         table_column(t, "winner", "fastest", ALIGN_LEFT);
@@ -259,6 +293,7 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
     struct table *t = glance_table(run, rows, count, counts);
     SCOPED struct glance *cases = NULL;
+    struct text sources = {0};
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
         struct case_view c;
@@ -272,12 +307,17 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
         table_cell(t, PAINT_DIM, "%s", c.rows[0]->work ? c.rows[0]->work : "");
         if (counts)
             glance_counted(t, &c);
-        else
+        if (counts && !sources.len)
+            predicted_sources(&c, &sources);
+        if (!counts)
             glance_timed(t, &c);
         case_view_free(&c);
     }
     document_heading(d, 2, "At a glance", NULL)->detail = DETAIL_FULL;
     document_table(d, t, DETAIL_FULL);
+    if (sources.len)
+        block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &sources);
+    text_free(&sources);
 }
 
 void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)

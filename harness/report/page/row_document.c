@@ -361,6 +361,7 @@ void row_document(struct document *d, const struct case_view *c, const struct vi
         list = document_list(d, DETAIL_FULL);
         if (usable)
             why_also(list, v);
+        why_predicted(list, c, v);
         for (int counters = 0; counters < 2; counters++)
             block_item(list, "note", NULL, row_note(row, counters));
         if (usable)

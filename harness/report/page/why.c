@@ -7,6 +7,8 @@
 #include "report/page/case_document.h"
 #include "report/source/disassemble.h"
 #include "report/view/number.h"
+#include "report/view/predict.h"
+#include "report/view/stored.h"
 #include "report/view/resources.h"
 #include "report/page/row_document.h"
 #include "report/view/verdict.h"
@@ -47,6 +49,22 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
     }
     add_verdict_line(list, &all->items[0], "verdict");
     block_itemf(list, "try", NULL, "%s", all->items[0].remedy);
+}
+
+void why_predicted(struct block *list, const struct case_view *c, const struct view *v)
+{
+    struct text words = {0};
+    char n[NUMBER_TEXT];
+    if (v->stored) {
+        const struct stored_origin *o = &c->judge->stored->runs[v->stored->run];
+        block_itemf(list, "stored", NULL, "%s us on %s, %s: the same machine code and launches", number_3(v->stored->us, n), o->gpu,
+                    o->date);
+    }
+    if (predicted_text(v, &words))
+        block_text(list, "predicted", NULL, &words);
+    else if (c->counts && v->predicted.why[0])
+        block_itemf(list, "predicted", NULL, "no prediction: %s", v->predicted.why);
+    text_free(&words);
 }
 
 void why_also(struct block *list, const struct view *v)
@@ -440,6 +458,7 @@ static void why_document(struct document *d, const struct case_view *c, const st
         block_item(list, "note", NULL, row->note);
     why_verdict(list, c, v);
     why_also(list, v);
+    why_predicted(list, c, v);
     struct breakdown a = breakdown_of(c, v, 0);
     if (a.known) {
         breakdown_text(&a, &words, "");

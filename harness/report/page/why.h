@@ -16,6 +16,8 @@ struct breakdown;
 /* The verdict with the largest gain and its remedy; then the other verdicts. */
 void why_verdict(struct block *list, const struct case_view *c, const struct view *v);
 void why_also(struct block *list, const struct view *v);
+/* The stored time of the same code, and the predicted time or why there is none. */
+void why_predicted(struct block *list, const struct case_view *c, const struct view *v);
 void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a);
 /* Occupancy, spills and shared memory of each step, the same launch once; with `launch` also its extents and its code. */
 void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch);

@@ -1,4 +1,5 @@
 /* The rule files that a report judges by, and their limits. */
+#include "report/view/stored.h"
 #include "report/view/verdict.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -26,6 +27,7 @@ void judge_open(struct judge *j)
 {
     *j = (struct judge){0};
     load_models(j);
+    j->stored = stored_load(NULL);
     j->ready = counter_groups_load(NULL, NULL, &j->groups, &j->missing) && counter_rules_load(&j->groups, &j->rules, &j->missing);
 }
 
@@ -34,6 +36,7 @@ void judge_close(struct judge *j)
     for (int i = 0; i < j->model_count; i++)
         free(j->models[i]);
     free(j->models);
+    stored_free(j->stored);
     counter_groups_free(&j->rules);
     counter_groups_free(&j->groups);
     *j = (struct judge){0};

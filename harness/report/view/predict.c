@@ -1,6 +1,7 @@
 #include "report/view/predict.h"
 #include "base/dtype.h"
 #include "report/view/number.h"
+#include "report/view/stored.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,10 +120,12 @@ static void predict_row(const struct case_view *c, struct view *v)
 void case_predict(struct case_view *c, const struct judge *j)
 {
     c->model = model_of(c, j);
+    c->stored_library = c->counts && c->count ? stored_library(j->stored, c->rows[0]) : NULL;
     for (int i = 0; i < c->count; i++) {
         c->views[i].predicted = (struct prediction){.ns = NAN};
         if (c->counts && c->views[i].row->status == ROW_OK)
             predict_row(c, &c->views[i]);
+        c->views[i].stored = c->counts && c->views[i].row->status == ROW_OK ? stored_find(j->stored, c->views[i].row) : NULL;
     }
 }
 
@@ -162,22 +165,43 @@ bool predicted_text(const struct view *v, struct text *t)
     return true;
 }
 
-const struct view *predicted_best(const struct case_view *c)
+/* The least by stored or by predicted time; NULL: no row has one. */
+static const struct view *least(const struct case_view *c, bool stored)
 {
     const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++)
-        if (c->views[i].predicted.ns > 0 && (!best || c->views[i].predicted.ns < best->predicted.ns))
-            best = &c->views[i];
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (stored ? v->stored && (!best || v->stored->us < best->stored->us)
+                   : v->predicted.ns > 0 && (!best || v->predicted.ns < best->predicted.ns))
+            best = v;
+    }
     return best;
 }
 
-bool predicted_error(const struct case_view *c, struct text *t)
+const struct view *predicted_winner(const struct case_view *c)
 {
-    if (!c->model || !predicted_best(c))
-        return false;
-    text_addf(t,
-              "predicted for %s, not measured: error of %.0f %% in the median, %.0f %% at the 90th percentile, on %s; 80 %% of them lie in "
-              "the interval",
-              c->machine.chip->board, 100 * c->model->median, 100 * c->model->p90, c->model->held_out);
-    return true;
+    const struct view *best = least(c, true);
+    return best ? best : least(c, false);
+}
+
+bool predicted_sources(const struct case_view *c, struct text *t)
+{
+    const struct view *stored = least(c, true);
+    const struct stored_time *any = stored ? stored->stored : c->stored_library, *library = c->stored_library;
+    char n[NUMBER_TEXT];
+    size_t before = t->len;
+    if (any) {
+        const struct stored_origin *o = &c->judge->stored->runs[any->run];
+        text_addf(t, "%s, stored, %s (%s)", o->gpu, o->date, o->of);
+        text_add(t, stored ? ": the rows with a time have the machine code and the launches that were measured there" : "");
+        if (library)
+            text_addf(t, "; %s took %s us there", library->name, number_3(library->us, n));
+        if (library && c->judge->stored->runs[library->run].library[0])
+            text_addf(t, " (%s)", c->judge->stored->runs[library->run].library);
+        text_add(t, ". ");
+    }
+    if (c->model && least(c, false))
+        text_addf(t, "Predicted for %s, not measured: on %s the error is %.0f %% in the median, %.0f %% at the 90th percentile.",
+                  c->machine.chip->board, c->model->held_out, 100 * c->model->median, 100 * c->model->p90);
+    return t->len > before;
 }

@@ -10,9 +10,10 @@ void case_predict(struct case_view *c, const struct judge *j);
 double predicted_value(const struct case_view *c, const struct view *v, const char *name);
 /* "412 us (350 to 520), DRAM": false, and nothing, without a prediction. */
 bool predicted_text(const struct view *v, struct text *t);
-/* The row whose predicted time is least; NULL: none has one. */
-const struct view *predicted_best(const struct case_view *c);
-/* What a table with predicted times says under it: the error on rows that were held out. False: no row of the case has one. */
-bool predicted_error(const struct case_view *c, struct text *t);
+/* What a table says under it: where stored times come from, with the library's, and the error of predicted times on rows that were held
+ * out. False: no row of the case has either. */
+bool predicted_sources(const struct case_view *c, struct text *t);
+/* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either. */
+const struct view *predicted_winner(const struct case_view *c);
 
 #endif

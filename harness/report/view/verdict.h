@@ -12,6 +12,7 @@ struct judge {
     struct counter_groups rules, groups;
     struct chip_model **models; /* of the chips that have one */
     int model_count;
+    struct stored_times *stored; /* times of stored runs (report/view/stored.h) */
     struct error missing;
 };
 void judge_open(struct judge *j);

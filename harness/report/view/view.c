@@ -1,5 +1,6 @@
 /* report/view/view: see view.h. */
 #include "report/view/view.h"
+#include "report/view/stored.h"
 #include "base/spec.h"
 #include "report/view/verdict.h"
 #include <ctype.h>
@@ -291,6 +292,7 @@ double view_derived(const struct view *v, const char *name)
     } values[] = {
         {"rank", v->rank >= 0 ? v->rank : NAN},
         {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"stored_us", v->stored ? v->stored->us : NAN},
         {"predicted_us", v->predicted.ns > 0 ? v->predicted.ns / 1e3 : NAN},
         {"predicted_low_us", v->predicted.ns > 0 ? v->predicted.low_ns / 1e3 : NAN},
         {"predicted_high_us", v->predicted.ns > 0 ? v->predicted.high_ns / 1e3 : NAN},

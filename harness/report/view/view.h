@@ -12,6 +12,7 @@
 #define SECTOR_BYTES 32
 
 struct judge;
+struct stored_time;
 struct verdict;
 /* The verdicts of a row (report/view/verdict.h). */
 struct verdicts {
@@ -39,7 +40,8 @@ struct view {
     double moved_bytes, moved_over_compulsory;           /* emu; absent for a crop: */
     double moved_here;                                   /* over the compulsory bytes of the work that ran */
     struct metric_index metrics;
-    struct prediction predicted; /* of a judged case on a device that keeps no time (report/view/predict.h); ns NaN: none */
+    struct prediction predicted;      /* of a judged case on a device that keeps no time (report/view/predict.h); ns NaN: none */
+    const struct stored_time *stored; /* of the same code and launches, on another device; NULL: none */
     struct verdicts verdicts;
 };
 
@@ -56,8 +58,9 @@ struct case_view {
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;        /* NaN */
     struct machine machine;
-    const struct judge *judge;      /* NULL: its rows are not judged */
-    const struct chip_model *model; /* the judge's, of the case's chip; NULL: there is none */
+    const struct judge *judge;                /* NULL: its rows are not judged */
+    const struct stored_time *stored_library; /* of the library for the case's work, on another device; NULL: none */
+    const struct chip_model *model;           /* the judge's, of the case's chip; NULL: there is none */
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);

@@ -1,0 +1,155 @@
+#include "report/view/stored.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/node.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS 16 /* of a hash */
+
+static void work_key_of(const struct row *row, char out[HASH_TEXT])
+{
+    hash_bytes(row->work ? row->work : "", row->work ? strlen(row->work) : 0, out);
+    out[DIGITS] = 0;
+}
+
+static bool read_run(const struct node *root, struct stored_origin *r, struct error *err)
+{
+    const struct {
+        const char *key;
+        char *out;
+        size_t bytes;
+    } texts[] = {{"gpu", r->gpu, sizeof r->gpu},
+                 {"date", r->date, sizeof r->date},
+                 {"of", r->of, sizeof r->of},
+                 {"library", r->library, sizeof r->library}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = node_text(node_get(root, texts[i].key), texts[i].key, err);
+        if (!text)
+            return false;
+        snprintf(texts[i].out, texts[i].bytes, "%s", text);
+    }
+    return true;
+}
+
+static bool read_times(const struct node *map, bool library, struct stored_times *s, struct error *err)
+{
+    for (int i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        struct stored_time one = {.run = s->run_count - 1};
+        const struct node *us = library ? node_get(map->items[i], "us") : map->items[i];
+        const char *name = library ? node_text(node_get(map->items[i], "name"), "name", err) : "";
+        if (!name || !node_real(us, "us", 0, 1e12, &one.us, err))
+            return false;
+        snprintf(one.key, sizeof one.key, "%.*s", DIGITS, map->keys[i]->text);
+        snprintf(one.name, sizeof one.name, "%s", name);
+        *APPEND(s->items, s->count) = one;
+    }
+    return true;
+}
+
+static bool read_file(const char *path, struct stored_times *s, struct error *err)
+{
+    struct node *root = node_parse_file(path, err);
+    bool ok = root && read_run(root, APPEND(s->runs, s->run_count), err) && read_times(node_get(root, "rows"), false, s, err) &&
+              read_times(node_get(root, "libraries"), true, s, err);
+    node_free(root);
+    return ok;
+}
+
+struct stored_times *stored_load(struct error *err)
+{
+    struct stored_times *s = xcalloc(1, sizeof *s);
+    SCOPED char *dir = file_share("reports/stored");
+    char **names = NULL;
+    int count = file_list(dir, ".yaml", &names, NULL);
+    for (int i = 0; i < count; i++) {
+        SCOPED char *path = file_join(dir, names[i]);
+        read_file(path, s, err);
+        free(names[i]);
+    }
+    free(names);
+    return s;
+}
+
+void stored_free(struct stored_times *s)
+{
+    if (s) {
+        free(s->runs);
+        free(s->items);
+        free(s);
+    }
+}
+
+/* Of several runs the last file's. */
+static const struct stored_time *find(const struct stored_times *s, const char *key, bool library)
+{
+    for (int i = s ? s->count - 1 : -1; i >= 0; i--)
+        if (!s->items[i].name[0] == !library && !strncmp(s->items[i].key, key, DIGITS))
+            return &s->items[i];
+    return NULL;
+}
+
+const struct stored_time *stored_find(const struct stored_times *s, const struct row *row)
+{
+    return row->launch_hash[0] ? find(s, row->launch_hash, false) : NULL;
+}
+
+const struct stored_time *stored_library(const struct stored_times *s, const struct row *row)
+{
+    char key[HASH_TEXT];
+    work_key_of(row, key);
+    return row->work && !row->cropped ? find(s, key, true) : NULL;
+}
+
+/* Each launch hash once: several rows may run the same code. */
+static void write_rows(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    SCOPED_TEXT seen = {0};
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[i];
+            char key[DIGITS + 3];
+            snprintf(key, sizeof key, " %.*s", DIGITS, v->row->launch_hash);
+            if (!v->ranked || w.view.mode != MODE_COLD || !v->row->launch_hash[0] || (seen.len && strstr(seen.data, key)))
+                continue;
+            text_add(&seen, key);
+            text_addf(t, "  %.*s: %.5g\n", DIGITS, v->row->launch_hash, v->time->median_ns / 1e3);
+        }
+}
+
+static void write_libraries(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    SCOPED_TEXT seen = {0};
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        const struct view *zero = NULL; /* the library's fastest row */
+        char key[HASH_TEXT];
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[i];
+            if (v->ranked && v->row->library && (!zero || v->time->median_ns < zero->time->median_ns))
+                zero = v;
+        }
+        if (!zero || w.view.mode != MODE_COLD || row_is_network(zero->row))
+            continue;
+        work_key_of(zero->row, key);
+        if (seen.len && strstr(seen.data, key))
+            continue;
+        text_add(&seen, key);
+        text_addf(t, "  %s: {us: %.5g, name: \"%s\"}\n", key, zero->time->median_ns / 1e3, variant_short(zero->row));
+    }
+}
+
+void report_stored(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct machine m = machine_of(run, count ? rows[0] : NULL);
+    text_addf(
+        t,
+        "# Times of a stored run by the first %d digits of launch_hash, in us, cold and isolated; and of the library by the hash of the\n"
+        "# work. Written by bench export -f stored; do not edit.\ngpu: \"%s\"\ndate: %.10s\nof: %s\nlibrary: \"%s\"\n",
+        DIGITS, run->product ? run->product : "", run->started, run->scenario, m.library);
+    text_add(t, "rows:\n");
+    write_rows(t, run, rows, count);
+    text_add(t, "libraries:\n");
+    write_libraries(t, run, rows, count);
+}

@@ -1,0 +1,134 @@
+/* report/view/stored: what a run writes is found again by the hash of code and launches alone; and the first screen of a page without
+ * times. */
+#include "base/file.h"
+#include "measured_rows.h"
+#include "report/form/document.h"
+#include "report/view/predict.h"
+#include "report/view/stored.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const char one[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                  two[] = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210";
+
+static void counted(struct row *r, double instructions)
+{
+    const struct {
+        const char *name;
+        double value;
+    } counts[] = {{"warp_instructions", instructions}, {"global_requests_ld", 1e6}, {"global_sectors_ld", 4e6}, {"global_sectors_st", 2e6}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        row_add_member(r, FAMILY_EMU, 0, 0, counts[i].name, "", "emu", counts[i].value);
+}
+
+static char *home; /* a share folder with the shipped rules, whose stored times are the test's */
+
+static void make_home(const char *stored)
+{
+    char dir[] = "/tmp/storedXXXXXX", command[600];
+    struct error err = {0};
+    assert_non_null(mkdtemp(dir));
+    snprintf(command, sizeof command,
+             "cd %s && mkdir -p harness/device/chip reports/stored plots && cd - >/dev/null && cp -r harness/counter %s/harness/ && "
+             "cp -r harness/device/chip/model %s/harness/device/chip/ && ln -s $PWD/plot %s/plot",
+             dir, dir, dir, dir);
+    assert_int_equal(system(command), 0);
+    char *path = text_format("%s/reports/stored/t.yaml", dir);
+    assert_true(file_write(path, stored, strlen(stored), &err));
+    free(path);
+    home = xstrdup(dir);
+    setenv("BENCH_HOME", home, 1);
+}
+
+static void drop_home(void)
+{
+    char *command = text_format("rm -rf %s", home);
+    unsetenv("BENCH_HOME");
+    assert_int_equal(system(command), 0);
+    free(command);
+    free(home);
+}
+
+static void a_stored_time_is_found_by_its_code(void **state)
+{
+    struct fixture gpu = {0}, emu = {0};
+    struct text file = {0}, page = {0};
+    struct error err = {0};
+    measured_run(&gpu);
+    row_set(&gpu.run.product, "NVIDIA H200");
+    snprintf(gpu.run.started, sizeof gpu.run.started, "2026-11-28T22:00:00Z");
+    struct row *r = row_of(&gpu, "conv2d/cudnn", 150, 1);
+    r->library = true;
+    snprintf(row_of(&gpu, "conv2d/mine", 90.25, 1)->launch_hash, HASH_TEXT, "%s", one);
+    report_stored(&file, &gpu.run, gpu.rows, gpu.count);
+    assert_non_null(strstr(text_get(&file), "\n  0123456789abcdef: 90.25\n"));
+    make_home(text_get(&file));
+    fixture_run(&emu.run, "edsr", "emu:GH100", "emu");
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"conv2d/mine", "conv2d/changed", "conv2d/odd"};
+        r = row_of(&emu, names[i], 0, 1);
+        r->time_count = 0;
+        row_set(&r->device, "emu:GH100");
+        row_set(&r->math, "f16_acc32");
+        snprintf(r->launch_hash, HASH_TEXT, "%s", i ? two : one);
+        r->steps[0].grid[0] = 4000;
+        counted(r, i == 1 ? 4e9 : 1e9);
+    }
+    row_add_member(emu.rows[2], FAMILY_EMU, 0, 0, "warp_f64", "", "emu", 9e8);
+    struct case_view c;
+    struct judge j;
+    judge_open(&j);
+    assert_true(j.ready);
+    case_view_make(&c, &emu.run, emu.rows, emu.count);
+    case_judge(&c, &j);
+    assert_true(c.views[0].stored && c.views[0].stored->us == 90.25);
+    assert_null(c.views[1].stored); /* another code, if its name is the same or not */
+    assert_true(c.stored_library && c.stored_library->us == 150);
+    assert_ptr_equal(predicted_winner(&c), &c.views[0]);
+    /* 4e9 x 0.96 / 4 instructions on each of 132 schedulers at 1.97 GHz are 3.7 ms at the least, 6 ms at the most */
+    assert_true(c.views[1].predicted.ns > 3.6e6 && c.views[1].predicted.ns < 6e6);
+    assert_true(c.views[1].predicted.low_ns < c.views[1].predicted.ns && c.views[1].predicted.ns < c.views[1].predicted.high_ns);
+    assert_string_equal(verdict_word(&c.views[1]), "compute");
+    assert_true(!(c.views[2].predicted.ns > 0) && strstr(c.views[2].predicted.why, "'f64'"));
+    case_view_free(&c);
+    judge_close(&j);
+    if (!report_whole(&page, &form_html, &emu.run, emu.rows, emu.count, home, &err))
+        fail_msg("%s", err.text);
+    static const char *const words[] = {"NVIDIA H200, stored, 2026-11-28 (edsr)",
+                                        "cudnn took 150 us there",
+                                        "90.2 stored",
+                                        "stored us",
+                                        "3 of 3, no race or unsafe access found",
+                                        "the error is "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strstr(text_get(&page), words[i]))
+            fail_msg("the page does not say %s", words[i]);
+    assert_null(strstr(text_get(&page), ">none<"));
+    drop_home();
+    text_free(&page);
+    text_free(&file);
+    fixture_free(&gpu);
+    fixture_free(&emu);
+}
+
+/* Each shipped file reads. */
+static void shipped_files_read(void **state)
+{
+    struct error err = {0};
+    struct stored_times *s = stored_load(&err);
+    if (err.kind != ERROR_NONE)
+        fail_msg("%s", err.text);
+    assert_true(s->run_count >= 2 && s->count > 300);
+    stored_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shipped_files_read), cmocka_unit_test(a_stored_time_is_found_by_its_code)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
