@@ -134,18 +134,19 @@ double predicted_value(const struct case_view *c, const struct view *v, const ch
     const struct prediction *p = &v->predicted;
     if (!(p->ns > 0) || !c->model)
         return NAN;
+    double ns = v->stored ? 1e3 * v->stored->us : p->ns, share = 100 * p->ns / ns; /* a stored time is better than a predicted one */
     const struct {
         const char *name;
         double value;
     } values[] = {
-        {"dram_throughput", 100 * p->busy[UNIT_DRAM]},
-        {"l2_busy", 100 * p->busy[UNIT_L2]},
-        {"l1_busy", 100 * p->busy[UNIT_L1]},
-        {"shared_pipe", 100 * p->shared_busy},
-        {"issue_active", fmin(100, 100 * p->busy[UNIT_ISSUE] / p->sm_busy)},
-        {"tensor_active", fmin(100, 100 * p->busy[UNIT_TENSOR] / p->sm_busy)},
+        {"dram_throughput", fmin(100, share * p->busy[UNIT_DRAM])},
+        {"l2_busy", fmin(100, share * p->busy[UNIT_L2])},
+        {"l1_busy", fmin(100, share * p->busy[UNIT_L1])},
+        {"shared_pipe", fmin(100, share * p->shared_busy)},
+        {"issue_active", fmin(100, share * p->busy[UNIT_ISSUE] / p->sm_busy)},
+        {"tensor_active", fmin(100, share * p->busy[UNIT_TENSOR] / p->sm_busy)},
         {"sm_busy", 100 * p->sm_busy},
-        {"time_ns", p->ns},
+        {"time_ns", ns},
         {"launch_ns", c->model->constant[PREDICT_empty_launch_ns]},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)

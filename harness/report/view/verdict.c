@@ -73,7 +73,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         return value;
     if (!strcmp(name, "counted")) /* scans all metrics once, not for each name */
         return counted(v);
-    double ns = v->ranked ? a->step_ns : v->predicted.ns > 0 ? v->predicted.ns : NAN;
+    double ns = v->ranked ? a->step_ns : predicted_value(c, v, "time_ns");
     bool known = a->known || (v->predicted.ns > 0 && a->roof_ns > 0);
     const struct {
         const char *name;
