@@ -3,10 +3,12 @@
 #include "base/node.h"
 #include "base/spec.h"
 #include "run/engine/engine.h"
+#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool job_copy(const char *from, const char *to, struct error *err)
 {
@@ -16,24 +18,36 @@ bool job_copy(const char *from, const char *to, struct error *err)
     return !code || (code > 0 && error_set(err, ERROR_ENVIRONMENT, "%s: cannot be copied to %s: %.500s", from, to, text_get(&out)));
 }
 
-/* The libraries that count; a task compiles nothing, so NVRTC stays here. */
-static bool copy_libraries(const char *share, struct error *err)
+/* One library of this installation: copied if it counts, else linked, because cuDNN has gigabytes: a node that does not see this
+ * installation uses its own. A task compiles nothing, so NVRTC stays here. */
+static bool take_library(const char *path, const char *to, struct error *err)
+{
+    static const char *const copied[] = {"libcupti", "libnvperf", "libpcsamplingutil", "libcheckpoint"};
+    const char *name = file_base(path);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        if (!strncmp(name, copied[i], strlen(copied[i])))
+            return job_copy(path, to, err);
+    SCOPED char *real = realpath(path, NULL), *link = file_join(to, name);
+    if (!strncmp(name, "libnvrtc", 8) || !real || !symlink(real, link))
+        return true;
+    return error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made: %s", link, strerror(errno));
+}
+
+static bool take_libraries(const char *share, struct error *err)
 {
     static const char *const roots[] = {".deps/nvidia", "nvidia"};
-    static const char *const names[] = {"libcupti", "libnvperf", "libpcsamplingutil", "libcheckpoint"};
     bool ok = true;
-    for (size_t r = 0; r < sizeof roots / sizeof *roots; r++)
-        for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-            SCOPED char *root = file_share(roots[r]), *pattern = text_format("%s/*/lib/%s*", root, names[n]);
-            glob_t found;
-            if (glob(pattern, 0, NULL, &found))
-                continue;
-            for (size_t i = 0; ok && i < found.gl_pathc; i++) {
-                SCOPED char *below = file_dir(found.gl_pathv[i] + strlen(root) + 1), *at = text_format("%s/nvidia/%s", share, below);
-                ok = file_make_dirs(at, err) && job_copy(found.gl_pathv[i], at, err);
-            }
-            globfree(&found);
+    for (size_t r = 0; ok && r < sizeof roots / sizeof *roots; r++) {
+        SCOPED char *root = file_share(roots[r]), *pattern = text_format("%s/*/lib/*.so*", root);
+        glob_t found;
+        if (glob(pattern, 0, NULL, &found))
+            continue;
+        for (size_t i = 0; ok && i < found.gl_pathc; i++) {
+            SCOPED char *below = file_dir(found.gl_pathv[i] + strlen(root) + 1), *at = text_format("%s/nvidia/%s", share, below);
+            ok = file_make_dirs(at, err) && take_library(found.gl_pathv[i], at, err);
         }
+        globfree(&found);
+    }
     return ok;
 }
 
@@ -49,7 +63,7 @@ bool job_pack(const struct job *job, struct error *err)
         SCOPED char *from = file_share(data[i]), *to = file_join(share, data[i]), *above = file_dir(to);
         ok = file_make_dirs(above, err) && job_copy(from, to, err);
     }
-    return ok && (!spec_is_timed(device) || copy_libraries(share, err));
+    return ok && (!spec_is_timed(device) || take_libraries(share, err));
 }
 
 /* A word of a YAML file that may name a file beside it: "masks/a.png", "file:a.pgm", "f_%03d.png". */
