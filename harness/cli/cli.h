@@ -89,7 +89,17 @@ struct plan_arguments {
     const char *layers, *only, *device, *compiler, *bundle, *seed;
     double budget_s;
     struct counter_wish counters;
+    char **made; /* texts that the lists point into */
+    int made_count;
 };
+/* Is it FILE.py or FILE.py:KERNEL? */
+bool cli_is_python(const char *s);
+/* The folder of sidecars of such a file, in the cache (kernels/python/bench.py writes it); and its folder of ops, NULL: it has none. Caller
+ * frees. */
+char *cli_python_folder(const char *given, struct error *err);
+char *cli_python_ops(const char *folder);
+/* Replaces the Python files of --variants by such folders, and adds their ops. */
+bool cli_python_variants(struct plan_arguments *a, struct error *err);
 #define PLAN_OPTION_COUNT 10
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);

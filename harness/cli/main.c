@@ -13,8 +13,9 @@ static const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
      "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Each row is stored when it is finished; after Ctrl-C "
      "or a crash, --resume continues."},
-    {"try", "FILE.cu", "run one variant file next to the baseline and `naive` on the standard layers of its op", cli_try, false,
-     "The file needs a head (bench new writes one). --loop runs again each time the file is saved."},
+    {"try", "FILE.cu|.py", "run one variant file next to the baseline and `naive` on the standard layers of its op", cli_try, false,
+     "The file needs a head (bench new writes one); a FILE.py has decorators (docs/PYTHON.md), and FILE.py:KERNEL is one of its kernels. "
+     "--loop runs again each time the file is saved."},
     {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs; `bench history ROW`", cli_list,
      false,
      "`bench list runs` lists the runs in the database, oldest first. `bench history ROW`, or `bench list history ROW`, shows one number "

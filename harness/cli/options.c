@@ -191,7 +191,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
     const struct option all[PLAN_OPTION_COUNT] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86, emu:no-check ...; default: the best present",
          &a->device},
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your .cu variants, or one .cu file; the rows are named NAME/FILE",
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your .cu variants, or one .cu or .py file; the rows are named NAME/FILE",
          &a->variants},
         {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them (docs/OP.md)", &a->ops},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
@@ -245,7 +245,7 @@ static bool take_set(struct plan_arguments *a, struct error *err)
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err)
 {
     *path = NULL;
-    if (!op_load(a->ops.items, err) || !take_set(a, err))
+    if (!cli_python_variants(a, err) || !op_load(a->ops.items, err) || !take_set(a, err))
         return false;
     if (scenario) {
         *path = xstrdup(scenario);
@@ -304,4 +304,7 @@ void cli_plan_free(struct plan_arguments *a)
     struct option_list *const lists[] = {&a->ops, &a->variants, &a->set, &a->groups, &a->metrics};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         option_list_free(lists[i]);
+    for (int i = 0; i < a->made_count; i++)
+        free(a->made[i]);
+    free(a->made);
 }

@@ -179,7 +179,7 @@ static int run_finish(const struct session_options *o, const struct session_resu
         report_summary(&t, &r.run, r.rows, r.count, result->seconds, code, &s->style);
         cli_print(&t);
         if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
-            say_untried(o->plan.variant_names[1], r.rows, r.count);
+            say_untried(o->tried, r.rows, r.count);
     }
     if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
         code = cli_fail(err);

@@ -12,26 +12,23 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void variant_release(struct variant **v)
+/* The whole name of the op's first rung; NULL: an op of a Python file has none. Caller frees. */
+static char *rung_of(const struct op *op, const char *python_ops)
 {
-    variant_free(*v);
-}
-
-/* The whole name of the op's first rung. Caller frees. */
-static char *rung_of(const struct op *op)
-{
+    SCOPED char *name = text_format("%s.yaml", op->name), *own = python_ops ? file_join(python_ops, name) : NULL;
+    if (own && file_exists(own))
+        return NULL;
     return strchr(op->naive, '/') ? xstrdup(op->naive) : text_format("%s/%s", op->name, op->naive);
 }
 
 /* Writes a scenario with the op's standard layers, small enough for a laptop, next to the run's other files. */
-static char *standard_scenario(const struct op *op, bool masked, const char *dir, struct error *err)
+static char *standard_scenario(const struct op *op, const char *rung, bool masked, const char *dir, struct error *err)
 {
     SCOPED_TEXT t = {0};
-    SCOPED char *rung = rung_of(op);
     text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n%s", op->name, op->trial);
     if (masked && op->masks)
         text_addf(&t, "axes:\n  mask: {values: %s}\n", op->masks);
-    text_addf(&t, "variants: [%s]\n", rung);
+    text_addf(&t, "variants: [%s]\n", rung ? rung : "");
     if (op->crop || !op->file)
         text_addf(&t, "on:\n  emu: {crop: %s}\n", op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
     char *path = text_format("%s/try_%s.yaml", dir, op->name);
@@ -42,23 +39,95 @@ static char *standard_scenario(const struct op *op, bool masked, const char *dir
     return path;
 }
 
-static int try_once(const char *file, const char *device, const char *out, const char *line, const struct plan_arguments *a)
+struct tried {
+    struct variant **items; /* all of one op */
+    int count;
+    char *set; /* as of --variants */
+    char *ops; /* the folder of ops of a Python file; NULL: it has none */
+};
+
+static void tried_free(struct tried *t)
+{
+    for (int i = 0; i < t->count; i++)
+        variant_free(t->items[i]);
+    free(t->items);
+    free(t->set);
+    free(t->ops);
+}
+
+static bool tried_add(struct tried *t, const char *path, struct error *err)
+{
+    struct variant *v = variant_load(path, "try", err);
+    if (!v)
+        return false;
+    *APPEND(t->items, t->count) = v;
+    return v->op == t->items[0]->op || error_set(err, ERROR_USAGE, "%s and %s are kernels of two ops, %s and %s: name one, FILE.py:KERNEL",
+                                                 t->items[0]->name, v->name, t->items[0]->op->name, v->op->name);
+}
+
+/* The kernels of a Python file. */
+static bool tried_python(struct tried *t, const char *file, struct plan_arguments *a, struct error *err)
+{
+    SCOPED char *folder = cli_python_folder(file, err);
+    if (!folder)
+        return false;
+    SCOPED const char **ops = xcalloc((size_t)a->ops.count + 2, sizeof *ops);
+    for (int i = 0; i < a->ops.count; i++)
+        ops[i] = a->ops.items[i];
+    ops[a->ops.count] = t->ops = cli_python_ops(folder);
+    t->set = text_format("try=%s", folder);
+    char **names;
+    int count = op_load(ops, err) ? file_list(folder, ".yaml", &names, err) : -1;
+    bool ok = count >= 0;
+    for (int i = 0; i < count; i++) {
+        SCOPED char *path = file_join(folder, names[i]);
+        ok = ok && tried_add(t, path, err);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return ok;
+}
+
+static bool tried_load(struct tried *t, const char *file, struct plan_arguments *a, struct error *err)
+{
+    if (cli_is_python(file))
+        return tried_python(t, file, a, err);
+    SCOPED char *real = realpath(file, NULL);
+    if (!real)
+        return error_set(err, ERROR_USAGE, "%s: %s", file, strerror(errno));
+    t->set = text_format("try=%s", real); /* without its neighbours, which may be broken */
+    return op_load(a->ops.items, err) && tried_add(t, real, err);
+}
+
+static int try_once(const char *file, const char *device, const char *out, const char *line, struct plan_arguments *a)
 {
     struct error err = {0};
-    SCOPED char *real = realpath(file, NULL);
-    SCOPED_BY(variant_release) struct variant *v = real && op_load(a->ops.items, &err) ? variant_load(real, "try", &err) : NULL;
-    if (!real)
-        error_set(&err, ERROR_USAGE, "%s: %s", file, strerror(errno));
-    if (!v)
+    SCOPED_BY(tried_free) struct tried t = {0};
+    if (!tried_load(&t, file, a, &err))
         return cli_fail(&err);
-    SCOPED char *set = text_format("try=%s", real); /* without its neighbours, which may be broken */
-    SCOPED char *naive = rung_of(v->op), *path = standard_scenario(v->op, variant_reads_mask(v), out, &err), *database = cli_database(out);
+    const struct op *op = t.items[0]->op;
+    bool masked = false;
+    for (int i = 0; i < t.count; i++)
+        masked |= variant_reads_mask(t.items[i]);
+    SCOPED char *naive = rung_of(op, t.ops), *path = standard_scenario(op, naive, masked, out, &err), *database = cli_database(out);
     if (!path)
         return cli_fail(&err);
-    const char *dirs[] = {set, NULL}, *names[] = {naive, v->name, v->op->company[0], v->op->company[1], NULL};
+    SCOPED const char **names = xcalloc((size_t)t.count + 4, sizeof *names), **ops = xcalloc((size_t)a->ops.count + 2, sizeof *ops);
+    const char *dirs[] = {t.set, NULL};
+    int count = 0;
+    if (naive)
+        names[count++] = naive;
+    for (int i = 0; i < t.count; i++)
+        names[count++] = t.items[i]->name;
+    names[count++] = op->company[0];
+    names[count] = op->company[0] ? op->company[1] : NULL;
+    for (int i = 0; i < a->ops.count; i++)
+        ops[i] = a->ops.items[i];
+    ops[a->ops.count] = t.ops;
     struct session_options o = {.plan = {.scenario_path = path,
                                          .device = device,
-                                         .op_files = a->ops.items,
+                                         .op_files = ops[0] ? ops : NULL,
                                          .variant_dirs = dirs,
                                          .variant_names = names,
                                          .compiler = a->plan.compiler,
@@ -67,6 +136,7 @@ static int try_once(const char *file, const char *device, const char *out, const
                                 .out_dir = out,
                                 .argv = line,
                                 .verb = "try",
+                                .tried = t.items[0]->name,
                                 .asked_out = strcmp(out, cli_out_dir(NULL)) ? out : NULL,
                                 .dump = true};
     return cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);

@@ -201,6 +201,9 @@ static bool bind_at_depth(const struct variant_set *set, const struct variant_co
     } else if (b.h->selects) {
         if (bind_match(&b, err) && match_where(&b, err) && bind_select(&b, err))
             return true;
+    } else if (b.h->steps[0].kind == HEAD_PYTHON) {
+        if (bind_match(&b, err) && match_where(&b, err) && bind_python(&b, err))
+            return true;
     } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) &&
                bind_scratch(&b, err) && bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) &&
                bind_claim(&b, err) && bind_sides(&b) && bind_complete(&b, err)) {

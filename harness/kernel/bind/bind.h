@@ -96,6 +96,9 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
 /* A step that is another variant. */
 bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err);
 
+/* python.c: replaces the program by that of the sidecar that Python makes for this work. */
+bool bind_python(struct bind *b, struct error *err);
+
 /* select.c */
 /* Gives the rule's program the steps of the chosen variant: `conv2d/auto[is=wgmma_rs]`. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner);

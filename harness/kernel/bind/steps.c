@@ -225,6 +225,7 @@ static bool bind_one(struct bind *b, const struct head_step *s, struct error *er
     case HEAD_VARIANT: return bind_variant_step(b, s, err);
     case HEAD_CALL: return bind_call(b, s);
     case HEAD_STAGES: return bind_spans(b, s, err);
+    case HEAD_PYTHON: break; /* such a head is bound as a whole: bind_python */
     }
     return false;
 }

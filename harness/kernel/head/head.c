@@ -1,5 +1,6 @@
 /* Reads the keys of a head that are neither types (types.c), values (values.c) nor steps (steps.c). */
 #include "kernel/head/head.h"
+#include "kernel/head/python.h"
 #include "base/text.h"
 #include "op/file/ops.h"
 #include <ctype.h>
@@ -123,9 +124,11 @@ static bool read_source(struct head *h, const struct node *root, struct error *e
     for (int i = 0; i < 3; i++)
         if (length > strlen(suffixes[i]) && !strcmp(name + length - strlen(suffixes[i]), suffixes[i]))
             h->code = (enum code)(CODE_PTX + i);
-    bool cuda = text_ends(name, ".cu");
+    bool cuda = text_ends(name, ".cu"), python = text_ends(name, ".py");
+    if (python)
+        h->code = CODE_PTX;
     if (h->code == CODE_CUDA && !cuda)
-        return node_error(source, err, "source: '%.80s' is not a .cu, .ptx, .cubin or .so", name);
+        return node_error(source, err, "source: '%.80s' is not a .cu, .ptx, .cubin, .so or .py", name);
     h->source = xstrdup(name);
     for (size_t i = 0; i < 2 && !cuda; i++)
         if (node_get(root, compiled[i]))
@@ -146,6 +149,9 @@ static bool check_source(const struct head *h, struct error *err)
 {
     for (int i = 0; i < h->step_count; i++) {
         const struct head_step *s = &h->steps[i];
+        bool python = s->kind == HEAD_PYTHON, file = h->source && text_ends(h->source, ".py");
+        if (python != file || (python && h->step_count > 1))
+            return node_error(s->node, err, "`source: FILE.py` and one step `python: FUNCTION` belong together");
         bool call = s->kind == HEAD_CALL, own = s->kind == HEAD_KERNEL || s->kind == HEAD_SYMBOL;
         if (call && h->code != CODE_LIBRARY)
             return node_error(s->node, err, "call: only a sidecar with `source: NAME.so` can call functions");
@@ -207,6 +213,7 @@ void head_free(struct head *h)
 {
     if (!h)
         return;
+    head_python_free(h->python);
     head_expr_list_free(&h->needs);
     head_expr_list_free(&h->where);
     head_expr_list_free(&h->claims);

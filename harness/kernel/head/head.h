@@ -80,7 +80,7 @@ struct head_candidates {
     int row_count;
     struct expr *least; /* cost, the least of which decides; NULL: the first feasible row is taken */
 };
-enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL, HEAD_STAGES };
+enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL, HEAD_STAGES, HEAD_PYTHON };
 /* Where a step `stages:` stores an image: after each stage, before those that sample, nowhere between. */
 enum span_cut { CUT_EACH, CUT_SAMPLED, CUT_NONE };
 extern const char *const span_cuts[]; /* "each", "sampled", "whole", NULL */
@@ -135,10 +135,11 @@ struct head {
     enum math math[MATH_COUNT];
     int math_count;
     bool exact, checked, graph;
-    char *source;   /* a sidecar's: the file beside it that holds the code; NULL: the head is in a .cu */
-    enum code code; /* by its suffix */
-    bool on_host;   /* on: [cuda, emu]: a library that also computes in host memory */
-    bool scales;    /* its expressions use scale(epilogue): it can fuse a scaled residual */
+    char *source;               /* a sidecar's: the file beside it that holds the code; NULL: the head is in a .cu */
+    enum code code;             /* by its suffix */
+    struct head_python *python; /* what Python made for a work; NULL: nothing yet, or no Python (head/python.h) */
+    bool on_host;               /* on: [cuda, emu]: a library that also computes in host memory */
+    bool scales;                /* its expressions use scale(epilogue): it can fuse a scaled residual */
     enum epilogue_kind epilogue[EPILOGUE_COUNT];
     int epilogue_count;
     struct head_mask mask;

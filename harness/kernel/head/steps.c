@@ -183,6 +183,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"variant", {"variant", "when", "claimed", "with", "params", "epilogue", NULL}}, /* and tensors */
         {"call", {"call", "when", NULL}},
         {"stages", {"stages", "when", "images", NULL}},
+        {"python", {"python", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
     if (m->kind != NODE_MAP)
@@ -215,6 +216,8 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
     if (!name)
         return false;
     s->name = xstrdup(name);
+    if (s->kind == HEAD_PYTHON)
+        return head_is_identifier(name) || node_error(n, err, "python: '%.100s' is not the name of a function", name);
     return s->kind == HEAD_KERNEL ? read_kernel(s, m, err) : read_variant(h, s, m, err);
 }
 

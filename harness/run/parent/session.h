@@ -50,6 +50,7 @@ struct session_options {
     const char *database;            /* path; its folder is made */
     const char *out_dir;             /* dumps and reports */
     const char *argv;                /* for provenance */
+    const char *tried;               /* bench try: the first variant under trial; NULL: another command */
     const char *verb;                /* the command and its output folder (NULL: none given), for the next run */
     const char *asked_out;
     const char *revision;            /* of the tree that the kernels come from; NULL: unknown */

@@ -1,0 +1,15 @@
+/* base/talk: another program that answers questions: a line to its standard input, which is a socket, and one byte back when it is done. */
+#ifndef BENCH_BASE_TALK_H
+#define BENCH_BASE_TALK_H
+
+#include "base/error.h"
+#include <stdbool.h>
+
+struct talk;
+/* Starts it, without a shell; `log`: the file for what it prints. It should end when the socket closes. NULL: err. */
+struct talk *talk_open(const char *const *argv, const char *log, struct error *err);
+/* Sends a line (without its end) and waits for the byte. After a failure nothing more can be asked. */
+bool talk_ask(struct talk *t, const char *line, double seconds, struct error *err);
+void talk_close(struct talk *t); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,106 @@
+#include "kernel/head/python.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/talk.h"
+#include "base/text.h"
+#include "kernel/head/load.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_S 600 /* a compiler may take long for one kernel */
+#define ANSWER_MAX_BYTES (1u << 20)
+
+struct head_python {
+    struct talk *talk; /* NULL: nothing had to be compiled yet */
+    struct variant **made;
+    char **keys;
+    int count, key_count;
+};
+
+const char *head_python_interpreter(void)
+{
+    const char *given = getenv("BENCH_PYTHON");
+    return given && *given ? given : "python3";
+}
+
+void head_python_free(struct head_python *p)
+{
+    if (!p)
+        return;
+    talk_close(p->talk);
+    for (int i = 0; i < p->count; i++) {
+        variant_free(p->made[i]);
+        free(p->keys[i]);
+    }
+    free(p->made);
+    free(p->keys);
+    free(p);
+}
+
+/* KEY.yaml, KEY.no and KEY.error beside the sidecar are the answers of Python. */
+static char *answer_path(const char *dir, const char *key, const char *suffix)
+{
+    return text_format("%s/%s.%s", dir, key, suffix);
+}
+
+static bool answer_is_there(const char *dir, const char *key)
+{
+    static const char *const suffixes[] = {"yaml", "no", "error"};
+    bool there = false;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        SCOPED char *path = answer_path(dir, key, suffixes[i]);
+        there |= file_exists(path);
+    }
+    return there;
+}
+
+static bool python_ask(struct head_python *p, const struct head *h, const char *dir, const char *key, const char *request,
+                       struct error *err)
+{
+    SCOPED char *program = file_share("kernels/python/bench.py"), *log = file_join(dir, "log");
+    const char *const argv[] = {head_python_interpreter(), program, "serve", h->source, dir, NULL};
+    if (!p->talk && !(p->talk = talk_open(argv, log, err))) {
+        error_hint(err, "BENCH_PYTHON=FILE selects another Python");
+        return false;
+    }
+    SCOPED char *line = text_format("%s %s %s", h->steps[0].name, key, request);
+    if (!talk_ask(p->talk, line, ANSWER_S, err)) {
+        error_hint(err, "what it printed is in %s", log);
+        return false;
+    }
+    return true;
+}
+
+bool head_python_make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err)
+{
+    struct head *h = v->parsed;
+    h->python = h->python ? h->python : xcalloc(1, sizeof *h->python);
+    struct head_python *p = h->python;
+    SCOPED char *asked = text_format("%s %s", h->steps[0].name, request), *folder = file_dir(v->path), *dir = file_join(folder, "made");
+    char key[HASH_TEXT];
+    hash_bytes(asked, strlen(asked), key);
+    *made = NULL;
+    *reason = NULL;
+    for (int i = 0; i < p->count && !*made; i++)
+        *made = strcmp(p->keys[i], key) ? NULL : p->made[i];
+    if (*made)
+        return true;
+    if (!answer_is_there(dir, key) && !python_ask(p, h, dir, key, request, err))
+        return false;
+    SCOPED char *sidecar = answer_path(dir, key, "yaml"), *no = answer_path(dir, key, "no"), *error = answer_path(dir, key, "error");
+    size_t bytes;
+    if ((*reason = file_read(no, ANSWER_MAX_BYTES, &bytes, NULL)))
+        return true;
+    SCOPED char *wrong = file_read(error, ANSWER_MAX_BYTES, &bytes, NULL);
+    if (wrong)
+        return error_set(err, ERROR_USAGE, "%s", wrong);
+    struct variant *new = variant_load(sidecar, v->folder, err);
+    if (!new)
+        return false;
+    free(new->name);
+    new->name = xstrdup(v->name);
+    *APPEND(p->keys, p->key_count) = xstrdup(key);
+    *APPEND(p->made, p->count) = new;
+    *made = new;
+    return true;
+}

@@ -1,0 +1,539 @@
+"""bench.py: kernels and references of a Python file as rows of bench (docs/PYTHON.md). Needs the standard library alone.
+
+An author writes `import bench` and decorates kernels; `bench try FILE.py` and `bench run SCENARIO --variants my=FILE.py` do the rest. A file
+that must not import it can hold a dict BENCH instead: {"softmax": {"op": "softmax", "grid": "rows", ...}}, by the name of the function.
+
+bench itself runs this file: bench.py list FILE KERNEL CACHE ANSWER   writes a folder of sidecars, and its path into the file ANSWER
+                             bench.py serve FILE FOLDER              compiles what it is asked for on its standard input, a socket"""
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import inspect
+import itertools
+import json
+import os
+import re
+import socket
+import sys
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HEAD = ("what", "needs", "layout", "dtype", "math", "algorithm", "exact", "check", "graph", "epilogue", "let", "where", "claims", "columns")
+DTYPES = ("f64", "f32", "f16", "bf16", "i8", "u8", "u16", "i32", "u32")
+
+
+class Mistake(Exception):
+    """A mistake of the author, told without a traceback."""
+
+
+class Refused(Exception):
+    """This kernel cannot take this work here: the row is skipped with the reason."""
+
+
+class Names(dict):
+    """Fields, parameters and tensors as attributes: f.rows."""
+
+    def __getattr__(self, name):
+        if name in self:
+            return self[name]
+        raise AttributeError(f"there is no '{name}'; there are {', '.join(self)}")
+
+
+class Descriptor:
+    """An argument that is a TMA descriptor of a tensor: bench.descriptor("x", [64, 64])."""
+
+    def __init__(self, tensor, block, shape=None):
+        self.tensor, self.block, self.shape = tensor, block, shape
+
+
+def descriptor(tensor, block, shape=None):
+    return Descriptor(tensor, block, shape)
+
+
+class Entry:
+    def __init__(self, name, function, op, keys):
+        self.name, self.function, self.op, self.keys = name, function, op, keys
+        self.line = line_of(function)
+
+
+class Op:
+    def __init__(self, name, keys):
+        self.name, self.keys, self.truth = name, keys, keys.pop("reference", None)
+
+    def reference(self, function):
+        self.truth = function
+        return function
+
+    def kernel(self, **keys):
+        return kernel(self, **keys)
+
+    def call(self, function=None, **keys):
+        return call(self, **keys) if function is None else call(self, **keys)(function)
+
+
+entries, ops, parameters = {}, {}, {}
+
+
+def line_of(function):
+    for _ in range(8):
+        code = getattr(function, "__code__", None)
+        if code:
+            return code.co_firstlineno
+        function = next((getattr(function, a) for a in ("fn", "py_func", "__wrapped__", "func") if getattr(function, a, None) is not None), None)
+    return 0
+
+
+def name_of(function):
+    for _ in range(8):
+        name = getattr(function, "__name__", None)
+        if isinstance(name, str):
+            return name
+        function = next((getattr(function, a) for a in ("fn", "py_func", "__wrapped__", "func") if getattr(function, a, None) is not None), None)
+    raise Mistake("a kernel without a name: give bench.kernel(..., name=NAME)")
+
+
+OP_KEYS = ("about", "fields", "lets", "tensors", "dtypes", "flop", "bytes", "terms", "tolerance", "reference", "trial", "crop", "op_needs", "op_exact")
+
+
+def op(name, **keys):
+    """An op of this file: fields={name: default}, tensors="x: [rows, cols]; y: [rows, cols] written", dtypes=[...], reference=FUNCTION."""
+    unknown = [key for key in keys if key not in OP_KEYS]
+    if unknown:
+        raise Mistake(f"bench.op: there is no '{unknown[0]}'; there are {', '.join(OP_KEYS)}")
+    ops[name] = Op(name, keys)
+    return ops[name]
+
+
+def kernel(of, **keys):
+    """Marks a kernel. `of`: an op's name, or what bench.op returned; with `tensors` and `reference` it is a new op."""
+    own = {key: keys.pop(key) for key in OP_KEYS if key in keys}
+    if own and isinstance(of, str):
+        of = op(of, **own)
+    elif own:
+        raise Mistake(f"{next(iter(own))}= belongs to bench.op")
+
+    def mark(function):
+        name = keys.pop("name", None) or name_of(function)
+        entries[name] = Entry(name, function, of.name if isinstance(of, Op) else of, keys)
+        return function
+    return mark
+
+
+def call(of, **keys):
+    """Marks a callable that gets the tensors themselves: torch, JAX, several launches."""
+    return kernel(of, called=True, **keys)
+
+
+def configs(**values):
+    """Values of parameters that `bench tune` searches; the first of each is the default: configs(num_warps=[4, 8])."""
+    def mark(function):
+        parameters[id(function)] = {**values, **parameters.get(id(function), {})}
+        for entry in entries.values():
+            if entry.function is function:
+                entry.keys.setdefault("params", {}).update(values)
+        return function
+    return mark
+
+
+# Reading the author's file
+
+class Idle:
+    """Stands for a compiler while only the reference is wanted: every attribute, call and subscript is itself, a decorator leaves its function."""
+
+    def __call__(self, *words, **keys):
+        return words[0] if len(words) == 1 and not keys and callable(words[0]) and not isinstance(words[0], Idle) else self
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __getitem__(self, key):
+        return self
+
+    def __mro_entries__(self, bases):
+        return (object,)
+
+
+class IdleFinder:
+    tools = ("triton", "numba", "cutlass", "cuda", "warp", "tilelang", "helion", "max")
+
+    def find_spec(self, name, path=None, target=None):
+        return importlib.util.spec_from_loader(name, self, is_package=True) if name.split(".")[0] in self.tools else None
+
+    def create_module(self, spec):
+        module = type("IdleModule", (type(sys),), {"__getattr__": lambda self, name: getattr(Idle(), name)})(spec.name)
+        return module
+
+    def exec_module(self, module):
+        module.__path__ = []
+
+
+def load(path):
+    """Runs the author's file; returns its module."""
+    sys.modules["bench"] = sys.modules[__name__]
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location("bench_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["bench_kernels"] = module
+    spec.loader.exec_module(module)
+    for name, keys in getattr(module, "BENCH", {}).items():
+        keys = dict(keys)
+        function = getattr(module, keys.pop("function", name), None)
+        if function is None or "op" not in keys:
+            raise Mistake(f"BENCH: {name}: " + ("there is no such function" if function is None else "the dict has no 'op'"))
+        if isinstance(keys.get("reference"), str):
+            keys["reference"] = getattr(module, keys["reference"])
+        kernel(keys.pop("op"), name=name, **keys)(function)
+    return module
+
+
+def reference(path, name):
+    """The reference of an op of a file, for NumPy arrays; a function that uses torch gets tensors."""
+    finder = IdleFinder()
+    sys.meta_path.insert(0, finder)
+    try:
+        load(path)
+    except Exception:  # it needs the compilers themselves
+        sys.meta_path.remove(finder)
+        for loaded in [m for m in sys.modules if m.split(".")[0] in finder.tools]:
+            del sys.modules[loaded]
+        entries.clear()
+        ops.clear()
+        load(path)
+    function = ops[name].truth
+    if "torch" not in sys.modules or not uses(function, "torch"):
+        return function
+
+    @functools.wraps(function)
+    def with_torch(*words, **keys):
+        import numpy
+        import torch
+        given = {key: torch.from_numpy(value) if isinstance(value, numpy.ndarray) else value for key, value in keys.items()}
+        result = function(*words, **given)
+        plain = lambda value: value.detach().numpy() if isinstance(value, torch.Tensor) else value
+        return {key: plain(value) for key, value in result.items()} if isinstance(result, dict) else plain(result)
+    return with_torch
+
+
+def uses(function, module):
+    """Does a function's code name that module?"""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    return code is not None and any(name == module or str(getattr(names.get(name), "__module__", "")).startswith(module) or
+                                    str(getattr(names.get(name), "__name__", "")).split(".")[0] == module for name in code.co_names)
+
+
+# YAML in flow style, which is nearly JSON
+
+def flow(value):
+    if isinstance(value, Raw):
+        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", value) else json.dumps(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(flow(item) for item in value) + "]"
+    return json.dumps(value)
+
+
+def document(keys):
+    return "".join(f"{key}: {flow(value)}\n" for key, value in keys.items() if value is not None)
+
+
+def tensor_lines(text):
+    """`q k: [heads, seq] i32; o: [heads, seq] written` as the tensors of an op file."""
+    tensors = {}
+    for part in filter(str.strip, text.replace("\n", ";").split(";")):
+        found = re.fullmatch(r"\s*([\w\s,]+):\s*\[(.*?)\]\s*([\w\s]*?)\s*(\{.*\})?\s*", part)
+        if not found:
+            raise Mistake(f"tensors: '{part.strip()}' is not of the form `x y: [rows, cols] written`")
+        keys = {"shape": [size.strip() for size in found[2].split(",")]}
+        for word in found[3].split():
+            if word in DTYPES:
+                keys["dtype"] = word
+            elif word in ("written", "constant"):
+                keys[word] = True
+            else:
+                keys["data"] = word
+        if found[4]:
+            keys["data"] = Raw(found[4])
+        for name in re.split(r"[\s,]+", found[1].strip()):
+            tensors[name] = keys
+    return tensors
+
+
+class Raw(str):
+    """Text that is YAML already."""
+
+
+def op_field(name, value):
+    if isinstance(value, dict):
+        return {"what": name, **value}
+    if isinstance(value, bool):
+        return {"what": name, "min": 0, "max": 1, "default": int(value)}
+    if isinstance(value, float):
+        return {"what": name, "type": "real", "default": value}
+    if isinstance(value, (list, tuple)):
+        return {"what": name, "words": list(value), "default": value[0]}
+    return {"what": name, "default": value}
+
+
+def op_file(of, path):
+    """The text of the op's file."""
+    k, fields = of.keys, {name: op_field(name, value) for name, value in of.keys.get("fields", {}).items()}
+    if of.truth is None or not k.get("tensors"):
+        raise Mistake(f"op '{of.name}' has no {'reference' if of.truth is None else 'tensors'}: bench.op(..., tensors=..., reference=FUNCTION)")
+    tensors = k["tensors"] if isinstance(k["tensors"], dict) else tensor_lines(k["tensors"])
+    read = [t for t in tensors.values() if not t.get("written")]
+    dtypes = list(k.get("dtypes", ["f32"]))
+    trial = k.get("trial") or {"usual": {"dtype": dtypes[0]}, **{f"as_{t}": {"dtype": t} for t in dtypes[1:]}}
+    sizes = {name: field["default"] for name, field in fields.items() if type(field.get("default")) is int}
+    crop = k.get("crop") or {name: min(64, size) for name, size in sizes.items()}
+    about = k.get("about") or (inspect.getdoc(of.truth) or f"{of.name} of {os.path.basename(path)}").split("\n\n")[0].replace("\n", " ")
+    keys = {"about": about, "fields": fields, "let": k.get("lets"), "needs": k.get("op_needs"), "tensors": tensors, "dtype": dtypes,
+            "flop": k.get("flop"), "bytes": k.get("bytes"), "terms": k.get("terms", read[0]["shape"][-1]), "tolerance": k.get("tolerance"),
+            "exact": k.get("op_exact", False), "reference": {"python": f"{of.name}_reference.py:truth"}, "trial": trial, "crop": crop or None}
+    return document(keys)
+
+
+# The folder of sidecars
+
+def tool_of(entry):
+    import bench_tools
+    return bench_tools.tool_of(entry)
+
+
+def all_parameters(entry):
+    """Of configs(), and of the tool's own list (triton.autotune)."""
+    function, found = entry.function, dict(entry.keys.get("params", {}))
+    for _ in range(8):
+        found = {**parameters.get(id(function), {}), **found}
+        listed = getattr(function, "configs", None)
+        if isinstance(listed, list) and listed and hasattr(listed[0], "kwargs"):
+            found.setdefault("config", list(range(len(listed))))
+        function = getattr(function, "fn", None)
+    return {name: list(values) if isinstance(values, (list, tuple)) else [values] for name, values in found.items()}
+
+
+def sidecar(entry, path):
+    tool = tool_of(entry)
+    keys = {"op": entry.op, "what": entry.keys.get("what") or f"{entry.name} of {os.path.basename(path)} ({tool.label()})"}
+    keys.update({key: entry.keys[key] for key in HEAD if key in entry.keys and key != "what"})
+    params = all_parameters(entry)
+    if params:
+        keys["params"] = {name: {"values": values, "default": values[0]} if len(values) > 1 else values for name, values in params.items()}
+    keys["source"] = path
+    return document(keys) + f"steps:\n  - python: {entry.name}\n"
+
+
+def depends():
+    """The files that the kernels were made of: every module outside of Python's library and site-packages, and this folder."""
+    library = os.path.dirname(os.__file__)
+    files = {os.path.join(HERE, name) for name in os.listdir(HERE) if name.endswith(".py")}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and file.endswith(".py") and not file.startswith(library) and "-packages" + os.sep not in file and os.path.exists(file):
+            files.add(file)
+    return sorted(files)
+
+
+def write(path, text):
+    part = f"{path}.{os.getpid()}"
+    with open(part, "wb" if isinstance(text, bytes) else "w") as file:
+        file.write(text)
+    os.replace(part, path)
+
+
+def list_file(path, only, cache):
+    """Writes the sidecars and op files of a Python file; returns the folder, which is named by all that they depend on."""
+    load(path)
+    chosen = {name: entry for name, entry in entries.items() if not only or name == only}
+    if not chosen:
+        raise Mistake(f"there is no kernel '{only}'; there are {', '.join(entries)}" if entries else
+                      "no kernel: put @bench.kernel(OP, grid=..., args=...) before a function, or BENCH = {FUNCTION: {'op': ...}} into the file")
+    files = {f"{name}.yaml": sidecar(entry, path) for name, entry in chosen.items()}
+    for entry in chosen.values():
+        if entry.op in ops:
+            name = entry.op
+            files[os.path.join("ops", f"{name}.yaml")] = op_file(ops[name], path)
+            files[os.path.join("ops", f"{name}_reference.py")] = (
+                f"import sys\nsys.path.insert(0, {HERE!r})\nimport bench\ntruth = bench.reference({path!r}, {name!r})\n")
+    digest = hashlib.sha256()
+    for name in depends():
+        with open(name, "rb") as file:
+            digest.update(hashlib.sha256(file.read()).digest())
+    for part in (path, sys.executable, *itertools.chain(*sorted(files.items()))):
+        digest.update(hashlib.sha256(part.encode()).digest())
+    folder = os.path.join(cache, digest.hexdigest()[:32])
+    for part in ("ops", "made"):
+        os.makedirs(os.path.join(folder, part), exist_ok=True)
+    for name, text in files.items():
+        write(os.path.join(folder, name), text)
+    return folder
+
+
+# Compiling for one work
+
+def evaluate(value, f, p, t):
+    """A number or list given as such, as an expression of Python over fields and parameters, or as a function of (f), (f, p) or (f, p, t)."""
+    if callable(value):
+        return value(*(f, p, t)[:len(inspect.signature(value).parameters)])
+    if isinstance(value, str):
+        ceil = lambda a, b: -(-a // b)
+        power = lambda n: 1 << max(0, int(n) - 1).bit_length()
+        words = {"ceil": ceil, "cdiv": ceil, "next_power_of_2": power, "min": min, "max": max, "len": len}
+        try:
+            return eval(value, {"__builtins__": {}}, {**words, **t, **f, **p})
+        except NameError as e:
+            raise Mistake(f"'{value}': {e}; there are {', '.join([*f, *p])}")
+    return value
+
+
+def three(value, what):
+    value = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not 1 <= len(value) <= 3 or not all(isinstance(v, int) for v in value):
+        raise Mistake(f"{what} is {value}: one to three whole numbers are needed")
+    return value
+
+
+def words_of(value):
+    if isinstance(value, str):
+        return [word.strip() for word in (value.split(",") if "," in value else value.split())]
+    return list(value)
+
+
+class Work:
+    """What one row asks for: `f` fields, `p` parameters, `t` tensors (dtype, shape, layout), `cc`."""
+
+    def __init__(self, entry, asked):
+        self.entry, self.cc, self.arch = entry, asked["cc"], asked["arch"]
+        self.f, self.p = Names(asked["fields"]), Names(asked["params"])
+        self.t = Names({name: Names(tensor) for name, tensor in asked["tensors"].items()})
+        self.f["dtype"] = next(iter(self.t.values())).dtype
+        keys = entry.keys
+        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "scratch", "tool", "called", "names", "options")
+        self.constants = {key: self.value(value) for key, value in keys.items() if key not in known}
+        self.constants.update({key: value for key, value in self.p.items() if key not in self.constants})
+
+    def value(self, value):
+        return evaluate(value, self.f, self.p, self.t)
+
+    def arguments(self, names):
+        """(name, value) of each argument: value is a Descriptor, a number, or None for the tensor or scratch buffer of that name."""
+        given = self.entry.keys.get("args")
+        given = names if given is None else words_of(given(self.f, self.p) if callable(given) else given)
+        out = []
+        for word in given:
+            if isinstance(word, Descriptor) or not isinstance(word, str):
+                out.append((word.tensor if isinstance(word, Descriptor) else str(word), word))
+            elif word in self.t or word in self.entry.keys.get("scratch", {}):
+                out.append((word, None))
+            else:
+                out.append((word, self.value(word)))
+        return out
+
+    def dtype(self, name):
+        if name in self.t:
+            return self.t[name].dtype
+        return self.entry.keys["scratch"][name].split("[")[0]
+
+    def grid(self):
+        return three(self.value(self.entry.keys.get("grid", 1)), "grid")
+
+
+class Made:
+    """What a tool made: the code, its entry, and the launch. `args` are words of a head."""
+
+    def __init__(self, code, entry, args, block, grid, smem=0, cluster=None, cooperative=False, pdl=False, scratch=None, maps=None):
+        self.code, self.entry, self.args, self.block, self.grid, self.smem = code, entry, args, block, grid, smem
+        self.cluster, self.cooperative, self.pdl, self.scratch, self.maps = cluster, cooperative, pdl, scratch or {}, maps or {}
+
+
+def made_sidecar(work, made, folder):
+    """Writes the code beside the sidecar whose text it returns."""
+    binary = isinstance(made.code, bytes)
+    name = hashlib.sha256(made.code if binary else made.code.encode()).hexdigest()[:32] + (".cubin" if binary else ".ptx")
+    write(os.path.join(folder, name), made.code)
+    entry = work.entry
+    keys = {"op": entry.op, "what": entry.name}
+    keys.update({key: entry.keys[key] for key in HEAD if key in entry.keys and key not in ("what", "needs", "where", "claims")})
+    keys["source"] = name
+    keys["scratch"] = {**entry.keys.get("scratch", {}), **made.scratch} or None
+    keys["tensor_maps"] = made.maps or None
+    step = {"kernel": made.entry, "grid": made.grid, "block": made.block, "smem": made.smem, "args": made.args}
+    attributes = {"cluster": made.cluster, "cooperative": made.cooperative or None, "pdl": made.pdl or None}
+    attributes = {key: value for key, value in attributes.items() if value is not None}
+    if attributes:
+        step["attributes"] = attributes
+    return document(keys) + "steps:\n  - " + flow(step) + "\n"
+
+
+def place(path, error):
+    """`FILE:LINE: message`, with the last line of the author's file in the traceback."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == path]
+    line = frames[-1].lineno if frames else 0
+    text = str(error).strip() or type(error).__name__
+    text = text if isinstance(error, Mistake) else f"{type(error).__name__}: {text}"
+    return f"{path}:{line}: {text}" if line else f"{path}: {text}"
+
+
+def answer(entry, key, asked, path, folder):
+    """Leaves KEY.yaml (a sidecar), KEY.no (why it is not possible) or KEY.error in the folder."""
+    suffix = "yaml"
+    try:
+        work = Work(entry, asked)
+        text = made_sidecar(work, tool_of(entry).make(work), folder)
+    except Refused as e:
+        suffix, text = "no", str(e)
+    except ImportError as e:
+        suffix, text = "no", f"{sys.executable}: {e}"
+    except Exception as e:
+        traceback.print_exc()
+        suffix, text = "error", place(path, e)
+    write(os.path.join(folder, f"{key}.{suffix}"), text)
+
+
+def serve(path, folder):
+    channel = socket.socket(fileno=os.dup(0))
+    asked = channel.makefile("r")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    try:
+        load(path)
+        failed = None
+    except BaseException as e:
+        failed = place(path, e)
+    for line in asked:
+        name, key, request = line.split(" ", 2)
+        if failed:
+            write(os.path.join(folder, f"{key}.error"), failed)
+        else:
+            answer(entries[name], key, json.loads(request), path, folder)
+        channel.sendall(b".")
+
+
+def main(words):
+    if HERE not in sys.path:
+        sys.path.append(HERE)
+    sys.modules["bench"] = sys.modules[__name__]
+    path = os.path.abspath(words[1])
+    if words[0] == "serve":
+        return serve(path, words[2])
+    try:
+        text = list_file(path, words[2], words[3])
+    except Exception as e:
+        if not isinstance(e, Mistake):
+            traceback.print_exc()
+        text = "error " + place(path, e)
+    write(words[4], text)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main(sys.argv[1:])
