@@ -20,6 +20,12 @@ static void no_such_run(struct stored *s, struct error *err)
         if (runs.items[i].scenario)
             names[n++] = runs.items[i].scenario;
     const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
+    if (s->path && file_exists(s->path)) { /* a file that is neither a database nor a scenario that was run */
+        error_set(err, ERROR_USAGE, "%s: not a database, and %s has no run of a scenario of this name", s->path, s->database);
+        error_hint(err, near ? "did you mean %s?" : "bench list runs lists the stored runs; bench export --share FILE writes one to send%s",
+                   near ? near : "");
+        return;
+    }
     error_set(err, ERROR_USAGE, "%s has no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
     error_hint(err, near ? "%s" : "bench list runs lists the stored runs%s", near ? near : "");
 }
@@ -121,6 +127,8 @@ static int run_verb(const struct verb *verb, int argc, char **argv, struct store
     if (name && strlen(name) > 5 && !strcmp(name + strlen(name) - 5, ".yaml")) {
         name[strlen(name) - 5] = 0;
         s->scenario = name;
+    } else {
+        s->path = s->scenario;
     }
     code = open_stored(s, &err) && make(s, &t, &err) && cli_put(s->to, &t, s->json, &err) ? 0 : cli_fail(&err);
     free(name);

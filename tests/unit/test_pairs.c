@@ -38,14 +38,14 @@ static const struct row_time *cold(const struct result *r, const char *name)
     return time_of(r, name, "cold", "isolated");
 }
 
-#define EACH (DATA_SETS * POOL_REPLICAS) /* each set and replica has a module of its own */
+#define PER_NAME (DATA_SETS * POOL_REPLICAS) /* each set and replica has a module of its own */
 /* What the next functions were that a group loaded, from number `at`, by kernel. */
 static bool was_loaded(int at, const char *first, const char *second, const char *third)
 {
     const char *const names[] = {first, second, third};
     bool same = true;
-    for (int i = 0; i < 3 * EACH && names[i / EACH]; i++)
-        same = same && at + i < timing.known_count && !strcmp(timing.known[at + i].name, names[i / EACH]);
+    for (int i = 0; i < 3 * PER_NAME && names[i / PER_NAME]; i++)
+        same = same && at + i < timing.known_count && !strcmp(timing.known[at + i].name, names[i / PER_NAME]);
     return same;
 }
 
@@ -61,10 +61,10 @@ static void pairs_sit_down_until_decided(void **state)
     assert_true(base->rounds == 15 && head->rounds == 15 && library->rounds == 15);
     assert_true(placements_of(base) == 3 && placements_of(head) == 3);
     assert_true(rounds_in(base, 0) == 7 && rounds_in(base, 1) == 7);
-    int first = timing.known_count - 7 * EACH; /* the library's once; before them those that check */
+    int first = timing.known_count - 7 * PER_NAME; /* the library's once; before them those that check */
     assert_true(first >= 0 && was_loaded(first, "conv_fast", "conv_slow", "conv_ours"));
-    assert_true(was_loaded(first + 3 * EACH, "conv_ours", "conv_slow", "conv_slow") &&
-                was_loaded(first + 6 * EACH, "conv_ours", NULL, NULL));
+    assert_true(was_loaded(first + 3 * PER_NAME, "conv_ours", "conv_slow", "conv_slow") &&
+                was_loaded(first + 6 * PER_NAME, "conv_ours", NULL, NULL));
     assert_true(fabs(head->median_ns / base->median_ns - 0.4) < 0.01);
     assert_true(fabs(head->ratio - 1.25) < 0.03 && fabs(base->ratio - 0.5) < 0.02 && head->ratio_low < head->ratio_high);
     assert_true(row_of(&r, "my/ours")->sm_clock_mhz == 1980 && row_of(&r, "my/cudnn_fast")->sm_clock_mhz == 1980);
@@ -106,12 +106,13 @@ static void who_is_decided_gets_up(void **state)
     /* the loads of the third sitting and of the fourth, in which two of the four are left */
     int at = 0;
     for (int i = 0; i < timing.known_count; i++)
-        at = !strcmp(timing.known[i].name, "conv_fast") ? i - EACH + 1 : at;
-    assert_true(was_loaded(at, "conv_fast", "conv_slow", "conv_ours") && was_loaded(at + 3 * EACH, "conv_even", "conv_odd", "conv_odd"));
-    assert_true(was_loaded(at + 6 * EACH, "conv_even", "conv_ours", "conv_slow") &&
-                was_loaded(at + 9 * EACH, "conv_slow", "conv_ours", "conv_even"));
-    assert_true(was_loaded(at + 12 * EACH, "conv_odd", "conv_odd", "conv_even"));
-    assert_int_equal(timing.known_count - at, EACH * (1 + 3 * 4 + (last - 2) * 2)); /* and nobody else's */
+        at = !strcmp(timing.known[i].name, "conv_fast") ? i - PER_NAME + 1 : at;
+    assert_true(was_loaded(at, "conv_fast", "conv_slow", "conv_ours") &&
+                was_loaded(at + 3 * PER_NAME, "conv_even", "conv_odd", "conv_odd"));
+    assert_true(was_loaded(at + 6 * PER_NAME, "conv_even", "conv_ours", "conv_slow") &&
+                was_loaded(at + 9 * PER_NAME, "conv_slow", "conv_ours", "conv_even"));
+    assert_true(was_loaded(at + 12 * PER_NAME, "conv_odd", "conv_odd", "conv_even"));
+    assert_int_equal(timing.known_count - at, PER_NAME * (1 + 3 * 4 + (last - 2) * 2)); /* and nobody else's */
     let_go(&r);
 }
 

@@ -116,6 +116,7 @@ static void three_columns(void **state)
     expect_line(text, "9 configurations",
                 "9 configurations on 2 layers: 5 right, 5 of them timed; 1 violate the variant's conditions, 1 spill or do not fit, 1 "
                 "duplicate another, 1 failed");
+    expect_line(text, "failed", "failed T=32 on thin: wrong");
     assert_non_null(strstr(text, "interleaved with cudnn"));
     free(text);
     fixture_free(&f);
@@ -133,6 +134,25 @@ static void a_layer_without_a_point(void **state)
     expect_line(text, "sum ", "sum 2,040 1,025 1.99 1,020 2.00");
     expect_line(text, "one for all", "one for all T=16, right on 2 of 3 layers");
     expect_line(text, "sum   total", "sum total of the 2 layers where all three have a time, weighted by the number of runs");
+    free(text);
+    fixture_free(&f);
+}
+
+/* The failed configurations are named with their reasons; of many, the first ten. */
+static void failures_are_named(void **state)
+{
+    struct fixture f = {0};
+    two_layers(&f);
+    for (int i = 0; i < 14; i++) {
+        SCOPED char *params = text_format("T=%d", 100 + i);
+        struct row *r = point(&f, 2, "more", params, WRONG, 1, 40, NULL);
+        row_set(&r->reason, "output(0) = 1, want 2\nand a second line");
+    }
+    char *text = told(&f);
+    assert_non_null(strstr(text, "T=100 on more: wrong: output(0) = 1, want 2 and a second line\n"));
+    assert_non_null(strstr(text, "T=108 on more"));
+    assert_null(strstr(text, "T=109 on more"));
+    assert_non_null(strstr(text, "and 5 more: bench show lists them"));
     free(text);
     fixture_free(&f);
 }
@@ -168,7 +188,8 @@ static void no_search_no_table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_columns), cmocka_unit_test(a_layer_without_a_point),
-                                       cmocka_unit_test(markdown_has_it), cmocka_unit_test(no_search_no_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(failures_are_named), cmocka_unit_test(three_columns),
+                                       cmocka_unit_test(a_layer_without_a_point), cmocka_unit_test(markdown_has_it),
+                                       cmocka_unit_test(no_search_no_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,8 +311,9 @@ static int set_up(void **state)
     static const char *const names[][2] = {{"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"},
                                            {"brief", "conv_brief"},     {"prepared", "conv_after"},  {"even", "conv_even"},
                                            {"odd", "conv_odd"},         {"keeper", "conv_state"},    {"masked", "conv_even"}};
-    static const char first[] = "scratch:\n  x: f32[32]\nprepare:\n  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\n",
-                      kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
+    static const char first[] =
+        "  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\nscratch:\n  x: f32[32]\n", /* naive has `prepare` */
+        kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
     struct error err = {0};
     size_t bytes;
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);

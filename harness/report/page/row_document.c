@@ -297,7 +297,7 @@ static void add_rounds(struct document *d, const struct view *v)
     text_addf(&words, "%s; of the rounds 5 %% below %s, 5 %% above %s", number_time(v->time->high_ns, a), number_time(v->time->p05_ns, b),
               number_time(v->time->p95_ns, a));
     if (v->row->sm_clock_mhz > 0)
-        text_addf(&words, "; SM clock %s MHz after them", number_count(v->row->sm_clock_mhz, a));
+        text_addf(&words, "; SM clock %s MHz before them", number_count(v->row->sm_clock_mhz, a));
     if (v->row->temperature_c > 0)
         text_addf(&words, ", the GPU at %.0f degrees C", v->row->temperature_c);
     block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &words);

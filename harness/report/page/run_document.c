@@ -242,11 +242,13 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
     struct document d = {0};
     struct plots plots = {0};
     struct judge judge;
+    struct run on_page = *run; /* a page stands beside its database, wherever it is: it names no folder of its author */
+    on_page.asked_out = NULL;
     bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
     plots.brief = count > REPORT_ROWS_WHOLE;
     judge_open(&judge);
     if (done) {
-        add_run(&d, run, rows, count, &plots, &judge);
+        add_run(&d, &on_page, rows, count, &plots, &judge);
         if (form->page)
             done = form->page(t, &d, err);
         else

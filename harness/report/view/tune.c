@@ -2,10 +2,13 @@
 #include "report/view/number.h"
 #include "report/form/terminal.h"
 #include "report/view/tune.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define REASON_BYTES 240 /* of a compiler's log, say */
 
 /* The rows of one variant on one layer. */
 struct searched {
@@ -166,6 +169,28 @@ static void counts_line(struct block *b, const struct searched *layers, int coun
                 all, count, text_s(count), verified, timed, infeasible, spilled, twins, wrong);
 }
 
+/* The configurations that failed, each with its layer and reason: the first few, and how many more. */
+static void failed_list(struct document *d, const struct searched *layers, int count)
+{
+    struct block *list = document_list(d, DETAIL_ALWAYS);
+    int shown = 0, more = 0;
+    for (int l = 0; l < count; l++)
+        for (int i = 0; i < layers[l].count; i++) {
+            const struct row *row = layers[l].rows[i];
+            if (!row_status_failed(row->status))
+                continue;
+            SCOPED char *reason = xstrndup(row->reason ? row->reason : "", REASON_BYTES);
+            text_one_line(reason);
+            if (shown++ < SHOWN_ITEMS)
+                block_itemf(list, "failed", NULL, "%s on %s: %s%s%s", params_of(row), row->case_name ? row->case_name : "",
+                            row_status_name(row->status), *reason ? ": " : "", reason);
+            else
+                more++;
+        }
+    if (more)
+        block_itemf(list, "failed", NULL, "and %d more: bench show lists them", more);
+}
+
 static void layers_table(struct document *d, const struct searched *layers, int count, const struct everywhere *all, const char *library)
 {
     struct table *table = table_new();
@@ -197,6 +222,7 @@ static void one_table(struct document *d, const struct run *run, const struct se
                                      name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
     document_heading(d, 3, title, NULL);
     counts_line(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), layers, count);
+    failed_list(d, layers, count);
     if (all.layers)
         layers_table(d, layers, count, &all, name[0] ? name : "baseline");
 }
