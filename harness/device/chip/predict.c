@@ -10,6 +10,7 @@
 
 #define SECTOR 32.0
 #define SCHEDULERS 4
+#define XU_LANES 16
 
 const char *const predict_unit_names[UNIT_COUNT] = {"issue slots", "tensor pipe", "L1 data banks",      "L2",
                                                     "DRAM",        "latency",     "start of the kernel"};
@@ -95,6 +96,14 @@ static double l2_bytes(const struct chip_model *m, const struct predict_counts *
     return once * pow(fmax(asked / once, 1), m->constant[PREDICT_reuse_power]) + SECTOR * (c->sectors_async + c->sectors_st);
 }
 
+/* Cycles of an SM for its instructions: of the schedulers, or of a pipe that has fewer lanes (XU: 16; f64: the chip's). */
+static double pipes(const struct chip *chip, const struct predict_counts *c, double issue)
+{
+    double special = c->kind[PREDICT_KIND_special] * 32 / XU_LANES,
+           f64 = chip->flop_f64 > 0 ? c->kind[PREDICT_KIND_f64] * 32 / (chip->flop_f64 / 2) : 0;
+    return fmax(issue, fmax(special, f64));
+}
+
 static void put_units(const struct chip_model *m, const struct chip *chip, const struct predict_counts *c, struct prediction *out)
 {
     const double *k = m->constant, ghz = k[PREDICT_clock_hz] / 1e9, sms = chip->sm_count;
@@ -103,7 +112,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
            warps = c->blocks * c->warps_per_block;
     double machine = k[PREDICT_machine_per_ptx] * c->instructions, per_sm_ns = 1 / (sms * ghz);
     double peak[UNIT_COUNT] = {
-        [UNIT_ISSUE] = machine / SCHEDULERS * per_sm_ns,
+        [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
         [UNIT_L1] = (c->shared_wavefronts + c->lines) * per_sm_ns,
         [UNIT_L2] = l2_bytes(m, c) / k[PREDICT_l2_bytes_s] * 1e9,
