@@ -19,6 +19,7 @@
 
 #define TRIES 3 /* of a run that something outside killed, or that left rows unjudged */
 #define EVERY_S 30
+#define STALE_S (14.0 * 24 * 3600)
 #define TURN_NS 50000000L
 #define PART_MAX_BYTES ((size_t)4 << 30)
 
@@ -75,6 +76,21 @@ static bool own_dir(const char *path)
     return (!mkdir(path, 0700) || errno == EEXIST) && !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == getuid();
 }
 
+/* What killed tasks of other jobs left here long ago. */
+static void sweep(const char *mine)
+{
+    char **names;
+    int count = file_list(mine, "", &names, NULL);
+    for (int i = 0; i < count; i++) {
+        SCOPED char *name = names[i], *path = file_join(mine, name);
+        struct stat st;
+        if (!lstat(path, &st) && S_ISDIR(st.st_mode) && difftime(time(NULL), st.st_mtime) > STALE_S)
+            file_remove_flat(path);
+    }
+    if (count >= 0)
+        free(names);
+}
+
 /* The same folder for each task of the shard on this host, so that a task continues where a killed one ended; a folder of its own while
  * another copy of the task still runs here. */
 static bool take_dir(struct task *t, struct error *err)
@@ -84,8 +100,10 @@ static bool take_dir(struct task *t, struct error *err)
         return false;
     t->dir = text_format("%s/%s.%d", mine, t->job.id, t->shard);
     SCOPED char *lock = file_join(t->dir, "task");
-    if (own_dir(mine) && own_dir(t->dir) && lock_take(lock, &t->lock, NULL))
+    if (own_dir(mine) && own_dir(t->dir) && lock_take(lock, &t->lock, NULL)) {
+        sweep(mine);
         return true;
+    }
     free(t->dir);
     t->dir = text_format("%s/bench-%s.%d.XXXXXX", root, t->job.id, t->shard);
     return mkdtemp(t->dir) || error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made: %s", t->dir, strerror(errno));
@@ -251,7 +269,7 @@ bool task_run(const char *folder, int shard, volatile sig_atomic_t *stop, struct
         return err->kind == ERROR_NONE;
     if (!take_dir(&t, err) || !continue_part(&t, err) || !run_shard(&t, stop, text, code, err))
         return false;
-    if (!*code)
+    if (!*code || !t.output) /* all that it has was handed over; what is printed may be lost */
         file_remove_flat(t.dir);
     return true;
 }
