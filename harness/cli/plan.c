@@ -121,7 +121,7 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
                 infeasible++;
         }
     work_describe(&c->work, &line);
-    text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
+    text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : c->has_part ? "  (verified on a part)" : "");
     text_addf(t, "  %.4g GFLOP  %.4g MB", flop / 1e9, bytes / 1e6);
     if (sparse && made)
         text_addf(t, "  %.3g %% of the inputs change, %.3g %% of the outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100,

@@ -66,10 +66,22 @@ struct device_launch {
     int carveout;       /* %, -1 = default */
     const void *params; /* packed by the signature's offsets; 128-byte tensor maps inside it were made by tensor_map */
     size_t param_bytes;
-    double time_limit_s;  /* emu: fails after this time; 0 = no limit */
-    uint64_t entries_max; /* emu: basic blocks that a warp may enter between two waits; 0: about 4 thousand million */
-    const uint64_t *only; /* emu: runs only these blocks, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
-    int only_count;
+    double time_limit_s;          /* emu: fails after this time; 0 = no limit */
+    uint64_t entries_max;         /* emu: basic blocks that a warp may enter between two waits; 0: about 4 thousand million */
+    struct device_sample *sample; /* emu: runs only those of its groups that have not run yet, and keeps their counts there; NULL: all */
+};
+/* emu: a few groups of a grid, instead of all of them. A group: the blocks of a cluster, else one block; by x + grid x (y + grid y z), in
+ * clusters. */
+struct device_group {
+    uint64_t number, weight;        /* weight: how many groups of the grid it stands for (`weigh`) */
+    uint64_t hash;                  /* of all counts: equal hashes mean equal counts */
+    uint64_t instructions, sectors; /* that its warps executed; of global memory that it touched */
+    uint64_t macs;                  /* multiply-adds of tensor instructions */
+    uint64_t *counts;               /* malloc'd by the launch */
+};
+struct device_sample {
+    struct device_group *groups;
+    int count, ran; /* the first `ran` have run */
 };
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., offset 4096 of `input`, which has 4096 (block 3,0,0
  * thread 31,0,0)". Without a source line (`line` 0) the text begins with the line of the PTX. */
@@ -151,6 +163,8 @@ struct device_ops {
      * line. */
     void (*counters)(struct device *dev, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                      void *context);
+    /* emu: adds the counts of a sample's groups, each as often as its weight says, to the counters. NULL on cuda. */
+    void (*weigh)(struct device *dev, struct device_function *function, const struct device_sample *sample);
     /* emu: the instructions that were counted, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     int (*reports)(struct device *dev, const struct device_report **reports);
@@ -216,6 +230,7 @@ struct device {
 };
 
 void device_close(struct device *dev);
+void device_sample_free(struct device_sample *sample);
 /* True if a driver and a GPU answer. Loads the driver: call it only in a short-lived worker. */
 bool device_cuda_present(char *why, size_t why_bytes);
 /* The UUID of cuda:N without opening it, so that the GPU stays unused. Loads the driver as well. */

@@ -7,6 +7,7 @@
 #define BENCH_EMU_EXEC_H
 
 #include "device/chip/chip.h"
+#include "device/device.h"
 #include "device/ptx/ptx.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -400,6 +401,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     struct pending_copy *pending; /* bulk copies on their way */
     int pending_count, pending_room;
     uint64_t pending_bytes;
+    uint64_t *counted; /* of a sample: the counts before the group in hand (run/sample.c) */
 };
 
 enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };
@@ -431,15 +433,14 @@ struct launch {
     atomic_int raced, again; /* again: a warp wrote twice in one place: which lanes? */
     bool cooperative;
     struct heap heap;
-    uint64_t workspace;     /* cooperative: zeroed global memory for the grid's barrier */
-    int threads;            /* of the host; 0 = all */
-#define WARP_FUEL (1 << 15) /* block entries in a turn: some milliseconds at most, so that the time limit holds */
-    uint64_t turns_max;     /* of one warp between two waits: more is a hang */
-    double limit_s;         /* of each thread's own time; 0: none */
-    const uint64_t *only;   /* of device_launch */
-    int only_count;
-    atomic_int stop;  /* a reported end of everything */
-    atomic_int fatal; /* some block did not finish */
+    uint64_t workspace;           /* cooperative: zeroed global memory for the grid's barrier */
+    int threads;                  /* of the host; 0 = all */
+#define WARP_FUEL (1 << 15)       /* block entries in a turn: some milliseconds at most, so that the time limit holds */
+    uint64_t turns_max;           /* of one warp between two waits: more is a hang */
+    double limit_s;               /* of each thread's own time; 0: none */
+    struct device_sample *sample; /* of device_launch */
+    atomic_int stop;              /* a reported end of everything */
+    atomic_int fatal;             /* some block did not finish */
     struct report_table *reports;
     struct runner *runners;
     int runner_count;

@@ -173,25 +173,25 @@ static void filters(void **state)
                                 "axes: {n: {layers: [body_1], values: [1, 4]}, mask: {layers: [body_2], values: [none, {pattern: iid, "
                                 "density: [0.05, 0.1], seed: [1, 2]}]}}\n"
                                 "on: {emu: {crop: {h: 4}}}\n");
-    keeps(s, "tail", NULL, NULL, "tail@4x8");
-    keeps(s, "body_*", "n=4", NULL, "body_1@4x8[n=4]");
+    keeps(s, "tail", NULL, NULL, "tail");
+    keeps(s, "body_*", "n=4", NULL, "body_1[n=4]");
     keeps(s, "body_?,tail", "n=1", "c=4",
-          "body_1@4x8 body_2@4x8 body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.05:2] body_2@4x8[mask=iid:0.10:1] "
-          "body_2@4x8[mask=iid:0.10:2] tail@4x8");
-    keeps(s, NULL, "mask.density=0.10", NULL, "body_2@4x8[mask=iid:0.10:1] body_2@4x8[mask=iid:0.10:2]"); /* 0.1 is 0.10 */
-    keeps(s, NULL, "mask.density=.1", "mask.seed=2", "body_2@4x8[mask=iid:0.10:2]");
-    keeps(s, NULL, "mask=iid:0.05:1,iid:0.10:2", NULL, "body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.10:2]");
-    keeps(s, NULL, "mask=iid", "mask.seed=1", "body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.10:1]");
-    keeps(s, NULL, "mask.pattern=iid", "mask.density=0.05", "body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.05:2]");
-    keeps(s, NULL, "kernel=3", "n=1", "body_1@4x8");
-    keeps(s, NULL, "to=NHWC", NULL, "tail@4x8");
-    keeps(s, NULL, "h=8", "kernel=3", "body_1@4x8 body_1@4x8[n=4]"); /* of the layer, not of its crop */
+          "body_1 body_2 body_2[mask=iid:0.05:1] body_2[mask=iid:0.05:2] body_2[mask=iid:0.10:1] "
+          "body_2[mask=iid:0.10:2] tail");
+    keeps(s, NULL, "mask.density=0.10", NULL, "body_2[mask=iid:0.10:1] body_2[mask=iid:0.10:2]"); /* 0.1 is 0.10 */
+    keeps(s, NULL, "mask.density=.1", "mask.seed=2", "body_2[mask=iid:0.10:2]");
+    keeps(s, NULL, "mask=iid:0.05:1,iid:0.10:2", NULL, "body_2[mask=iid:0.05:1] body_2[mask=iid:0.10:2]");
+    keeps(s, NULL, "mask=iid", "mask.seed=1", "body_2[mask=iid:0.05:1] body_2[mask=iid:0.10:1]");
+    keeps(s, NULL, "mask.pattern=iid", "mask.density=0.05", "body_2[mask=iid:0.05:1] body_2[mask=iid:0.05:2]");
+    keeps(s, NULL, "kernel=3", "n=1", "body_1");
+    keeps(s, NULL, "to=NHWC", NULL, "tail");
+    keeps(s, NULL, "h=8", "kernel=3", "body_1 body_1[n=4]");
     /* what selects nothing is named */
     keeps(s, "body_1,heads", NULL, NULL, "...--layer heads selects no layer of ");
     keeps(s, NULL, "n=7", NULL, "...--set n=7 selects no case of ");
     keeps(s, NULL, "n=1,7", NULL, "...--set n=7 selects no case of ");
     keeps(s, "body_1, heads", NULL, NULL, "...--layer heads selects no layer of ");
-    keeps(s, "body_1, tail", "n=1, 1.0", NULL, "body_1@4x8 tail@4x8"); /* blanks are no part of a word */
+    keeps(s, "body_1, tail", "n=1, 1.0", NULL, "body_1 tail"); /* blanks are no part of a word */
     keeps(s, "tail", "n=4", NULL, "...--set n=4 selects no case of ");
     keeps(s, NULL, "n=4", "mask=iid", "...--set n=4 --set mask=iid: no case of ");
     keeps(s, NULL, "m=4", NULL, "...--set m=4: there is no axis or field 'm'");

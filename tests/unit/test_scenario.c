@@ -44,15 +44,15 @@ static void target_scenario_loads(void **state)
     assert_true(w.mask.pattern == MASK_BLOBS && w.mask.density == 0.10 && w.mask.radius == 24 && w.mask.seed == 1 && !w.mask.marks_output);
     assert_true(w.dtype == DTYPE_F16 && w.math == MATH_F16_ACC32 && w.layout == LAYOUT_NHWC && w.epilogue_count == 2 &&
                 w.epilogue[1].kind == EPILOGUE_RELU);
-    w = work_of(s, "emu", "edsr_sparse/body_1@48x48[mask=iid:0.05,n=4]");
-    assert_true(w.n == 4 && w.h == 48 && w.w == 48 && w.p == 48 && w.mask.pattern == MASK_IID && w.mask.density == 0.05);
-    w = work_of(s, "emu", "edsr_sparse/body_2@48x48[mask=box:0.10]");
+    w = work_of(s, "emu", "edsr_sparse/body_1[mask=iid:0.05,n=4]");
+    assert_true(w.n == 4 && w.h == 720 && w.w == 1280 && w.p == 720 && w.mask.pattern == MASK_IID && w.mask.density == 0.05);
+    w = work_of(s, "emu", "edsr_sparse/body_2[mask=box:0.10]");
     assert_true(w.n == 1 && w.mask.pattern == MASK_BOX);
-    w = work_of(s, "emu", "edsr_sparse/body_2@48x48[mask=file:masks_street__03d.pgm]");
+    w = work_of(s, "emu", "edsr_sparse/body_2[mask=file:masks_street__03d.pgm]");
     assert_true(strstr(w.mask.path, "/data/masks/street_%03d.pgm") != NULL); /* beside the scenario */
-    w = work_of(s, "emu", "edsr_sparse/body_1@48x48");
+    w = work_of(s, "emu", "edsr_sparse/body_1");
     assert_true(w.mask.pattern == MASK_NONE); /* an axis at its old default renames nothing */
-    w = work_of(s, "emu", "edsr_sparse/up@48x48");
+    w = work_of(s, "emu", "edsr_sparse/up");
     assert_true(w.k == 256 && w.epilogue[1].kind == EPILOGUE_DEPTH_TO_SPACE && w.epilogue[1].block == 2 && w.epilogue[1].mode == D2S_CRD);
     scenario_free(s);
     free(path);
@@ -196,7 +196,7 @@ static void crops(void **state)
 {
     struct scenario *s = loaded(SCENARIO_HEAD "on: {emu: {crop: {h: 5, w: 8}}, cuda: {chip: GH100, crop: {w: 100}}}\n");
     char *t = ids(s, "emu");
-    assert_string_equal(t, "a@5x8 m@5x8");
+    assert_string_equal(t, "a m"); /* emu counts the whole layer, and verifies a part of it */
     free(t);
     t = ids(s, "cuda"); /* nothing is larger: nothing is cropped, and the id is that of the whole */
     assert_string_equal(t, "a m");
@@ -204,8 +204,16 @@ static void crops(void **state)
     t = ids(s, "other");
     assert_string_equal(t, "a m");
     free(t);
-    struct work w = work_of(s, "emu", "t/a@5x8");
-    assert_true(w.h == 5 && w.w == 8 && w.p == 5 && w.q == 8);
+    struct error err = {0};
+    struct scenario_case *cases;
+    int count = scenario_expand(s, "emu", NULL, &cases, &err);
+    assert_int_equal(count, 2);
+    for (int i = 0; i < count; i++) {
+        const struct work *part = &cases[i].part, *whole = &cases[i].work;
+        assert_true(cases[i].has_part && !cases[i].cropped && part->h == 5 && part->w == 8 && part->q == 8);
+        assert_true((whole->h > 5 || whole->w > 8) && whole->n == part->n && whole->k == part->k);
+    }
+    scenario_cases_free(cases, count);
     scenario_free(s);
 }
 

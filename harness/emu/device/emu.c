@@ -2,6 +2,7 @@
 #include "emu/device/emu.h"
 #include "base/text.h"
 #include "emu/run/buffer.h"
+#include "emu/run/sample.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/device/count.h"
@@ -407,13 +408,6 @@ static bool check_launch(const struct device *dev, const struct device_function 
     if (cluster > CLUSTER_MAX)
         return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    for (int i = 0; l->only && i < l->only_count; i++) {
-        if (l->only[i] >= blocks || cluster > 1 || l->cooperative)
-            return error_set(err, ERROR_INTERNAL, "%s: block %llu cannot run alone", label, (unsigned long long)l->only[i]);
-        for (int k = 0; k < i; k++)
-            if (l->only[k] == l->only[i])
-                return error_set(err, ERROR_INTERNAL, "%s: block %llu is listed twice", label, (unsigned long long)l->only[i]);
-    }
     if (l->cooperative && blocks > (uint64_t)(dev->chip.sm_count > 0 ? dev->chip.sm_count : 132) * 32)
         return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks exceeds the resident blocks of the chip", label,
                          (unsigned long long)blocks);
@@ -463,8 +457,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
                                     : e->reordered      ? TURNS_REORDERED
                                                         : TURNS_MAX,
                        .limit_s = launch->time_limit_s,
-                       .only = launch->only,
-                       .only_count = launch->only_count,
+                       .sample = launch->sample,
                        .reports = t};
     e->ordered |= function->program->ordered;
     const int *fixed = function->program->functions[0].ptx->cluster;
@@ -480,12 +473,21 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     struct buffer *workspace = launch->cooperative ? buffer_new(&e->space, "grid workspace", 64, true, err) : NULL;
     l.workspace = workspace ? workspace->base : 0;
     l.heap.buffer = function->program->uses_heap ? buffer_new(&e->space, "device heap", HEAP_BYTES, false, err) : NULL;
-    bool ok = (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
+    uint64_t groups = (uint64_t)(l.grid[0] / l.cluster[0]) * (l.grid[1] / l.cluster[1]) * (l.grid[2] / l.cluster[2]);
+    bool alone = true;
+    for (int i = l.sample ? l.sample->ran : 0; l.sample && i < l.sample->count; i++)
+        alone = alone && !l.cooperative && l.sample->groups[i].number < groups;
+    if (!alone)
+        error_set(err, ERROR_INTERNAL, "%s: these blocks cannot run alone", t->label);
+    bool ok = alone && (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
     if (workspace)
         buffer_remove(e, workspace->base);
     if (l.heap.buffer)
         buffer_remove(e, l.heap.buffer->base);
-    totals_add(&e->totals, &l, function->module->path);
+    if (l.sample)
+        l.sample->ran = l.sample->count;
+    else
+        totals_add(&e->totals, &l, function->module->path);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);
     for (int i = 0; i < t->count; i++) {
@@ -496,6 +498,15 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     free(t);
     free(params);
     return ok;
+}
+
+static void emu_weigh(struct device *dev, struct device_function *function, const struct device_sample *sample)
+{
+    struct address_space none = {0};
+    struct launch l = {.program = function->program, .space = &none};
+    sample_weigh(&l, sample);
+    totals_add(&((struct emu *)dev->private_data)->totals, &l, function->module->path);
+    launch_free(&l);
 }
 
 static bool emu_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err)
@@ -580,6 +591,7 @@ const struct device_ops emu_device = {
     .launch = emu_launch,
     .sync = emu_sync,
     .counters = emu_counters,
+    .weigh = emu_weigh,
     .instructions = emu_instructions,
     .reports = emu_reports,
     .reorder = emu_reorder,

@@ -9,6 +9,7 @@
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
 #define LARGE ((size_t)4 << 20)
+#define SPARSE ((size_t)64 << 20) /* of larger buffers some blocks touch a few bytes here and there: a large page would be mostly waste */
 
 static size_t whole(size_t bytes)
 {
@@ -26,7 +27,7 @@ static uint8_t *room_take(size_t bytes)
     uint8_t *large = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (large == MAP_FAILED)
         return NULL;
-    madvise(large, room, MADV_HUGEPAGE);
+    madvise(large, room, room < SPARSE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return large;
 }
 

@@ -8,6 +8,7 @@
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
 #include "emu/check/races.h"
+#include "emu/run/sample.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,15 +361,18 @@ static void run_group(const struct grid *g, int64_t index, int thread)
 {
     struct launch *l = g->launch;
     struct runner *k = &l->runners[thread];
-    if (l->seed && !l->cooperative)
+    struct device_group *sampled = l->sample ? &l->sample->groups[l->sample->ran + index] : NULL;
+    if (sampled)
+        index = (int64_t)sampled->number;
+    else if (l->seed && !l->cooperative)
         index = shuffled(g, index);
     const uint32_t *c = l->cluster;
     if (k->began_s <= 0)
         k->began_s = clock_thread_s();
     bulk_drop(k);
     for (int r = 0; r < g->size; r++) {
-        uint64_t number = l->only ? l->only[index] : (uint64_t)r;
-        if (!l->cooperative && !l->only) { /* group -> cluster -> block */
+        uint64_t number = (uint64_t)r;
+        if (!l->cooperative) { /* group -> cluster -> block */
             uint64_t cx = l->grid[0] / c[0], cy = l->grid[1] / c[1], n = (uint64_t)index;
             uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1],
                      z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
@@ -383,6 +387,8 @@ static void run_group(const struct grid *g, int64_t index, int thread)
         run_late(&k->residents[0].warps[0]);
     else
         run_residents(k, g->size);
+    if (sampled)
+        sample_take(k, sampled);
 }
 
 /* One of the pool's shares: as few as let it end soon once the launch has to. */
@@ -436,7 +442,7 @@ static void run_once(struct launch *l, int threads)
     int warps = (int)((l->block[0] * l->block[1] * l->block[2] + 31) / 32);
     if (l->cooperative)
         g.size = (int)blocks;
-    g.groups = l->only ? (uint64_t)l->only_count : blocks / (uint64_t)g.size;
+    g.groups = l->sample ? (uint64_t)(l->sample->count - l->sample->ran) : blocks / (uint64_t)g.size;
     if ((uint64_t)threads > g.groups)
         threads = (int)g.groups;
     l->runners = xcalloc((size_t)threads, sizeof *l->runners);
@@ -464,7 +470,8 @@ bool launch_run(struct launch *l, struct error *err)
     struct program *p = l->program;
     int threads = p->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
     enum verdict v = RACES_NONE;
-    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], groups = l->only ? (uint64_t)l->only_count : blocks;
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+             groups = l->sample ? (uint64_t)(l->sample->count - l->sample->ran) : blocks;
     if ((l->checks & CHECK_RACE) && blocks <= RACE_BLOCKS)
         l->trace = p->ordered || l->cooperative || p->trace_all ? TRACE_ALL : TRACE_WRITES;
     if (p->launch_s > 0 && p->launch_s * (double)groups < SMALL_S * (double)p->launch_groups)
@@ -500,6 +507,7 @@ void launch_free(struct launch *l)
         free(k->residents);
         free(k->by_rank);
         free(k->wgmma_tiles);
+        free(k->counted);
         free(k->blocks);
         for (uint32_t m = 0; m < l->program->memo_count && k->memos; m++) {
             free(k->memos[m].others);

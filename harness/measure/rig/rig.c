@@ -302,6 +302,19 @@ bool rig_run_step(struct rig *rig, int i, struct error *err)
     return error_set(err, ERROR_INTERNAL, "unknown step kind %d", step->kind);
 }
 
+bool rig_run_sample(struct rig *rig, int i, struct device_sample *sample, struct error *err)
+{
+    struct device_launch launch = launch_of(rig, i);
+    launch.sample = sample;
+    return rig->dev->ops->launch(rig->dev, rig->steps[i].functions[rig->code], &launch, err) ||
+           error_where(err, "kernel %s", rig->program->steps[i].name);
+}
+
+void rig_weigh(struct rig *rig, int i, const struct device_sample *sample)
+{
+    rig->dev->ops->weigh(rig->dev, rig->steps[i].functions[rig->code], sample);
+}
+
 bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 {
     bool any = false;

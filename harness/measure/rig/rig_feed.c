@@ -178,6 +178,15 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
     return keep_sums(rig, weigh, err) && rig_library_prepare(rig, err);
 }
 
+bool rig_feed_small(struct rig *rig, const struct op_data *data, size_t most, struct error *err)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!p->tensors[i].written && tensor_elements(&p->tensors[i]) <= most && !feed_tensor(rig, i, data, err))
+            return false;
+    return true;
+}
+
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err)
 {
     return feed(rig, data, false, err);

@@ -98,7 +98,7 @@ static bool other_set(struct data_store *d, bool kept, int index, int set, struc
 {
     struct error ignored = {0};
     const struct job *job = d->job;
-    struct work work = job->plan.cases[job->plan.rows[index].case_index].work;
+    struct work work = *plan_verified_work(&job->plan, job->plan.rows[index].case_index);
     job_stage(job, index, "data", DATA_LIMIT_S);
     if (kept && set < DATA_SETS)
         return data_get(d, index, DATA_PART_PRECISION, set, data, &ignored);
@@ -112,7 +112,7 @@ static bool other_set(struct data_store *d, bool kept, int index, int set, struc
 _Static_assert(REFERENCE_SETS == 8, "said in words");
 static const char *judge(struct data_store *d, bool kept, int index, struct op_data *first)
 {
-    const struct work *work = &d->job->plan.cases[d->job->plan.rows[index].case_index].work;
+    const struct work *work = plan_verified_work(&d->job->plan, d->job->plan.rows[index].case_index);
     struct error ignored = {0};
     for (int set = 1; set < REFERENCE_SETS; set++) {
         struct op_data own = {0}, *other;
@@ -195,7 +195,7 @@ static void open_case(struct degenerate *known, int in_case)
 bool degenerate_check(struct degenerate *known, const struct job *job, int index, struct row *row, struct error *err)
 {
     const struct plan_row *p = &job->plan.rows[index];
-    const struct work *work = &job->plan.cases[p->case_index].work;
+    const struct work *work = plan_verified_work(&job->plan, p->case_index);
     if (p->kind != PLAN_LAYER || work->op->file)
         return true;
     open_case(known, p->case_index);
@@ -205,7 +205,7 @@ bool degenerate_check(struct degenerate *known, const struct job *job, int index
 bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool kept, int index, struct row *row, struct error *err)
 {
     const struct plan_row *p = &d->job->plan.rows[index];
-    const struct work *work = &d->job->plan.cases[p->case_index].work;
+    const struct work *work = plan_verified_work(&d->job->plan, p->case_index);
     const struct op_file *f = work->op->file;
     struct op_data *first;
     if (p->kind != PLAN_LAYER || work->chain || !f)

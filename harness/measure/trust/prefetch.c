@@ -39,7 +39,7 @@ static void *make_ahead(void *context)
     struct prefetch_thread *a = context;
     struct error ignored = {0};
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* also for the threads that it starts */
-    const struct work *work = &a->of->job->plan.cases[a->case_index].work;
+    const struct work *work = plan_verified_work(&a->of->job->plan, a->case_index);
     a->degenerate.is_known = !work->op->file && op_degenerate(work, &a->degenerate.why, &ignored);
     make_data(a, a->rows[0], DATA_PART_EXACT, 0);
     make_data(a, a->rows[0], DATA_PART_PRECISION, 0);

@@ -8,6 +8,7 @@
 #include "measure/rig/compile_facts.h"
 #include "measure/trust/input_guard.h"
 #include "measure/trust/unread.h"
+#include "measure/trust/layer_counts.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
@@ -26,6 +27,7 @@ struct trial {
     const struct build *build;
     struct row *row;
     int index, step;
+    bool counted; /* already: of the whole layer */
     char *dump_dir;
 };
 
@@ -186,7 +188,7 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
     double prepare = NAN, first;
     if (!part_data(t, DATA_PART_EXACT, &data, err))
         return false;
-    if (!launch(t, data, LEFT_NOTHING, true, &prepare, &first, err))
+    if (!launch(t, data, LEFT_NOTHING, !t->counted, &prepare, &first, err))
         return blame_row(t, err, ROW_CRASHED);
     if (t->dev->ops->keeps_time) {
         t->row->first_call_ns = first;
@@ -351,12 +353,15 @@ static void read_columns(struct trial *t)
 static bool tiles_agree(struct trial *t, struct error *err)
 {
     const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
+    const struct plan *plan = &t->v->job->plan;
+    bool whole = !plan->rows[t->index].part;
     struct tile_stats stats = {0};
-    if (t->v->tiles)
+    if (whole && t->v->tiles)
         stats = *t->v->tiles;
     if (!own || t->program->tile.h < 1)
         return true;
-    if (!t->v->tiles && !plan_tiles(&t->v->job->plan, t->index, &stats, err))
+    if (whole ? !t->v->tiles && !plan_tiles(plan, t->index, &stats, err)
+              : !tile_stats_draw(&t->program->work, &t->program->tile, &stats, err))
         return false;
     if (own->value == (double)stats.active)
         return true;
@@ -451,7 +456,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         return t->row->status != ROW_PLANNED;
     sum_steps(t->row);
     t->row->status = p->checked ? ROW_OK : ROW_FOIL;
-    const struct work *work = &job->plan.cases[job->plan.rows[t->index].case_index].work;
+    const struct work *work = &p->work;
     if (p->checked)
         describe_check(t, exact && op_is_exact(work->op),
                        work->op->has_math || work_terms(work) > 0 || !op_is_exact(work->op) ? over : NAN);
@@ -483,7 +488,8 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
 
 static struct trial trial_of(struct verifier *v, int index, struct row *row)
 {
-    return (struct trial){.v = v, .dev = v->job->dev, .program = &v->job->plan.rows[index].program, .row = row, .index = index};
+    return (struct trial){
+        .v = v, .dev = v->job->dev, .program = plan_verified_program(&v->job->plan.rows[index]), .row = row, .index = index};
 }
 
 bool verifier_identify(struct verifier *v, int index, struct row *row, struct error *err)
@@ -508,6 +514,47 @@ static bool look_at_values(struct trial *t, struct error *err)
     return true;
 }
 
+/* Counts the whole layer, then verifies the row on a part of it. */
+static bool try_part(struct trial *t, struct build *build, struct error *err)
+{
+    struct verifier *v = t->v;
+    struct plan_row *p = &v->job->plan.rows[t->index];
+    struct program *part = p->part;
+    struct build own = {0};
+    bool same = part->unit_count == p->program.unit_count;
+    for (int i = 0; same && i < part->unit_count; i++)
+        same = unit_same(&part->units[i], &p->program.units[i]);
+    if (!part->feasible) {
+        t->row->status = ROW_SKIPPED;
+        char *reason = text_format("not for the part of the layer that emu verifies: %s", part->reason ? part->reason : "");
+        row_set(&t->row->reason, reason);
+        free(reason);
+        return true;
+    }
+    if (!layer_counts(v->job, &v->counter, t->index, build, t->row, &t->counted, err))
+        return false;
+    t->row->cropped = !t->counted;
+    if (t->row->status != ROW_PLANNED)
+        return true;
+    if (!same && !build_make(v->job, part, &own, err)) {
+        bool rows = err->kind != ERROR_ENVIRONMENT && err->kind != ERROR_MACHINE;
+        t->row->status = rows ? ROW_BROKEN : t->row->status;
+        if (rows)
+            row_set_reason(t->row, err);
+        return rows;
+    }
+    part->rounds = code_sums_round(part, same ? build->images : own.images);
+    bool ok = try_row(t, same ? build : &own, err);
+    build_free(&own);
+    return ok;
+}
+
+void verifier_close(struct verifier *v)
+{
+    device_close(v->counter);
+    v->counter = NULL;
+}
+
 static bool verify_compiled(struct trial *t, struct build *build, struct error *err)
 {
     struct verifier *v = t->v;
@@ -516,7 +563,8 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
     p->program.rounds = p->kind == PLAN_LAYER && code_sums_round(&p->program, build->images);
     code_check_waits(&p->program, build, t->row);
     bool tried = t->row->status == ROW_PLANNED && !(v->job->options.tune && tried_refuse(v->tried, v->job, t->index, t->row));
-    return (!tried || try_row(t, build, err)) && (t->row->status != ROW_OK || nearby_run(v->neighbours, t->index, build, t->row, err)) &&
+    return (!tried || (p->part ? try_part(t, build, err) : try_row(t, build, err))) &&
+           (t->row->status != ROW_OK || nearby_run(v->neighbours, t->index, build, t->row, err)) &&
            (t->row->status == ROW_CRASHED || t->row->status == ROW_HUNG || look_at_values(t, err));
 }
 

@@ -33,12 +33,14 @@ struct verifier {
     struct first_launches *first;
     const char *dump_dir;           /* for the tensors of wrong rows; NULL: none */
     const struct tile_stats *tiles; /* those of the row, if the parent has counted them; NULL: not counted */
+    struct device *counter;         /* emu: counts whole layers; opened when needed, owned */
     bool timed_next;                /* the row is timed afterwards, in this process */
 };
 /* Verifies a row and fills `row`. False (err): a failure that is no row's. */
 bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err);
 /* The row crashed and took the device's context with it: this process must end. */
 bool verifier_lost(const struct verifier *v, const struct row *row);
+void verifier_close(struct verifier *v);
 /* Only compiles: row->launch_hash identifies what would be launched. */
 bool verifier_identify(struct verifier *v, int index, struct row *row, struct error *err);
 

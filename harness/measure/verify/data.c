@@ -61,7 +61,7 @@ int data_slot(enum data_part part)
 
 struct work data_work(const struct job *job, int in_case, enum data_part *part, int set)
 {
-    struct work work = job->plan.cases[in_case].work;
+    struct work work = *plan_verified_work(&job->plan, in_case);
     work.set_seed = set ? job_seed(job) + (uint64_t)set : 0;
     if (!(*part & DATA_FULL) || work.chain || work.op->file)
         return work;

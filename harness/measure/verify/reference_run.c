@@ -179,6 +179,7 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     struct device *dev = r->dev;
     struct error late;
     double limit = kernel_limit_s(dev, r->file, &late, err);
+    struct device_sample sample = {.count = only_count};
     struct device_launch launch = {.grid = {(uint32_t)blocks, 1, 1},
                                    .block = {REFERENCE_THREADS, 1, 1},
                                    .carveout = -1,
@@ -186,10 +187,12 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
                                    .param_bytes = bytes,
                                    .time_limit_s = REFERENCE_LIMIT_S,
                                    .entries_max = REFERENCE_ENTRIES,
-                                   .only = only,
-                                   .only_count = only_count};
+                                   .sample = only ? &sample : NULL};
     if (!blocks || !(limit > 0))
         return false;
+    sample.groups = xcalloc((size_t)only_count + 1, sizeof *sample.groups);
+    for (int i = 0; i < only_count; i++)
+        sample.groups[i].number = only[i];
     if (r->dev->ops->clear) /* discards reports of kernels that ran before */
         r->dev->ops->clear(r->dev);
     const struct device_report *reports;
@@ -198,6 +201,7 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     bool ran = dev->ops->launch(dev, r->function, &launch, err) && dev->ops->sync(dev, err);
     if (dev->endless)
         dev->endless(dev->endless_context, 0, NULL);
+    device_sample_free(&sample);
     if (!r->dev->ops->reports || !r->dev->ops->reports(r->dev, &reports)) /* reports name a source line, so they come first even if the
                                                                              launch failed because of them */
         return ran;

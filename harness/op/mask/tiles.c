@@ -1,5 +1,6 @@
 #include "op/mask/tiles.h"
 #include "base/text.h"
+#include "op/mask/mask.h"
 #include "op/reach.h"
 #include <stdlib.h>
 
@@ -209,4 +210,15 @@ void tile_bins_text(const struct tile_stats *stats, struct text *t)
         text_addf(t, ":%lld", (long long)stats->bins[i]);
         gap = " ";
     }
+}
+
+bool tile_stats_draw(const struct work *w, const struct tile *tile, struct tile_stats *stats, struct error *err)
+{
+    float *in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *in), *out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *out);
+    bool made = w->mask.pattern == MASK_NONE || mask_both(w, in, out, err);
+    if (made)
+        tile_stats(w, w->mask.pattern == MASK_NONE ? NULL : in, w->mask.pattern == MASK_NONE ? NULL : out, tile, stats);
+    free(in);
+    free(out);
+    return made;
 }

@@ -21,4 +21,7 @@ void tiles_mark(const struct work *work, const float *active, const struct tile 
 /* "0:12298 1:20 2:8 3-4:74", bins that are not empty. */
 void tile_bins_text(const struct tile_stats *stats, struct text *t);
 
+/* The same, with the masks that it draws. */
+bool tile_stats_draw(const struct work *w, const struct tile *tile, struct tile_stats *stats, struct error *err);
+
 #endif

@@ -182,8 +182,6 @@ static int add_chain_case(struct plan *plan, const struct way *way, const struct
 {
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
-    if (cropped)
-        text_addf(&id, "@%lldx%lld", (long long)way->work.h, (long long)way->work.w);
     if (marks->label)
         text_addf(&id, "[mask=%s]", marks->label);
     for (int i = 0; i < plan->case_count; i++)

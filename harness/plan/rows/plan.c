@@ -60,6 +60,54 @@ static bool bind_row(const struct plan *plan, struct plan_row *row, const struct
     return variant_bind(set, row->config, work, &plan->chip, &row->program, err);
 }
 
+/* Binds a rule to the part as it was bound to the layer: to the same choice. */
+static bool bind_choice(struct plan *plan, const struct plan_row *row, const struct work *part, struct program *out)
+{
+    const struct variant_set *set = plan_set(plan, row->side);
+    const struct variant *chosen = NULL;
+    struct variant_config *config = NULL;
+    struct error gone = {0};
+    SCOPED_TEXT params = {0};
+    for (int i = 0; i < row->program.param_count; i++) {
+        const struct program_param *p = &row->program.param[i];
+        if (!strcmp(p->name, "is"))
+            chosen = plan_resolve(set, p->value, part->op);
+        else
+            text_addf(&params, "%s%s=%s", params.len ? "," : "", p->name, p->value);
+    }
+    bool bound = chosen && variant_at(chosen, text_get(&params), &config, &gone) &&
+                 variant_bind_choice(set, row->config, config, part, &plan->chip, out, &gone);
+    if (config)
+        plan_configs_keep(plan, config, 1);
+    return bound;
+}
+
+/* Binds the row to the part of its layer that is verified. */
+static void bind_part(struct plan *plan, struct plan_row *row)
+{
+    const struct scenario_case *c = &plan->cases[row->case_index];
+    struct error why = {0};
+    if (!c->has_part || row->broken || !row->program.feasible)
+        return;
+    row->part = xcalloc(1, sizeof *row->part);
+    bool bound = variant_selects(row->variant)
+                     ? bind_choice(plan, row, &c->part, row->part)
+                     : variant_bind(plan_set(plan, row->side), row->config, &c->part, &plan->chip, row->part, &why);
+    if (!bound)
+        *row->part = (struct program){.reason = xstrdup(why.text[0] ? why.text : "its choice cannot be bound there")};
+}
+
+const struct work *plan_verified_work(const struct plan *plan, int case_index)
+{
+    const struct scenario_case *c = &plan->cases[case_index];
+    return c->has_part ? &c->part : &c->work;
+}
+
+struct program *plan_verified_program(const struct plan_row *row)
+{
+    return row->part ? row->part : (struct program *)(uintptr_t)&row->program;
+}
+
 /* Leaves those that are wanted where some are. */
 static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_config *configs, int *count)
 {
@@ -119,6 +167,7 @@ static bool add_configs(struct plan *plan, const struct plan_options *o, int cas
         struct error bind = {0};
         if (!bind_row(plan, &row, work, &bind))
             row.broken = plan_broken(&bind);
+        bind_part(plan, &row);
         row.note = note ? xstrdup(note) : NULL;
         plan_row_add(plan, &row);
     }
@@ -432,6 +481,9 @@ void plan_free(struct plan *plan)
     SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
         program_free(&plan->rows[i].program);
+        if (plan->rows[i].part)
+            program_free(plan->rows[i].part);
+        free(plan->rows[i].part);
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
         free(plan->rows[i].chain);

@@ -82,6 +82,7 @@ struct plan_row {
     const struct variant_config
         *remembered; /* the configuration from a search: `config` itself, or the choice that a rule takes; or NULL */
     struct program program;
+    struct program *part; /* emu: the same for the part of the layer that is verified (scenario_case.part); NULL: the whole layer is */
     char *id;             /* CASE/VARIANT[params] */
     struct error *broken; /* why the head could not be bound, or NULL */
     char *note; /* origin of a configuration that is not the scenario's; for a sequence the layers that other variants run; or NULL */
@@ -119,6 +120,9 @@ struct plan {
 };
 /* Checks that mask files can be read and have the size of their layers; the error names the scenario's line. */
 bool plan_masks_fit(const struct plan *plan, struct error *err);
+/* The work that a case's rows are verified on, and the program of a row for it: the layer's, or a part's (emu). */
+const struct work *plan_verified_work(const struct plan *plan, int case_index);
+struct program *plan_verified_program(const struct plan_row *row);
 /* `device_kind` is "emu" or "cuda". */
 bool plan_make(const struct plan_options *options, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);

@@ -19,8 +19,8 @@ void plan_costs(const struct plan *plan, bool timed, double *seconds)
     }
     /* emu: about 10^9 multiply-adds a second; cuda: reference, transfers, then at most the layer's budget */
     for (int i = 0; i < plan->case_count; i++) {
-        double flop = work_flop(&plan->cases[i].work);
-        seconds[i] = timed ? 2 + flop / 20e9 + fmin(plan->time.budget_s, rows[i] * 1.0) : rows[i] * 0.05 + runs[i] * flop / 2e9;
+        double flop = work_flop(plan_verified_work(plan, i)), each = plan->cases[i].has_part ? 0.3 : 0.05; /* blocks of the whole layer */
+        seconds[i] = timed ? 2 + flop / 20e9 + fmin(plan->time.budget_s, rows[i] * 1.0) : rows[i] * each + runs[i] * flop / 2e9;
     }
 }
 

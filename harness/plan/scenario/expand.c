@@ -10,6 +10,7 @@ struct expansion {
     const struct scenario *s;
     const struct parsed *p;
     const struct node *crop;
+    bool parts; /* a crop is the part that is verified; the case is the whole layer */
     struct rules rules;
     struct scenario_case *cases;
     int count, cap;
@@ -121,8 +122,14 @@ static bool expand_add_case(struct expansion *x, const struct layer *layer, cons
         return ok;
     }
     ok = true;
-    if (c.cropped)
+    if (c.cropped && x->parts) {
+        c.part = c.work;
+        c.work = uncropped;
+        c.has_part = true;
+        c.cropped = false;
+    } else if (c.cropped) {
         c.layer_intensity = work_flop(&uncropped) / work_bytes(&uncropped);
+    }
     if (!rules_match(&x->rules, &c, &uncropped))
         return ok;
     c.id = case_name(x->s, x->crop, &c);
@@ -219,6 +226,7 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
     static const struct scenario_filter everything = {0};
     const struct parsed *p = s->parsed;
     struct expansion x = {.s = s, .p = p, .err = err, .crop = node_get(node_get(p->on, device_kind), "crop")};
+    x.parts = !strcmp(device_kind, "emu");
     bool *selected = xcalloc((size_t)s->layer_count + 1, sizeof *selected), ok = false;
     double total = 0;
     if (!filter)

@@ -9,7 +9,8 @@ static bool make_extra(const struct scenario *s, const struct node *crop, const 
 {
     *out = *like;
     out->work.mask.density = density;
-    if (!work_finish(&out->work, err))
+    out->part.mask.density = density;
+    if (!work_finish(&out->work, err) || (out->has_part && !work_finish(&out->part, err)))
         return false;
     out->axes = xcalloc((size_t)like->axis_count + 1, sizeof *out->axes);
     for (int i = 0; i < like->axis_count; i++) {

@@ -39,11 +39,12 @@ static double idle_places(const struct view *v, const struct breakdown *a, const
     return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
 }
 
-/* For a crop, the whole layer's value: a few pixels would give the weights too much influence. */
+/* For a crop, the whole layer's value: a few pixels would give the weights too much influence. A row whose part ran has the layer's work.
+ */
 static double intensity(const struct row *row)
 {
     const struct row_metric *layer = row->cropped ? row_metric(row, -1, "model.layer_intensity") : NULL;
-    return layer ? layer->value : !row->cropped && row->bytes > 0 ? row->flop / row->bytes : NAN;
+    return layer ? layer->value : row->bytes > 0 ? row->flop / row->bytes : NAN;
 }
 
 /* FLOP that the chip does in the row's math mode, or else in f32, while DRAM moves a byte. */

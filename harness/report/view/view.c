@@ -93,8 +93,8 @@ static void add_counters(struct view *v)
         v->sectors_ideal[k] = quotient(ideal[k], requests[k]);
     }
     v->moved_bytes = view_emu_bytes(v, -1);
-    /* a crop's weights and its tiles' unused ends are a share of it that the layer's are not */
-    v->moved_here = quotient(v->moved_bytes, v->row->bytes);
+    /* a crop's weights and its tiles' unused ends are a share of it that the layer's are not; `bytes` are the layer's where a part ran */
+    v->moved_here = v->row->cropped && v->row->ran ? NAN : quotient(v->moved_bytes, v->row->bytes);
     v->moved_over_compulsory = v->row->cropped ? NAN : v->moved_here;
 }
 

@@ -11,7 +11,7 @@
 #define SELF_MAX_BYTES (1u << 30)
 #define BUILD_ID_MIN 16 /* bytes: MD5's; less is no hash */
 #define ALIGNED(bytes) (((size_t)(bytes) + 3) & ~(size_t)3)
-#define MEMORY_FORMAT "emu memory 1"
+#define MEMORY_FORMAT "emu memory 2"
 
 /* Hashes the build id of the program, which the linker computed from its whole output; the program comes first in the list. */
 static int find_build(struct dl_phdr_info *info, size_t size, void *to)
@@ -53,6 +53,26 @@ static bool hash_unit(const struct job *job, const struct unit *u, struct hash *
     return !u->path || (u->code == CODE_CUDA && compile_key(&request, key, NULL));
 }
 
+/* The code and the launches of a program for a work. */
+static bool hash_program(const struct job *job, const struct program *p, const struct work *work, struct hash *h)
+{
+    char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];
+    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
+    bool known = true;
+    for (int i = 0; known && i < p->unit_count; i++)
+        known = hash_unit(job, &p->units[i], h, keys[i]);
+    for (int i = 0; known && i < p->step_count; i++) {
+        known = p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
+        codes[i] = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL ? keys[p->steps[i].unit] : NULL;
+    }
+    if (known)
+        program_hash(p, work, codes, launches);
+    hash_add_text(h, known ? launches : "");
+    free(codes);
+    free(keys);
+    return known;
+}
+
 /* False: bench cannot cache this row. */
 static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
 {
@@ -63,10 +83,7 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
     if (!job->options.remember || spec_is_timed(device) || job->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
         !p->unit_count || !hash_self(m->self))
         return false;
-    char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];
-    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
     struct hash *h = hash_begin();
-    bool known = true;
     hash_add_text(h, MEMORY_FORMAT);
     hash_add_text(h, m->self);
     hash_add_text(h, device);
@@ -75,18 +92,9 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
         hash_add_text(h, row->variant->hash);
         hash_add_text(h, row->config->label);
     }
-    for (int i = 0; known && i < p->unit_count; i++)
-        known = hash_unit(job, &p->units[i], h, keys[i]);
-    for (int i = 0; known && i < p->step_count; i++) {
-        known = p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
-        codes[i] = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL ? keys[p->steps[i].unit] : NULL;
-    }
-    if (known)
-        program_hash(p, &job->plan.cases[row->case_index].work, codes, launches);
-    hash_add_text(h, known ? launches : "");
+    bool known = hash_program(job, p, &job->plan.cases[row->case_index].work, h) &&
+                 (!row->part || !row->part->feasible || hash_program(job, row->part, &row->part->work, h));
     hash_end(h, out);
-    free(codes);
-    free(keys);
     return known;
 }
 

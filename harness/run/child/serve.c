@@ -169,6 +169,7 @@ static void forget_plan(struct worker *w)
 {
     phase_unwind(&w->job.clock, 0);
     prefetch_end(&w->prefetch);
+    verifier_close(&w->verifier);
     build_drop(&w->builds);
     nearby_drop(&w->neighbours); /* before the device check that owns their data */
     data_forget(&w->data);
@@ -242,8 +243,12 @@ static void compile_rows(struct worker *w, const json_t *command)
         struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
         progress_enter(&w->progress, row, PHASE_COMPILING, "ahead");
         if (!memory_has(&w->memory, row) && (w->job.plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->job.plan, row, &ignored)) &&
-            build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored))
+            build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored)) {
+            const struct program *verified = w->job.plan.rows[row].part;
             build_free(&build);
+            if (verified && verified->feasible && build_make(&w->job, verified, &build, &ignored)) /* most are in the cache already */
+                build_free(&build);
+        }
         w->emit(w->context, event_new(EVENT_COMPILED, "{s:i}", "row", row));
     }
     json_array_foreach(json_object_get(command, "neighbours"), i, one)

@@ -1,0 +1,526 @@
+#include "measure/count/blocks.h"
+#include "base/text.h"
+#include "op/op.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
+#define MACS 512.0  /* of a tensor instruction that cost as much */
+#define WHOLE 1e7   /* a launch of less work than that runs whole */
+#define EARLIER 4e7 /* the same if later steps need its results */
+#define BUDGET 1e7  /* for the blocks of one launch */
+#define PROBE_S 3.0 /* at most, for its first block */
+#define ROWS_MOST 8 /* ways to see one axis of the grid as rows of tiles */
+#define FEW 12      /* if the budget allows fewer blocks than this, they are spread evenly */
+#define LEAST 3
+#define SAMPLE_MOST 48 /* blocks of a class whose blocks differ */
+#define NARROW 0.002   /* an interval that is narrow enough */
+#define NORMAL_95 1.96
+#define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
+#define PROBES 60
+
+/* A grid seen as a box of up to four axes, the first of them fastest. Blocks at less than `low` along an axis, or not before `high`, lie at
+ * its border. */
+struct box {
+    uint64_t size[4], low[4], high[4];
+    int count;
+};
+struct class
+{
+    uint64_t groups;
+    int ran;
+    bool alike;
+    double mean[2], variance[2]; /* of a group's instructions and sectors */
+};
+struct counting {
+    struct rig *rig;
+    int step;
+    const struct work *work;
+    uint64_t grid[3], groups, blocks_of; /* in groups; blocks of one */
+    struct device_sample sample;
+};
+
+static bool is_known(const struct counting *c, uint64_t number)
+{
+    for (int i = 0; i < c->sample.count; i++)
+        if (c->sample.groups[i].number == number)
+            return true;
+    return false;
+}
+
+static void want(struct counting *c, uint64_t number)
+{
+    if (!is_known(c, number))
+        *APPEND(c->sample.groups, c->sample.count) = (struct device_group){.number = number};
+}
+
+static bool run_wanted(struct counting *c, struct error *err)
+{
+    return c->sample.ran == c->sample.count || rig_run_sample(c->rig, c->step, &c->sample, err);
+}
+
+static const struct device_group *group_at(const struct counting *c, uint64_t number)
+{
+    for (int i = 0; i < c->sample.ran; i++)
+        if (c->sample.groups[i].number == number)
+            return &c->sample.groups[i];
+    return NULL;
+}
+
+/* Of the groups that ran. */
+static double cost_of(const struct counting *c)
+{
+    double cost = 0;
+    for (int i = 0; i < c->sample.ran; i++)
+        cost += (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / MACS;
+    return cost;
+}
+
+/* ---- classes ---- */
+/* 0: at the first border along an axis, 1: inside, 2: at the last. */
+static int level(const struct box *box, int axis, uint64_t at)
+{
+    return at < box->low[axis] ? 0 : at >= box->high[axis] ? 2 : 1;
+}
+
+static int class_of(const struct box *box, uint64_t number)
+{
+    int class = 0;
+    for (int i = 0, factor = 1; i < box->count; i++, factor *= 3) {
+        class += factor * level(box, i, number % box->size[i]);
+        number /= box->size[i];
+    }
+    return class;
+}
+
+/* Where a class lies along an axis: from *first on, so many. */
+static uint64_t stretch(const struct box *box, int axis, int level, uint64_t *first)
+{
+    const uint64_t ends[] = {0, box->low[axis], box->high[axis], box->size[axis]};
+    *first = ends[level];
+    return ends[level + 1] - ends[level];
+}
+
+static uint64_t class_size(const struct box *box, int class)
+{
+    uint64_t size = 1, first;
+    for (int i = 0; i < box->count; i++, class /= 3)
+        size *= stretch(box, i, class % 3, &first);
+    return size;
+}
+
+/* A member of a class that has some; each `turn` another one, as good as drawn. */
+static uint64_t member(const struct box *box, int class, unsigned turn)
+{
+    uint64_t number = 0, stride = 1, first;
+    for (int i = 0; i < box->count; stride *= box->size[i], i++, class /= 3) {
+        uint64_t n = stretch(box, i, class % 3, &first), x = (turn + 1) * 0x9e3779b97f4a7c15ull + (uint64_t)(i + 1) * 0xbf58476d1ce4e5b9ull;
+        x = (x ^ x >> 31) * 0x94d049bb133111ebull;
+        number += stride * (first + (x >> 11) % n);
+    }
+    return number;
+}
+
+/* Wants up to `count` members of a class. */
+static void want_members(struct counting *c, const struct box *box, int class, int count)
+{
+    uint64_t size = class_size(box, class);
+    int have = 0;
+    for (int i = 0; i < c->sample.count; i++)
+        have += class_of(box, c->sample.groups[i].number) == class;
+    for (unsigned turn = 0; have < count && (uint64_t)have < size && turn < 8u * (unsigned)count + 64; turn++) {
+        int before = c->sample.count;
+        want(c, member(box, class, turn));
+        have += c->sample.count > before;
+    }
+}
+
+static double value_of(const struct device_group *g, int which)
+{
+    return (double)(which ? g->sectors : g->instructions);
+}
+
+/* Of the groups for which `is` says so. */
+static struct class judge(const struct counting *c, uint64_t groups, bool (*is)(const void *context, uint64_t number), const void *context)
+{
+    struct class k = {.groups = groups, .alike = true};
+    const struct device_group *first = NULL;
+    double sum[2] = {0}, squares[2] = {0};
+    for (int i = 0; i < c->sample.ran; i++) {
+        const struct device_group *g = &c->sample.groups[i];
+        if (!is(context, g->number))
+            continue;
+        first = first ? first : g;
+        k.alike = k.alike && g->hash == first->hash;
+        k.ran++;
+        for (int v = 0; v < 2; v++) {
+            double away = value_of(g, v) - value_of(first, v);
+            sum[v] += away;
+            squares[v] += away * away;
+        }
+    }
+    for (int v = 0; v < 2 && first; v++) {
+        k.mean[v] = value_of(first, v) + sum[v] / k.ran;
+        k.variance[v] = k.ran > 1 ? fmax(0, squares[v] - sum[v] * sum[v] / k.ran) / (k.ran - 1) : 0;
+    }
+    return k;
+}
+
+struct of_class {
+    const struct box *box;
+    int class;
+};
+static bool is_of_class(const void *context, uint64_t number)
+{
+    const struct of_class *of = context;
+    return class_of(of->box, number) == of->class;
+}
+
+static struct class judge_class(const struct counting *c, const struct box *box, int class)
+{
+    return judge(c, class_size(box, class), is_of_class, &(struct of_class){box, class});
+}
+
+/* Adds the estimate of a class to that of the launch. */
+static void add_class(const struct class *k, struct blocks *b)
+{
+    double n = (double)k->groups;
+    for (int v = 0; v < 2 && k->ran; v++) {
+        b->sum[v] += n * k->mean[v];
+        b->variance[v] += k->alike ? 0 : n * n * (1 - k->ran / n) * k->variance[v] / k->ran;
+    }
+}
+
+static int class_count(const struct box *box)
+{
+    int n = 1;
+    for (int i = 0; i < box->count; i++)
+        n *= 3;
+    return n;
+}
+
+/* ---- how a grid lies in the layer ---- */
+static bool is_tiles(const struct work *w, uint64_t n)
+{
+    const int64_t sizes[] = {w->q, w->p, w->w, w->h};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int64_t tile = 1; tile <= 512 && sizes[i] > 1; tile *= 2)
+            if ((uint64_t)((sizes[i] + tile - 1) / tile) == n)
+                return true;
+    return false;
+}
+
+static void add_axis(struct box *box, uint64_t size)
+{
+    int i = box->count;
+    if (size < 2 || i == 4)
+        return;
+    box->size[i] = size;
+    box->low[i] = 1;
+    box->high[i] = size - 1;
+    box->count++;
+}
+
+static struct box box_of(const struct counting *c, uint64_t row)
+{
+    struct box box = {0};
+    uint64_t rest = row ? c->grid[0] / row : 1, images = (uint64_t)(c->work->n > 1 ? c->work->n : 1);
+    add_axis(&box, row ? row : c->grid[0]);
+    if (rest % images == 0) {
+        add_axis(&box, rest / images);
+        add_axis(&box, images);
+    } else {
+        add_axis(&box, rest);
+    }
+    add_axis(&box, c->grid[1]);
+    add_axis(&box, c->grid[2]);
+    if (!box.count)
+        box = (struct box){{1}, {1}, {1}, 1};
+    return box;
+}
+
+/* How many blocks from one end of an axis on count otherwise than those inside, if more than one do. In the middle of the other axes. */
+static bool find_border(struct counting *c, const struct box *box, int axis, bool far, uint64_t *wide, struct error *err)
+{
+    uint64_t base = 0, stride = 1, own = 1, size = box->size[axis], low = 1, high = 1;
+    for (int i = 0; i < box->count; stride *= box->size[i], i++)
+        if (i == axis)
+            own = stride;
+        else
+            base += stride * (box->size[i] / 2);
+    uint64_t inside = base + own * (size / 2);
+    *wide = 1;
+    for (; high < size / 2; high *= 2) { /* the first that is like one inside */
+        uint64_t at = base + own * (far ? size - 1 - high : high);
+        want(c, inside);
+        want(c, at);
+        if (!run_wanted(c, err))
+            return false;
+        if (group_at(c, at)->hash == group_at(c, inside)->hash)
+            break;
+        low = high + 1;
+    }
+    if (high >= size / 2) /* none, so this is no border */
+        return true;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2, at = base + own * (far ? size - 1 - middle : middle);
+        want(c, at);
+        if (!run_wanted(c, err))
+            return false;
+        if (group_at(c, at)->hash == group_at(c, inside)->hash)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *wide = high;
+    return true;
+}
+
+static bool find_borders(struct counting *c, struct box *box, struct error *err)
+{
+    for (int i = 0; i < box->count; i++) {
+        uint64_t wide;
+        if (box->size[i] < 4)
+            continue;
+        if (!find_border(c, box, i, false, &wide, err))
+            return false;
+        box->low[i] = wide;
+        if (!find_border(c, box, i, true, &wide, err))
+            return false;
+        box->high[i] = box->size[i] - wide;
+    }
+    return true;
+}
+
+/* If the first axis runs over rows of tiles, blocks at the ends of a row inside the grid count otherwise than those beside them. Returns
+ * the length of such a row; 0: there is none. */
+static bool find_tile_row(struct counting *c, uint64_t *row, struct error *err)
+{
+    uint64_t rows[ROWS_MOST], base = c->groups / c->grid[0] / 2 * c->grid[0];
+    int count = 0;
+    *row = 0;
+    for (uint64_t n = 2; n <= c->grid[0] / 2 && count < ROWS_MOST; n++) {
+        uint64_t images = (uint64_t)(c->work->n > 1 ? c->work->n : 1), high = c->grid[0] / n;
+        if (c->grid[0] % n == 0 && is_tiles(c->work, n) &&
+            (is_tiles(c->work, high) || (high % images == 0 && is_tiles(c->work, high / images))))
+            rows[count++] = n;
+    }
+    for (int i = 0; i < count; i++) {
+        uint64_t at = base + (c->grid[0] / rows[i] / 2 | 1) * rows[i];
+        want(c, at);
+        want(c, at - 1);
+        want(c, at + rows[i] / 2);
+    }
+    if (!run_wanted(c, err))
+        return false;
+    for (int i = 0; i < count && !*row; i++) {
+        uint64_t at = base + (c->grid[0] / rows[i] / 2 | 1) * rows[i];
+        uint64_t inside = group_at(c, at + rows[i] / 2)->hash;
+        if (group_at(c, at)->hash != inside || group_at(c, at - 1)->hash != inside)
+            *row = rows[i];
+    }
+    return true;
+}
+
+/* ---- stretches of equal blocks ---- */
+struct stretches {
+    uint64_t *from; /* numbers of the groups where one begins, ascending */
+    int count;
+    int probes; /* left */
+};
+
+static bool hash_at(struct counting *c, uint64_t number, uint64_t *hash, struct error *err)
+{
+    want(c, number);
+    if (!run_wanted(c, err))
+        return false;
+    *hash = group_at(c, number)->hash;
+    return true;
+}
+
+/* Splits [from, to) where blocks change, by bisection. Two probes inside a stretch must be as its ends are. */
+static bool split(struct counting *c, struct stretches *s, uint64_t from, uint64_t to, struct error *err)
+{
+    uint64_t first, last, near, far, n = to - from;
+    if (s->probes < 0)
+        return true;
+    if (!hash_at(c, from, &first, err) || !hash_at(c, to - 1, &last, err) || !hash_at(c, from + n / 3, &near, err) ||
+        !hash_at(c, from + n * 2 / 3, &far, err))
+        return false;
+    s->probes -= 2;
+    if (first == last && first == near && first == far) {
+        if (!s->count || from % c->grid[0] == 0 || group_at(c, from - 1)->hash != first)
+            *APPEND(s->from, s->count) = from;
+        return true;
+    }
+    uint64_t middle = n > 2 ? from + n / 2 : from + 1;
+    return split(c, s, from, middle, err) && split(c, s, middle, to, err);
+}
+
+struct of_stretch {
+    uint64_t from, to;
+};
+static bool is_of_stretch(const void *context, uint64_t number)
+{
+    const struct of_stretch *of = context;
+    return number >= of->from && number < of->to;
+}
+
+/* ---- estimates ---- */
+/* Gives each group for which `is` says so its share of the class. */
+static void weigh(struct counting *c, const struct class *k, bool (*is)(const void *context, uint64_t number), const void *context)
+{
+    uint64_t ran = (uint64_t)k->ran, turn = 0;
+    for (int i = 0; i < c->sample.ran; i++)
+        if (is(context, c->sample.groups[i].number))
+            c->sample.groups[i].weight = k->groups / ran + (turn++ < k->groups % ran);
+}
+
+/* Sees the grid as stretches of equal blocks. *found: false if there are too many. */
+static bool count_stretches(struct counting *c, struct blocks *b, bool *found, struct error *err)
+{
+    struct stretches s = {.probes = PROBES};
+    bool ok = true;
+    for (uint64_t line = 0; ok && line < c->groups / c->grid[0]; line++)
+        ok = split(c, &s, line * c->grid[0], (line + 1) * c->grid[0], err);
+    *found = ok && s.probes >= 0;
+    for (int i = 0; *found && i < s.count; i++) {
+        struct of_stretch of = {s.from[i], i + 1 < s.count ? s.from[i + 1] : c->groups};
+        struct class k = judge(c, of.to - of.from, is_of_stretch, &of);
+        add_class(&k, b);
+        weigh(c, &k, is_of_stretch, &of);
+    }
+    if (*found && s.count > b->classes)
+        b->classes = s.count;
+    free(s.from);
+    return ok;
+}
+
+/* Runs more blocks of the classes whose blocks differ. */
+static bool sample_further(struct counting *c, const struct box *box, struct error *err)
+{
+    for (int most = 6; most <= SAMPLE_MOST; most *= 2) {
+        struct blocks b = {0};
+        for (int class = 0; class < class_count(box); class ++) {
+            struct class k = judge_class(c, box, class);
+            add_class(&k, &b);
+        }
+        if (blocks_error(&b) < NARROW || cost_of(c) > 2 * BUDGET)
+            return true;
+        for (int class = 0; class < class_count(box); class ++)
+            if (!judge_class(c, box, class).alike)
+                want_members(c, box, class, most);
+        if (!run_wanted(c, err))
+            return false;
+    }
+    return true;
+}
+
+/* All blocks that ran differ from each other. */
+static bool all_differ(const struct counting *c)
+{
+    for (int i = 0; i < c->sample.ran; i++)
+        for (int k = 0; k < i; k++)
+            if (c->sample.groups[i].hash == c->sample.groups[k].hash)
+                return false;
+    return true;
+}
+
+static bool count_classes(struct counting *c, struct blocks *b, struct error *err)
+{
+    uint64_t row = 0;
+    if (!find_tile_row(c, &row, err))
+        return false;
+    struct box box = box_of(c, row);
+    if (!find_borders(c, &box, err))
+        return false;
+    bool alike = true, found = false;
+    for (int class = 0; class < class_count(&box); class ++)
+        want_members(c, &box, class, class_size(&box, class) > c->groups / 2 ? 4 : 2);
+    if (!run_wanted(c, err))
+        return false;
+    for (int class = 0; class < class_count(&box); class ++)
+        alike = alike && judge_class(c, &box, class).alike;
+    if (!alike && !all_differ(c) && c->groups / c->grid[0] <= LINES_MOST && !count_stretches(c, b, &found, err))
+        return false;
+    if (found)
+        return true;
+    if (!alike && !sample_further(c, &box, err))
+        return false;
+    int classes = 0;
+    for (int class = 0; class < class_count(&box); class ++) {
+        struct class k = judge_class(c, &box, class);
+        add_class(&k, b);
+        weigh(c, &k, is_of_class, &(struct of_class){&box, class});
+        classes += k.ran > 0;
+    }
+    b->classes = classes > b->classes ? classes : b->classes;
+    return true;
+}
+
+/* A few blocks, each of which takes long: of a grid that stays on the chip and goes over many tiles. */
+static bool count_evenly(struct counting *c, int count, struct blocks *b, struct error *err)
+{
+    for (int i = 0; i < count; i++)
+        want(c, (uint64_t)((i + 0.5) * (double)c->groups / count));
+    if (!run_wanted(c, err))
+        return false;
+    struct of_stretch of = {0, c->groups};
+    struct class k = judge(c, c->groups, is_of_stretch, &of);
+    add_class(&k, b);
+    weigh(c, &k, is_of_stretch, &of);
+    b->classes = b->classes > 1 ? b->classes : 1;
+    return true;
+}
+
+static bool count_some(struct counting *c, bool last, struct blocks *b, struct error *err)
+{
+    want(c, c->groups / 2);
+    rig_time_limit(c->rig, PROBE_S);
+    if (!run_wanted(c, err))
+        return false;
+    double each = cost_of(c), whole = each * (double)c->groups, blocks = (double)(c->groups * c->blocks_of);
+    b->all += blocks;
+    if (c->groups <= LEAST || whole <= (last ? WHOLE : EARLIER)) {
+        b->ran += blocks;
+        rig_time_limit(c->rig, PROBE_S * 10);
+        b->sum[0] += value_of(&c->sample.groups[0], 0) * (double)c->groups;
+        b->sum[1] += value_of(&c->sample.groups[0], 1) * (double)c->groups;
+        return rig_run_step(c->rig, c->step, err);
+    }
+    int affordable = (int)fmin(BUDGET / each, 1e6);
+    bool ok = affordable < FEW ? count_evenly(c, affordable > LEAST ? affordable : LEAST, b, err) : count_classes(c, b, err);
+    if (!ok)
+        return false;
+    b->ran += (double)c->sample.ran * (double)c->blocks_of;
+    b->sampled = true;
+    rig_weigh(c->rig, c->step, &c->sample);
+    return true;
+}
+
+bool blocks_count(struct rig *rig, int step, bool last, struct blocks *b, struct error *err)
+{
+    const struct step *s = &rig_program(rig)->steps[step];
+    struct counting c = {.rig = rig, .step = step, .work = program_step_work(rig_program(rig), s), .blocks_of = 1};
+    const uint32_t *cluster = s->cluster;
+    for (int i = 0; i < 3; i++) {
+        uint64_t size = cluster[i] > 1 ? cluster[i] : 1;
+        c.grid[i] = s->grid[i] / size;
+        c.blocks_of *= size;
+    }
+    c.groups = c.grid[0] * c.grid[1] * c.grid[2];
+    if (s->cooperative || !c.groups)
+        return error_set(err, ERROR_USAGE, "kernel %s: its blocks wait for each other", s->name);
+    bool ok = count_some(&c, last, b, err);
+    device_sample_free(&c.sample);
+    return ok;
+}
+
+double blocks_error(const struct blocks *b)
+{
+    double worst = 0;
+    for (int v = 0; v < 2; v++)
+        worst = b->sum[v] > 0 ? fmax(worst, NORMAL_95 * sqrt(b->variance[v]) / b->sum[v]) : worst;
+    return worst;
+}

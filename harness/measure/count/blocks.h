@@ -1,0 +1,24 @@
+/* measure/count/blocks: the interpreter's counts of a whole launch from a few of its blocks.
+ *
+ * Blocks that lie alike in the grid (at its corners and borders, or inside) and in the layer count alike: that makes a class. Several
+ * blocks of each class run, with the arguments of the true launch; if their counts are equal, one stands for its class and the counts are
+ * exact. If not, the class is sampled further, and the estimate has an interval. A block runs alone, so a kernel whose blocks wait for each
+ * other, or take work from a common queue, cannot be counted so: it ends at a time limit. */
+#ifndef BENCH_MEASURE_COUNT_BLOCKS_H
+#define BENCH_MEASURE_COUNT_BLOCKS_H
+
+#include "measure/rig/rig.h"
+
+struct blocks {
+    double all, ran;            /* blocks of the launches so far, and those that ran */
+    int classes;                /* the most that a launch has */
+    double sum[2], variance[2]; /* of the estimate: warp instructions and sectors, and their variances */
+    bool sampled;               /* some launch did not run whole */
+};
+/* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. last: no
+ * later step reads what it writes, so that a part of its blocks is enough. False (err): the counts are not to be had. */
+bool blocks_count(struct rig *rig, int step, bool last, struct blocks *b, struct error *err);
+/* Half the width of the 95 % interval of the instructions or of the sectors, as a share of them: the larger one. */
+double blocks_error(const struct blocks *b);
+
+#endif

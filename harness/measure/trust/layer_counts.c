@@ -1,0 +1,165 @@
+#include "measure/trust/layer_counts.h"
+#include "base/text.h"
+#include "measure/count/blocks.h"
+#include "measure/count/code.h"
+#include "measure/trust/failure.h"
+#include "op/op_file.h"
+#include "op/reference/data.h"
+#include "store/family.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUES_MOST ((size_t)1 << 22) /* elements of an input whose values may decide what a kernel does; larger ones are images */
+#define FILE_MOST ((size_t)1 << 26)   /* elements of all inputs of an op from a file, whose values are all made */
+#define STAGE_S 120.0
+
+struct counting {
+    const struct job *job;
+    struct device *dev;
+    const struct program *program;
+    const struct build *build;
+    struct row *row;
+    struct rig *rig;
+    int step;
+    struct blocks blocks;
+};
+
+static void take_metric(void *context, const struct device_counter *c, int line, double value)
+{
+    const struct counting *k = context;
+    bool unique = !strcmp(c->word, "unique_bytes_read") || !strcmp(c->word, "unique_bytes_written"); /* of blocks that did not run, too */
+    if ((value != 0 || line == 0) && !(k->blocks.sampled && unique))
+        row_add_member(k->row, c->warp ? FAMILY_WARP : FAMILY_EMU, k->step, line, c->word, c->unit, "emu", value);
+}
+
+/* Why a part of the blocks cannot stand for them all; NULL: it can. */
+static const char *refuses(const struct program *p)
+{
+    const struct work *w = &p->work;
+    if (w->op->settle)
+        return "the values of its inputs decide which pixels are active";
+    if (p->uses_mask)
+        return "its mask decides what each block does";
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CALL)
+            return "a library runs a step";
+        else if (p->steps[i].cooperative)
+            return "its blocks wait for each other";
+    size_t all = 0;
+    for (int i = 0; i < p->tensor_count; i++)
+        all += tensor_elements(&p->tensors[i]);
+    return w->op->file && all > FILE_MOST ? "its inputs are too large to be made here" : NULL;
+}
+
+static bool feed_layer(struct counting *k, struct error *err)
+{
+    const struct work *work = &k->program->work;
+    struct op_data data;
+    bool file = work->op->file != NULL;
+    if (!(file ? op_data_inputs : op_data_reserve)(work, DATA_PART_EXACT, &data, err))
+        return false;
+    bool ok = rig_feed_small(k->rig, &data, file ? SIZE_MAX : VALUES_MOST, err);
+    op_data_free(&data);
+    return ok;
+}
+
+static bool run_steps(struct counting *k, struct error *err)
+{
+    const struct program *p = k->program;
+    int last = p->step_count - 1;
+    while (last > 0 && p->steps[last].kind != STEP_KERNEL)
+        last--;
+    if (!rig_prepare(k->rig, NULL, err))
+        return false;
+    for (k->step = 0; k->step < p->step_count; k->step++) {
+        const struct step *s = &p->steps[k->step];
+        if (s->prepare)
+            continue;
+        k->dev->ops->clear(k->dev);
+        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, k->step == last, &k->blocks, err)
+                                     : rig_run_step(k->rig, k->step, err)))
+            return false;
+        if (code_instructions(k->dev) > 0) {
+            k->dev->ops->counters(k->dev, take_metric, k);
+            if (s->kind == STEP_KERNEL)
+                code_of_emu(k->dev, &k->build->images[s->unit], k->row, k->step);
+        }
+    }
+    return true;
+}
+
+static void say(struct counting *k)
+{
+    const struct blocks *b = &k->blocks;
+    struct row *row = k->row;
+    struct text t = {0};
+    row_add_member(row, FAMILY_EMU, -1, 0, "blocks", "block", "emu", b->all);
+    row_add_member(row, FAMILY_EMU, -1, 0, "blocks_counted", "block", "emu", b->ran);
+    if (b->sampled) {
+        row_add_member(row, FAMILY_EMU, -1, 0, "block_classes", "class", "emu", b->classes);
+        row_add_member(row, FAMILY_EMU, -1, 0, "sample_error", "share", "emu", blocks_error(b));
+        text_addf(&t, "%.0f of %.0f blocks, %d class%s", b->ran, b->all, b->classes, b->classes == 1 ? "" : "es");
+        if (blocks_error(b) > 0)
+            text_addf(&t, " (±%.2g %%)", blocks_error(b) * 100);
+    } else {
+        text_add(&t, "all");
+    }
+    row_set(&row->ran, text_get(&t));
+    text_free(&t);
+}
+
+static void drop_counts(struct row *row)
+{
+    int kept = 0;
+    for (int i = 0; i < row->metric_count; i++)
+        if (strcmp(row->metrics[i].source, "emu"))
+            row->metrics[kept++] = row->metrics[i];
+    row->metric_count = kept;
+    for (int i = 0; i < row->code_count; i++)
+        free(row->code[i].text);
+    row->code_count = 0;
+}
+
+bool layer_counts(const struct job *job, struct device **counter, int index, const struct build *build, struct row *row, bool *counted,
+                  struct error *err)
+{
+    const struct plan_row *p = &job->plan.rows[index];
+    struct counting k = {.job = job, .program = &p->program, .build = build, .row = row};
+    struct error why = {0};
+    *counted = false;
+    for (int i = 0; i < k.program->step_count; i++)
+        if (k.program->steps[i].kind == STEP_CUDNN) /* emu will skip the row */
+            return true;
+    job_stage(job, index, "count", STAGE_S);
+    if (!*counter) {
+        char *spec = text_format("emu:%s,no-check", job->plan.chip.name);
+        bool opened = job->open(spec, counter, err);
+        free(spec);
+        if (!opened)
+            return false;
+    }
+    k.dev = *counter;
+    k.dev->ops->clear(k.dev);
+    const char *refused = refuses(k.program);
+    bool ran =
+        !refused && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, &why) && run_steps(&k, &why);
+    const struct device_report *reports;
+    if (ran && k.dev->ops->reports(k.dev, &reports))
+        failure_take_reports(k.dev, row);
+    *counted = ran;
+    if (ran)
+        say(&k);
+    else
+        drop_counts(row);
+    const struct work *part = &p->part->work;
+    char *size = text_format("a part of %lldx%lld", (long long)part->h, (long long)part->w);
+    if (!ran)
+        row_set(&row->ran, part->op->file ? "a part" : size);
+    free(size);
+    if (!ran)
+        row_add_note(row, "counts are those of the part that was verified: %s", refused ? refused : why.text);
+    rig_close(k.rig);
+    k.dev->ops->clear(k.dev);
+    return true;
+}
