@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS_TOLD 3 /* of one curve */
+#define TURNS_TOLD 3   /* of one curve */
+#define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
 /* The longest name without its folder. */
 static const char *without_folder(const char *variant)
@@ -313,6 +314,10 @@ static void say_steady(struct block *list, const struct curve *curves, int count
     }
     if (!first)
         return;
+    if (together > CURVES_NAMED) {
+        text_free(&names);
+        text_addf(&names, "%d of %d curves", together, count);
+    }
     text_addf(&t, "%s%s%s at all values of %s (", names.len ? text_get(&names) : "", names.len ? ": " : "", sign_words(sign, counts), axis);
     add_ratios(&t, points, n);
     text_add(&t, ")");
