@@ -46,7 +46,7 @@ SHIMS   := $(sort $(shell find harness -name '*_shim.cpp'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
-ROWS    := $(patsubst %.c,%.so,$(wildcard kernels/variants/*/*.c))
+ROWS    := $(patsubst %.c,%.so,$(wildcard kernels/variants/*/*.c kernels/python/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 # The C++ runtime goes into the file too; plain C links as before when there is no shim.
@@ -62,7 +62,7 @@ say = $(if $(filter 0,$V),@printf '  %-5s %s\n' $1 $2;)
 
 all: $(BIN) $(ROWS)
 # Rows that call a vendor's library: foreign code like anybody's (docs/FOREIGN.md). They lie beside their sources, for every build: no sanitizer in them.
-kernels/variants/%.so: kernels/variants/%.c harness/op/foreign.h Makefile
+kernels/%.so: kernels/%.c harness/op/foreign.h Makefile
 	$(call say,SO,$@)$(CC) $(filter-out -fsanitize% -fno-sanitize%,$(ALL_CFLAGS)) -shared -fPIC -s -o $@ $<
 $(BIN): $(MAIN) $(LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)

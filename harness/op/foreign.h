@@ -53,6 +53,7 @@ struct bench_call {
     void *(*open_library)(const char *soname); /* "libcublasLt.so.13", for dlsym, wherever bench finds libraries; 0: nowhere */
     int real_count;
     const struct bench_real *reals;
+    const char *source; /* the file that the sidecar names as its source */
 };
 typedef int bench_function(struct bench_call *call);
 

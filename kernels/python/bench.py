@@ -4,7 +4,8 @@ An author writes `import bench` and decorates kernels; `bench try FILE.py` and `
 that must not import it can hold a dict BENCH instead: {"softmax": {"op": "softmax", "grid": "rows", ...}}, by the name of the function.
 
 bench itself runs this file: bench.py list FILE KERNEL CACHE ANSWER   writes a folder of sidecars, and its path into the file ANSWER
-                             bench.py serve FILE FOLDER              compiles what it is asked for on its standard input, a socket"""
+                             bench.py serve FILE FOLDER              compiles what it is asked for on its standard input, a socket
+                      bench.py host ADDRESS                  calls functions, inside a worker of bench (bench_host.py)"""
 import contextlib
 import functools
 import hashlib
@@ -107,7 +108,7 @@ def op(name, **keys):
 
 def kernel(of, **keys):
     """Marks a kernel. `of`: an op's name, or what bench.op returned; with `tensors` and `reference` it is a new op."""
-    own = {key: keys.pop(key) for key in OP_KEYS if key in keys}
+    own = {key: keys.pop(key) for key in OP_KEYS if key in keys and not (key == "tensors" and keys.get("called"))}
     if own and isinstance(of, str):
         of = op(of, **own)
     elif own:
@@ -418,7 +419,7 @@ class Work:
         self.t = Names({name: Names(tensor) for name, tensor in asked["tensors"].items()})
         self.f["dtype"] = next(iter(self.t.values())).dtype
         keys = entry.keys
-        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "scratch", "tool", "called", "names", "options")
+        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "scratch", "tool", "called", "tensors")
         self.constants = {key: self.value(value) for key, value in keys.items() if key not in known}
         self.constants.update({key: value for key, value in self.p.items() if key not in self.constants})
 
@@ -488,8 +489,8 @@ def answer(entry, key, asked, path, folder):
     """Leaves KEY.yaml (a sidecar), KEY.no (why it is not possible) or KEY.error in the folder."""
     suffix = "yaml"
     try:
-        work = Work(entry, asked)
-        text = made_sidecar(work, tool_of(entry).make(work), folder)
+        work, tool = Work(entry, asked), tool_of(entry)
+        text = tool.sidecar(work, key, folder, asked, path) if hasattr(tool, "sidecar") else made_sidecar(work, tool.make(work), folder)
     except Refused as e:
         suffix, text = "no", str(e)
     except ImportError as e:
@@ -522,6 +523,9 @@ def main(words):
     if HERE not in sys.path:
         sys.path.append(HERE)
     sys.modules["bench"] = sys.modules[__name__]
+    if words[0] == "host":
+        import bench_host
+        return bench_host.serve(words[1])
     path = os.path.abspath(words[1])
     if words[0] == "serve":
         return serve(path, words[2])

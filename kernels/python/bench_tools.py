@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 
 import bench
+import bench_host
 
 
 def version(package):
@@ -181,11 +182,11 @@ class Fake:
                           work.value(keys.get("smem", 0)))
 
 
-TOOLS = {"triton": Triton(), "ptx": Fake()}
+TOOLS = {"triton": Triton(), "ptx": Fake(), "called": bench_host.Called()}
 
 
 def tool_of(entry):
-    named = entry.keys.get("tool")
+    named = "called" if entry.keys.get("called") else entry.keys.get("tool")
     if named and named not in TOOLS:
         raise bench.Mistake(f"tool '{named}': the tools are {', '.join(TOOLS)}")
     for name, tool in TOOLS.items():

@@ -127,6 +127,8 @@ static bool read_source(struct head *h, const struct node *root, struct error *e
     bool cuda = text_ends(name, ".cu"), python = text_ends(name, ".py");
     if (python)
         h->code = CODE_PTX;
+    if (text_ends(name, ".call")) /* of a Python function (kernels/python) */
+        h->code = CODE_LIBRARY;
     if (h->code == CODE_CUDA && !cuda)
         return node_error(source, err, "source: '%.80s' is not a .cu, .ptx, .cubin, .so or .py", name);
     h->source = xstrdup(name);

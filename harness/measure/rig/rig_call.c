@@ -119,12 +119,14 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
     if (!file_exists(unit->path))
         return error_set(err, ERROR_ENVIRONMENT, "not built: %s is missing; `make` builds it from the .c file", unit->path);
     struct rig_call *c = rig->steps[i].call = xcalloc(1, sizeof *c);
-    c->library = dlopen(unit->path, RTLD_NOW | RTLD_LOCAL);
+    SCOPED char *python = file_share("kernels/python/host.so");
+    const char *library = text_ends(unit->path, ".call") ? python : unit->path;
+    c->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
         return error_set(err, ERROR_USAGE, "%s", dlerror());
     c->function = (bench_function *)(uintptr_t)dlsym(c->library, step->name);
     if (!c->function)
-        return error_set(err, ERROR_USAGE, "%s exports no function '%s'", unit->path, step->name);
+        return error_set(err, ERROR_USAGE, "%s exports no function '%s'", library, step->name);
     c->call = (struct bench_call){.version = BENCH_FOREIGN_VERSION,
                                   .on_host = host,
                                   .op = w->op->name,
@@ -137,7 +139,8 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .message_bytes = sizeof c->message,
                                   .shapes = c->shapes,
                                   .reals = c->reals,
-                                  .open_library = open_library};
+                                  .open_library = open_library,
+                                  .source = unit->path};
     describe_work(w, step->cudnn_epilogue, c);
     return host || cuda_native(rig->dev, &context, &c->call.stream, err);
 }

@@ -40,3 +40,21 @@ def impossible():
 @scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx")
 def broken():
     return missing
+
+
+@scale.call
+def called(x, a):
+    return a * x
+
+
+@scale.call(what="writes in place, and one element too many")
+def outside(x, y, a):
+    import ctypes
+    y[...] = a * x
+    ctypes.memset(y.ctypes.data + y.nbytes, 0, 4)
+
+
+@scale.call
+def dies(x):
+    import os
+    os.kill(os.getpid(), 11)

@@ -1,0 +1,209 @@
+"""bench_host: calls an author's function with bench's own buffers, on bench's stream. It runs inside a worker of bench (host.c), or, to make the
+sidecar of such a row, in the process that compiles."""
+import ctypes
+import importlib.metadata
+import inspect
+import json
+import os
+import sys
+import sysconfig
+import traceback
+
+import bench
+
+C = ctypes
+
+
+class Tensor(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("dtype", C.c_char_p), ("layout", C.c_char_p), ("dim", C.c_longlong * 4), ("data", C.c_void_p),
+                ("bytes", C.c_ulonglong)]
+
+
+class Shape(C.Structure):
+    _fields_ = [("rank", C.c_int), ("dim", C.c_longlong * 8)]
+
+
+class Call(C.Structure):
+    """struct bench_call of harness/op/foreign.h."""
+    _fields_ = [("version", C.c_int), ("on_host", C.c_int), ("stream", C.c_void_p), ("op", C.c_char_p), ("math", C.c_char_p),
+                ("tensor_count", C.c_int), ("workspace_count", C.c_int), ("symbol_count", C.c_int), ("tensors", C.POINTER(Tensor)),
+                ("workspaces", C.POINTER(Tensor)), ("symbols", C.c_void_p), ("epilogue", C.c_char_p), ("slope", C.c_double),
+                ("message", C.c_void_p), ("message_bytes", C.c_ulonglong), ("shapes", C.POINTER(Shape)), ("open_library", C.c_void_p),
+                ("real_count", C.c_int), ("reals", C.c_void_p), ("source", C.c_char_p)]
+
+
+TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "u8": "|u1", "u16": "<u2", "i32": "<i4", "u32": "<u4"}
+
+
+class Buffer:
+    """Device memory of bench as every library reads it."""
+
+    def __init__(self, address, shape, dtype, stream):
+        self.__cuda_array_interface__ = {"shape": tuple(shape), "typestr": TYPESTR[dtype], "data": (address, False), "version": 3,
+                                         "stream": stream or 1}
+
+
+def order(shape, layout):
+    """The sizes as they lie in memory, and the permutation to the op's axes."""
+    canonical = "NCHW" if set(layout) == set("NCHW") else "KCRS" if set(layout) == set("KCRS") else None
+    if canonical is None or len(shape) != 4:
+        return list(shape), None
+    sizes = dict(zip(canonical, shape))
+    return [sizes[letter] for letter in layout], [layout.index(letter) for letter in canonical]
+
+
+def torch_tensor(address, size, shape, dtype, layout, call):
+    import torch
+    memory, permutation = order(shape, layout)
+    kind = getattr(torch, {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "u16": "uint16",
+                           "i32": "int32", "u32": "uint32"}[dtype])
+    if call.on_host:
+        tensor = torch.frombuffer((C.c_char * size).from_address(address), dtype=kind)[:max(1, product(memory))].reshape(memory)
+    else:
+        tensor = torch.as_tensor(Buffer(address, memory, dtype, call.stream), device="cuda")
+        tensor = tensor.view(kind) if tensor.dtype != kind else tensor
+    return tensor if permutation is None else tensor.permute(permutation)
+
+
+def plain_array(address, size, shape, dtype, layout, call):
+    memory, permutation = order(shape, layout)
+    if not call.on_host:
+        return Buffer(address, memory, dtype, call.stream)
+    import numpy
+    if dtype == "bf16":
+        raise bench.Refused("NumPy has no bf16")
+    array = numpy.frombuffer((C.c_char * size).from_address(address), dtype=TYPESTR[dtype])[:product(memory)].reshape(memory)
+    return array if permutation is None else array.transpose(permutation)
+
+
+def product(sizes):
+    n = 1
+    for size in sizes:
+        n *= size
+    return n
+
+
+class Row:
+    """One callable for one work."""
+
+    def __init__(self, source):
+        with open(source) as file:
+            self.path, self.kernel, asked = json.loads(file.read().split("\n", 3)[3])
+        if not bench.entries:
+            bench.load(self.path)
+        self.work = bench.Work(bench.entries[self.kernel], asked)
+        self.function = self.work.entry.function
+        self.torch = uses_torch(self.work.entry)
+        self.tensors = {}
+        self.takes = inspect.signature(self.function).parameters
+        self.written = self.work.entry.keys.get("written")
+
+    def words(self, call):
+        """The arguments for these buffers: made once for each address."""
+        key = tuple(call.tensors[i].data for i in range(call.tensor_count)), call.stream
+        if key not in self.tensors:
+            made = {}
+            for i in range(call.tensor_count):
+                t, shape = call.tensors[i], call.shapes[i]
+                make = torch_tensor if self.torch else plain_array
+                made[t.name.decode()] = make(t.data, t.bytes, list(shape.dim[:shape.rank]), t.dtype.decode(), t.layout.decode(), call)
+            self.tensors[key] = made
+            if call.on_host: # copies, which lie elsewhere each time
+                self.tensors.clear()
+            return made
+        return self.tensors[key]
+
+    def run(self, call):
+        made = self.words(call)
+        given = {**self.work.f, **self.work.constants, **made}
+        missing = [name for name, p in self.takes.items() if name not in given and p.default is p.empty]
+        if missing:
+            raise bench.Mistake(f"{self.kernel} takes '{missing[0]}'; there are {', '.join(given)}")
+        result = self.function(**{name: given[name] for name in self.takes if name in given})
+        if result is None:
+            return
+        rest = [name for name in made if name not in self.takes]
+        results = result if isinstance(result, dict) else dict(zip(rest, result if isinstance(result, (tuple, list)) else [result]))
+        for name, value in results.items():
+            if name not in made:
+                raise bench.Mistake(f"{self.kernel} returns '{name}'; the op has {', '.join(made)}")
+            if tuple(value.shape) != tuple(made[name].shape):
+                raise bench.Mistake(f"{self.kernel} returns {name} of shape {tuple(value.shape)}; the op's is {tuple(made[name].shape)}")
+            if self.torch:
+                made[name].copy_(value)
+            else:
+                made[name][...] = value
+
+
+def uses_torch(entry):
+    """True if the function gets tensors of torch: its file imports torch, unless it says tensors="numpy" (or "cuda", for objects with
+    __cuda_array_interface__)."""
+    given = entry.keys.get("tensors")
+    return given == "torch" if given else "torch" in sys.modules
+
+
+rows = {}
+
+
+def answer(address):
+    call = Call.from_address(address)
+    try:
+        source = call.source.decode()
+        row = rows.get(source) or rows.setdefault(source, Row(source))
+        if row.torch:
+            import torch
+            if not call.on_host:
+                with torch.no_grad(), torch.cuda.stream(torch.cuda.ExternalStream(call.stream)):
+                    row.run(call)
+                return 0
+            with torch.no_grad():
+                row.run(call)
+            return 0
+        row.run(call)
+        return 0
+    except BaseException as e:
+        traceback.print_exc()
+        text = str(e) if isinstance(e, bench.Refused) else bench.place(os.path.abspath(row.path) if "row" in dir() else "", e)
+        text = text.encode()[:call.message_bytes - 1] + b"\0"
+        C.memmove(call.message, text, len(text))
+        return 1 if isinstance(e, (bench.Refused, ImportError)) else 2
+
+
+def serve(ready):
+    """Hands `answer` to the worker and stays: ready is the address of host_ready."""
+    function = C.CFUNCTYPE(C.c_int, C.c_void_p)(answer)
+    C.CFUNCTYPE(None, C.c_void_p)(int(ready, 16))(C.cast(function, C.c_void_p))
+
+
+def libpython():
+    """The shared library of this interpreter."""
+    names = [sysconfig.get_config_var("INSTSONAME"), sysconfig.get_config_var("LDLIBRARY"), f"libpython{sys.version_info[0]}.{sys.version_info[1]}.so.1.0"]
+    folders = [sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib"), os.path.join(sys.base_prefix, "lib64"),
+               os.path.join("/usr/lib", sysconfig.get_config_var("MULTIARCH") or "")]
+    for name in names:
+        for folder in folders:
+            if name and ".so" in name and folder and os.path.exists(os.path.join(folder, name)):
+                return os.path.join(folder, name)
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    raise bench.Refused(f"{sys.executable} has no libpython{version}.so, in which a worker of bench could run it: apt-get install libpython{version}, "
+                        "or a Python of conda or uv")
+
+
+class Called:
+    """A callable as a tool: its row calls it."""
+
+    def takes(self, function):
+        return False
+
+    def label(self):
+        return "called"
+
+    def sidecar(self, work, key, folder, asked, path):
+        entry = work.entry
+        label = f"called, torch {importlib.metadata.version('torch')}" if uses_torch(entry) else "called"
+        text = "\n".join([sys.executable, libpython(), os.path.join(bench.HERE, "bench.py"), json.dumps([path, entry.name, asked])])
+        bench.write(os.path.join(folder, key + ".call"), text)
+        keys = {"op": entry.op, "what": f"{entry.name} ({label})"}
+        keys.update({name: entry.keys[name] for name in bench.HEAD if name in entry.keys and name not in ("what", "needs", "where", "claims")})
+        keys.setdefault("algorithm", "library")
+        return bench.document({**keys, "source": key + ".call", "on": ["cuda", "emu"]}) + "steps:\n  - call: bench_python_call\n"
