@@ -85,8 +85,8 @@ static bool is_here(const struct job *job)
 
 /* ---- joining ---- */
 
-/* `bench import --join` of the parts that have landed since the last time. `all`: of unfinished shards, too. */
-static bool join_parts(struct job *job, const char *out_dir, bool all, int *code, struct error *err)
+/* `bench import --join` of the parts that have landed since the last time. `all`: of unfinished shards, too. *run: the joined one. */
+static bool join_parts(struct job *job, const char *out_dir, bool all, int64_t *run, int *code, struct error *err)
 {
     SCOPED const char **argv = xcalloc((size_t)job->shards + 8, sizeof *argv);
     int n = 0, first;
@@ -105,6 +105,9 @@ static bool join_parts(struct job *job, const char *out_dir, bool all, int *code
     *code = n > first ? engine_ask(argv, JOIN_S, &out, err) : 0;
     for (int i = first; i < n; i++)
         free((void *)(uintptr_t)argv[i]);
+    const char *line = text_get(&out);
+    for (const char *next; (next = strstr(line, "\nrun ")) && !*run;)
+        *run = atoll((line = next + 1) + strlen("run "));
     if (*code > 0)
         cli_say(stderr, "%s", text_get(&out));
     return *code >= 0;
@@ -155,22 +158,17 @@ static void say_lost(const struct job *job)
 }
 
 /* The rows that are stored now. */
-static int finish(struct job *job, const char *out_dir, bool whole, int joined)
+static int finish(struct job *job, const char *out_dir, int64_t run, bool whole, int joined)
 {
     SCOPED_BY(cli_run_close) struct stored_run r = {0};
     SCOPED char *database = cli_database(out_dir);
     SCOPED_TEXT t = {0};
     struct report_style style = cli_style();
     struct error err = {0};
-    struct run last = {0};
-    struct store *store = NULL;
-    bool found = store_open(database, true, &store, &err) && store_last_run(store, NULL, job_text(job, "scenario"), NULL, &last, &err);
-    store_close(store);
-    if (!found && !whole) /* nothing landed; the missing shards were told */
+    if (!run && !whole) /* nothing landed; the missing shards were told */
         return 5;
-    if (!found || !cli_run_open(&r, database, last.id, &err))
+    if (!cli_run_open(&r, database, run, &err))
         return cli_fail(&err);
-    run_clear(&last);
     int code = session_exit_code(r.rows, r.count);
     if (cli_json()) {
         report_json(&t, &r.run, r.rows, r.count);
@@ -190,6 +188,7 @@ static int wait_for(struct job *job, const char *out_dir)
     struct error err = {0};
     struct job_turn t = {0};
     int lock = -1, code = 0, worst = 0, done = -1;
+    int64_t run = 0;
     SCOPED char *waiting = file_join(job->folder, "wait");
     if (!lock_take(waiting, &lock, &err)) {
         error_hint(&err, "another `bench jobs wait` of this job runs");
@@ -206,7 +205,7 @@ static int wait_for(struct job *job, const char *out_dir)
         before = before < 0 ? t.rows : before;
         show(job, &t, since, before, done);
         if (t.done > done) { /* an error, such as a full disk, is told once; the parts stay */
-            ok = join_parts(job, out_dir, false, &code, &err);
+            ok = join_parts(job, out_dir, false, &run, &code, &err);
             worst = code > worst ? code : worst;
         }
         done = t.done;
@@ -227,8 +226,8 @@ static int wait_for(struct job *job, const char *out_dir)
     else if (t.lost)
         say_lost(job);
     if (t.lost && !stopped)
-        join_parts(job, out_dir, true, &code, &err);
-    int status = stopped ? 130 : finish(job, out_dir, !t.lost, worst);
+        join_parts(job, out_dir, true, &run, &code, &err);
+    int status = stopped ? 130 : finish(job, out_dir, run, !t.lost, worst);
     lock_release(&lock);
     return status;
 }

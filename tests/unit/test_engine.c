@@ -10,9 +10,17 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "run/engine/turn.h"
+
+/* In place of the program's clock. */
+static double now_s = 1000;
+double clock_s(void)
+{
+    return now_s;
+}
 
 static char folder[64];
 
@@ -236,12 +244,117 @@ static void a_part_in_an_output(void **state)
     assert_true(job_scan(&job, &err) && job.shard[1].done);
 }
 
+/* An engine that the test sets: what it says of the tasks, and what it was asked for. */
+static struct {
+    enum engine_state says[7];
+    bool answers, submits;
+    int submitted[7], cancelled;
+} world;
+
+static bool fake_check(struct job *job, struct error *err)
+{
+    return true;
+}
+
+static bool fake_submit(struct job *job, const bool *wanted, struct error *err)
+{
+    for (int i = 0; i < job->shards && world.submits; i++)
+        world.submitted[i] += wanted[i];
+    return world.submits || error_set(err, ERROR_ENVIRONMENT, "sbatch does not answer");
+}
+
+static bool fake_poll(struct job *job, struct error *err)
+{
+    for (int i = 0; i < job->shards && world.answers; i++) {
+        job->shard[i].task = world.says[i];
+        strcpy(job->shard[i].name, "1_1");
+    }
+    return world.answers || error_set(err, ERROR_ENVIRONMENT, "squeue does not answer");
+}
+
+static bool fake_cancel(struct job *job, int shard, struct error *err)
+{
+    world.cancelled += shard;
+    return true;
+}
+
+static const struct engine fake = {"slurm", "", fake_check, NULL, fake_submit, fake_poll, NULL, NULL, fake_cancel};
+
+static void turn_after(struct job *job, double seconds, struct job_turn *turn)
+{
+    struct error err = {0};
+    now_s += seconds;
+    if (!job_turn(job, turn, &err))
+        fail_msg("%s", err.text);
+}
+
+static void lost_and_doubled_tasks(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0};
+    struct error err = {0};
+    struct job_turn turn;
+    memset(&world, 0, sizeof world);
+    world.answers = world.submits = true;
+    job_of(&job, "slurm:retries=2", "emu");
+    job.engine = &fake;
+    assert_true(job_submit(&job, &err));
+    for (int i = 0; i < 7; i++) {
+        world.says[i] = ENGINE_RUNNING;
+        assert_int_equal(world.submitted[i], 1);
+    }
+    turn_after(&job, 2, &turn);
+    assert_true(turn.running == 7 && !turn.done && !turn.lost && !turn.again);
+
+    /* Of an engine that does not answer nothing is lost, however long. */
+    world.answers = false;
+    memset(world.says, 0, sizeof world.says);
+    for (int i = 0; i < 5; i++)
+        turn_after(&job, 100, &turn);
+    assert_true(!turn.lost && !turn.again && strstr(job.note, "squeue does not answer"));
+
+    /* All tasks are gone; shard 1 is done, shard 2 has a part. The others are submitted again, not at once, twice, and then lost. */
+    world.answers = true;
+    for (int i = 0; i < 7; i++)
+        world.says[i] = ENGINE_NONE;
+    status(&job, "0001.n1.1-a",
+           "{\"shard\":1,\"state\":\"done\",\"exit\":0,\"rows\":4,\"of\":4,\"host\":\"n1\",\"part\":\"0001.n1.1-a.db\"}");
+    status(&job, "0002.n1.2-a",
+           "{\"shard\":2,\"state\":\"stopped\",\"exit\":130,\"rows\":2,\"of\":4,\"host\":\"n1\",\"part\":\"0002.n1.2-a.db\"}");
+    turn_after(&job, 20, &turn);
+    assert_true(turn.done == 1 && !turn.again && !turn.lost && turn.rows == 6);
+    turn_after(&job, 20, &turn);
+    assert_true(turn.again == 6 && world.submitted[0] == 1 && world.submitted[1] == 2 && world.submitted[6] == 2);
+    world.submits = false; /* slurmctld is gone: that is no try */
+    turn_after(&job, 20, &turn);
+    turn_after(&job, 20, &turn);
+    assert_true(!turn.again && strstr(job.note, "sbatch does not answer"));
+    world.submits = true;
+    for (int i = 0; i < 20; i++) { /* shard 2 goes on each time, as under a short time limit */
+        SCOPED char *name = text_format("0002.n1.%d-b", i),
+                    *text = text_format(
+                        "{\"shard\":2,\"state\":\"stopped\",\"exit\":130,\"rows\":%d,\"of\":99,\"host\":\"n1\",\"part\":\"%s.db\"}", 3 + i,
+                        name);
+        status(&job, name, text);
+        turn_after(&job, 20, &turn);
+    }
+    assert_int_equal(world.submitted[6], 3); /* the first and two retries */
+    assert_true(world.submitted[1] > 8);
+    assert_int_equal(turn.lost, 5);
+    assert_int_equal(world.submitted[0], 1);
+
+    /* A requeued task of a shard whose first copy went on to its end is taken off the queue. */
+    world.says[0] = ENGINE_PENDING;
+    assert_int_equal(world.cancelled, 0);
+    turn_after(&job, 20, &turn);
+    assert_int_equal(world.cancelled, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(words_of_on), TEST(system_files),        TEST(the_script_of_slurm), TEST(takes_the_files_that_a_scenario_names),
-        TEST(what_landed), TEST(a_part_in_an_output),
+        TEST(words_of_on), TEST(system_files),        TEST(the_script_of_slurm),    TEST(takes_the_files_that_a_scenario_names),
+        TEST(what_landed), TEST(a_part_in_an_output), TEST(lost_and_doubled_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

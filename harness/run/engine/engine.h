@@ -37,9 +37,9 @@ struct job {
     struct job_shard *shard; /* [shards] */
     char **seen;             /* statuses of finished copies, by file name, which need not be read again */
     int seen_count;
-    void *own;      /* the engine's state in this process; freed by engine_free */
-    double asked_s; /* when the engine was asked last */
-    char note[256]; /* the last trouble with the engine (slurmctld does not answer); "" */
+    void *own;               /* the engine's state in this process; freed by engine_free */
+    double began_s, asked_s; /* when the engine was asked first, and last */
+    char note[256];          /* the last trouble with the engine (slurmctld does not answer); "" */
 };
 
 /* A back end: at most these seven functions. `wanted`: [job->shards]. */

@@ -15,6 +15,7 @@
 
 #define HOSTS_MAX 1024
 #define SHIP_S 600
+#define KEPT_DAYS 14   /* a job's folder on a host */
 #define SSH_FAILED 255 /* exit status of ssh when it could not connect */
 #define STRIKES 3      /* failed connections one after the other that end the use of a host */
 
@@ -173,9 +174,9 @@ static bool hosts_script(struct job *job, int first, struct text *t, struct erro
 static bool ship(struct job *job, const char *host, struct error *err)
 {
     SCOPED char *unpack =
-        text_format("d=$HOME/.cache/bench/jobs/%s; [ -e \"$d/.whole\" ] || { mkdir -p \"$d/parts\" \"$d/logs\" && tar -C \"$d\" -xzf - "
-                    "&& : >\"$d/.whole\"; }",
-                    job->id);
+        text_format("d=$HOME/.cache/bench/jobs; find \"$d\" -mindepth 1 -maxdepth 1 -mtime +%d -exec rm -rf {} + 2>/dev/null; d=$d/%s; "
+                    "[ -e \"$d/.whole\" ] || { mkdir -p \"$d/parts\" \"$d/logs\" && tar -C \"$d\" -xzf - && : >\"$d/.whole\"; }",
+                    KEPT_DAYS, job->id);
     SCOPED_TEXT line = {0}, out = {0};
     text_add(&line, "tar -C ");
     text_add_word(&line, job->folder);

@@ -1,11 +1,14 @@
 /* run/engine/turn: see turn.h. */
 #include "run/engine/turn.h"
 #include "base/clock.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ASK_EVERY_S 1.0
-#define GRACE_S 3.0 /* between the end of a task and its part: file systems show a new file late */
+#define ASK_FIRST_S 1.0 /* between two questions to the engine; more in a long job, because each costs the site's scheduler */
+#define ASK_LAST_S 15.0
+#define ASK_SHARE 20.0 /* of the time since the first */
+#define GRACE_S 3.0    /* between the end of a task and its part: file systems show a new file late */
 #define RETRIES 3
 
 static bool submit_shards(struct job *job, const bool *wanted, struct error *err)
@@ -87,7 +90,8 @@ bool job_turn(struct job *job, struct job_turn *turn, struct error *err)
 {
     double now = clock_s();
     SCOPED bool *wanted = xcalloc((size_t)job->shards + 1, sizeof *wanted);
-    bool asked = now >= job->asked_s + ASK_EVERY_S;
+    job->began_s = job->began_s > 0 ? job->began_s : now;
+    bool asked = now >= job->asked_s + fmin(fmax((now - job->began_s) / ASK_SHARE, ASK_FIRST_S), ASK_LAST_S);
     *turn = (struct job_turn){0};
     if (asked) {
         asked = ask_engine(job);

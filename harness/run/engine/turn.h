@@ -12,8 +12,9 @@ struct job_turn {
 };
 /* Submits every shard that is not done. */
 bool job_submit(struct job *job, struct error *err);
-/* Reads what landed, asks the engine (at most every second), takes parts out of outputs, submits lost shards again, and takes tasks of
- * shards that are done off the queue. False: only for errors that end the job; an engine that does not answer is told in job->note. */
+/* Reads what landed, asks the engine (every second at first, every 15 s in a long job), takes parts out of outputs, submits lost shards
+ * again, and takes tasks of shards that are done off the queue. False: only for errors that end the job; an engine that does not answer is
+ * told in job->note. */
 bool job_turn(struct job *job, struct job_turn *turn, struct error *err);
 
 #endif
