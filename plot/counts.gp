@@ -41,7 +41,8 @@ set xrange [0:most_sectors]
 set xtics 8
 set xlabel "sectors a request" offset 0,0.5
 set key at screen 0.985,screen 0.995 right top horizontal maxrows 1 samplen 0.6 width -1
-plot data using (0):0:(0):3:($0 - 0.28):($0 - 0.02) with boxxyerror linecolor rgb orange title "store", \
+plot data using (moves ? NaN : 0):0:1 with labels right offset -1,0 notitle, \
+     data using (0):0:(0):3:($0 - 0.28):($0 - 0.02) with boxxyerror linecolor rgb orange title "store", \
      data using (0):0:(0):4:($0 + 0.02):($0 + 0.28) with boxxyerror linecolor rgb teal title "load", \
      data using ($5 / $6):($0 - 0.15):(0):(0.14) with vectors nohead linecolor rgb "black" linewidth 2 title "ideal", \
      data using ($5 / $6):($0 - 0.15):(0):(-0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \

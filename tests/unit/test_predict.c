@@ -31,6 +31,7 @@ static struct chip_model ideal(void)
         m.constant[(int)one[i]] = 1;
     m.constant[PREDICT_clock_hz] = 2e9;
     m.constant[PREDICT_l2_bytes_s] = 5e12;
+    m.constant[PREDICT_l2_full_bytes_s] = 5e12;
     m.constant[PREDICT_norm] = 50; /* nearly the largest unit alone */
     for (int i = 0; i < UNIT_COUNT; i++)
         m.low[i] = 0.8, m.high[i] = 1.5;

@@ -21,6 +21,7 @@
     X(tensor_warp_share) \
     X(l1_share) \
     X(l2_bytes_s) \
+    X(l2_full_bytes_s) \
     X(dram_share) \
     X(reuse_power) \
     X(cycles_per_block) \

@@ -6,6 +6,8 @@
 #include "report/page/answer.h"
 #include "report/page/network.h"
 #include "report/view/number.h"
+#include "report/view/predict.h"
+#include "report/view/stored.h"
 #include "report/view/verdict.h"
 #include "report/limits.h"
 #include <math.h>
@@ -64,6 +66,33 @@ static void say_least(const struct ask *ask, struct text *t)
         text_addf(t, "; it is %s", least_variant);
 }
 
+/* By stored times of the same machine code: the fastest row of each case against the library. False: no case has both. */
+static bool say_stored(const struct ask *ask, struct text *t)
+{
+    const struct stored_time *any = NULL;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    int cases = 0;
+    double sum = 0, low = INFINITY, high = 0;
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+        const struct view *best = predicted_winner(&w.view);
+        if (!best || !best->stored || !w.view.stored_library || best->row->like_case)
+            continue;
+        double x = w.view.stored_library->us / best->stored->us;
+        any = best->stored;
+        sum += log(x);
+        low = fmin(low, x);
+        high = fmax(high, x);
+        cases++;
+    }
+    if (!cases)
+        return false;
+    const struct stored_origin *o = &ask->judge->stored->runs[any->run];
+    text_addf(t, "%sx as fast as %s, geometric mean of %d case%s (%s to %s), by stored times of the same machine code on %s, %s",
+              number_3(exp(sum / cases), m), o->library[0] ? o->library : "the library", cases, text_s(cases), number_3(low, a),
+              number_3(high, b), o->gpu, o->date);
+    return true;
+}
+
 /* The mean of the fastest rows' speed-ups, as in the tables, if no network weights the layers. Cases whose baseline is `copy` are left
  * out: a control is no competitor. */
 static void answer_best(const struct ask *ask, struct block *list)
@@ -86,9 +115,9 @@ static void answer_best(const struct ask *ask, struct block *list)
     if (cases)
         text_addf(&t, "with the fastest verified row of each case: %sx as fast as the baseline, geometric mean of %d cases (%s to %s)",
                   number_3(exp(sum / cases), m), cases, number_3(least, a), number_3(most, b));
-    else if (ask_has_no_time(ask))
+    else if (ask_has_no_time(ask) && (!ask->judge || !ask->judge->ready || !say_stored(ask, &t)))
         say_least(ask, &t);
-    else
+    else if (!t.len)
         text_add(&t, "no answer: no case has a timed row beside its baseline");
     if (baseline)
         text_addf(&t, "; the baseline is the fastest in %d", baseline);
