@@ -259,6 +259,15 @@ static void sort(struct verdicts *v, double lead, double differ)
     }
 }
 
+/* Does it depend on the usual error of a predicted time whether a unit is busy? Then no bottleneck is named. */
+static bool undecided(const struct judging *j)
+{
+    const struct prediction *p = &j->v->predicted;
+    double idle = case_limit(j->c, "idle"), most = fullest(j->c, j->v, &j->breakdown, true);
+    double margin = 1 + case_limit(j->c, "share_error") / 100;
+    return p->ns > 0 && !j->v->stored && most / margin < idle && most * margin >= idle;
+}
+
 /* The longest step against the row's speed of light; for a few further steps, the rules on compiler, launch and counters. */
 static void judge_row(struct case_view *c, struct view *v)
 {
@@ -268,6 +277,8 @@ static void judge_row(struct case_view *c, struct view *v)
         return;
     if (j.breakdown.step_ns > 0 && j.breakdown.total_ns > 0)
         j.share = fmin(1, j.breakdown.step_ns / j.breakdown.total_ns);
+    if (undecided(&j))
+        return;
     judge_step(&j);
     int longest = j.breakdown.step;
     for (int s = 0; view_itemises(v) && v->ranked && s < v->row->step_count; s++) {
