@@ -25,6 +25,9 @@ int cli_compare(const struct verb *verb, int argc, char **argv)
     gate_rules_default(&rules);
     bool ok = comparison_finish(&a, verb, argc, argv, &err) && cli_side(rest[0], &a.side, &base, &err) &&
               cli_side(rest[1], &a.side, &head, &err) && gate_asked_check(&a.asked, &base, &head, &err) &&
-              gate_compare(&base, &head, &rules, a.across, &c, &err) && comparison_put(&a, &c, NULL, &err);
+              gate_compare(&base, &head, &rules, a.across, &c, &err);
+    if (ok)
+        comparison_note_ops(&a, &c);
+    ok = ok && comparison_put(&a, &c, NULL, &err);
     return ok ? 0 : cli_fail(&err);
 }

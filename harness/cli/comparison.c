@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define OP_FILE_MAX_BYTES (1u << 20)
+
 void comparison_options(struct comparison_arguments *a, struct option *options)
 {
     const struct option all[COMPARISON_OPTION_COUNT] = {
@@ -123,6 +125,42 @@ bool comparison_rules(struct comparison_arguments *a, const char *path, struct g
     if (!a->against)
         a->against = rules->against;
     return true;
+}
+
+/* Adds the file's path if the two trees have other texts of it, or one of them has none. */
+static void compare_file(const char *base, const char *head, const char *path, struct text *t)
+{
+    size_t bytes[2] = {0};
+    SCOPED char *one = text_format("%s%s", base, path), *two = text_format("%s%s", head, path);
+    SCOPED char *a = file_read(one, OP_FILE_MAX_BYTES, &bytes[0], NULL), *b = file_read(two, OP_FILE_MAX_BYTES, &bytes[1], NULL);
+    if ((a || b) && (!a || !b || bytes[0] != bytes[1] || memcmp(a, b, bytes[0]) != 0))
+        text_addf(t, "%s%s %s", t->len ? ", " : "", path, !a ? "is new" : !b ? "is gone" : "changed");
+}
+
+void comparison_note_ops(const struct comparison_arguments *a, struct gate_comparison *c)
+{
+    static const char *const suffixes[] = {".yaml", ".py", ".cu", ".cuh"};
+    const char *base = c->base->folder, *head = c->head->folder;
+    struct text t = {0};
+    for (const char *const *p = a->side.ops; base && head && p && *p; p++) {
+        bool folder = file_is_dir(*p);
+        SCOPED char *stem = xstrndup(*p, strlen(*p) - (text_ends(*p, ".yaml") ? strlen(".yaml") : 0));
+        for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes && **p != '/'; s++) {
+            char **names = NULL;
+            int count = folder ? file_list(*p, suffixes[s], &names, NULL) : 0;
+            for (int i = 0; i < count; i++) {
+                SCOPED char *path = file_join(*p, names[i]);
+                compare_file(base, head, path, &t);
+                free(names[i]);
+            }
+            free(names);
+            SCOPED char *beside = text_format("%s%s", stem, suffixes[s]); /* the op itself, and a reference of its name */
+            if (!folder)
+                compare_file(base, head, beside, &t);
+        }
+    }
+    c->ops = t.len ? text_take(&t) : NULL;
+    text_free(&t);
 }
 
 bool comparison_asks_for_some(const struct comparison_arguments *a)

@@ -91,6 +91,8 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         comparison_set_aside(&a, &base, &head, &aside);
     ok = ok && gate_compare(&base, &head, &rules, a.across, &c, &err) && gate_rules_used(&rules, &err);
     c.not_asked = aside.count;
+    if (ok)
+        comparison_note_ops(&a, &c);
     code = ok ? gate_exit_code(&c) : 0;
     ok = ok && comparison_put(&a, &c, &code, &err) && put_ci(&a, &c, &code, &err);
     if (!ok)

@@ -399,6 +399,7 @@ void gate_comparison_free(struct gate_comparison *c)
     }
     free(c->pairs);
     free(c->across);
+    free(c->ops);
     *c = (struct gate_comparison){0};
 }
 

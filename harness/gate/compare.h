@@ -61,6 +61,7 @@ struct gate_comparison {
     int timed;      /* rows that are judged by times: the alpha of the rules holds for all of them together */
     bool ratchet;   /* base is a baseline: improved and new rows fail until they are promoted */
     char *across;   /* the differences between what made head and what made base, in words; NULL: none */
+    char *ops;      /* files of ops that differ between the two trees, in words; NULL: none; the caller sets it (malloc'd) */
     int expired;    /* waivers */
     int promotable; /* rows that improved, appeared or vanished and are not yet in the baseline */
 };

@@ -189,6 +189,8 @@ static void add_head(struct document *d, const struct gate_comparison *c)
     struct block *b = document_prose(d, TONE_NOTICE, DETAIL_ALWAYS);
     if (c->across)
         block_item(b, "across", NULL, c->across);
+    if (c->ops)
+        block_itemf(b, "ops", NULL, "%s: both sides were judged by the file that is here", c->ops);
     if (c->base->bench && c->head->bench && strcmp(c->base->bench, c->head->bench))
         block_itemf(b, "note", NULL, "base was counted with bench %s, head with %s", c->base->bench, c->head->bench);
 }
@@ -342,9 +344,9 @@ void gate_json(struct text *t, const struct gate_comparison *c, const int *exit_
                                                "rows", list[i].rows, "changed", list[i].changed, "time", json_finite(list[i].time),
                                                "instructions", json_finite(list[i].instructions), "sectors", json_finite(list[i].sectors)));
     gate_means_free(list, mean_count);
-    json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:s?,s:o,s:i,s:i,s:i,s:o,s:o}", "schema", "bench.comparison", "version", "1.1.0", "base",
-                          json_side(c->base), "head", json_side(c->head), "across", c->across, "counts", counts, "verified", c->verified,
-                          "left_out", c->left_out, "not_asked", c->not_asked, "means", means, "rows", rows);
+    json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:s?,s:s?,s:o,s:i,s:i,s:i,s:o,s:o}", "schema", "bench.comparison", "version", "1.1.0", "base",
+                          json_side(c->base), "head", json_side(c->head), "across", c->across, "ops", c->ops, "counts", counts, "verified",
+                          c->verified, "left_out", c->left_out, "not_asked", c->not_asked, "means", means, "rows", rows);
     if (exit_code)
         json_object_set_new(o, "exit", json_integer(*exit_code));
     json_write(t, o);
