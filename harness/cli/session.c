@@ -103,28 +103,63 @@ static bool same_word(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* A file under trial that fits none of the standard layers: each row has its reason, but nothing ran. */
-static void say_untried(const char *name, struct row *const *rows, int count)
+static const char *first_variant(const struct row *row)
+{
+    return row->part_count ? row->parts[0].variant : row->variant ? row->variant : "";
+}
+
+/* A variant of the user's that fits no layer: each row has its reason, but nothing ran. */
+static void say_untried(const struct session_options *o, const char *name, struct row *const *rows, int count)
 {
     int met = 0;
+    const struct row *last = NULL;
     SCOPED_TEXT kinds = {0};
-    for (int i = 0; i < count; i++)
-        if (rows[i]->part_count && !strcmp(rows[i]->parts[0].variant, name) && rows[i]->status != ROW_INFEASIBLE) {
+    for (int i = 0; i < count; i++) {
+        if (strcmp(first_variant(rows[i]), name) != 0)
+            continue;
+        if (rows[i]->status != ROW_INFEASIBLE)
             return;
-        } else if (rows[i]->status == ROW_INFEASIBLE) {
-            int k = 0;
-            while (k < i && !(rows[k]->status == ROW_INFEASIBLE && same_word(rows[k]->dtype, rows[i]->dtype) &&
-                              same_word(rows[k]->layout, rows[i]->layout)))
-                k++;
-            if (k == i)
-                text_addf(&kinds, "%s%s%s%s", met ? ", " : "", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
-                          rows[i]->layout ? rows[i]->layout : "");
-            met++;
+        int k = 0;
+        while (k < i && !(!strcmp(first_variant(rows[k]), name) && same_word(rows[k]->dtype, rows[i]->dtype) &&
+                          same_word(rows[k]->layout, rows[i]->layout)))
+            k++;
+        if (k == i)
+            text_addf(&kinds, "%s%s%s%s", met ? ", " : "", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
+                      rows[i]->layout ? rows[i]->layout : "");
+        met += !last || !same_word(last->case_id, rows[i]->case_id);
+        last = rows[i];
+    }
+    if (!met)
+        return;
+    SCOPED_TEXT fits = {0};
+    cli_say(stderr, "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\n", name, met, text_s(met), met == 1 ? "is" : "are",
+            text_get(&kinds));
+    if (cli_fits(&o->plan, name, &fits))
+        cli_say(stderr, "hint: it fits layers of these scenarios: %s; bench run SCENARIO --variants my=FILE.cu\n", text_get(&fits));
+    else
+        cli_say(stderr,
+                "hint: check its layout, dtype, math and needs; for your own layer: bench run SCENARIO.yaml --variants my=FILE.cu\n");
+}
+
+/* Each variant of --variants, once: its first row says it. */
+static void say_untried_own(const struct session_options *o, struct row *const *rows, int count)
+{
+    SCOPED const char **seen = xcalloc((size_t)count + 1, sizeof *seen);
+    int known = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = first_variant(rows[i]);
+        bool own = false, there = false;
+        for (const char *const *d = o->plan.variant_dirs; d && *d; d++) {
+            size_t n = strcspn(*d, "=");
+            own |= !strncmp(name, *d, n) && name[n] == '/';
         }
-    cli_say(stderr,
-            "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\nhint: check its layout, dtype, math and needs; for your "
-            "own layer: bench run SCENARIO.yaml --variants my=FILE.cu\n",
-            name, met, text_s(met), met == 1 ? "is" : "are", text_get(&kinds));
+        for (int k = 0; k < known; k++)
+            there |= !strcmp(seen[k], name);
+        if (!own || there)
+            continue;
+        seen[known++] = name;
+        say_untried(o, name, rows, count);
+    }
 }
 
 /* Was an earlier run of the scenario planned with more rows, which a filter leaves out of this one? Its page stays. */
@@ -179,7 +214,9 @@ static int run_finish(const struct session_options *o, const struct session_resu
         report_summary(&t, &r.run, r.rows, r.count, result->seconds, code, &s->style);
         cli_print(&t);
         if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
-            say_untried(o->tried, r.rows, r.count);
+            say_untried(o, o->tried, r.rows, r.count);
+        else if (!result->interrupted)
+            say_untried_own(o, r.rows, r.count);
     }
     if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
         code = cli_fail(err);
