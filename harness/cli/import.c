@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
+#include "plan/scenario/onnx.h"
 #include "plan/scenario/op_lines.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -172,7 +173,31 @@ static int import_ops(const char *path, const char *name, const char *to)
     return ok ? 0 : cli_fail(&err);
 }
 
-enum import_kind { IMPORT_DATABASE, IMPORT_ROWS, IMPORT_OPS };
+static int import_model(const char *path, const char *name, const char *shape, const char *to)
+{
+    struct error err = {0};
+    SCOPED_TEXT t = {0};
+    size_t bytes;
+    int unknown = 0;
+    SCOPED char *own = name ? xstrdup(name) : name_of(path), *data = file_read(path, ONNX_MAX_BYTES, &bytes, &err);
+    bool ok = data && onnx_scenario(path, data, bytes, own, shape, &t, &unknown, &err);
+    if (ok) { /* before it is printed, which may empty it */
+        json_t *file = fields_item(fields_list(fields("import"), "files"));
+        fields_text(file, "kind", "model");
+        fields_text(file, "path", path);
+        fields_text(file, "to", to);
+        fields_count(file, "unknown", unknown);
+        if (file)
+            json_object_set_new(file, "scenario", fields_of_file("import.yaml", text_get(&t)));
+    }
+    ok = ok && cli_put(to, &t, false, &err);
+    if (ok && unknown)
+        cli_say(stderr, "bench: %s: %d node%s not imported; the scenario names %s in comments\n", path, unknown,
+                unknown == 1 ? " is" : "s are", unknown == 1 ? "it" : "them");
+    return ok ? 0 : cli_fail(&err);
+}
+
+enum import_kind { IMPORT_DATABASE, IMPORT_ROWS, IMPORT_OPS, IMPORT_MODEL };
 /* Decides by the first bytes or the name: a file that is neither a database nor JSON is a list. */
 static enum import_kind import_kind(const char *path)
 {
@@ -185,29 +210,32 @@ static enum import_kind import_kind(const char *path)
     head[got] = 0;
     if (!strcmp(head, sqlite) || text_ends(path, ".db"))
         return IMPORT_DATABASE;
+    if (text_ends(path, ".onnx"))
+        return IMPORT_MODEL;
     return head[strspn(head, " \t\r\n")] == '{' || text_ends(path, ".json") ? IMPORT_ROWS : IMPORT_OPS;
 }
 
 int cli_import(const struct verb *verb, int argc, char **argv)
 {
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const char *name = NULL, *to = NULL, *out = NULL;
+    const char *name = NULL, *shape = NULL, *to = NULL, *out = NULL;
     int run_id = 0, count, code, lists = 0;
     bool join = false;
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
         {"--join", 0, OPTION_FLAG, NULL, "databases or their folders: make one run of the parts that run --shard made", &join},
         {"--run", 0, OPTION_INT, "N", "times: add to this run instead of the last run of the scenario", &run_id},
-        {"--name", 0, OPTION_TEXT, "NAME", "convolutions: name of the scenario; default: from the file name", &name},
-        {"--to", 0, OPTION_TEXT, "FILE", "convolutions: write the scenario to this file instead of stdout", &to},
+        {"--name", 0, OPTION_TEXT, "NAME", "convolutions, models: name of the scenario; default: from the file name", &name},
+        {"--shape", 0, OPTION_TEXT, "NxCxHxW", "models: sizes of the input, where the file leaves them open", &shape},
+        {"--to", 0, OPTION_TEXT, "FILE", "convolutions, models: write the scenario to this file instead of stdout", &to},
         {0},
     };
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     for (int i = 0; i < count && !join; i++)
-        lists += import_kind(rest[i]) == IMPORT_OPS;
+        lists += import_kind(rest[i]) >= IMPORT_OPS;
     if (!count || (lists && count > 1))
-        return cli_usage(verb, count ? "only one list of convolutions is expected" : "which file?");
+        return cli_usage(verb, count ? "only one list of convolutions or model is expected" : "which file?");
     out = cli_out_dir(out);
     if (join)
         return cli_join(rest, count, out);
@@ -217,6 +245,7 @@ int cli_import(const struct verb *verb, int argc, char **argv)
         case IMPORT_DATABASE: code = cli_import_database(rest[i], out); break;
         case IMPORT_ROWS: code = cli_import_rows(rest[i], out, run_id); break;
         case IMPORT_OPS: code = import_ops(rest[i], name, to); break;
+        case IMPORT_MODEL: code = import_model(rest[i], name, shape, to); break;
         }
     return code;
 }

@@ -38,7 +38,7 @@ static const struct verb verbs[] = {
      "The search tries all values of a parameter unless the scenario lists some. A configuration that violates the variant's conditions, "
      "spills, or exceeds a limit is a row with that reason.\n`bench run --tuned` uses the results; --list prints them, --export writes "
      "them to a file, --import reads such a file."},
-    {"import", "FILE...", "import a database, times of another tool (JSON), or a list of convolutions", cli_import, false,
+    {"import", "FILE...", "import a database, times of another tool (JSON), an ONNX model, or a list of convolutions", cli_import, false,
      "FILE.db: adds its runs, rows and tuned configurations to the database. Runs that are already stored stay unchanged; of two tuned "
      "configurations for the same layer, variant, chip and compiler the newer one is kept.\nFILE.json: times of another tool, measured on "
      "the same GPU as a stored run, become rows marked foreign. tests/gpu/torch_peers.py SCENARIO.yaml -o FILE.json times PyTorch's ops "

@@ -1,0 +1,365 @@
+/* From nodes to layers (onnx.h). Values are images n, c, h, w; what has two dimensions is an image of one pixel, and a flattened image
+ * keeps its own shape: a matrix product that follows is a convolution with a filter as large as the image. */
+#include "plan/scenario/onnx_graph.h"
+#include "base/text.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static struct place *find_value(struct graph *g, const char *name)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (const char *c = name; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    for (size_t i = hash % g->slots;; i = (i + 1) % g->slots) {
+        if (!g->values[i].name)
+            g->values[i] = (struct place){.name = name, .layer = LAYER_NONE};
+        if (!strcmp(g->values[i].name, name))
+            return &g->values[i];
+    }
+}
+
+struct place *graph_value(struct graph *g, const char *name)
+{
+    struct place *p = find_value(g, name);
+    for (int i = 0; p->alias && i < 1000; i++) /* a file may make a ring */
+        p = p->alias;
+    return p;
+}
+
+struct place *graph_in(struct graph *g, const struct onnx_node *n, int i)
+{
+    static struct place nothing = {.name = "", .layer = LAYER_NONE};
+    return i < n->input_count && n->inputs[i][0] ? graph_value(g, n->inputs[i]) : &nothing;
+}
+
+int64_t graph_int(const struct onnx_node *n, const char *name, int64_t usual)
+{
+    const struct onnx_attribute *a = onnx_attribute(n, name);
+    return a ? a->whole : usual;
+}
+
+double graph_real(const struct onnx_node *n, const char *name, double usual)
+{
+    const struct onnx_attribute *a = onnx_attribute(n, name);
+    return a ? a->real : usual;
+}
+
+bool graph_is(const struct onnx_node *n, const char *name, const char *text)
+{
+    const struct onnx_attribute *a = onnx_attribute(n, name);
+    return a && a->text && !strcmp(a->text, text);
+}
+
+/* A number of a list attribute, or of a constant input. */
+bool graph_list(const struct onnx_node *n, const char *name, const struct place *input, int i, int64_t *out)
+{
+    const struct onnx_attribute *a = name ? onnx_attribute(n, name) : NULL;
+    double v;
+    if (a && i < a->int_count)
+        return *out = a->ints[i], true;
+    if (!input || !input->constant || !onnx_number(input->constant, i, &v) || !(fabs(v) < 1e15))
+        return false;
+    return *out = (int64_t)v, true;
+}
+
+/* ---- layers ---- */
+
+/* A name that a scenario takes and no other layer has. */
+static char *name_for(struct graph *g, const struct onnx_node *n)
+{
+    SCOPED_TEXT t = {0};
+    char base[64];
+    const char *from = n->name[0] ? n->name : n->output_count && n->outputs[0][0] ? n->outputs[0] : n->op;
+    size_t length = strlen(from), skip = length > 60 ? length - 60 : 0;
+    snprintf(base, sizeof base, "%s", from + skip);
+    for (char *c = base; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && *c != '.')
+            *c = '_';
+    const char *first = base + strspn(base, "_.-");
+    text_add(&t, *first ? first : "layer");
+    for (int turn = 0, i = 0; i <= g->layer_count && turn < 9; i++) {
+        const char *taken = i < g->layer_count ? g->layers[i].name : "input"; /* a word of networks */
+        if (strcmp(taken, text_get(&t)) != 0)
+            continue;
+        t.len = 0;
+        text_addf(&t, "%s_%d", *first ? first : "layer", g->layer_count + turn++);
+        i = -1;
+    }
+    return text_take(&t);
+}
+
+struct made_layer *graph_layer(struct graph *g, const struct onnx_node *n, const char *op, const struct place *in)
+{
+    char *name = name_for(g, n);
+    struct made_layer *l = APPEND(g->layers, g->layer_count);
+    *l = (struct made_layer){.name = name, .op = op, .input = in->layer, .with = LAYER_NONE, .residual = LAYER_NONE, .foldable = true};
+    memcpy(l->in, in->dim, sizeof l->in);
+    return l;
+}
+
+/* The node's output is what the last layer leaves. */
+bool graph_leaves(struct graph *g, const struct onnx_node *n, int64_t c, int64_t h, int64_t w)
+{
+    struct place *out = find_value(g, n->output_count ? n->outputs[0] : "");
+    struct made_layer *l = &g->layers[g->layer_count - 1];
+    bool fits = c > 0 && h > 0 && w > 0 && c <= 1 << 20 && h <= 1 << 20 && w <= 1 << 20;
+    if (!fits) { /* the layer cannot be */
+        free(l->name);
+        text_free(&l->keys);
+        text_free(&l->epilogue);
+        g->layer_count--;
+        return false;
+    }
+    out->known = true;
+    memcpy(out->dim, (int64_t[]){l->in[0], c, h, w}, sizeof out->dim);
+    out->layer = g->layer_count - 1;
+    return true;
+}
+
+/* The layer to whose epilogue a node may be added: its output is `v`, which nothing else reads. */
+struct made_layer *graph_open(struct graph *g, const struct place *v)
+{
+    struct made_layer *l = v->layer >= 0 ? &g->layers[v->layer] : NULL;
+    return l && l->foldable && v->uses == 1 && l->items < 7 ? l : NULL;
+}
+
+/* Moves a node that became an item of an epilogue: its output is the layer's. */
+bool graph_folded(struct graph *g, const struct onnx_node *n, const struct place *v, struct made_layer *l, const char *item)
+{
+    struct place *out = find_value(g, n->outputs[0]);
+    const char *name = item + (*item == '{');
+    SCOPED char *word = xstrndup(name, strcspn(name, ":, }"));
+    bool joins = !strcmp(item, "bias") && l->items == 1 && !strcmp(text_get(&l->epilogue), item); /* two constants are one */
+    if (!joins && l->items && strstr(text_get(&l->epilogue), word))
+        return false; /* an epilogue has each item once */
+    if (!joins)
+        text_addf(&l->epilogue, "%s%s", l->items++ ? ", " : "", item);
+    const struct place was = *v;
+    out->known = was.known;
+    memcpy(out->dim, was.dim, sizeof out->dim);
+    out->layer = was.layer;
+    return true;
+}
+
+/* ---- the file ---- */
+
+static void count_uses(struct graph *g)
+{
+    for (int i = 0; i < g->m->node_count; i++)
+        for (int k = 0; k < g->m->nodes[i].input_count; k++)
+            find_value(g, g->m->nodes[i].inputs[k])->uses++;
+    for (int i = 0; i < g->m->output_count; i++)
+        find_value(g, g->m->outputs[i].name)->uses++;
+}
+
+static bool image_of(const struct onnx_value *v, int64_t out[4])
+{
+    memcpy(out, (int64_t[]){1, 1, 1, 1}, 4 * sizeof *out);
+    for (int i = 0; i < v->rank && i < 4; i++)
+        out[i] = i == 0 && v->dim[i] < 0 ? 1 : v->dim[i];
+    return (v->rank == 4 || v->rank == 2) && out[0] > 0 && out[1] > 0 && out[2] > 0 && out[3] > 0;
+}
+
+/* "1x3x224x224" */
+static bool shape_of_text(const char *shape, struct onnx_value *v)
+{
+    const char *at = shape;
+    v->rank = 0;
+    while (at && *at && v->rank < 4) {
+        char *end;
+        long long size = strtoll(at, &end, 10);
+        if (end == at || size < 1 || size > 1 << 20 || (*end && *end != 'x'))
+            return false;
+        v->dim[v->rank++] = size;
+        at = *end ? end + 1 : end;
+    }
+    return v->rank == 4 && at && !*at;
+}
+
+static bool take_inputs(struct graph *g, const char *shape, struct error *err)
+{
+    for (int i = 0; i < g->m->constant_count; i++)
+        if (g->m->constants[i].name)
+            find_value(g, g->m->constants[i].name)->constant = &g->m->constants[i];
+    for (int i = 0; i < g->m->input_count; i++) {
+        struct onnx_value *v = &g->m->inputs[i];
+        struct place *p = find_value(g, v->name);
+        if (p->constant)
+            continue;
+        if (shape && !shape_of_text(shape, v))
+            return error_set(err, ERROR_USAGE, "--shape %s: four sizes are expected, such as 1x3x224x224", shape);
+        g->image_inputs++;
+        g->half |= v->type == 10;
+        p->known = image_of(v, p->dim);
+        p->layer = p->known ? LAYER_INPUT : LAYER_NONE;
+        if (!p->known && v->rank == 4)
+            return error_set(err, ERROR_USAGE, "%s: the input '%.100s' has open sizes", g->file, v->name),
+                   error_hint(err, "--shape 1x3x224x224");
+    }
+    return true;
+}
+
+/* What an operation without an op leaves: the shape that the file states, from which layers can go on. */
+static void leave_unknown(struct graph *g, const struct onnx_node *n)
+{
+    for (int i = 0; i < n->output_count; i++) {
+        struct place *out = find_value(g, n->outputs[i]);
+        for (int k = 0; k < g->m->value_count && !out->known; k++)
+            if (!strcmp(g->m->values[k].name, n->outputs[i]) && image_of(&g->m->values[k], out->dim))
+                out->known = true;
+        out->layer = LAYER_NONE;
+    }
+}
+
+static void put_keys(const struct graph *g, const struct made_layer *l, struct text *out)
+{
+    text_addf(out, "  %s: {op: %s, n: %lld, c: %lld, h: %lld, w: %lld%s", l->name, l->op, (long long)l->in[0], (long long)l->in[1],
+              (long long)l->in[2], (long long)l->in[3], text_get(&l->keys));
+    if (l->items)
+        text_addf(out, ", epilogue: [%s]", text_get(&l->epilogue));
+    text_add(out, "}\n");
+    (void)g;
+}
+
+static const char *source_name(const struct graph *g, int layer)
+{
+    return layer >= 0 ? g->layers[layer].name : "input";
+}
+
+/* The network, if every node is a layer or part of one. */
+static void put_network(const struct graph *g, struct text *out)
+{
+    text_add(out, "\nnetwork:\n  order:\n");
+    for (int i = 0; i < g->layer_count; i++) {
+        const struct made_layer *l = &g->layers[i];
+        bool plain = l->input == (i ? i - 1 : LAYER_INPUT) && l->with == LAYER_NONE && l->residual == LAYER_NONE;
+        text_addf(out, plain ? "    - %s" : "    - {layer: %s", l->name);
+        if (!plain && l->input != (i ? i - 1 : LAYER_INPUT))
+            text_addf(out, ", input: %s", source_name(g, l->input));
+        if (l->with != LAYER_NONE)
+            text_addf(out, ", with: %s", source_name(g, l->with));
+        if (l->residual != LAYER_NONE)
+            text_addf(out, ", residual: %s", source_name(g, l->residual));
+        text_add(out, plain ? "\n" : "}\n");
+    }
+}
+
+static bool is_whole(const struct graph *g)
+{
+    bool whole = !g->unknown && g->image_inputs == 1 && g->m->output_count == 1 && g->layer_count > 1 && g->layer_count <= 1000;
+    const struct place *out = g->m->output_count ? graph_value((struct graph *)(uintptr_t)g, g->m->outputs[0].name) : NULL;
+    whole = whole && out->layer == g->layer_count - 1;
+    for (int i = 0; whole && i < g->layer_count; i++)
+        whole = g->layers[i].input != LAYER_NONE;
+    return whole;
+}
+
+static void put_variants(const struct graph *g, struct text *out)
+{
+    static const struct {
+        const char *op, *variants;
+    } all[] = {{"conv2d", "cudnn, conv2d/auto, conv2d/mma_any, conv2d/fma_any, conv2d/general_tiled"},
+               {"conv3d", "conv3d/cudnn, conv3d/naive"},
+               {"conv_transpose2d", "conv_transpose2d/phases, conv_transpose2d/naive"},
+               {"pool_max", "pool_max/element"},
+               {"pool_average", "pool_average/element"},
+               {"concat", "concat/element"},
+               {"add", "add/element"},
+               {"pointwise", "pointwise/epilogue"},
+               {"upsample", "upsample/nearest_element"},
+               {"upsample_bilinear", "upsample_bilinear/element"},
+               {"depth_to_space", "depth_to_space/d2s_native"},
+               {"space_to_depth", "space_to_depth/native"}};
+    const char *comma = "";
+    text_add(out, "\nvariants: [");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int k = 0; k < g->layer_count; k++)
+            if (!strcmp(g->layers[k].op, all[i].op)) {
+                text_addf(out, "%s%s", comma, all[i].variants);
+                comma = ", ";
+                break;
+            }
+    text_add(out, "]\n");
+}
+
+static void put_comment(struct text *out, const struct onnx_node *n, const char *why)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s", n->name[0] ? n->name : n->output_count ? n->outputs[0] : "");
+    for (char *c = name; *c; c++)
+        if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
+            *c = '_';
+    SCOPED char *op = xstrndup(n->op, 40);
+    for (char *c = op; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            *c = '_';
+    text_addf(out, "# not imported: %s '%s': %s\n", op, name, why);
+}
+
+static bool walk(struct graph *g, struct text *comments)
+{
+    for (int i = 0; i < g->m->node_count; i++) {
+        const struct onnx_node *n = &g->m->nodes[i];
+        const char *why = NULL;
+        if (!n->output_count || graph_node(g, n, &why))
+            continue;
+        g->unknown++;
+        leave_unknown(g, n);
+        if (comments->len < 200000) /* each takes a line */
+            put_comment(comments, n, why ? why : "there is no op for it");
+    }
+    return g->layer_count > 0;
+}
+
+static void graph_free(struct graph *g)
+{
+    for (int i = 0; i < g->layer_count; i++) {
+        free(g->layers[i].name);
+        text_free(&g->layers[i].keys);
+        text_free(&g->layers[i].epilogue);
+    }
+    free(g->layers);
+    free(g->values);
+    free(g->made);
+}
+
+bool onnx_scenario(const char *file, const char *data, size_t bytes, const char *name, const char *shape, struct text *out, int *unknown,
+                   struct error *err)
+{
+    struct onnx_model m;
+    struct graph g = {.m = &m, .file = file};
+    SCOPED_TEXT comments = {0};
+    bool ok = onnx_read(file, data, bytes, &m, err);
+    size_t names = 0;
+    for (int i = 0; ok && i < m.node_count; i++)
+        names += (size_t)(m.nodes[i].input_count + m.nodes[i].output_count);
+    g.slots = 2 * (names + (size_t)(m.constant_count + m.input_count + m.output_count)) + 17;
+    g.values = xcalloc(g.slots, sizeof *g.values);
+    g.made = xcalloc((size_t)m.node_count + 1, sizeof *g.made);
+    if (ok)
+        count_uses(&g);
+    ok = ok && take_inputs(&g, shape, err);
+    if (ok && !walk(&g, &comments)) {
+        ok = error_set(err, ERROR_USAGE, "%s: none of its %d nodes is an operation that bench knows", file, m.node_count);
+        error_hint(err, "%s", text_get(&comments) + 2); /* of the first */
+    }
+    if (ok) {
+        text_addf(out, "scenario: %s\nabout: %d layers of %d nodes of an ONNX model, opset %lld\n", name, g.layer_count, m.node_count,
+                  (long long)m.opset);
+        text_addf(out, "%sdefaults: {dtype: %s, layout: NCHW}\n\nlayers:\n", text_get(&comments), g.half ? "f16" : "f32");
+        for (int i = 0; i < g.layer_count; i++)
+            put_keys(&g, &g.layers[i], out);
+        if (is_whole(&g))
+            put_network(&g, out);
+        put_variants(&g, out);
+        *unknown = g.unknown;
+    }
+    graph_free(&g);
+    onnx_free(&m);
+    return ok;
+}

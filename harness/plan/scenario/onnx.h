@@ -1,0 +1,17 @@
+/* plan/scenario/onnx: an ONNX model becomes a scenario: a layer for each operation, and the network that they make.
+ *
+ * Opsets 7 to 22. Activations, biases, batch normalisation, scaled and plain additions become the epilogue of the operation before them.
+ * Nothing of the file is executed; weights are not read. */
+#ifndef BENCH_SCENARIO_ONNX_H
+#define BENCH_SCENARIO_ONNX_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+#define ONNX_MAX_BYTES INT32_MAX /* of a protobuf message */
+/* Appends a scenario called `name`. `shape`: "1x3x224x224" for an input whose sizes the file leaves open; NULL: none. An operation that
+ * no op computes is a comment in it, and counted in *unknown. */
+bool onnx_scenario(const char *file, const char *data, size_t bytes, const char *name, const char *shape, struct text *out, int *unknown,
+                   struct error *err);
+
+#endif

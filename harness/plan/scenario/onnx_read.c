@@ -1,0 +1,433 @@
+/* Reads the messages of onnx.proto that a graph consists of. The wire format is small enough to be read here: five kinds of fields, and
+ * every length is checked against what is left. */
+#include "base/dtype.h"
+#include "base/text.h"
+#include "plan/scenario/onnx_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_MAX 1000000 /* numbers of one list */
+#define NODES_MAX 20000   /* and inputs, outputs and attributes of a node */
+#define VALUES_MAX 100000 /* constants, and shapes of values */
+
+struct wire {
+    const char *file;
+    const uint8_t *begin, *at, *end;
+    struct error *err;
+    bool bad;
+};
+struct field {
+    uint64_t number, value; /* value: of a number */
+    struct onnx_bytes bytes;
+    int kind; /* 0 varint, 1 eight bytes, 2 bytes, 5 four bytes */
+};
+
+static bool wire_bad(struct wire *w, const char *what)
+{
+    w->bad = true;
+    if (w->err->kind == ERROR_NONE)
+        error_set(w->err, ERROR_USAGE, "%s: byte %lld: %s; it is no ONNX model, or a damaged one", w->file, (long long)(w->at - w->begin),
+                  what);
+    return false;
+}
+
+static bool wire_varint(struct wire *w, uint64_t *out)
+{
+    *out = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        if (w->at >= w->end)
+            return wire_bad(w, "the file ends inside a number");
+        uint8_t byte = *w->at++;
+        *out |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return true;
+    }
+    return wire_bad(w, "a number has more than 64 bits");
+}
+
+/* The next field; false at the end, or on an error (w->bad). */
+static bool wire_next(struct wire *w, struct field *f)
+{
+    uint64_t tag, count = 0;
+    *f = (struct field){0};
+    if (w->bad || w->at >= w->end || !wire_varint(w, &tag))
+        return false;
+    f->number = tag >> 3;
+    f->kind = (int)(tag & 7);
+    if (!f->number)
+        return wire_bad(w, "a field without a number");
+    if (f->kind == 0)
+        return wire_varint(w, &f->value);
+    if (f->kind == 2 ? !wire_varint(w, &count) : f->kind != 1 && f->kind != 5)
+        return w->bad ? false : wire_bad(w, "an unknown kind of field");
+    count = f->kind == 1 ? 8 : f->kind == 5 ? 4 : count;
+    if (count > (uint64_t)(w->end - w->at))
+        return wire_bad(w, "a field is longer than the rest of its message");
+    f->bytes = (struct onnx_bytes){w->at, (size_t)count};
+    if (f->kind != 2)
+        memcpy(&f->value, w->at, (size_t)count);
+    w->at += count;
+    return true;
+}
+
+static struct wire wire_in(const struct wire *w, struct onnx_bytes b)
+{
+    return (struct wire){.file = w->file, .begin = w->begin, .at = b.at, .end = b.at + b.count, .err = w->err};
+}
+
+static char *wire_text(const struct field *f)
+{
+    size_t length = f->bytes.at ? strnlen((const char *)f->bytes.at, f->bytes.count) : 0;
+    return xstrndup(length ? (const char *)f->bytes.at : "", length < 512 ? length : 512);
+}
+
+static void replace_text(char **to, const struct field *f)
+{
+    free(*to);
+    *to = wire_text(f);
+}
+
+/* One number of a repeated field, or all of a packed one. */
+static bool add_ints(struct wire *w, const struct field *f, int64_t **out, int *count)
+{
+    struct wire in = wire_in(w, f->bytes);
+    uint64_t v = f->value;
+    while (f->kind == 0 || in.at < in.end) {
+        if (f->kind != 0 && !wire_varint(&in, &v))
+            return w->bad = true, false;
+        if (*count >= ITEMS_MAX)
+            return wire_bad(w, "a list of more than a million numbers");
+        *APPEND(*out, *count) = (int64_t)v;
+        if (f->kind == 0)
+            break;
+    }
+    return true;
+}
+
+static double float_of(const uint8_t *at)
+{
+    float v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static bool read_dims(struct wire *w, const struct field *f, int64_t dim[ONNX_RANK], int *rank)
+{
+    SCOPED int64_t *all = NULL;
+    int count = 0;
+    if (!add_ints(w, f, &all, &count))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (*rank >= ONNX_RANK)
+            return wire_bad(w, "a tensor of more than 8 dimensions");
+        dim[(*rank)++] = all[i];
+    }
+    return true;
+}
+
+static int64_t type_bytes(int type)
+{
+    switch (type) {
+    case 1:
+    case 6:
+    case 12: return 4; /* float, int32, uint32 */
+    case 2:
+    case 3:
+    case 9: return 1; /* uint8, int8, bool */
+    case 4:
+    case 5:
+    case 10:
+    case 16: return 2; /* uint16, int16, float16, bfloat16 */
+    case 7:
+    case 11:
+    case 13: return 8; /* int64, double, uint64 */
+    default: return 0;
+    }
+}
+
+int64_t onnx_elements(const struct onnx_tensor *t)
+{
+    int64_t count = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dim[i] < 0 || (t->dim[i] && count > INT64_MAX / 8 / t->dim[i]))
+            return 0;
+        count *= t->dim[i];
+    }
+    return count;
+}
+
+static bool read_tensor(struct wire *w, struct onnx_tensor *t)
+{
+    struct field f;
+    while (wire_next(w, &f)) {
+        if (f.number == 1 && !read_dims(w, &f, t->dim, &t->rank))
+            return false;
+        if (f.number == 2)
+            t->type = (int)(f.value < 1000 ? f.value : 0);
+        if (f.number == 8)
+            replace_text(&t->name, &f);
+        if (f.number == 4 || f.number == 5 || f.number == 7)
+            *(f.number == 4 ? &t->floats : f.number == 5 ? &t->ints32 : &t->ints64) = f.bytes;
+        if (f.number == 9)
+            t->raw = f.bytes;
+        t->outside |= f.number == 13 || (f.number == 14 && f.value == 1);
+    }
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] < 0)
+            return wire_bad(w, "a tensor of a negative size");
+    int64_t want = onnx_elements(t), size = type_bytes(t->type);
+    if (!w->bad && t->raw.at && size && (int64_t)t->raw.count != want * size)
+        return wire_bad(w, "a tensor has other bytes than its sizes say");
+    return !w->bad;
+}
+
+static int64_t varint_at(struct onnx_bytes b, int64_t index, bool *there)
+{
+    struct error ignored = {0};
+    struct wire w = {.file = "", .begin = b.at, .at = b.at, .end = b.at + b.count, .err = &ignored};
+    uint64_t v = 0;
+    for (int64_t i = 0; (*there = w.at < w.end && wire_varint(&w, &v)) && i < index; i++)
+        ;
+    return (int64_t)v;
+}
+
+bool onnx_number(const struct onnx_tensor *t, int64_t i, double *out)
+{
+    bool there = !t->outside && i >= 0 && i < onnx_elements(t);
+    int64_t size = type_bytes(t->type), whole = 0;
+    if (!there || !size)
+        return false;
+    if (t->raw.at && (int64_t)t->raw.count >= (i + 1) * size) {
+        const uint8_t *at = t->raw.at + i * size;
+        uint16_t half;
+        memcpy(&half, at, size < 2 ? 0 : 2);
+        if (t->type == 1)
+            *out = float_of(at);
+        else if (t->type == 10)
+            *out = (double)f16_to_f32(half);
+        else if (t->type == 11)
+            memcpy(out, at, sizeof *out);
+        else if (t->type == 6 || t->type == 7)
+            memcpy(&whole, at, (size_t)size), *out = t->type == 6 ? (double)(int32_t)whole : (double)whole;
+        else
+            return false;
+        return true;
+    }
+    if (t->floats.at && t->type == 1 && (int64_t)t->floats.count >= (i + 1) * 4)
+        return *out = float_of(t->floats.at + i * 4), true;
+    if (t->ints64.at && t->type == 7)
+        return *out = (double)varint_at(t->ints64, i, &there), there;
+    if (t->ints32.at && t->type == 6)
+        return *out = (double)varint_at(t->ints32, i, &there), there;
+    return false;
+}
+
+static bool read_attribute(struct wire *w, struct onnx_attribute *a)
+{
+    struct field f;
+    while (wire_next(w, &f)) {
+        struct wire in = wire_in(w, f.bytes);
+        if (f.number == 1 && f.kind == 2)
+            replace_text(&a->name, &f);
+        else if (f.number == 2 && f.kind == 5)
+            a->real = float_of(f.bytes.at);
+        else if (f.number == 3)
+            a->whole = (int64_t)f.value;
+        else if (f.number == 4)
+            replace_text(&a->text, &f);
+        else if (f.number == 5 && !a->tensor) {
+            a->tensor = xcalloc(1, sizeof *a->tensor);
+            if (!read_tensor(&in, a->tensor))
+                return w->bad = true, false;
+        } else if (f.number == 7)
+            for (size_t i = 0; i + 4 <= f.bytes.count && a->real_count < ITEMS_MAX; i += 4)
+                *APPEND(a->reals, a->real_count) = float_of(f.bytes.at + i);
+        else if (f.number == 8 && !add_ints(w, &f, &a->ints, &a->int_count))
+            return false;
+    }
+    if (!w->bad && !a->name)
+        a->name = xstrdup("");
+    return !w->bad;
+}
+
+static bool read_node(struct wire *w, struct onnx_node *n)
+{
+    struct field f;
+    while (wire_next(w, &f)) {
+        struct wire in = wire_in(w, f.bytes);
+        if (n->input_count >= NODES_MAX || n->output_count >= NODES_MAX || n->attribute_count >= NODES_MAX)
+            return wire_bad(w, "a node of more than 20000 inputs, outputs or attributes");
+        if (f.number == 1)
+            *APPEND(n->inputs, n->input_count) = wire_text(&f);
+        else if (f.number == 2)
+            *APPEND(n->outputs, n->output_count) = wire_text(&f);
+        else if (f.number == 3)
+            replace_text(&n->name, &f);
+        else if (f.number == 4)
+            replace_text(&n->op, &f);
+        else if (f.number == 7)
+            replace_text(&n->domain, &f);
+        else if (f.number == 5) {
+            struct onnx_attribute *a = APPEND(n->attributes, n->attribute_count);
+            *a = (struct onnx_attribute){0};
+            if (!read_attribute(&in, a))
+                return w->bad = true, false;
+        }
+    }
+    char **const texts[] = {&n->name, &n->op, &n->domain};
+    for (int i = 0; i < 3; i++)
+        *texts[i] = *texts[i] ? *texts[i] : xstrdup("");
+    return !w->bad;
+}
+
+/* TypeProto: tensor_type { elem_type, shape { dim { dim_value } } } */
+static bool read_type(struct wire *w, struct onnx_value *v)
+{
+    struct field f, g, d, s;
+    while (wire_next(w, &f)) {
+        struct wire tensor = wire_in(w, f.bytes);
+        while (f.number == 1 && f.kind == 2 && wire_next(&tensor, &g)) {
+            struct wire shape = wire_in(w, g.bytes);
+            v->type = g.number == 1 ? (int)(g.value < 1000 ? g.value : 0) : v->type;
+            while (g.number == 2 && g.kind == 2 && wire_next(&shape, &d)) {
+                struct wire size = wire_in(w, d.bytes);
+                if (v->rank >= ONNX_RANK)
+                    return wire_bad(w, "a shape of more than 8 dimensions");
+                v->dim[v->rank] = -1;
+                while (d.kind == 2 && wire_next(&size, &s))
+                    v->dim[v->rank] = s.number == 1 && s.kind == 0 && (int64_t)s.value > 0 ? (int64_t)s.value : v->dim[v->rank];
+                v->rank++;
+                w->bad |= size.bad;
+            }
+            w->bad |= shape.bad;
+        }
+        w->bad |= tensor.bad;
+    }
+    return !w->bad;
+}
+
+static bool read_value(struct wire *w, struct onnx_value *v)
+{
+    struct field f;
+    while (wire_next(w, &f)) {
+        struct wire in = wire_in(w, f.bytes);
+        if (f.number == 1)
+            replace_text(&v->name, &f);
+        if (f.number == 2 && !read_type(&in, v))
+            return w->bad = true, false;
+    }
+    v->name = v->name ? v->name : xstrdup("");
+    return !w->bad;
+}
+
+static bool read_graph(struct wire *w, struct onnx_model *m)
+{
+    struct field f;
+    while (wire_next(w, &f)) {
+        struct wire in = wire_in(w, f.bytes);
+        bool ok = true;
+        if (m->node_count >= NODES_MAX || m->constant_count >= VALUES_MAX || m->value_count >= VALUES_MAX || m->input_count >= NODES_MAX ||
+            m->output_count >= NODES_MAX)
+            return wire_bad(w, "more than 20000 nodes, or 100000 values");
+        if (f.number == 1) {
+            struct onnx_node *n = APPEND(m->nodes, m->node_count);
+            *n = (struct onnx_node){0};
+            ok = read_node(&in, n);
+        } else if (f.number == 2) {
+            replace_text(&m->graph, &f);
+        } else if (f.number == 5) {
+            struct onnx_tensor *t = APPEND(m->constants, m->constant_count);
+            *t = (struct onnx_tensor){0};
+            ok = read_tensor(&in, t);
+        } else if (f.number >= 11 && f.number <= 13) {
+            struct onnx_value *v = f.number == 11   ? APPEND(m->inputs, m->input_count)
+                                   : f.number == 12 ? APPEND(m->outputs, m->output_count)
+                                                    : APPEND(m->values, m->value_count);
+            *v = (struct onnx_value){0};
+            ok = read_value(&in, v);
+        }
+        if (!ok)
+            return w->bad = true, false;
+    }
+    return !w->bad;
+}
+
+static bool read_opset(struct wire *w, struct onnx_model *m)
+{
+    struct field f;
+    bool own = true;
+    int64_t version = 0;
+    while (wire_next(w, &f)) {
+        own &= f.number != 1 || !f.bytes.count || (f.bytes.count == 7 && !memcmp(f.bytes.at, "ai.onnx", 7));
+        version = f.number == 2 ? (int64_t)f.value : version;
+    }
+    m->opset = own ? version : m->opset;
+    return !w->bad;
+}
+
+bool onnx_read(const char *file, const char *data, size_t bytes, struct onnx_model *m, struct error *err)
+{
+    const uint8_t *at = (const uint8_t *)data;
+    struct wire w = {.file = file, .begin = at, .at = at, .end = at + bytes, .err = err};
+    struct field f;
+    bool graph = false;
+    *m = (struct onnx_model){0};
+    while (wire_next(&w, &f)) {
+        struct wire in = wire_in(&w, f.bytes);
+        if (f.kind != 2 || (f.number != 7 && f.number != 8))
+            continue;
+        graph |= f.number == 7;
+        if (!(f.number == 7 ? read_graph : read_opset)(&in, m))
+            w.bad = true;
+    }
+    if (!w.bad && (!graph || !m->node_count))
+        wire_bad(&w, "there is no graph with nodes in the file");
+    if (!w.bad && (m->opset < 7 || m->opset > 22)) {
+        w.bad = true;
+        error_set(err, ERROR_USAGE, "%s: opset %lld; 7 to 22 are supported", file, (long long)m->opset);
+        error_hint(err, "onnx.version_converter.convert_version(model, 17) changes it");
+    }
+    return !w.bad;
+}
+
+const struct onnx_attribute *onnx_attribute(const struct onnx_node *n, const char *name)
+{
+    for (int i = 0; i < n->attribute_count; i++)
+        if (!strcmp(n->attributes[i].name, name))
+            return &n->attributes[i];
+    return NULL;
+}
+
+static void free_node(struct onnx_node *n)
+{
+    for (int i = 0; i < n->input_count; i++)
+        free(n->inputs[i]);
+    for (int i = 0; i < n->output_count; i++)
+        free(n->outputs[i]);
+    for (int i = 0; i < n->attribute_count; i++) {
+        struct onnx_attribute *a = &n->attributes[i];
+        void *const all[] = {a->name, a->text, a->ints, a->reals, a->tensor ? a->tensor->name : NULL, a->tensor};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            free(all[k]);
+    }
+    void *const all[] = {n->name, n->op, n->domain, n->inputs, n->outputs, n->attributes};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+void onnx_free(struct onnx_model *m)
+{
+    for (int i = 0; i < m->node_count; i++)
+        free_node(&m->nodes[i]);
+    for (int i = 0; i < m->constant_count; i++)
+        free(m->constants[i].name);
+    for (int i = 0; i < m->input_count; i++)
+        free(m->inputs[i].name);
+    for (int i = 0; i < m->output_count; i++)
+        free(m->outputs[i].name);
+    for (int i = 0; i < m->value_count; i++)
+        free(m->values[i].name);
+    void *const all[] = {m->graph, m->nodes, m->constants, m->inputs, m->outputs, m->values};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
