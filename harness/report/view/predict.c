@@ -96,11 +96,16 @@ static void predict_row(const struct case_view *c, struct view *v)
     struct prediction *p = &v->predicted;
     const char *why = refusal(c, v);
     bool first = true;
+    int others = 0; /* fills and copies: each takes as long as a further launch */
     *p = (struct prediction){.ns = NAN, .low_ns = NAN, .high_ns = NAN};
     for (int i = 0; i < v->row->step_count && !why; i++) {
         struct prediction one;
         if (v->row->steps[i].prepare)
             continue;
+        if (v->row->steps[i].registers < 0 && strcmp(v->row->steps[i].kind, "kernel")) {
+            others++;
+            continue;
+        }
         struct predict_counts n = counts_of(v, i);
         predict_launch(c->model, c->machine.chip, &n, &one);
         if (first)
@@ -112,6 +117,12 @@ static void predict_row(const struct case_view *c, struct view *v)
         first = false;
         if (isnan(one.ns))
             return;
+    }
+    if (p->ns > 0) {
+        double more = others * c->model->constant[PREDICT_next_launch_ns];
+        p->ns += more;
+        p->low_ns += more;
+        p->high_ns += more;
     }
     if (why || first)
         snprintf(p->why, sizeof p->why, "%s", why ? why : "it launches no kernel");
