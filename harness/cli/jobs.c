@@ -77,12 +77,6 @@ static bool open_job(const char *out, const char *word, struct job *job, struct 
     return path && job_open(path, job, err) && job_scan(job, err);
 }
 
-/* True if no daemon starts the tasks, but the process that waits. */
-static bool is_here(const struct job *job)
-{
-    return job->engine == &engine_local || job->engine == &engine_ssh;
-}
-
 /* ---- joining ---- */
 
 /* `bench import --join` of the parts that have landed since the last time. `all`: of unfinished shards, too. *run: the joined one. */
@@ -234,7 +228,7 @@ static int wait_for(struct job *job, const char *out_dir)
 
 int cli_job_started(struct job *job, const char *out_dir, bool wait)
 {
-    bool here = is_here(job); /* somebody must start the tasks */
+    bool here = job_is_here(job); /* somebody must start the tasks */
     if (wait || here)
         return wait_for(job, out_dir);
     cli_say(stderr, "hint: bench jobs wait %s -o %s (joins what landed); bench jobs; bench jobs logs %s; bench jobs cancel %s\n", job->id,
@@ -267,7 +261,7 @@ static int list_jobs(const char *out)
             continue;
         for (int k = 0; k < job.shards; k++)
             done += job.shard[k].done;
-        bool here = is_here(&job) || done == job.shards, asked = !here && job.engine->poll(&job, &err);
+        bool here = job_is_here(&job) || done == job.shards, asked = !here && job.engine->poll(&job, &err);
         for (int k = 0; k < job.shards; k++) {
             const struct job_shard *s = &job.shard[k];
             rows += s->rows;
@@ -294,7 +288,7 @@ static int list_jobs(const char *out)
 static int show_job(struct job *job)
 {
     struct error err = {0};
-    bool here = is_here(job);
+    bool here = job_is_here(job);
     if (!here && !job->engine->poll(job, &err))
         cli_say(stderr, "bench: %s\n", err.text);
     struct table *t = table_new();
@@ -418,7 +412,7 @@ int cli_jobs(const struct verb *verb, int argc, char **argv)
         return show_logs(&job, count > 2 ? rest[2] : NULL);
     if (!strcmp(what, "wait"))
         return wait_for(&job, out);
-    if (!(is_here(&job) ? stop_waiting(&job, &err) : job.engine->cancel(&job, -1, &err)))
+    if (!(job_is_here(&job) ? stop_waiting(&job, &err) : job.engine->cancel(&job, -1, &err)))
         return cli_fail(&err);
     cli_say(stdout, "job %s: cancelled; its tasks hand over what they have\n", job.id);
     return 0;

@@ -153,7 +153,7 @@ static bool take_all(struct job *job, const struct run_on *r, const char *scenar
         json_array_append_new(args, json_string(job_text(job, "device")));
     }
     add_seed(args, r->arguments->seed);
-    int gpus = job->engine == &engine_slurm || job->engine == &engine_k8s ? job_count(job, "gpus", 1) : 1; /* of a task */
+    int gpus = job->engine != &engine_local && job->engine != &engine_ssh ? job_count(job, "gpus", 1) : 1; /* of a task */
     SCOPED char *list = spec_is_timed(job_text(job, "device")) ? xstrdup("all") : text_format("0-%d", gpus - 1);
     if (gpus > 1) {
         json_array_append_new(args, json_string("--gpus"));

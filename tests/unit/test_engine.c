@@ -97,7 +97,7 @@ static void words_of_on(void **state)
     refused("slurm:partition=", "has no value", "");
     refused("slurm:shards=0", "from 1 on", "");
     refused("slurm:shards=1e3", "from 1 on", "");
-    refused("slurm:handover=mail", "folder or output", "");
+    refused("ssh:handover=mail", "folder or output", "");
     refused("slurm:setup=a\nb", "more than one line", "");
 }
 

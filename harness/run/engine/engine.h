@@ -59,7 +59,7 @@ struct engine {
     /* shard -1: all. */
     bool (*cancel)(struct job *job, int shard, struct error *err);
 };
-extern const struct engine engine_local, engine_ssh, engine_slurm, engine_k8s;
+extern const struct engine engine_local, engine_ssh, engine_srun, engine_slurm, engine_k8s;
 const struct engine *engine_find(const char *name);
 
 /* ---- keys ---- */
@@ -101,6 +101,12 @@ bool job_logs(const struct job *job, int shard, struct text *t, struct error *er
 bool job_unwrap(const struct job *job, int shard, const char *text, struct error *err);
 /* The words with which an engine starts the shard `index` (a shell word, from 1): "JOB/bin/bench jobs task JOB INDEX". */
 void job_command(const struct job *job, const char *index, struct text *t);
+
+/* Slurm's part of the keys: one task's options, each between two texts; and its check of them. */
+void slurm_words(const struct job *job, const char *before, const char *after, struct text *t);
+bool slurm_check(struct job *job, struct error *err);
+/* No daemon starts the tasks, but the process that waits for them. */
+bool job_is_here(const struct job *job);
 
 /* ---- programs ---- */
 

@@ -1,5 +1,5 @@
-/* The engines local and ssh: this process starts the tasks itself, one for each free place (a GPU of a host), and the next when one ends.
- * If it dies, `bench jobs wait` goes on. */
+/* The engines local, ssh and srun: this process starts the tasks itself, one for each free place (a GPU of a host), and the next when one
+ * ends. If it dies, `bench jobs wait` goes on. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "run/engine/engine.h"
@@ -33,6 +33,16 @@ struct hosts {
 static bool is_remote(const struct job *job)
 {
     return job->engine == &engine_ssh;
+}
+
+static bool by_srun(const struct job *job)
+{
+    return job->engine == &engine_srun;
+}
+
+bool job_is_here(const struct job *job)
+{
+    return job->engine == &engine_local || is_remote(job) || by_srun(job);
 }
 
 static bool add_host(struct hosts *all, const char *host, int places, struct error *err)
@@ -78,7 +88,9 @@ static struct hosts *places(struct job *job, struct error *err)
     if (job->own)
         return job->own;
     struct hosts *all = xcalloc(1, sizeof *all);
-    if (is_remote(job) ? !read_hosts(job, all, err) : !add_host(all, "", job_count(job, "gpus", 1), err)) {
+    int most = job->shards && job->shards < HOSTS_MAX ? job->shards : HOSTS_MAX;
+    if (is_remote(job) ? !read_hosts(job, all, err)
+                       : !add_host(all, by_srun(job) ? "srun" : "", by_srun(job) ? most : job_count(job, "gpus", 1), err)) {
         free(all);
         return NULL;
     }
@@ -88,6 +100,8 @@ static struct hosts *places(struct job *job, struct error *err)
 static bool hosts_check(struct job *job, struct error *err)
 {
     const char *hosts = job_key(job, "hosts");
+    if (by_srun(job)) /* the nodes see no folder of this host */
+        return slurm_check(job, err) && !json_object_set_new(job->keys, "handover", json_string("output"));
     if (!is_remote(job))
         return true;
     if (!hosts)
@@ -121,6 +135,10 @@ static void add_task(const struct job *job, const struct place *p, const char *s
     }
     if (setup)
         text_addf(t, "%s && ", setup);
+    if (by_srun(job)) {
+        text_addf(t, "\"$d\"/bin/bench jobs task \"$d\" %s", shard);
+        return;
+    }
     text_add(t, "exec ");
     if (p->of > 1 && (is_remote(job) || !visible)) /* a list that is given is the user's choice */
         text_addf(t, "env CUDA_VISIBLE_DEVICES=%d ", p->gpu);
@@ -153,7 +171,17 @@ static void add_start(const struct job *job, const struct place *p, const char *
 {
     SCOPED_TEXT task = {0};
     add_task(job, p, shard, &task);
-    if (is_remote(job))
+    if (by_srun(job)) { /* the job's folder goes to the task's input, and its part comes from the output: srun carries both */
+        SCOPED char *line = text_format("d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && mkdir \"$d/parts\" && tar -C \"$d\" -xzf - && %s",
+                                        text_get(&task)),
+                    *packed = file_join(job->folder, "job.tgz");
+        text_addf(t, "srun --job-name=bench-%s --input=all --quiet", job->id);
+        slurm_words(job, " ", "", t);
+        text_add(t, " sh -c ");
+        text_add_word(t, line);
+        text_add(t, " <");
+        text_add_word(t, packed);
+    } else if (is_remote(job))
         add_ssh(job, p->host, text_get(&task), t);
     else
         text_add(t, text_get(&task));
@@ -180,16 +208,27 @@ static bool ship(struct job *job, const char *host, struct error *err)
     SCOPED_TEXT line = {0}, out = {0};
     text_add(&line, "tar -C ");
     text_add_word(&line, job->folder);
-    text_add(&line, " --exclude=./parts --exclude=./logs -czf - . | ");
+    text_add(&line, " -czf - bin share input bundle job.json | ");
     add_ssh(job, host, unpack, &line);
     int code = engine_shell(text_get(&line), SHIP_S, &out, err);
     return !code || (code > 0 && error_set(err, ERROR_ENVIRONMENT, "%s: the job cannot be copied there: %.500s", host, text_get(&out)));
+}
+
+static bool pack_srun(const struct job *job, struct error *err)
+{
+    SCOPED char *packed = file_join(job->folder, "job.tgz");
+    const char *const argv[] = {"tar", "-C", job->folder, "-czf", packed, "bin", "share", "input", "bundle", "job.json", NULL};
+    SCOPED_TEXT out = {0};
+    int code = file_exists(packed) ? 0 : engine_ask(argv, SHIP_S, &out, err);
+    return !code || (code > 0 && error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written: %.500s", packed, text_get(&out)));
 }
 
 static bool hosts_submit(struct job *job, const bool *wanted, struct error *err)
 {
     struct hosts *all = places(job, err);
     int reached = 0;
+    if (by_srun(job) && !pack_srun(job, err))
+        return false;
     for (int i = 0; all && i < all->count; i++) {
         struct place *p = &all->place[i];
         if (is_remote(job) && by_output(job) && !p->gpu && !p->strikes) {
@@ -308,3 +347,8 @@ const struct engine engine_local = {
     "local", "the GPUs of this host", hosts_check, hosts_script, hosts_submit, hosts_poll, hosts_fetch, job_logs, hosts_cancel};
 const struct engine engine_ssh = {"ssh",      "hosts of a file", hosts_check, hosts_script, hosts_submit,
                                   hosts_poll, hosts_fetch,       job_logs,    hosts_cancel};
+const struct engine engine_srun = {"srun",       "Slurm, where nodes see no folder of this host",
+                                   hosts_check,  hosts_script,
+                                   hosts_submit, hosts_poll,
+                                   hosts_fetch,  job_logs,
+                                   hosts_cancel};

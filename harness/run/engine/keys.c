@@ -6,37 +6,37 @@
 #include <string.h>
 
 enum key_kind { KEY_TEXT, KEY_COUNT };
-#define EVERY "local ssh slurm k8s"
+#define EVERY "local ssh srun slurm k8s"
 static const struct key {
     const char *name;
     enum key_kind kind;
     const char *engines; /* that take it */
 } known[] = {
-    {"shards", KEY_COUNT, EVERY},         /* parts of the plan */
-    {"parallel", KEY_COUNT, EVERY},       /* at most so many tasks at once */
-    {"retries", KEY_COUNT, EVERY},        /* of a shard whose task ended without its part */
-    {"every", KEY_COUNT, EVERY},          /* seconds between two copies of a part that grows */
-    {"folder", KEY_TEXT, EVERY},          /* where the job's folder is made: on a file system that the nodes see */
-    {"disk", KEY_TEXT, EVERY},            /* the node's own disk */
-    {"handover", KEY_TEXT, EVERY},        /* folder, output */
-    {"chip", KEY_TEXT, EVERY},            /* to compile for */
-    {"setup", KEY_TEXT, "ssh slurm"},     /* a line of shell before the task */
-    {"modules", KEY_TEXT, "ssh slurm"},   /* to load */
-    {"container", KEY_TEXT, "ssh slurm"}, /* apptainer:IMAGE, pyxis:IMAGE */
-    {"gpus", KEY_COUNT, EVERY},           /* local, ssh: of a host, a task each; slurm, k8s: of a task */
-    {"hosts", KEY_TEXT, "ssh"},           /* file: a host and its GPUs a line */
-    {"ssh", KEY_TEXT, "ssh"},             /* the command; default: ssh */
-    {"partition", KEY_TEXT, "slurm"},
-    {"gres", KEY_TEXT, "slurm"},
-    {"time", KEY_TEXT, "slurm"},
-    {"exclude", KEY_TEXT, "slurm"},
-    {"nodelist", KEY_TEXT, "slurm"},
-    {"constraint", KEY_TEXT, "slurm"},
-    {"account", KEY_TEXT, "slurm"},
-    {"qos", KEY_TEXT, "slurm"},
-    {"mem", KEY_TEXT, "slurm"},
-    {"cpus", KEY_COUNT, "slurm k8s"},
-    {"options", KEY_TEXT, "slurm"}, /* further options of sbatch, one word each, blanks between them */
+    {"shards", KEY_COUNT, EVERY},              /* parts of the plan */
+    {"parallel", KEY_COUNT, EVERY},            /* at most so many tasks at once */
+    {"retries", KEY_COUNT, EVERY},             /* of a shard whose task ended without its part */
+    {"every", KEY_COUNT, EVERY},               /* seconds between two copies of a part that grows */
+    {"folder", KEY_TEXT, EVERY},               /* where the job's folder is made: on a file system that the nodes see */
+    {"disk", KEY_TEXT, EVERY},                 /* the node's own disk */
+    {"handover", KEY_TEXT, "local ssh k8s"},   /* folder, output */
+    {"chip", KEY_TEXT, EVERY},                 /* to compile for */
+    {"setup", KEY_TEXT, "ssh srun slurm"},     /* a line of shell before the task */
+    {"modules", KEY_TEXT, "ssh srun slurm"},   /* to load */
+    {"container", KEY_TEXT, "ssh srun slurm"}, /* apptainer:IMAGE, pyxis:IMAGE */
+    {"gpus", KEY_COUNT, EVERY},                /* local, ssh: of a host, a task each; slurm, k8s: of a task */
+    {"hosts", KEY_TEXT, "ssh"},                /* file: a host and its GPUs a line */
+    {"ssh", KEY_TEXT, "ssh"},                  /* the command; default: ssh */
+    {"partition", KEY_TEXT, "srun slurm"},
+    {"gres", KEY_TEXT, "srun slurm"},
+    {"time", KEY_TEXT, "srun slurm"},
+    {"exclude", KEY_TEXT, "srun slurm"},
+    {"nodelist", KEY_TEXT, "srun slurm"},
+    {"constraint", KEY_TEXT, "srun slurm"},
+    {"account", KEY_TEXT, "srun slurm"},
+    {"qos", KEY_TEXT, "srun slurm"},
+    {"mem", KEY_TEXT, "srun slurm"},
+    {"cpus", KEY_COUNT, "srun slurm k8s"},
+    {"options", KEY_TEXT, "srun slurm"}, /* further options of sbatch, one word each, blanks between them */
     {"image", KEY_TEXT, "k8s"},
     {"claim", KEY_TEXT, "k8s"}, /* PersistentVolumeClaim with the job's folder */
     {"mount", KEY_TEXT, "k8s"}, /* where the pod has it */
@@ -46,7 +46,7 @@ static const struct key {
 };
 #define KNOWN (sizeof known / sizeof *known)
 
-static const struct engine *const engines[] = {&engine_local, &engine_ssh, &engine_slurm, &engine_k8s};
+static const struct engine *const engines[] = {&engine_local, &engine_ssh, &engine_srun, &engine_slurm, &engine_k8s};
 
 const struct engine *engine_find(const char *name)
 {
@@ -154,7 +154,7 @@ static bool take_file(const char *path, const struct engine **engine, json_t *ke
         const struct key *k = find_key(name, strlen(name));
         if (!strcmp(name, "engine")) {
             if (!(*engine = engine_find(text_get(&value))))
-                return node_error(root->items[i], err, "no engine '%.60s': local, ssh, slurm, k8s", text_get(&value));
+                return node_error(root->items[i], err, "no engine '%.60s': local, ssh, srun, slurm, k8s", text_get(&value));
         } else if (!k || !set_key(keys, k, text_get(&value), err)) {
             if (!k)
                 unknown(name, strlen(name), NULL, err);
@@ -163,7 +163,7 @@ static bool take_file(const char *path, const struct engine **engine, json_t *ke
             return *hint ? error_hint(err, "%s", hint) : false;
         }
     }
-    return *engine || node_error(root, err, "the system file names no engine: local, ssh, slurm, k8s");
+    return *engine || node_error(root, err, "the system file names no engine: local, ssh, srun, slurm, k8s");
 }
 
 /* ~/.config/bench/NAME.yaml, or the file itself; NULL: neither. */
@@ -192,7 +192,7 @@ bool engine_keys(const char *on, const struct engine **engine, json_t **keys, st
     bool ok = *engine || file;
     if (!ok) {
         error_set(err, ERROR_USAGE, "--on %.80s: neither an engine nor a system file", word);
-        error_hint(err, "local, ssh, slurm, k8s, FILE.yaml, or NAME for ~/.config/bench/NAME.yaml (docs/FLEET.md)");
+        error_hint(err, "local, ssh, srun, slurm, k8s, FILE.yaml, or NAME for ~/.config/bench/NAME.yaml (docs/FLEET.md)");
     }
     ok = ok && (!file || take_file(file, engine, own, err)) && take_words(own, colon ? colon + 1 : "", err);
     const char *name;

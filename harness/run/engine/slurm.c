@@ -28,7 +28,7 @@ static int index_max(struct error *err)
     return 0;
 }
 
-static bool slurm_check(struct job *job, struct error *err)
+bool slurm_check(struct job *job, struct error *err)
 {
     const char *container = job_key(job, "container");
     if (container && strncmp(container, "apptainer:", 10) && strncmp(container, "pyxis:", 6))
@@ -39,26 +39,35 @@ static bool slurm_check(struct job *job, struct error *err)
     return true;
 }
 
-static bool slurm_script(struct job *job, int first, struct text *t, struct error *err)
+void slurm_words(const struct job *job, const char *before, const char *after, struct text *t)
 {
     static const char *const passed[] = {"partition", "gres", "time", "exclude", "nodelist", "constraint", "account", "qos", "mem"};
-    const char *modules = job_key(job, "modules"), *setup = job_key(job, "setup"), *container = job_key(job, "container"),
-               *options = job_key(job, "options");
+    const char *options = job_key(job, "options");
+    text_addf(t, "%s--ntasks=1%s%s--cpus-per-task=%d%s", before, after, before, job_count(job, "cpus", 1), after);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        if (job_key(job, passed[i])) {
+            SCOPED char *word = text_format("--%s=%s", passed[i], job_key(job, passed[i]));
+            text_add(t, before);
+            text_add_word(t, word);
+            text_add(t, after);
+        }
+    for (const char *at = options ? options : ""; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        text_addf(t, "%s%.*s%s", before, (int)n, at, after);
+        at += n;
+    }
+}
+
+static bool slurm_script(struct job *job, int first, struct text *t, struct error *err)
+{
+    const char *modules = job_key(job, "modules"), *setup = job_key(job, "setup"), *container = job_key(job, "container");
     text_addf(t, "#!/bin/%s\n", modules ? "bash -l" : "sh");
     text_addf(t, "#SBATCH --job-name=bench-%s\n", job->id);
     text_addf(t, "#SBATCH --output=\"%s/logs/slurm-%%A_%%a.out\"\n", job->folder);
     text_add(t, "#SBATCH --open-mode=append\n"); /* a requeued task would empty it */
     text_add(t, "#SBATCH --requeue\n");
     text_addf(t, "#SBATCH --signal=B:TERM@%d\n", LIMIT_LEAD_S);
-    text_addf(t, "#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=%d\n", job_count(job, "cpus", 1));
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-        if (job_key(job, passed[i]))
-            text_addf(t, "#SBATCH --%s=%s\n", passed[i], job_key(job, passed[i]));
-    for (const char *at = options ? options : ""; *at; at += strspn(at, " ")) {
-        size_t n = strcspn(at, " ");
-        text_addf(t, "#SBATCH %.*s\n", (int)n, at);
-        at += n;
-    }
+    slurm_words(job, "#SBATCH ", "\n", t);
     for (const char *at = modules ? modules : ""; *at; at += strspn(at, ",")) {
         SCOPED char *one = xstrndup(at, strcspn(at, ","));
         text_add(t, "module load ");
