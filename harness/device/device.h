@@ -91,6 +91,7 @@ struct device_report {
     char text[512];
     char file[256];
     int line;
+    bool one_warp; /* a race between lanes of one warp */
     uint64_t count;
 };
 /* A counter (emu). */

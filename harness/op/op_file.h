@@ -36,6 +36,9 @@ struct op_file_hash {
 };
 #define STAGE_FAMILY "stages" /* the op whose variants every op with stages has */
 #define OP_IMAGE_KERNEL 255   /* largest value of a field `kernel` of an op of images */
+/* Arguments of a reference that makes bounds (op/reference/bound.h). */
+#define OP_FILE_ROUNDOFF "roundoff"
+#define OP_FILE_SUM_ERROR "sum_error"
 struct stage_use;
 struct op_file {
     struct op op; /* first: what everybody else sees */

@@ -44,6 +44,7 @@ struct compared {
     const double *reference;
     const float *bound, *carried, *mask;
     double factor, unit, least;   /* least: what is lost of a value that underflows */
+    double lowest, highest;       /* that the activation can leave */
     bool whole;                   /* whole numbers, of a value between two the nearer one */
     int64_t block, rows, columns; /* of the mask */
     int inactive_is;
@@ -73,7 +74,7 @@ static __device__ void look(const compared &o, tally &t, int64_t index, double g
     else
         tolerance = most + o.unit * (fabs(want) + most) + o.least;
     double error = fabs(got - want);
-    if (!(got == want || error <= tolerance)) {
+    if (!(got == want || (error <= tolerance && got >= o.lowest && got <= o.highest))) {
         t.wrong++;
     } else if (got == want || error >= t.below * tolerance) {
         float ratio = got == want ? 0 : (float)(error / tolerance);
@@ -218,11 +219,11 @@ static __device__ void in_order(const compared &o, int64_t turn, bool stored, so
  * and is not looked at where it is 0. carried: by channel (b), what a network's earlier layers may add to an error; NULL: nothing. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
 extern "C" __global__ void __launch_bounds__(256, 2)
 compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb, int64_t sc, int64_t sd,
-               const double *reference, const float *bound, double factor, double roundings, const float *carried, const float *mask,
+               const double *reference, const float *bound, double factor, double roundings, double lowest, double highest, const float *carried, const float *mask,
                int64_t block, int inactive_is, uint32_t inactive, unsigned long long *counts)
 {
     const compared o = {storage,  type, a, b, c, d, sa, sb, sc, sd, reference, bound, carried, mask, factor, roundings * roundoff(type),
-                        roundings * underflow(type), roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
+                        roundings * underflow(type), lowest, highest, roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
     tally t = {0, 0, 0, 0};
     const bool stored = (d == 1 || sd == 1) && (c == 1 || sc == d) && (b == 1 || sb == c * d) && (a == 1 || sa == b * c * d);
     const int64_t some_each = 32 * SOME,

@@ -30,6 +30,36 @@ static void test_right(void **state)
     stop(b);
 }
 
+/* Behind a relu or a clip no tolerance makes a value right that is beyond its range. */
+static void test_activations_have_ranges(void **state)
+{
+    static const enum epilogue_kind kinds[] = {EPILOGUE_RELU, EPILOGUE_CLIP};
+    for (int k = 0; k < 2; k++) {
+        struct work w = small(DTYPE_F32, LAYOUT_NCHW);
+        add_item(&w, kinds[k]);
+        w.epilogue[0].alpha = -0.25, w.epilogue[0].most = 0.5;
+        struct bench *b = start(w, DATA_PART_PRECISION);
+        const struct op_values *want = &b->d.at[SLOT_OUTPUT];
+        double least = k ? -0.25 : 0, most = k ? 0.5 : INFINITY;
+        int below = 0, above = 0;
+        for (int64_t x = 0; x < 40; x++) {
+            size_t i = (size_t)(((1 * 16 + 3) * 24 + 5) * 40 + x);
+            double half = 0.5 * want->bound[i], y = want->reference[i], was = get(b, 1, 3, 5, x);
+            if (y != least && y != most)
+                continue;
+            below += y == least, above += y == most;
+            put(b, 1, 3, 5, x, y == least ? y + half : y - half); /* not beyond it */
+            passes(b);
+            put(b, 1, 3, 5, x, y == least ? y - half : y + half);
+            fails(b, 1, "that one alone");
+            assert_non_null(strstr(b->v.text, y == least ? "less than its activation can leave" : "more than its activation can leave"));
+            put(b, 1, 3, 5, x, was);
+        }
+        assert_true(below > 3 && (!k || above > 3));
+        stop(b);
+    }
+}
+
 static void test_precision_tolerance(void **state)
 {
     struct bench *b = start(small(DTYPE_F32, LAYOUT_NCHW), DATA_PART_PRECISION);
@@ -525,6 +555,7 @@ static void test_dump(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),
+                                       cmocka_unit_test(test_activations_have_ranges),
                                        cmocka_unit_test(test_precision_tolerance),
                                        cmocka_unit_test(test_places),
                                        cmocka_unit_test(test_one_element),

@@ -26,15 +26,16 @@ static void report_add(struct warp *w, const struct insn *ip, int lane, bool not
     for (int i = 0; i < t->count && !e; i++)
         if (t->entries[i].index == ip->index && !strcmp(t->entries[i].r.kind, kind))
             e = &t->entries[i];
-    bool fresh = !e;
+    bool fresh = !e, narrow = strstr(format, "of this warp") != NULL; /* other warps are the cause, where both are */
     if (!e && t->count < REPORT_MAX) {
         e = &t->entries[t->count++];
-        *e = (struct report_entry){.index = ip->index, .note = note};
+        *e = (struct report_entry){.index = ip->index, .note = note, .r.one_warp = narrow};
         snprintf(e->r.kind, sizeof e->r.kind, "%s", kind);
     }
     if (e) {
         e->r.count++;
-        if (fresh || position < e->position) {
+        if (fresh || (narrow == e->r.one_warp ? position < e->position : e->r.one_warp)) {
+            e->r.one_warp = narrow;
             char what[256], op[64];
             uint32_t at[3];
             vsnprintf(what, sizeof what, format, args);

@@ -1,5 +1,6 @@
 #include "measure/trust/unread.h"
 #include "base/text.h"
+#include "measure/verify/data.h"
 #include "measure/verify/reference.h"
 #include "measure/verify/verify_private.h"
 #include "op/op_file.h"
@@ -162,13 +163,14 @@ static bool applies(const struct rig *rig, const struct work *work)
     return !work->chain && !work->op->settle && !work->op->data_inputs && p->checked;
 }
 
-void unread_check(const struct job *job, struct rig *rig, const struct work *work, enum data_part part, const struct op_data *data,
-                  struct row *row)
+bool unread_check(const struct job *job, int index, struct rig *rig, const struct op_data *data, struct row *row)
 {
-    struct unread u = {.job = job, .rig = rig, .work = work, .part = part, .data = data};
+    enum data_part part = job_verified_part(job, index, DATA_PART_PRECISION);
+    struct work work = data_work(job, job->plan.rows[index].case_index, &part, 0);
+    struct unread u = {.job = job, .rig = rig, .work = &work, .part = part, .data = data};
     bool proof = false;
-    if (!applies(rig, work))
-        return;
+    if (!applies(rig, &work))
+        return true;
     find_left(&u);
     for (int how = 0; how < OTHERS && u.first && !proof; how++)
         proof = is_proof(&u, (enum other)how, row);
@@ -176,4 +178,5 @@ void unread_check(const struct job *job, struct rig *rig, const struct work *wor
         row_add_metric(row, -1, 0, "verify.unread", "", "verify", (double)u.count);
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         free(u.left[i]);
+    return !proof;
 }

@@ -9,9 +9,8 @@
 #include "measure/job.h"
 #include "measure/rig/rig.h"
 
-/* rig: after a correct launch that was watched from its prepare steps on (rig_watch), on `data` of the work. Sets the row's status and
- * reason, or its metric verify.unread. A reference that cannot be made is no evidence. */
-void unread_check(const struct job *job, struct rig *rig, const struct work *work, enum data_part part, const struct op_data *data,
-                  struct row *row);
+/* rig: of a row, after a correct launch on its precision data that was watched from its prepare steps on (rig_watch). Sets the row's status
+ * and reason, or its metric verify.unread. A reference that cannot be made is no evidence. False: the row is wrong. */
+bool unread_check(const struct job *job, int index, struct rig *rig, const struct op_data *data, struct row *row);
 
 #endif

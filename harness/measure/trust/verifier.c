@@ -29,6 +29,7 @@ struct trial {
     int index, step;
     bool counted; /* already: of the whole layer */
     char *dump_dir;
+    const char *rounds; /* the type to which the store rounds, if that is most of the largest error's tolerance; NULL: it is not */
 };
 
 /* True: the failure is the row's. */
@@ -143,8 +144,10 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
         }
         row_add_note(t->row, "%s", v.note);
         say_loose(t, data);
-        if (over && v.error_over_bound >= 0)
+        if (over && v.error_over_bound >= 0) {
             *over = v.error_over_bound;
+            t->rounds = verify_stored_as(t->program, &v);
+        }
     }
     text_free(&unsafe);
     return !*failed && t->row->status == ROW_PLANNED;
@@ -284,16 +287,6 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     return true;
 }
 
-/* What the launch did not read must not matter. */
-static bool look_at_reads(struct trial *t, const struct op_data *data)
-{
-    const struct job *job = t->v->job;
-    enum data_part part = job_verified_part(job, t->index, DATA_PART_PRECISION);
-    struct work work = data_work(job, job->plan.rows[t->index].case_index, &part, 0);
-    unread_check(job, t->rig, &work, part, data, t->row);
-    return t->row->status != ROW_WRONG;
-}
-
 /* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without leftovers, where the result
  * must be right again. For most rows that are timed next, the first launch there serves as the second one. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
@@ -320,7 +313,8 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
     rig_watch(t->rig, false);
-    bool right = judge(t, data, "in its second launch (the first was right)", over, err, &failed) && look_at_reads(t, data);
+    bool right = judge(t, data, "in its second launch (the first was right)", over, err, &failed) &&
+                 unread_check(t->v->job, t->index, t->rig, data, t->row);
     if (right && t->program->checked)
         row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
     if (right && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0))
@@ -395,6 +389,8 @@ static void describe_check(struct trial *t, bool exact, double over)
         text_add(&text, "exact");
     if (isfinite(over)) {
         text_addf(&text, "%s%.2g tol", exact ? " + " : "", over);
+        if (t->rounds && over > 0.5) /* the store's own rounding, which every kernel has */
+            text_addf(&text, " (%s rounding)", t->rounds);
         t->row->error_over_bound = over;
     }
     row_set(&t->row->check, text_get(&text));

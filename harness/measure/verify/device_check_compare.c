@@ -292,6 +292,8 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
                              card_int((int64_t)at->bound),
                              card_real(look.factor),
                              card_real(look.roundings),
+                             card_real(look.least),
+                             card_real(look.most),
                              card_int((int64_t)d->carried_at),
                              card_int((int64_t)(look.mask ? d->mask_out : 0)),
                              card_int(look.block),

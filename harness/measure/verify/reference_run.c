@@ -7,6 +7,7 @@
 #include "measure/verify/reference_private.h"
 #include "op/chain/chain.h"
 #include "op/op_file.h"
+#include "op/reference/bound.h"
 #include "op/reference/data.h"
 #include "op/stage/stage.h"
 #include <stdlib.h>
@@ -106,7 +107,11 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
         memcpy(packed + p->offset, &address, sizeof address);
         return true;
     }
-    if (!work_symbol(r->work, name, &v) || v.kind == VALUE_TEXT)
+    if (!strcmp(name, OP_FILE_ROUNDOFF))
+        v = value_real(bound_roundoff(r->work->math));
+    else if (!strcmp(name, OP_FILE_SUM_ERROR))
+        v = value_real(bound_sum_error(r->work->math, (double)work_terms(r->work)));
+    else if (!work_symbol(r->work, name, &v) || v.kind == VALUE_TEXT)
         return error_set(err, ERROR_USAGE, "argument %s is not a number", name);
     double real = v.kind == VALUE_INT ? (double)v.i : v.d;
     float single = (float)real;

@@ -65,7 +65,7 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
         want = verify_rounded(look->t.dtype, want);
     double error = fabs(got - want);
     t->v.elements++;
-    if (got == want || error <= tolerance) {
+    if (got == want || (error <= tolerance && verify_in_range(look, got))) {
         if (got != want)
             keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, false});
         return;
@@ -73,7 +73,8 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
     t->v.unwritten += poison;
     t->v.nan += !poison && isnan(got);
     error = isnan(error) ? INFINITY : error;
-    keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, poison});
+    keep_worst(t,
+               (struct candidate){verify_in_range(look, got) ? error / tolerance : INFINITY, error, tolerance, index, got, want, poison});
     count_wrong(look, t, at, index, got);
 }
 
@@ -206,11 +207,24 @@ static void describe_wrong(const struct verify_look *look, const struct candidat
         add_got_and_want(t, worst->got, worst->want);
     if (worst->tolerance > 0)
         text_addf(t, " ±%.2g", worst->tolerance);
+    if (!isnan(worst->got) && !worst->poison && !verify_in_range(look, worst->got))
+        text_add(t, worst->got < look->least ? ", less than its activation can leave" : ", more than its activation can leave");
     text_add(t, "; ");
     verify_add_count(t, v->wrong);
     text_add(t, " of ");
     verify_add_count(t, v->elements);
     text_addf(t, " elements%s%s", v->pattern[0] ? ", " : "", v->pattern);
+}
+
+const char *verify_stored_as(const struct program *p, const struct verdict *v)
+{
+    for (int i = 0; i < p->tensor_count; i++) {
+        enum dtype type = p->tensors[i].dtype;
+        double rounding = dtype_is_whole(type) ? 0.5 : dtype_unit_roundoff(type) * fabs(v->worst_want) + dtype_underflow(type);
+        if (p->tensors[i].role->slot == v->slot && rounding >= v->worst_bound / 2)
+            return dtype_name(type);
+    }
+    return NULL;
 }
 
 void verify_describe_right(struct verdict *v)

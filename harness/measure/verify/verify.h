@@ -33,4 +33,7 @@ void verify_tensor(const struct program *program, int tensor, const struct op_da
 bool verify_dump(const struct program *program, int tensor, const struct op_data *data, const void *storage, const char *dir,
                  struct error *err);
 
+/* The type of a result whose rounding alone is half of the tolerance of the largest error, or more; NULL: none. */
+const char *verify_stored_as(const struct program *program, const struct verdict *v);
+
 #endif

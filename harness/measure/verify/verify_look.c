@@ -35,12 +35,36 @@ double verify_rounded(enum dtype t, double v)
     return dtype_get(t, storage, 0);
 }
 
+/* What a relu or a clip at the end of the epilogue leaves is in its range, exactly: a small negative value behind a relu is an error that
+ * the tolerance of the sum would hide. */
+static void set_range(struct verify_look *look, const struct work *w)
+{
+    int last = w->epilogue_count - 1;
+    look->least = -INFINITY, look->most = INFINITY;
+    while (last >= 0 && (w->epilogue[last].kind == EPILOGUE_DEPTH_TO_SPACE || w->epilogue[last].kind == EPILOGUE_LAYOUT))
+        last--;
+    if (last < 0 || w->chain || tensor_role_is_mask(look->t.role))
+        return;
+    look->ranged = w->epilogue[last].kind == EPILOGUE_RELU || w->epilogue[last].kind == EPILOGUE_CLIP;
+    if (w->epilogue[last].kind == EPILOGUE_RELU) {
+        look->least = 0;
+    } else if (w->epilogue[last].kind == EPILOGUE_CLIP) {
+        look->least = verify_rounded(look->t.dtype, (float)w->epilogue[last].alpha);
+        look->most = verify_rounded(look->t.dtype, (float)w->epilogue[last].most);
+    }
+}
+
+bool verify_in_range(const struct verify_look *look, double got)
+{
+    return !look->ranged || (got >= look->least && got <= look->most);
+}
+
 bool verify_right(const struct verify_look *look, size_t i, double got)
 {
     double want = look->want->reference[i], tolerance = verify_tolerance(look, i);
     if (tolerance == 0)
         want = verify_rounded(look->t.dtype, want);
-    return got == want || fabs(got - want) <= tolerance;
+    return got == want || (fabs(got - want) <= tolerance && verify_in_range(look, got));
 }
 
 bool verify_is_poison(enum dtype t, const void *row, int64_t i)
@@ -59,6 +83,7 @@ void verify_begin(struct verify_look *look, const struct program *p, int tensor,
     look->factor = (p->rounds ? bound_factor_rounded : bound_factor)(p->algorithm, &p->work) *
                    (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
     look->roundings = bound_roundings(p->algorithm);
+    set_range(look, &p->work);
     look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
     if (look->mask)
         look->block = look->fold[2] / p->work.p;

@@ -18,9 +18,11 @@ struct verify_look {
     int64_t fold[4];          /* its shape as images of channels of rows */
     bool image;               /* it has images and channels */
     double factor, roundings; /* op/reference/bound.h */
-    const float *mask;        /* data->mask_out if it decides which elements count, else NULL */
-    unsigned char *spared;    /* by output of the mask: inactive, but in a tile that the kernel processes as a whole; NULL: none */
-    int64_t block;            /* output pixels per mask pixel, each direction */
+    bool ranged;              /* an activation at the end has a least and a largest value: no rounding leads beyond them */
+    double least, most;
+    const float *mask;     /* data->mask_out if it decides which elements count, else NULL */
+    unsigned char *spared; /* by output of the mask: inactive, but in a tile that the kernel processes as a whole; NULL: none */
+    int64_t block;         /* output pixels per mask pixel, each direction */
     /* collected */
     int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
     int64_t border;                     /* largest distance of a wrong element from the nearest image edge */
@@ -44,6 +46,8 @@ unsigned char *verify_find_tile(const struct verify_look *look, struct tile *til
 void verify_describe_right(struct verdict *v);
 /* True if this is the value of logical element i. Success form: false for NaN. */
 bool verify_right(const struct verify_look *look, size_t logical, double got);
+/* False for a value that the activation at the end cannot leave. */
+bool verify_in_range(const struct verify_look *look, double got);
 /* Describes in words what the wrong elements have in common. */
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
 

@@ -167,7 +167,7 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
 static bool read_args(struct op_file *f, const struct node *n, struct error *err)
 {
     static const char *const behind[] = {"_magnitude", "_bound"};
-    const char *words[OP_MAX_TENSORS * 3 + WORK_VALUES * 2 + 4];
+    const char *words[OP_MAX_TENSORS * 3 + WORK_VALUES * 2 + 6];
     char *made[OP_MAX_TENSORS * 2];
     int count = 0, more = 0;
     bool ok = n && n->kind == NODE_LIST && n->count;
@@ -178,6 +178,8 @@ static bool read_args(struct op_file *f, const struct node *n, struct error *err
     }
     for (int i = 0; f->symbol_names[i + 3]; i++)
         words[count++] = f->symbol_names[i];
+    words[count++] = OP_FILE_ROUNDOFF;
+    words[count++] = OP_FILE_SUM_ERROR;
     words[count] = NULL;
     if (!ok)
         node_error(n ? n : f->root, err,

@@ -23,6 +23,16 @@ double bound_one_sign(enum math math, double terms)
     return fmax(1, fmin(terms + 2, 6 * sqrt(terms + 2)) * (math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24) / bound_share(math, terms));
 }
 
+double bound_roundoff(enum math math)
+{
+    return math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24;
+}
+
+double bound_sum_error(enum math math, double terms)
+{
+    return bound_share(math, terms) * bound_one_sign(math, terms);
+}
+
 double bound_rounded_filter(enum math math, double terms, double u)
 {
     return 1 + fmin(6 / sqrt(terms), 1) * u / bound_share(math, terms);

@@ -35,6 +35,10 @@ double bound_share(enum math math, double terms);
 /* Factor on the bound for a sum of terms of one sign (squares), and for ops with roots and quotients: partial sums grow to A, and so do
  * their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
 double bound_one_sign(enum math math, double terms);
+/* What a reference that gives bounds itself (NAME_bound) may ask for: the unit roundoff of the sums of a math mode; and the relative error
+ * of a sum of `terms` terms of one sign, in any order. */
+double bound_roundoff(enum math math);
+double bound_sum_error(enum math math, double terms);
 /* A sum may start with a bias or a residual v. Its partial sums then have v's size from the start, and each of the n additions rounds by at
  * most half a unit in v's last place, at random: min(n + 2, 3 sqrt(n + 2)) u |v| more. Returns the factor of |v|; 0 for truncated sums,
  * whose bound covers it. */
