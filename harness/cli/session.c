@@ -3,7 +3,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "base/spec.h"
 #include "kernel/variant.h"
+#include "plan/rows/shard.h"
 #include "report/break_even/break_even.h"
 #include "report/page/run_profile.h"
 #include "report/view/number.h"
@@ -14,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LONG_S 60 /* a run of at least this says how long it takes */
 
 static volatile sig_atomic_t interrupted;
 
@@ -85,13 +89,33 @@ static void on_note(void *context, const char *text)
     cli_say(stderr, "bench: %s\n", text);
 }
 
+/* A long run without a GPU says so before it starts, and which shipped scenario asks the same of less. */
+static void say_long(const struct run *run, const struct plan *plan)
+{
+    double total = 0;
+    char text[NUMBER_TEXT];
+    SCOPED double *seconds = xcalloc((size_t)plan->case_count + 1, sizeof *seconds);
+    plan_costs(plan, false, seconds);
+    for (int i = 0; i < plan->case_count; i++)
+        total += seconds[i];
+    if (spec_is_timed(run->device) || total < LONG_S)
+        return;
+    SCOPED char *small = text_format("scenarios/%s_small.yaml", plan->scenario->name), *path = file_share(small);
+    cli_say(stderr, "bench: this takes about %s on emu with 2 cores; ", number_duration(total, text));
+    if (file_exists(path))
+        cli_say(stderr, "shorter: bench run %s_small\n", plan->scenario->name);
+    else
+        cli_say(stderr, "--layer and --only run a part of it\n");
+}
+
 static void on_begin(void *context, const struct run *run, const struct plan *plan, int kept)
 {
     struct screen *s = context;
-    (void)kept;
     wipe(s);
     cli_say(stderr, "bench: %s, %d case%s, %d row%s on %s\n", plan->scenario->name, plan->case_count, text_s(plan->case_count),
             plan->row_count, text_s(plan->row_count), run->device_about);
+    if (!kept)
+        say_long(run, plan);
     for (int i = 0; i < plan->variants.note_count; i++)
         cli_say(stderr, "bench: note: %s\n", plan->variants.notes[i]);
     for (int i = 0; i < plan->note_count; i++)
