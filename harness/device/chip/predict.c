@@ -157,21 +157,17 @@ void predict_launch(const struct chip_model *m, const struct chip *chip, const s
     for (int i = 0; i < UNIT_LATENCY; i++)
         out->busy[i] = fmin(1, out->busy[i] / out->ns);
     out->shared_busy = fmin(1, out->shared_busy / out->ns);
+    out->step_ns = out->ns;
     out->low_ns = out->ns * m->low[out->limit];
     out->high_ns = out->ns * m->high[out->limit];
 }
 
 void predict_add(const struct chip_model *m, struct prediction *sum, const struct prediction *next)
 {
-    double ns = next->ns - m->constant[PREDICT_start_ns] + m->constant[PREDICT_next_launch_ns], share = ns / (sum->ns + ns);
-    sum->limit = ns > sum->ns ? next->limit : sum->limit;
-    sum->low_ns += next->low_ns * ns / next->ns;
-    sum->high_ns += next->high_ns * ns / next->ns;
-    sum->ns += ns;
-    for (int i = 0; i < UNIT_LATENCY; i++)
-        sum->busy[i] += (next->busy[i] - sum->busy[i]) * share;
-    for (int i = 0; i < UNIT_COUNT; i++)
-        sum->unit_ns[i] += next->unit_ns[i];
-    sum->shared_busy += (next->shared_busy - sum->shared_busy) * share;
-    sum->sm_busy += (next->sm_busy - sum->sm_busy) * share;
+    double ns = next->ns - m->constant[PREDICT_start_ns] + m->constant[PREDICT_next_launch_ns];
+    struct prediction all = next->step_ns > sum->step_ns ? *next : *sum;
+    all.ns = sum->ns + ns;
+    all.low_ns = sum->low_ns + next->low_ns * ns / next->ns;
+    all.high_ns = sum->high_ns + next->high_ns * ns / next->ns;
+    *sum = all;
 }

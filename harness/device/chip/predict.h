@@ -74,6 +74,8 @@ struct prediction {
     double low_ns, high_ns;  /* 80 % of the rows that were held out lie between */
     enum predict_unit limit; /* the unit that sets it */
     double unit_ns[UNIT_COUNT];
+    int step;                /* of several launches the longest: whose limit and shares these are */
+    double step_ns;          /* its time */
     double busy[UNIT_COUNT]; /* share of its peak at which the unit works, 0 to 1 */
     double shared_busy;      /* of L1: by shared memory alone */
     double sm_busy;          /* share of the SMs' time in which they have a block */

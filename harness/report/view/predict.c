@@ -108,6 +108,7 @@ static void predict_row(const struct case_view *c, struct view *v)
         }
         struct predict_counts n = counts_of(v, i);
         predict_launch(c->model, c->machine.chip, &n, &one);
+        one.step = i;
         if (first)
             *p = one;
         else if (isnan(one.ns))
@@ -157,7 +158,7 @@ double predicted_value(const struct case_view *c, const struct view *v, const ch
         {"issue_active", fmin(100, share * p->busy[UNIT_ISSUE] / p->sm_busy)},
         {"tensor_active", fmin(100, share * p->busy[UNIT_TENSOR] / p->sm_busy)},
         {"sm_busy", 100 * p->sm_busy},
-        {"time_ns", ns},
+        {"time_ns", ns * p->step_ns / p->ns},
         {"launch_ns", c->model->constant[PREDICT_empty_launch_ns]},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)

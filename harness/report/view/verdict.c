@@ -277,6 +277,10 @@ static void judge_row(struct case_view *c, struct view *v)
         return;
     if (j.breakdown.step_ns > 0 && j.breakdown.total_ns > 0)
         j.share = fmin(1, j.breakdown.step_ns / j.breakdown.total_ns);
+    if (v->predicted.ns > 0) {
+        j.breakdown.step = v->predicted.step;
+        j.share = fmin(1, v->predicted.step_ns / v->predicted.ns);
+    }
     if (undecided(&j))
         return;
     judge_step(&j);
