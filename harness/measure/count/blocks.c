@@ -7,7 +7,7 @@
 
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
 #define MACS 512.0  /* of a tensor instruction that cost as much */
-#define WHOLE 1e7   /* a launch of less work than that runs whole */
+#define WHOLE 3e6   /* a launch of less work than that runs whole */
 #define EARLIER 4e7 /* the same if later steps need its results */
 #define BUDGET 1e7  /* for the blocks of one launch */
 #define PROBE_S 3.0 /* at most, for its first block */
