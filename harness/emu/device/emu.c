@@ -525,14 +525,8 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
     struct emu *e = dev->private_data;
     uint64_t read = 0, written = 0;
     totals_each(&e->totals, visit, context);
-    for (int i = 0; i < e->space.count; i++) {
-        const struct buffer *b = e->space.buffers[i];
-        for (uint64_t s = 0; s <= (b->bytes - 1) / 32; s++) {
-            uint64_t bytes = b->bytes - s * 32 < 32 ? b->bytes - s * 32 : 32;
-            read += b->read[s] ? bytes : 0;
-            written += b->written[s] ? bytes : 0;
-        }
-    }
+    for (int i = 0; i < e->space.count; i++)
+        buffer_touched(e->space.buffers[i], &read, &written);
     visit(context, &(struct device_counter){"emu.unique_bytes_read", "unique_bytes_read", "B", false}, 0, (double)read);
     visit(context, &(struct device_counter){"emu.unique_bytes_written", "unique_bytes_written", "B", false}, 0, (double)written);
 }

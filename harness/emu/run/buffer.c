@@ -72,3 +72,19 @@ struct buffer *buffer_new(struct address_space *space, const char *label, size_t
     space->buffers[space->count++] = b;
     return b;
 }
+
+void buffer_touched(const struct buffer *b, uint64_t *read, uint64_t *written)
+{
+    uint64_t sectors = (b->bytes + 31) / 32, marks[2];
+    for (uint64_t s = 0; s < sectors; s++) {
+        for (; s + 8 < sectors; s += 8) { /* of a large buffer most is not touched */
+            memcpy(&marks[0], b->read + s, sizeof marks[0]);
+            memcpy(&marks[1], b->written + s, sizeof marks[1]);
+            if (marks[0] | marks[1])
+                break;
+        }
+        uint64_t bytes = b->bytes - s * 32 < 32 ? b->bytes - s * 32 : 32;
+        *read += b->read[s] ? bytes : 0;
+        *written += b->written[s] ? bytes : 0;
+    }
+}

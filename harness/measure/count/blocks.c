@@ -6,16 +6,17 @@
 #include <string.h>
 
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
-#define MACS 512.0  /* of a tensor instruction that cost as much */
-#define WHOLE 3e6   /* a launch of less work than that runs whole */
-#define EARLIER 4e7 /* the same if later steps need its results */
-#define BUDGET 1e7  /* for the blocks of one launch */
-#define PROBE_S 3.0 /* at most, for its first block */
-#define ROWS_MOST 8 /* ways to see one axis of the grid as rows of tiles */
-#define FEW 12      /* if the budget allows fewer blocks than this, they are spread evenly */
+#define MACS 256.0      /* of a tensor instruction that cost as much */
+#define WHOLE 3e6       /* a launch of less work than that runs whole */
+#define EARLIER 4e7     /* the same if later steps need its results */
+#define BUDGET 6e6      /* for the blocks of one launch */
+#define PROBE_S 3.0     /* at most, for its first block */
+#define ROWS_MOST 8     /* ways to see one axis of the grid as rows of tiles */
+#define FEW 12          /* if the budget allows fewer blocks than this, they are spread evenly */
+#define FEW_ERROR 0.005 /* whatever their variance is: rare blocks may be among those that did not run */
 #define LEAST 3
 #define SAMPLE_MOST 48 /* blocks of a class whose blocks differ */
-#define NARROW 0.002   /* an interval that is narrow enough */
+#define NARROW 0.004   /* an interval that is narrow enough */
 #define NORMAL_95 1.96
 #define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
 #define PROBES 60
@@ -182,13 +183,14 @@ static struct class judge_class(const struct counting *c, const struct box *box,
     return judge(c, class_size(box, class), is_of_class, &(struct of_class){box, class});
 }
 
-/* Adds the estimate of a class to that of the launch. */
+/* Adds the estimate of a class to that of the launch. Its variance is larger for few blocks, as Student's distribution is wider. */
 static void add_class(const struct class *k, struct blocks *b)
 {
-    double n = (double)k->groups;
+    static const double quantiles[] = {NAN, NAN, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20};
+    double n = (double)k->groups, wider = k->ran > 12 ? 1 : k->ran > 1 ? pow(quantiles[k->ran] / NORMAL_95, 2) : 0;
     for (int v = 0; v < 2 && k->ran; v++) {
         b->sum[v] += n * k->mean[v];
-        b->variance[v] += k->alike ? 0 : n * n * (1 - k->ran / n) * k->variance[v] / k->ran;
+        b->variance[v] += k->alike ? 0 : wider * n * n * (1 - k->ran / n) * k->variance[v] / k->ran;
     }
 }
 
@@ -380,7 +382,7 @@ static void weigh(struct counting *c, const struct class *k, bool (*is)(const vo
 /* Sees the grid as stretches of equal blocks. *found: false if there are too many. */
 static bool count_stretches(struct counting *c, struct blocks *b, bool *found, struct error *err)
 {
-    struct stretches s = {.probes = PROBES};
+    struct stretches s = {.probes = (int)fmin(PROBES, BUDGET * c->sample.ran / cost_of(c))};
     bool ok = true;
     for (uint64_t line = 0; ok && line < c->groups / c->grid[0]; line++)
         ok = split(c, &s, line * c->grid[0], (line + 1) * c->grid[0], err);
@@ -406,7 +408,7 @@ static bool sample_further(struct counting *c, const struct box *box, struct err
             struct class k = judge_class(c, box, class);
             add_class(&k, &b);
         }
-        if (blocks_error(&b) < NARROW || cost_of(c) > 2 * BUDGET)
+        if (blocks_error(&b) < NARROW || cost_of(c) > BUDGET)
             return true;
         for (int class = 0; class < class_count(box); class ++)
             if (!judge_class(c, box, class).alike)
@@ -425,6 +427,18 @@ static bool all_differ(const struct counting *c)
             if (c->sample.groups[i].hash == c->sample.groups[k].hash)
                 return false;
     return true;
+}
+
+static void take_classes(struct counting *c, const struct box *box, struct blocks *b)
+{
+    int classes = 0;
+    for (int class = 0; class < class_count(box); class ++) {
+        struct class k = judge_class(c, box, class);
+        add_class(&k, b);
+        weigh(c, &k, is_of_class, &(struct of_class){box, class});
+        classes += k.ran > 0;
+    }
+    b->classes = classes > b->classes ? classes : b->classes;
 }
 
 static bool count_classes(struct counting *c, struct blocks *b, struct error *err)
@@ -448,29 +462,23 @@ static bool count_classes(struct counting *c, struct blocks *b, struct error *er
         return true;
     if (!alike && !sample_further(c, &box, err))
         return false;
-    int classes = 0;
-    for (int class = 0; class < class_count(&box); class ++) {
-        struct class k = judge_class(c, &box, class);
-        add_class(&k, b);
-        weigh(c, &k, is_of_class, &(struct of_class){&box, class});
-        classes += k.ran > 0;
-    }
-    b->classes = classes > b->classes ? classes : b->classes;
+    take_classes(c, &box, b);
     return true;
 }
 
-/* A few blocks, each of which takes long: of a grid that stays on the chip and goes over many tiles. */
+/* A few blocks, each of which takes long: of a grid that stays on the chip and goes over many tiles. The first and the last one may have
+ * others to do. */
 static bool count_evenly(struct counting *c, int count, struct blocks *b, struct error *err)
 {
+    struct box box = {{c->groups}, {1}, {c->groups - 1}, 1};
+    want(c, 0);
+    want(c, c->groups - 1);
     for (int i = 0; i < count; i++)
-        want(c, (uint64_t)((i + 0.5) * (double)c->groups / count));
+        want(c, 1 + (uint64_t)((i + 0.5) * (double)(c->groups - 2) / count));
     if (!run_wanted(c, err))
         return false;
-    struct of_stretch of = {0, c->groups};
-    struct class k = judge(c, c->groups, is_of_stretch, &of);
-    add_class(&k, b);
-    weigh(c, &k, is_of_stretch, &of);
-    b->classes = b->classes > 1 ? b->classes : 1;
+    take_classes(c, &box, b);
+    b->few = b->few || !judge_class(c, &box, 1).alike;
     return true;
 }
 
@@ -519,7 +527,7 @@ bool blocks_count(struct rig *rig, int step, bool last, struct blocks *b, struct
 
 double blocks_error(const struct blocks *b)
 {
-    double worst = 0;
+    double worst = b->few ? FEW_ERROR : 0;
     for (int v = 0; v < 2; v++)
         worst = b->sum[v] > 0 ? fmax(worst, NORMAL_95 * sqrt(b->variance[v]) / b->sum[v]) : worst;
     return worst;

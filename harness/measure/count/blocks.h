@@ -13,7 +13,7 @@ struct blocks {
     double all, ran;            /* blocks of the launches so far, and those that ran */
     int classes;                /* the most that a launch has */
     double sum[2], variance[2]; /* of the estimate: warp instructions and sectors, and their variances */
-    bool sampled;               /* some launch did not run whole */
+    bool sampled, few;          /* some launch did not run whole; a few different blocks stand for one */
 };
 /* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. last: no
  * later step reads what it writes, so that a part of its blocks is enough. False (err): the counts are not to be had. */

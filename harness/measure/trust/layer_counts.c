@@ -121,8 +121,51 @@ static void drop_counts(struct row *row)
     row->code_count = 0;
 }
 
-bool layer_counts(const struct job *job, struct device **counter, int index, const struct build *build, struct row *row, bool *counted,
-                  struct error *err)
+static void copy_counts(struct row *to, const struct row *from)
+{
+    for (int i = 0; i < from->metric_count; i++)
+        if (!strcmp(from->metrics[i].source, "emu"))
+            *row_add_metric(to, -1, 0, "", "", "", 0) = from->metrics[i];
+    for (int i = 0; i < from->code_count; i++) {
+        struct row_code *code = row_add_code(to);
+        free(code->text);
+        *code = from->code[i];
+        code->text = xstrdup(code->text);
+    }
+    row_set(&to->ran, from->ran);
+}
+
+/* An equal launch that was counted is not counted again. */
+static bool take_known(const struct counted_layers *known, struct row *row)
+{
+    const struct row *found = NULL;
+    for (int i = 0; i < known->count && row->launch_hash[0]; i++)
+        found = strcmp(known->rows[i]->launch_hash, row->launch_hash) ? found : known->rows[i];
+    if (found)
+        copy_counts(row, found);
+    return found != NULL;
+}
+
+static void keep_known(struct counted_layers *known, const struct row *row)
+{
+    if (!row->launch_hash[0] || row->status != ROW_PLANNED)
+        return;
+    struct row *kept = row_new();
+    memcpy(kept->launch_hash, row->launch_hash, sizeof kept->launch_hash);
+    copy_counts(kept, row);
+    *APPEND(known->rows, known->count) = kept;
+}
+
+void layer_counts_free(struct counted_layers *known)
+{
+    for (int i = 0; i < known->count; i++)
+        row_free(known->rows[i]);
+    free(known->rows);
+    *known = (struct counted_layers){0};
+}
+
+bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
+                  struct row *row, bool *counted, struct error *err)
 {
     const struct plan_row *p = &job->plan.rows[index];
     struct counting k = {.job = job, .program = &p->program, .build = build, .row = row};
@@ -131,6 +174,10 @@ bool layer_counts(const struct job *job, struct device **counter, int index, con
     for (int i = 0; i < k.program->step_count; i++)
         if (k.program->steps[i].kind == STEP_CUDNN) /* emu will skip the row */
             return true;
+    if (take_known(known, row)) {
+        *counted = true;
+        return true;
+    }
     job_stage(job, index, "count", STAGE_S);
     if (!*counter) {
         char *spec = text_format("emu:%s,no-check", job->plan.chip.name);
@@ -150,6 +197,8 @@ bool layer_counts(const struct job *job, struct device **counter, int index, con
     *counted = ran;
     if (ran)
         say(&k);
+    if (ran)
+        keep_known(known, row);
     else
         drop_counts(row);
     const struct work *part = &p->part->work;

@@ -5,10 +5,17 @@
 #include "measure/rig/build.h"
 #include "measure/job.h"
 
+/* Rows that were counted, for later rows with equal launches (an `auto`, and the variant that it takes; a layer that is there twice). */
+struct counted_layers {
+    struct row **rows;
+    int count;
+};
+void layer_counts_free(struct counted_layers *known);
+
 /* Runs blocks of the row's true launches on `counter`, an emu device that checks bounds only (opened here at first), and stores the counts
  * of the layer. *counted: false if they are not to be had from a part of the blocks; the row then has none, and its note says why. An
  * access out of bounds decides the row's status. */
-bool layer_counts(const struct job *job, struct device **counter, int index, const struct build *build, struct row *row, bool *counted,
-                  struct error *err);
+bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
+                  struct row *row, bool *counted, struct error *err);
 
 #endif

@@ -8,7 +8,6 @@
 #include "measure/rig/compile_facts.h"
 #include "measure/trust/input_guard.h"
 #include "measure/trust/unread.h"
-#include "measure/trust/layer_counts.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
@@ -527,7 +526,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
         free(reason);
         return true;
     }
-    if (!layer_counts(v->job, &v->counter, t->index, build, t->row, &t->counted, err))
+    if (!layer_counts(v->job, &v->counter, &v->counted, t->index, build, t->row, &t->counted, err))
         return false;
     t->row->cropped = !t->counted;
     if (t->row->status != ROW_PLANNED)
@@ -549,6 +548,7 @@ void verifier_close(struct verifier *v)
 {
     device_close(v->counter);
     v->counter = NULL;
+    layer_counts_free(&v->counted);
 }
 
 static bool verify_compiled(struct trial *t, struct build *build, struct error *err)

@@ -5,6 +5,7 @@
 
 #include "op/mask/tiles.h"
 #include "measure/trust/nearby.h"
+#include "measure/trust/layer_counts.h"
 #include "measure/trust/refuse.h"
 #include "measure/trust/sequence.h"
 #include "measure/trust/degenerate.h"
@@ -34,7 +35,8 @@ struct verifier {
     const char *dump_dir;           /* for the tensors of wrong rows; NULL: none */
     const struct tile_stats *tiles; /* those of the row, if the parent has counted them; NULL: not counted */
     struct device *counter;         /* emu: counts whole layers; opened when needed, owned */
-    bool timed_next;                /* the row is timed afterwards, in this process */
+    struct counted_layers counted;
+    bool timed_next; /* the row is timed afterwards, in this process */
 };
 /* Verifies a row and fills `row`. False (err): a failure that is no row's. */
 bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err);
