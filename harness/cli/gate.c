@@ -59,7 +59,7 @@ static bool make_sides(const struct comparison_arguments *a, const struct gate_r
 int cli_gate(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(comparison_arguments_free) struct comparison_arguments a = {.head = "."};
-    struct option options[COMPARISON_OPTION_COUNT + 6] = {{0}};
+    struct option options[COMPARISON_OPTION_COUNT + 7] = {{0}};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     SCOPED_BY(gate_side_free) struct gate_side base = {0};
     SCOPED_BY(gate_side_free) struct gate_side head = {0};
@@ -74,6 +74,8 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         {"--head", 0, OPTION_TEXT, "HEAD", "the tree or run to judge; default the working tree", &a.head},
         {"--junit", 0, OPTION_TEXT, "FILE", "also write JUnit XML", &a.junit},
         {"--budget", 0, OPTION_REAL, "SECONDS", "on a GPU: time for the rounds of one layer; default 6", &a.side.budget_s},
+        {"--gpus", 0, OPTION_TEXT, "LIST", "run on several GPUs of this host, as bench run does; both sides of a row on the same GPU",
+         &a.side.gpus},
         {"--annotate", 0, OPTION_FLAG, NULL, "print ::error file=,line=:: lines; the default if GITHUB_ACTIONS is true", &a.annotate},
     };
     comparison_options(&a, options);
@@ -82,6 +84,8 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         return code;
     if (count > 1)
         return cli_usage(verb, "only one rules file is expected");
+    if (a.side.gpus && !a.side.device)
+        a.side.device = "cuda";
     if (!comparison_finish(&a, verb, argc, argv, &err) || !comparison_rules(&a, rest[0], &rules, &err))
         return cli_fail(&err);
     if (!a.against)

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The scenario's name, from the file's name: characters that a name may not have become `_`. */
 static char *name_of(const char *path)
@@ -115,6 +116,19 @@ static bool tell_joined(struct store *store, int64_t run, struct error *err)
     return true;
 }
 
+#define JOIN_MUCH_BYTES (64 << 20)
+
+static double files_bytes(const char **files, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        struct stat st;
+        SCOPED char *path = file_is_dir(files[i]) ? cli_database(files[i]) : xstrdup(files[i]);
+        sum += stat(path, &st) ? 0 : (double)st.st_size;
+    }
+    return sum;
+}
+
 /* Joins the parts in the files. A file that cannot be read does not keep the others out. */
 static int cli_join(const char **files, int count, const char *out_dir)
 {
@@ -125,6 +139,9 @@ static int cli_join(const char **files, int count, const char *out_dir)
     int code = 0;
     if (!file_make_dirs(out_dir, &err) || !store_open(database, false, &store, &err))
         return cli_fail(&err);
+    bool much = files_bytes(files, count) > JOIN_MUCH_BYTES;
+    if (much && !store_join_much(store, true, &err))
+        code = cli_fail(&err);
     for (int i = 0; i < count; i++) {
         struct error why = {0};
         SCOPED char *path = file_is_dir(files[i]) ? cli_database(files[i]) : xstrdup(files[i]);
@@ -143,6 +160,8 @@ static int cli_join(const char **files, int count, const char *out_dir)
         text_free(&j.said);
         text_free(&j.warned);
     }
+    if (much && !store_join_much(store, false, &err))
+        code = cli_fail(&err);
     for (int i = 0; i < j.run_count; i++)
         if (!tell_joined(store, j.runs[i], &err) && !code)
             code = cli_fail(&err);

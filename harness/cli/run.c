@@ -77,7 +77,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     bool quiet = false, no_report = false, in_process = false;
     SCOPED_BY(option_list_free) struct option_list side_list = {0};
     SCOPED_BY(free_sides) struct side *sides = NULL;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 19] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 20] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
@@ -95,6 +95,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--quiet", 'q', OPTION_FLAG, NULL, "print only the closing lines", &quiet},
         {"--gpus", 0, OPTION_TEXT, "LIST",
          "several GPUs of this host: all, 0,2 or 0-3; each takes the next case (on emu: 0-3 emulates four)", &o.gpus},
+        {"--on-every-gpu", 0, OPTION_FLAG, NULL, "with --gpus: each row on each GPU, to see how they differ (no networks)",
+         &o.on_every_gpu},
         {"--shard", 0, OPTION_TEXT, "I/N", "run only this share of the cases, I from 1 to N (bench import --join makes one run of all)",
          &shard},
         {"--on", 0, OPTION_TEXT, "ENGINE[:K=V,..]",
@@ -118,10 +120,11 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         on.arguments = &a;
         return cli_run_on(&on, rest[0]);
     }
-    if (on.wait || on.print)
-        return cli_usage(verb, "--wait and --print belong to --on");
+    if (on.wait || on.print || (o.on_every_gpu && !o.gpus))
+        return cli_usage(verb, on.wait || on.print ? "--wait and --print belong to --on" : "--on-every-gpu is missing --gpus LIST");
     if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
+    o.as_given = o.as_given || o.on_every_gpu;
     o.plan = a.plan;
     o.plan.sides = sides;
     o.inside = in_process ? &worker_inside : NULL;

@@ -11,6 +11,7 @@ struct side_options {
     const char *const *variants;  /* NAME=DIR, DIR in the side's own tree; NULL: none */
     const char *const *ops;       /* op files, or folders of them, relative to here, for both sides; NULL: none */
     const char *as;               /* folder name for the variants of a bare folder; NULL: my */
+    const char *gpus;             /* as in session_options */
     const char *device, *compiler, *layers, *only;
     const char *argv, *verb;
     double budget_s; /* for the rounds of a case; 0: the session's own */

@@ -6,13 +6,15 @@
 #include "store/store.h"
 #include <sqlite3.h>
 
+#define STORE_KEPT 16
 struct store {
     char *path;
     sqlite3 *db;
     bool read_only;
-    const char *shared; /* the file system, if several hosts see it; NULL: local, or opened for reading */
-    int lock;           /* fd; -1: not held */
-    int64_t run;        /* that holds the lock; 0: none */
+    const char *shared;             /* the file system, if several hosts see it; NULL: local, or opened for reading */
+    int lock;                       /* fd; -1: not held */
+    int64_t run;                    /* that holds the lock; 0: none */
+    sqlite3_stmt *kept[STORE_KEPT]; /* statements that store rows, each prepared once (rows.c); NULL: not yet */
 };
 
 #define STORE_APPLICATION_ID 0x62656e63 /* "benc": marks databases of bench */
@@ -36,6 +38,8 @@ int schema_version(void);
 int schema_first(void);
 /* True if the database, which has schema_version(), has every column of the column table. */
 bool schema_complete(struct store *store);
+/* Makes the indexes that are missing. */
+bool schema_indexes(struct store *store, struct error *err);
 /* Brings the database, which is empty or of a schema from schema_first() on, to schema_version() and to the columns of the column table, in
  * one transaction. */
 bool schema_migrate(struct store *store, struct error *err);

@@ -430,8 +430,16 @@ static bool join_all(struct store *store, void *context, struct error *err)
     return ok && merge_wisdom(store, &ignored, err) && merge_ceilings(store, -1, err);
 }
 
+bool store_join_much(struct store *store, bool begin, struct error *err)
+{
+    return begin ? store_exec(store, "DROP INDEX IF EXISTS result_key", "joining", err) : schema_indexes(store, err);
+}
+
 bool store_join(struct store *into, const char *from, join_tell *tell, void *context, struct error *err)
 {
+    /* A rollback journal writes new pages once, a WAL twice. If a report reads meanwhile, the journal stays as it is; whoever opens the
+     * database next to write sets it again. */
+    sqlite3_exec(into->db, "PRAGMA main.journal_mode = DELETE", NULL, NULL, NULL);
     return store_exec(into, "PRAGMA main.cache_size = " CACHE_KIB, "joining", err) &&
            merge_with(into, from, join_all, &(struct join){tell, context}, err);
 }

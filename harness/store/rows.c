@@ -5,18 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The statements that are kept: these, then one for each list. */
+enum kept { KEPT_DELETE, KEPT_CASE, KEPT_RESULT, KEPT_LIST };
+
+/* Makes the kept statement from `sql`, unless it is there. NULL: an error. */
+static sqlite3_stmt *statement(struct store *store, int which, const char *sql, struct error *err)
+{
+    bool there = store->kept[which] || store_prepare(store, sql, &store->kept[which], err);
+    return there ? store->kept[which] : NULL;
+}
+
 /* "INSERT INTO table (lead, columns...) VALUES (?1, ...)" where `lead` names `leads` columns. */
-static bool prepare_insert(struct store *store, const char *table, const char *lead, int leads, enum column_group group, sqlite3_stmt **s,
-                           struct error *err)
+static sqlite3_stmt *keep_insert(struct store *store, int which, const char *table, const char *lead, int leads, enum column_group group,
+                                 struct error *err)
 {
     SCOPED_TEXT sql = {0};
+    if (store->kept[which])
+        return store->kept[which];
     text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
     text_add(&sql, ") VALUES (?1");
     for (int i = 1; i < leads + columns_count(group); i++)
         text_addf(&sql, ", ?%d", i + 1);
     text_add(&sql, ")");
-    return store_prepare(store, text_get(&sql), s, err);
+    return statement(store, which, text_get(&sql), err);
 }
 
 /* Steps a statement without result and resets it for the next binding. */
@@ -31,8 +43,9 @@ static bool step_done(struct store *store, sqlite3_stmt *s, struct error *err)
 /* The row that this one takes the place of. */
 static bool delete_result(struct store *store, int64_t run_id, const struct row *row, struct error *err)
 {
-    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
-    if (!store_prepare(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3 AND coalesce(side, '') = ?4", &s, err))
+    sqlite3_stmt *s =
+        statement(store, KEPT_DELETE, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3 AND coalesce(side, '') = ?4", err);
+    if (!s)
         return false;
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_text(s, 2, row->id, -1, SQLITE_TRANSIENT);
@@ -41,40 +54,48 @@ static bool delete_result(struct store *store, int64_t run_id, const struct row 
     return step_done(store, s, err);
 }
 
-/* The case: inserted by its first row, brought up to date by the others. */
-static bool put_case(struct store *store, int64_t run_id, const struct row *row, int64_t *case_key, struct error *err)
+static sqlite3_stmt *keep_case(struct store *store, struct error *err)
 {
-    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     SCOPED_TEXT sql = {0};
+    const char *comma = "";
+    if (store->kept[KEPT_CASE])
+        return store->kept[KEPT_CASE];
     text_add(&sql, "INSERT INTO \"case\" (run, ");
     columns_list(&sql, COLUMN_CASE, "");
     text_add(&sql, ") VALUES (?1");
     for (int i = 0; i < columns_count(COLUMN_CASE); i++)
         text_addf(&sql, ", ?%d", i + 2);
     text_add(&sql, ") ON CONFLICT (run, \"case\") DO UPDATE SET ");
-    const char *comma = "";
     for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
         text_addf(&sql, "%s\"%s\" = excluded.\"%s\"", comma, c->name, c->name);
         comma = ", ";
     }
     text_add(&sql, " RETURNING case_key");
-    bool done = store_prepare(store, text_get(&sql), &s, err);
-    if (done) {
-        sqlite3_bind_int64(s, 1, run_id);
-        columns_bind(s, 2, COLUMN_CASE, row);
-        done = sqlite3_step(s) == SQLITE_ROW || store_error(store, "storing a case", err);
-    }
-    if (done) {
+    return statement(store, KEPT_CASE, text_get(&sql), err);
+}
+
+/* The case: inserted by its first row, brought up to date by the others. */
+static bool put_case(struct store *store, int64_t run_id, const struct row *row, int64_t *case_key, struct error *err)
+{
+    sqlite3_stmt *s = keep_case(store, err);
+    if (!s)
+        return false;
+    sqlite3_bind_int64(s, 1, run_id);
+    columns_bind(s, 2, COLUMN_CASE, row);
+    bool done = sqlite3_step(s) == SQLITE_ROW || store_error(store, "storing a case", err);
+    if (done)
         *case_key = sqlite3_column_int64(s, 0);
-        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing a case", err);
-    }
+    done = done && (sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing a case", err));
+    sqlite3_reset(s);
     return done;
 }
 
 static bool put_result(struct store *store, int64_t run_id, int64_t case_key, const struct row *row, int64_t *result, struct error *err)
 {
-    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
-    if (!delete_result(store, run_id, row, err) || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err))
+    if (!delete_result(store, run_id, row, err))
+        return false;
+    sqlite3_stmt *s = keep_insert(store, KEPT_RESULT, "result", "run, case_key", 2, COLUMN_RESULT, err);
+    if (!s)
         return false;
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_int64(s, 2, case_key);
@@ -86,10 +107,12 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
 
 bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
 {
-    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
-    int count = row_list_count(list, row);
-    SCOPED char *lead = text_format("result, %s", list->index);
-    bool done = !count || prepare_insert(store, list->table, lead, 2, list->group, &s, err);
+    int count = row_list_count(list, row), which = KEPT_LIST + (int)(list - row_lists);
+    if (!count)
+        return true;
+    SCOPED char *lead = store->kept[which] ? NULL : text_format("result, %s", list->index);
+    sqlite3_stmt *s = keep_insert(store, which, list->table, lead, 2, list->group, err);
+    bool done = s != NULL;
     for (int i = 0; done && i < count; i++) {
         sqlite3_bind_int64(s, 1, result);
         sqlite3_bind_int64(s, 2, i);

@@ -142,6 +142,11 @@ static bool make_view(struct store *store, struct error *err)
     return store_exec(store, text_get(&t), "making its view", err);
 }
 
+bool schema_indexes(struct store *store, struct error *err)
+{
+    return store_exec(store, indexes, "making its indexes", err);
+}
+
 bool schema_migrate(struct store *store, struct error *err)
 {
     char version[120], doing[64];

@@ -134,7 +134,7 @@ static bool prepare_writer(struct store *store, bool complete, struct error *err
     store->shared = file_system_shared(store->path);
     return store_exec(store, store->shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL", "opening it", err) &&
            store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) &&
-           (complete ? seal_make_table(store, err) : schema_migrate(store, err)) &&
+           (complete ? seal_make_table(store, err) && schema_indexes(store, err) : schema_migrate(store, err)) &&
            store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }
 
@@ -177,6 +177,8 @@ void store_close(struct store *store)
         struct error ignored = {0};
         seal_write(store, store->run, &ignored);
     }
+    for (int i = 0; i < STORE_KEPT; i++)
+        sqlite3_finalize(store->kept[i]);
     sqlite3_close(store->db);
     lock_release(&store->lock);
     free(store->path);

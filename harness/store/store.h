@@ -102,6 +102,9 @@ struct join_part {
 };
 typedef void join_tell(void *context, const struct join_part *part);
 bool store_join(struct store *into, const char *from, join_tell *tell, void *context, struct error *err);
+/* Before and after joining much: without the index of the rows' keys, whose random order costs more than making it once. If the process is
+ * killed between, the next opening for writing makes it. */
+bool store_join_much(struct store *store, bool begin, struct error *err);
 /* What a joined run has: its shards, and which are missing. `shards` 0: parts of several partitions. Free `missing`. */
 struct join_state {
     char plan_hash[HASH_TEXT];

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0, SUCCESS = 0 };
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, ECC_UNCORRECTED = 1, SINCE_BOOT = 0, SENSOR_GPU = 0, SUCCESS = 0 };
 struct nvml_handle;   /* opaque */
 struct nvml_process { /* nvmlProcessInfo_v2_t */
     unsigned pid;
@@ -31,6 +31,7 @@ static struct nvml {
     int (*temperature)(struct nvml_handle *, int, unsigned *);
     int (*reasons)(struct nvml_handle *, unsigned long long *);
     int (*processes)(struct nvml_handle *, unsigned *, struct nvml_process *);
+    int (*ecc)(struct nvml_handle *, int, int, unsigned long long *);
     int (*driver)(char *, unsigned);
 } nvml;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,6 +60,7 @@ static bool nvml_load(struct error *err)
                                                                                  "nvmlDeviceGetCurrentClocksThrottleReasons");
     nvml.processes = (int (*)(struct nvml_handle *, unsigned *, struct nvml_process *))optional("nvmlDeviceGetComputeRunningProcesses_v3",
                                                                                                 "nvmlDeviceGetComputeRunningProcesses_v2");
+    nvml.ecc = (int (*)(struct nvml_handle *, int, int, unsigned long long *))optional("nvmlDeviceGetTotalEccErrors", NULL);
     nvml.driver = (int (*)(char *, unsigned))optional("nvmlSystemGetDriverVersion", NULL);
     if (!nvml.init || !nvml.shutdown || !nvml.error_string || !nvml.by_uuid)
         return false;
@@ -110,7 +112,7 @@ bool nvml_read(const char *uuid, struct nvml_sample *out)
 {
     unsigned v;
     unsigned long long bits;
-    *out = (struct nvml_sample){-1, -1, -1, -1, -1, -1};
+    *out = (struct nvml_sample){-1, -1, -1, -1, -1, -1, -1};
     pthread_mutex_lock(&lock);
     bool found = nvml_find(uuid);
     if (found) {
@@ -126,6 +128,8 @@ bool nvml_read(const char *uuid, struct nvml_sample *out)
             out->temperature_c = v;
         if (nvml.reasons && nvml.reasons(nvml.device, &bits) == SUCCESS)
             out->throttle = (int64_t)bits;
+        if (nvml.ecc && nvml.ecc(nvml.device, ECC_UNCORRECTED, SINCE_BOOT, &bits) == SUCCESS)
+            out->ecc_errors = (int64_t)bits;
     }
     pthread_mutex_unlock(&lock);
     return found;

@@ -8,7 +8,8 @@
 
 struct nvml_sample { /* negative = not available on this machine */
     double sm_clock_hz, memory_clock_hz, power_w, power_limit_w, temperature_c;
-    int64_t throttle; /* bit set of nvmlClocksEventReasons (device/chip/throttle.h); -1 = not available */
+    int64_t throttle;   /* bit set of nvmlClocksEventReasons (device/chip/throttle.h); -1 = not available */
+    int64_t ecc_errors; /* uncorrectable, since the driver was loaded; -1 = not available */
 };
 bool nvml_open(struct error *err);
 void nvml_close(void);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "device/cuda/cublas.h"
+#include "device/cuda/nvml.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,41 +264,115 @@ static bool run_all(struct bench_roofs *r, struct error *err)
     return ok;
 }
 
-bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err)
+/* Calls `work` with the kernels and the buffers at hand. */
+static bool with_kernels(struct bench_roofs *r, const char *compiler, bool (*work)(struct bench_roofs *r, struct error *err),
+                         struct error *err)
 {
-    struct bench_roofs r = {.dev = dev, .ops = dev->ops, .out = out};
+    struct device *dev = r->dev;
     struct compiled c = {0};
-    char *path = roofs_source();
+    SCOPED char *path = roofs_source();
     time_t now = time(NULL);
-    *out = (struct ceiling_list){0};
-    strftime(out->measured, sizeof out->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-    if (!dev->ops->keeps_time) {
-        free(path);
+    *r->out = (struct ceiling_list){0};
+    strftime(r->out->measured, sizeof r->out->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    if (!dev->ops->keeps_time)
         return error_set(err, ERROR_USAGE, "%s measures no time, so it has no ceilings", dev->spec);
-    }
     struct compile_request request = {.path = path, .label = "roofs", .arch = dev->chip.arch, .compiler = compiler};
     bool ok = compile(&request, &c, err);
     struct device_image image = {
         .label = "roofs", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
-    ok = ok && r.ops->load(dev, &image, &r.module, err) && r.ops->event(dev, &r.from, err) && r.ops->event(dev, &r.to, err) &&
-         r.ops->alloc(dev, "ceilings a", BUFFER_BYTES, &r.a, err) && r.ops->alloc(dev, "ceilings b", BUFFER_BYTES, &r.b, err) &&
-         run_all(&r, err);
+    ok = ok && r->ops->load(dev, &image, &r->module, err) && r->ops->event(dev, &r->from, err) && r->ops->event(dev, &r->to, err) &&
+         r->ops->alloc(dev, "ceilings a", BUFFER_BYTES, &r->a, err) && r->ops->alloc(dev, "ceilings b", BUFFER_BYTES, &r->b, err) &&
+         work(r, err);
     bool dead = !ok && err->kind == ERROR_WRONG; /* after which no memory can be released */
     if (!dead) {
-        if (r.a)
-            r.ops->release(dev, r.a);
-        if (r.b)
-            r.ops->release(dev, r.b);
-        if (r.from)
-            r.ops->event_free(dev, r.from);
-        if (r.to)
-            r.ops->event_free(dev, r.to);
-        if (r.module)
-            r.ops->unload(dev, r.module);
+        if (r->a)
+            r->ops->release(dev, r->a);
+        if (r->b)
+            r->ops->release(dev, r->b);
+        if (r->from)
+            r->ops->event_free(dev, r->from);
+        if (r->to)
+            r->ops->event_free(dev, r->to);
+        if (r->module)
+            r->ops->unload(dev, r->module);
     }
+    compiled_free(&c);
+    return ok;
+}
+
+bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err)
+{
+    struct bench_roofs r = {.dev = dev, .ops = dev->ops, .out = out};
+    bool ok = with_kernels(&r, compiler, run_all, err);
     snprintf(note, note_bytes, "%s", text_get(&r.note));
     text_free(&r.note);
-    compiled_free(&c);
-    free(path);
+    return ok;
+}
+
+/* ---- the check of a GPU of several ---- */
+
+#define CHECK_PAIRS 15
+
+/* A number that may be 0. */
+static void put(struct bench_roofs *r, const char *name, const char *unit, double value)
+{
+    if (!(value >= 0) || r->out->count == ROOFS_MAX)
+        return;
+    struct ceiling *c = &r->out->items[r->out->count++];
+    *c = (struct ceiling){.value = value};
+    snprintf(c->name, sizeof c->name, "%s", name);
+    snprintf(c->unit, sizeof c->unit, "%s", unit);
+}
+
+/* Times the same burst in turns as A and as B: how far their medians lie apart, and how far the bursts spread. */
+static bool run_twice(struct bench_roofs *r, const struct roof_kernel *k, struct error *err)
+{
+    struct device_function *f;
+    double a[CHECK_PAIRS], b[CHECK_PAIRS], one = BURST_NS;
+    int blocks = k->blocks_per_sm * r->dev->chip.sm_count, iterations = 16;
+    if (!r->ops->function(r->dev, r->module, k->kernel, &f, err))
+        return false;
+    for (int i = -4; i < 2 * CHECK_PAIRS; i++) {
+        if (!r->ops->record(r->dev, r->from, err) || !launch(r, f, k, blocks, 0, iterations, err) || !elapsed(r, &one, err))
+            return false;
+        if (i < 0) /* the first only measure the duration of a burst */
+            iterations = (int)fmin(1e6, fmax(16, iterations * BURST_NS / one));
+        else
+            *(i % 2 ? &b[i / 2] : &a[i / 2]) = one;
+    }
+    qsort(a, CHECK_PAIRS, sizeof *a, order_doubles);
+    qsort(b, CHECK_PAIRS, sizeof *b, order_doubles);
+    put(r, "aa", "share", fabs(a[CHECK_PAIRS / 2] / b[CHECK_PAIRS / 2] - 1));
+    put(r, "spread", "share", a[CHECK_PAIRS - 2] / a[1] - 1);
+    return true;
+}
+
+static bool run_check(struct bench_roofs *r, struct error *err)
+{
+    static const char *const kernels[] = {"roof_copy", "roof_f32", "roof_mma_f16"};
+    struct nvml_sample s;
+    bool ok = feed(r, err);
+    for (const struct roof_kernel *k = roof_kernels; ok && k->roof; k++)
+        for (size_t i = 0; ok && i < sizeof kernels / sizeof *kernels; i++)
+            if (!strcmp(k->kernel, kernels[i]) && r->dev->chip.cc >= k->cc_from && r->dev->chip.cc <= k->cc_to)
+                ok = run_kernel(r, k, err) && (strcmp(k->roof, "f32") || run_twice(r, k, err));
+    if (!ok || !nvml_open(&(struct error){0}))
+        return ok;
+    if (nvml_read(r->dev->uuid, &s)) { /* at once: the clocks are those of the bursts */
+        put(r, "sm_clock_mhz", "MHz", s.sm_clock_hz / 1e6);
+        put(r, "memory_clock_mhz", "MHz", s.memory_clock_hz / 1e6);
+        put(r, "temperature_c", "degrees C", s.temperature_c);
+        put(r, "throttle", "bits", (double)s.throttle);
+        put(r, "ecc_errors", "", (double)s.ecc_errors);
+    }
+    nvml_close();
+    return ok;
+}
+
+bool roofs_check(struct device *dev, const char *compiler, struct ceiling_list *out, struct error *err)
+{
+    struct bench_roofs r = {.dev = dev, .ops = dev->ops, .out = out};
+    bool ok = with_kernels(&r, compiler, run_check, err);
+    text_free(&r.note);
     return ok;
 }

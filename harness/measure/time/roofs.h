@@ -30,5 +30,8 @@ char *roofs_source(void);
 /* Needs a device that keeps time. Leaves out what it cannot measure (a pipe that the chip lacks, no memory) and says so in `note` ("" if
  * nothing is missing). compiler: as in compile_request. */
 bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err);
+/* A short check of one GPU of several, about 0.3 s: rates of copy, f32 and f16 products, the difference (aa) and spread of the same burst
+ * timed in turns, clocks, temperature, throttle reasons (bits of device/chip/throttle.h), uncorrectable ECC errors. */
+bool roofs_check(struct device *dev, const char *compiler, struct ceiling_list *out, struct error *err);
 
 #endif

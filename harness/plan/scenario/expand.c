@@ -243,6 +243,8 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
 done:
     rules_free(&x.rules);
     free(selected);
+    if (ok && filter->gpus)
+        gpu_cases_make(s, x.crop, &x.cases, &x.count, filter->gpus);
     *cases = ok ? x.cases : NULL;
     if (ok)
         return x.count;

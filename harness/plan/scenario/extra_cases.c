@@ -75,3 +75,46 @@ bool extra_cases_add(const struct scenario *s, const struct node *crop, struct s
     }
     return true;
 }
+
+/* A copy of the case with one more axis, in the order of names. */
+static struct scenario_case on_gpu(const struct scenario *s, const struct node *crop, const struct scenario_case *like, const char *gpu)
+{
+    struct scenario_case one = *like;
+    int at = 0;
+    one.axes = xcalloc((size_t)like->axis_count + 1, sizeof *one.axes);
+    while (at < like->axis_count && strcmp(like->axes[at].axis, "gpu") < 0)
+        at++;
+    for (int i = 0; i < like->axis_count; i++) {
+        const struct coordinate *c = &like->axes[i];
+        one.axes[i + (i >= at)] = (struct coordinate){xstrdup(c->axis), xstrdup(c->value), c->number, c->silent};
+    }
+    one.axes[at] = (struct coordinate){xstrdup("gpu"), xstrdup(gpu), strtod(gpu, NULL), false};
+    one.axis_count++;
+    one.like = like->like ? xstrdup(like->like) : NULL;
+    one.only = NULL;
+    one.only_count = 0;
+    for (int i = 0; i < like->only_count; i++)
+        *APPEND(one.only, one.only_count) =
+            (struct scenario_only){xstrdup(like->only[i].variant), like->only[i].params ? xstrdup(like->only[i].params) : NULL};
+    one.id = case_name(s, crop, &one);
+    return one;
+}
+
+void gpu_cases_make(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, const char *const *gpus)
+{
+    struct scenario_case *all = NULL;
+    int made = 0, each = 0;
+    while (gpus[each])
+        each++;
+    for (int i = 0; i < *count; i++) {
+        for (int k = 0; k < each; k++) {
+            struct scenario_case one = on_gpu(s, crop, &(*cases)[i], gpus[k]);
+            one.place = one.place * each + k;
+            *APPEND(all, made) = one;
+        }
+        scenario_case_free(&(*cases)[i]);
+    }
+    free(*cases);
+    *cases = all;
+    *count = made;
+}

@@ -114,6 +114,8 @@ void scenario_case_free(struct scenario_case *c);
 /* The id of a case, from its layer, crop and coordinates. Caller frees. */
 char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c);
 
+/* extra_cases.c: makes of each case one for each GPU. */
+void gpu_cases_make(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, const char *const *gpus);
 /* extra_cases.c: adds the cases of scenario_filter.extra, the first at `place`. */
 bool extra_cases_add(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
                      const struct scenario_wish *wish, struct error *err);

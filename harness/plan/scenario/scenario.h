@@ -133,6 +133,8 @@ struct scenario_filter {
     /* Requests for extra cases, which are appended after the others: one entry per case and variant; ends with case_id NULL. Requests that
      * match no case are ignored. */
     const struct scenario_wish *extra;
+    /* NULL-terminated numbers: each case once for each of these GPUs, which its axis `gpu` names; NULL: no such axis. */
+    const char *const *gpus;
 };
 /* True if the filter distinguishes cases only by their masks, or not at all. */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);

@@ -8,6 +8,7 @@
 #include "report/source/fusion.h"
 #include "report/page/mask_table.h"
 #include "report/page/network.h"
+#include "report/page/places.h"
 #include "report/view/selector.h"
 #include "report/limits.h"
 #include "report/page/run_profile.h"
@@ -216,6 +217,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     d->brief = plots->brief;
     add_title(d, run, rows, count);
     first_screen(d, run, rows, count, judge);
+    places_document(d, run, rows, count);
     network_document(d, run, rows, count);
     selector_document(d, run, rows, count);
     claims_document(d, run, rows, count);

@@ -3,7 +3,6 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
-#include "measure/time/roofs.h"
 #include "op/chain/chain.h"
 #include "plan/rows/choose.h"
 #include "run/child/devices.h"
@@ -96,72 +95,6 @@ static int *rows_of(const json_t *list, int *count)
     for (int i = 0; i < *count; i++)
         rows[i] = (int)json_integer_value(json_array_get(list, (size_t)i));
     return rows;
-}
-
-/* The compiler's name and version: that of the bundle, whatever this machine has; "bundle" if several made it and this machine has none; ""
- * if the command did not ask. */
-static bool probe_compiler(const json_t *command, char *out, size_t bytes, struct error *err)
-{
-    const char *bundle = text_of(command, "bundle");
-    out[0] = 0;
-    if (!json_is_true(json_object_get(command, "compiles")))
-        return true;
-    if (bundle && !compile_bundle_use(bundle, err))
-        return false;
-    if ((bundle && compile_bundle_compiler(text_of(command, "compiler"), out, bytes)) ||
-        compile_version(text_of(command, "compiler"), out, bytes, err))
-        return true;
-    snprintf(out, bytes, "bundle");
-    if (bundle)
-        error_clear(err);
-    return bundle;
-}
-
-static bool probe(struct worker *w, const json_t *command, struct error *err)
-{
-    char compiler[96];
-    const char *spec = text_of(command, "device"), *emu = text_of(command, "emu");
-    char why[512] = "", version[128] = "";
-    if (!spec)
-        spec = device_cuda_present(why, sizeof why) ? "cuda:0" : emu ? emu : "emu";
-    if (!device_open(spec, &w->job.dev, err) || !probe_compiler(command, compiler, sizeof compiler, err))
-        return false;
-    vendor_open(&w->library, w->job.dev);
-    char *described = w->library.cudnn ? cudnn_device(w->library.cudnn) : NULL;
-    if (w->library.cudnn)
-        cudnn_version(w->library.cudnn, version, sizeof version);
-    w->emit(w->context,
-            event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s,s:s,s:o}", "spec", w->job.dev->spec, "about", w->job.dev->about,
-                      "uuid", w->job.dev->uuid, "driver", w->job.dev->driver, "library", version, "library_device", described,
-                      "library_state", w->library.state, "compiler", compiler, "why", why, "chip", wire_chip(&w->job.dev->chip)));
-    free(described);
-    return true;
-}
-
-/* Reports which GPU a run would open without opening it, so that a run that waits for a GPU does not use it. */
-static bool tell_gpus(struct worker *w, struct error *err)
-{
-    struct cuda_gpu *gpus = NULL;
-    int count = device_cuda_list(&gpus, err);
-    if (count < 0)
-        return false;
-    json_t *list = json_array();
-    for (int i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s,s:s}", "uuid", gpus[i].uuid, "pci", gpus[i].pci));
-    free(gpus);
-    w->emit(w->context, event_new(EVENT_GPUS, "{s:o}", "gpus", list));
-    return true;
-}
-
-static bool tell_uuid(struct worker *w, const json_t *command, struct error *err)
-{
-    char uuid[64] = "", why[8];
-    const char *spec = text_of(command, "device");
-    bool here = spec ? spec_is_timed(spec) : device_cuda_present(why, sizeof why);
-    if (here && !device_cuda_uuid(spec_option(spec), uuid, sizeof uuid, err))
-        return false;
-    w->emit(w->context, event_new(EVENT_UUID, "{s:s}", "uuid", uuid));
-    return true;
 }
 
 /* Frees everything of the previous run except the device and what is open on it. */
@@ -317,20 +250,6 @@ static bool take_choices(struct worker *w, const json_t *choices, struct error *
 }
 
 /* Measures the ceilings of a machine, in a process of their own. */
-static bool measure_roofs(struct worker *w, const json_t *command, struct error *err)
-{
-    const char *spec = text_of(command, "device"), *bundle = text_of(command, "bundle");
-    struct ceiling_list roofs;
-    char note[512];
-    if (bundle && !compile_bundle_use(bundle, err))
-        return false;
-    if (!device_open(spec ? spec : "cuda:0", &w->job.dev, err) ||
-        !roofs_measure(w->job.dev, text_of(command, "compiler"), &roofs, note, sizeof note, err))
-        return false;
-    w->emit(w->context, event_new(EVENT_ROOFS, "{s:s,s:s,s:o}", "note", note, "uuid", w->job.dev->uuid, "roofs", wire_roofs(&roofs)));
-    return true;
-}
-
 /* ---- results of rows ---- */
 
 static bool verify(struct worker *w, int row, const json_t *command, struct error *err)
@@ -485,11 +404,12 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
         return false;
     switch (what) {
-    case COMMAND_UUID: return tell_uuid(w, command, err);
-    case COMMAND_GPUS: return tell_gpus(w, err);
-    case COMMAND_PROBE: return probe(w, command, err);
+    case COMMAND_UUID:
+    case COMMAND_GPUS:
+    case COMMAND_PROBE:
+    case COMMAND_ROOFS:
+    case COMMAND_CHECK: return worker_machine(w, command, err);
     case COMMAND_SETUP: return setup(w, command, err);
-    case COMMAND_ROOFS: return measure_roofs(w, command, err);
     case COMMAND_COMPILE: compile_rows(w, command); break;
     case COMMAND_ENOUGH: break; /* AHEAD has seen this command waiting and ended */
     case COMMAND_AHEAD: make_ahead(w, command); break;

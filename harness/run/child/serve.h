@@ -39,6 +39,8 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
 /* Call when plan and device are ready: begins the run's range and gives the device its clock. */
 void worker_ready(struct worker *w);
 bool worker_handle(struct worker *w, const json_t *command, struct error *err);
+/* machine.c: UUID, GPUS, PROBE, ROOFS and CHECK. */
+bool worker_machine(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
 
 #endif

@@ -29,6 +29,7 @@ static const struct option options_table[] = {
     OPTION(filter.layers, TEXT),
     OPTION(filter.only, TEXT),
     OPTION(filter.set, LIST),
+    OPTION(filter.gpus, LIST),
     OPTION(filter.extra, WISHES),
     OPTION(compiler, TEXT),
     OPTION(bundle, TEXT),

@@ -15,6 +15,7 @@
     X(PROBE, "probe")             /* {"device","emu","compiler","bundle","compiles"}: EVENT_DEVICE */ \
     X(SETUP, "setup")             /* makes the plan, opens the device; again: makes another plan, keeps the device */ \
     X(ROOFS, "roofs")             /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
+    X(CHECK, "check")             /* after SETUP: EVENT_ROOFS, a short check of the GPU */ \
     X(COMPILE, "compile")         /* {"rows":[i]}: EVENT_COMPILED per row; {"neighbours":[i]}: code of their nearby shapes; \
                                    * {"plans":[i],"part","parts"}: one part of the library's kernels for these rows; \
                                    * {"checks":[i]}: source i of the device check (measure/verify/device_check.h) */ \
@@ -35,7 +36,7 @@
     X(UUID, "uuid")               /* {"uuid"} */ \
     X(GPUS, "gpus")               /* {"gpus":[{"uuid","pci"}]}, by number */ \
     X(DEVICE, "device")           /* {"spec","about","uuid","driver","library","compiler","why","chip"} */ \
-    X(ROOFS, "roofs")             /* {"uuid","roofs","note"} */ \
+    X(ROOFS, "roofs")             /* {"uuid","roofs","note"}; note of a check: other processes on the GPU */ \
     X(ENVIRONMENT, "environment") /* {"name","value"}: stored with the run */ \
     X(COMPILED, "compiled")       /* {"row"} */ \
     X(STAGE, "stage")   /* {"row","stage","phase","limit","spent"}; {"late","hint"}: the error after that time, if it is no row's fault */ \

@@ -1,9 +1,32 @@
 /* The process of one GPU of several: takes cases from its parent and says what it found. */
+#include "base/spec.h"
 #include "base/text.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
 #include <stdlib.h>
 #include <string.h>
+
+#define CHECK_LIMIT_S 60.0
+
+static void say_check(struct session *s, const json_t *event)
+{
+    if (event_of(event) == EVENT_ROOFS)
+        session_say(s, json_pack("{s:O,s:O}", "check", json_object_get(event, "roofs"), "others", json_object_get(event, "note")));
+}
+
+/* A failure is not reported: the next command fails too if the GPU is at fault. */
+void session_check(struct session *s)
+{
+    struct error ignored = {0};
+    if (!spec_is_timed(s->device.spec) || s->options->no_time || !session_start(s, &s->worker, &ignored))
+        return;
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    enum outcome outcome = session_command(s, &s->worker, command_new(COMMAND_CHECK, "{}"), CHECK_LIMIT_S, say_check, &ignored);
+    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+    if (outcome != OUTCOME_DONE)
+        child_stop(&s->worker, NULL, 0);
+    phase_turn(&s->clock, former);
+}
 
 /* Makes the rows of a case, as session_rows makes those of a whole plan. */
 static void make_rows(struct session *s, int first, int last)

@@ -13,35 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define JUDGE_S 60.0 /* a GPU that has not been checked by then is not judged */
 #define POLL_MS 200
 #define PART_S 5.0 /* the rest of a message that has begun */
 
-struct fleet {
-    struct session *s;
-    struct gpu *gpus;
-    int count;
-    struct case_queue queue;
-    int *first;   /* by case: its first row; [case_count] is behind the last */
-    bool *wanted; /* by case: a network will need its rows */
-    bool *dirty;  /* by row: received, not stored yet */
-    int *received, received_count;
-    struct error fault; /* of a GPU that has ended its cases, or of the last one that was given up */
-    char **said;        /* notes, each once */
-    int said_count;
-    bool passed_on; /* the interruption */
-};
-
 /* ---- cases ---- */
 
-static void find_cases(struct fleet *f)
+void fleet_index(struct fleet *f, const double *seconds)
 {
     const struct plan *plan = &f->s->plan;
-    SCOPED double *seconds = xcalloc((size_t)plan->case_count + 1, sizeof *seconds);
     f->first = xcalloc((size_t)plan->case_count + 2, sizeof *f->first);
     f->wanted = xcalloc((size_t)plan->case_count + 1, sizeof *f->wanted);
     f->dirty = xcalloc((size_t)plan->row_count + 1, sizeof *f->dirty);
-    plan_costs(plan, spec_is_timed(f->s->device.spec), seconds);
     queue_init(&f->queue, seconds, plan->case_count);
+    for (int c = 0; c < plan->case_count && f->s->options->on_every_gpu; c++)
+        for (int k = 0; k < f->count; k++)
+            for (int i = 0; i < plan->cases[c].axis_count; i++)
+                if (!strcmp(plan->cases[c].axes[i].axis, "gpu") && !strcmp(plan->cases[c].axes[i].value, f->gpus[k].number))
+                    f->queue.pin[c] = k;
     for (int i = plan->row_count - 1; i >= 0; i--)
         f->first[plan->rows[i].case_index] = i;
     for (int i = 0; i < plan->row_count; i++) {
@@ -75,7 +64,7 @@ static void skip_cases(struct fleet *f)
         int first = f->first[c], end = case_end(f, c);
         bool due = false;
         for (int i = first; i < end; i++)
-            due = due || !f->s->kept[i];
+            due = due || (!f->s->kept[i] && f->s->rows[i]->status != ROW_SKIPPED); /* skipped: a gate's, stored */
         if (first == end || !due)
             queue_done(&f->queue, c);
     }
@@ -88,7 +77,7 @@ static json_t *rows_for(const struct fleet *f, int c, const struct gpu *g)
     const struct session *s = f->s;
     for (int i = f->first[c]; i < case_end(f, c); i++) {
         const char *uuid = s->rows[i] && s->rows[i]->gpu_uuid ? s->rows[i]->gpu_uuid : "";
-        if (s->rows[i] && s->kept[i] && !strcmp(uuid, g->uuid))
+        if (s->rows[i] && ((s->kept[i] && !strcmp(uuid, g->uuid)) || s->rows[i]->status == ROW_SKIPPED))
             json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
     }
     for (int k = 0; f->queue.needs[c] && k < f->queue.count; k++)
@@ -107,18 +96,61 @@ static int running(const struct case_queue *q, int gpu)
     return count;
 }
 
+/* Stores what is known of a GPU under `gpus` of the run's environment. Takes the reference. */
+static void put_gpu(struct fleet *f, const struct gpu *g, json_t *facts)
+{
+    struct error why = {0};
+    session_environment(f->s, json_pack("{s:{s:o}}", "gpus", g->where, facts), &why);
+}
+
+/* Names a GPU that is slow or unsound: its rows get a note, or it runs none. */
+static void label(struct fleet *f, struct gpu *g, enum health health, const char *why)
+{
+    put_gpu(f, g, json_pack("{s:s,s:s*}", "health", health_name(health), "why", *why ? why : NULL));
+    if (health < HEALTH_LABELLED || health < g->health)
+        return;
+    g->health = health;
+    snprintf(g->label, sizeof g->label, "measured on %s: %.200s", g->place, why);
+    session_note(f->s, "%s%s: %s", g->place, health == HEALTH_REFUSED ? " runs no rows" : ": its rows get a note", why);
+}
+
+/* When every GPU has been checked, or a minute is over: compares them. Until then no case is given. */
+static bool judge_all(struct fleet *f)
+{
+    int waits = 0, refused = 0;
+    for (int k = 0; k < f->count; k++)
+        waits += f->gpus[k].child.pid > 0 && !f->gpus[k].ready;
+    if (f->judged || (waits && clock_s() - f->began_s < JUDGE_S))
+        return f->judged;
+    f->judged = true;
+    SCOPED struct gpu_check *checks = xcalloc((size_t)f->count + 1, sizeof *checks);
+    for (int k = 0; k < f->count; k++)
+        checks[k] = f->gpus[k].check;
+    for (int k = 0; k < f->count; k++) {
+        SCOPED_TEXT why = {0};
+        enum health h = health_judge(checks, f->count, k, &why);
+        refused += h == HEALTH_REFUSED;
+        bool must = refused == f->count || f->s->options->on_every_gpu; /* one stays; each is to be seen */
+        label(f, &f->gpus[k], h == HEALTH_REFUSED && must ? HEALTH_LABELLED : h, text_get(&why));
+    }
+    return true;
+}
+
 /* Gives cases to the GPUs that ask for one. If none is ready, a GPU counts the rows that wait for it, which ends its cases; then it waits
  * for others, whose cases a network may need, and which may lose them. */
 static void assign(struct fleet *f)
 {
+    if (!judge_all(f) && !f->s->interrupted)
+        return;
     for (int k = 0; k < f->count; k++) {
         struct gpu *g = &f->gpus[k];
         if (!g->asks || g->child.pid <= 0)
             continue;
-        int c = f->s->interrupted ? -1 : queue_take(&f->queue, k);
-        if (c < 0 && !f->s->interrupted && running(&f->queue, k))
+        bool refused = g->health == HEALTH_REFUSED;
+        int c = f->s->interrupted || refused ? FEED_END : queue_take(&f->queue, k);
+        if (c < 0 && !f->s->interrupted && !refused && running(&f->queue, k))
             c = FEED_COUNT;
-        else if (c < 0 && !f->s->interrupted && running(&f->queue, -1))
+        else if (c < 0 && !f->s->interrupted && !refused && running(&f->queue, -1))
             continue;
         g->asks = false;
         g->ended = c == FEED_END;
@@ -147,6 +179,8 @@ static void take_row(struct fleet *f, struct gpu *g, const json_t *pair)
     bool before = s->rows[i] && s->rows[i]->status != ROW_PLANNED, now = row->status != ROW_PLANNED;
     s->done += now && !before;
     g->rows += now && !before;
+    if (g->label[0] && row->time_count)
+        row_add_note(row, "%s", g->label);
     row_free(s->rows[i]);
     s->rows[i] = row;
     s->kept[i] = now;
@@ -209,6 +243,32 @@ static void take_roofs(struct fleet *f, struct gpu *g, const json_t *event, stru
         session_environment(f->s, json_pack("{s:O}", "roofs", json_object_get(event, "roofs")), err);
 }
 
+/* The first check is compared with the other GPUs', later ones with it. */
+static void take_check(struct fleet *f, struct gpu *g, const json_t *event)
+{
+    struct gpu_check now = {.others = ""};
+    json_t *values = json_object();
+    const char *others = json_string_value(json_object_get(event, "others"));
+    wire_roofs_read(json_object_get(event, "check"), &now.rates);
+    snprintf(now.others, sizeof now.others, "%s", others ? others : "");
+    for (int i = 0; i < now.rates.count; i++) {
+        bool aa = !strcmp(now.rates.items[i].name, "aa");
+        f->aa_checks += aa;
+        f->aa_alarms += aa && now.rates.items[i].value > HEALTH_NOISY;
+        json_object_set_new(values, now.rates.items[i].name, json_real(now.rates.items[i].value));
+    }
+    bool first = !g->check.rates.count;
+    put_gpu(f, g, json_pack("{s:o}", first ? "before" : "after", values));
+    if (first) {
+        g->check = now;
+        return;
+    }
+    SCOPED_TEXT why = {0};
+    enum health h = health_drift(&g->check, &now, &why);
+    if (h >= HEALTH_LABELLED)
+        label(f, g, h, text_get(&why));
+}
+
 static void take_gpu_spent(struct fleet *f, struct gpu *g, const json_t *spent)
 {
     wire_parts_take(json_object_get(spent, "parts"), &f->s->clock);
@@ -229,6 +289,12 @@ static bool take_message(struct fleet *f, struct gpu *g, const json_t *event, st
         snprintf(g->doing, sizeof g->doing, "%s", doing);
     if (json_object_get(event, "next"))
         g->asks = true;
+    if (json_object_get(event, "ready"))
+        g->ready = true;
+    if (json_object_get(event, "facts"))
+        put_gpu(f, g, json_incref(json_object_get(event, "facts")));
+    if (json_object_get(event, "check"))
+        take_check(f, g, event);
     if (json_object_get(event, "environment"))
         session_environment(f->s, json_incref(json_object_get(event, "environment")), &why);
     if (json_object_get(event, "roofs"))
@@ -272,6 +338,7 @@ static bool take_death(struct fleet *f, int index, struct error *err)
     int *lost;
     child_stop(&g->child, how, sizeof how);
     g->asks = false;
+    g->ready = true; /* nobody waits for it */
     int count = queue_return(&f->queue, index, CHILD_TRIES, &lost);
     bool ok = store_received(f, err) && lose_cases(f, lost, f->s->interrupted ? 0 : count, how, err);
     free(lost);
@@ -327,8 +394,7 @@ static void pass_on(struct fleet *f)
             kill(f->gpus[k].child.pid, SIGINT);
 }
 
-/* Serves the processes until all have ended. */
-static bool serve(struct fleet *f, struct error *err)
+bool fleet_serve(struct fleet *f, struct error *err)
 {
     SCOPED struct pollfd *fds = xcalloc((size_t)f->count, sizeof *fds);
     for (;;) {
@@ -354,6 +420,7 @@ static bool serve(struct fleet *f, struct error *err)
 
 static bool start_all(struct fleet *f, struct error *err)
 {
+    f->began_s = clock_s();
     for (int k = 0; k < f->count; k++) {
         struct gpu *g = &f->gpus[k];
         struct error ignored = {0};
@@ -380,17 +447,16 @@ static void share_time(struct fleet *f)
                 phase_move(clock, (enum phase)i, waited * f->gpus[k].spent_s[i] / sum);
 }
 
-static void fleet_close(struct fleet *f)
+void fleet_close(struct fleet *f)
 {
-    for (int k = 0; k < f->count; k++) {
+    for (int k = 0; k < f->count; k++)
         child_stop(&f->gpus[k].child, NULL, 0);
-        json_decref(f->gpus[k].health);
-    }
     for (int i = 0; i < f->said_count; i++)
         free(f->said[i]);
     free(f->said);
     free(f->received);
     free(f->gpus);
+    free(f->numbers);
     free(f->first);
     free(f->wanted);
     free(f->dirty);
@@ -398,18 +464,41 @@ static void fleet_close(struct fleet *f)
         queue_free(&f->queue);
 }
 
+static bool identify_pairs(struct fleet *f, struct error *err)
+{
+    bool ok = session_gate_identify(f->s, err);
+    child_stop(&f->s->worker, NULL, 0);
+    session_settle(f->s);
+    return ok;
+}
+
+/* The same burst, timed in turns as A and as B, over all checks: a comparison of equal code on these GPUs. */
+static void tell_aa(struct fleet *f)
+{
+    if (!f->aa_checks)
+        return;
+    session_environment(f->s, json_pack("{s:{s:i,s:i}}", "aa", "checks", f->aa_checks, "alarms", f->aa_alarms), &(struct error){0});
+    if (f->s->options->gate)
+        session_note(f->s, "A/A on these GPUs: equal code differed by more than 1 %% in %d of %d checks", f->aa_alarms, f->aa_checks);
+}
+
 static bool run_fleet(struct fleet *f, struct error *err)
 {
     struct session *s = f->s;
-    find_cases(f);
-    skip_cases(f);
+    SCOPED double *seconds = xcalloc((size_t)s->plan.case_count + 1, sizeof *seconds);
+    plan_costs(&s->plan, spec_is_timed(s->device.spec), seconds);
+    fleet_index(f, seconds);
     phase_turn(&s->clock, PHASE_COMPILING);
     if (f->queue.left)
         session_precompile(s);
     phase_turn(&s->clock, PHASE_WAITING);
-    if ((f->queue.left && !start_all(f, err)) || !serve(f, err))
+    if (s->options->gate && !identify_pairs(f, err)) /* once for all GPUs: the error rate is that of all pairs together */
+        return false;
+    skip_cases(f);
+    if ((f->queue.left && !start_all(f, err)) || !fleet_serve(f, err))
         return false;
     share_time(f);
+    tell_aa(f);
     if (!s->interrupted && (f->queue.left || f->fault.kind != ERROR_NONE)) {
         if (f->fault.kind == ERROR_NONE)
             error_set(&f->fault, ERROR_INTERNAL, "%d cases were not run", f->queue.left);
@@ -428,6 +517,13 @@ static bool open_fleet(struct fleet *f, struct error *err)
         return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
     if (!gpu_list(o->gpus, o->plan.device, o->interrupted, &f->gpus, &f->count, err))
         return false;
+    if (o->on_every_gpu) {
+        f->numbers = xcalloc((size_t)f->count + 1, sizeof *f->numbers);
+        for (int k = 0; k < f->count; k++)
+            f->numbers[k] = f->gpus[k].number;
+        s->asked.filter.gpus = f->numbers;
+        s->asked.layers_only = true; /* a network chooses among the rows of all GPUs */
+    }
     return session_seed(s, err) && session_open(s, err) && session_counts(s, &s->counts, err);
 }
 

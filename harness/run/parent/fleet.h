@@ -3,6 +3,7 @@
 #ifndef BENCH_RUN_FLEET_H
 #define BENCH_RUN_FLEET_H
 
+#include "run/parent/health.h"
 #include "run/parent/parent.h"
 
 /* Which case a GPU takes next: the most expensive one that is ready. */
@@ -25,7 +26,7 @@ void queue_done(struct case_queue *q, int index);
 int queue_return(struct case_queue *q, int gpu, int most, int **lost);
 
 struct gpu {
-    char spec[64], place[64], uuid[64], pci[32];
+    char spec[64], place[64], uuid[64], pci[32], number[16], where[330];
     struct child child;
     bool asks, ended, given_up;
     int deaths; /* since it last finished a case */
@@ -33,12 +34,41 @@ struct gpu {
     char doing[160];
     struct ceiling_list roofs;
     double spent_s[PHASE_COUNT];
-    json_t *health; /* what it said of itself: {"before": {...}, "after": {...}} */
+    bool ready;             /* its first check is over, or it needs none */
+    struct gpu_check check; /* the first; no rates: none */
+    enum health health;
+    char label[320]; /* a note of its rows; "": none */
 };
+/* A run on several GPUs. */
+struct fleet {
+    struct session *s;
+    struct gpu *gpus;
+    int count;
+    struct case_queue queue;
+    int *first;   /* by case: its first row; [case_count] is behind the last */
+    bool *wanted; /* by case: a network will need its rows */
+    bool *dirty;  /* by row: received, not stored yet */
+    int *received, received_count;
+    struct error fault; /* of a GPU that has ended its cases, or of the last one that was given up */
+    char **said;        /* notes, each once */
+    int said_count;
+    bool passed_on; /* the interruption */
+    bool judged;    /* the GPUs were compared */
+    double began_s; /* when their processes started */
+    int aa_checks, aa_alarms;
+    const char **numbers; /* of the GPUs, for plan_options */
+};
+
+/* Makes the queue and the index of cases, from the plan and the cases' costs. */
+void fleet_index(struct fleet *f, const double *seconds);
+/* Serves the processes until all have ended. */
+bool fleet_serve(struct fleet *f, struct error *err);
+/* Ends what still runs, and frees everything but the session. */
+void fleet_close(struct fleet *f);
+
 /* The GPUs that the option names. False: the option, or no such GPU. */
 bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err);
-/* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. `others`: sockets that it must not keep. */
-struct fleet;
+/* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. */
 bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err);
 
 #endif

@@ -59,6 +59,8 @@ bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *int
     json_auto_t *event = timed ? ask_list(interrupted, err) : NULL;
     const json_t *list = json_object_get(event, "gpus");
     SCOPED int *numbers = NULL;
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
     *gpus = NULL;
     if (timed && !event)
         return error_hint(err, "--device emu --gpus 0-3 runs four emulated GPUs"), false;
@@ -77,11 +79,13 @@ bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *int
         g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
         if (timed && numbers[i] >= there)
             return error_set(err, ERROR_ENVIRONMENT, "there is no GPU %d: this machine has %d, counted from 0", numbers[i], there);
+        snprintf(g->number, sizeof g->number, "%d", numbers[i]);
         if (timed)
             snprintf(g->spec, sizeof g->spec, "cuda:%d", numbers[i]);
         else
             snprintf(g->spec, sizeof g->spec, "%.60s", device);
         snprintf(g->place, sizeof g->place, timed ? "cuda:%d" : "emu#%d", numbers[i]);
+        snprintf(g->where, sizeof g->where, "%s/%s", host, g->place);
         snprintf(g->uuid, sizeof g->uuid, "%s", at ? json_string_value(json_object_get(at, "uuid")) : "");
         snprintf(g->pci, sizeof g->pci, "%s", at ? json_string_value(json_object_get(at, "pci")) : "");
     }
@@ -126,7 +130,7 @@ static void bind_cpus(const char *pci)
 struct member {
     struct child parent; /* its socket */
     struct session *s;
-    double told_s; /* the last progress */
+    double told_s, every_s; /* the last progress; how often, so that many GPUs do not keep the parent busy */
 };
 
 static void member_say(void *context, json_t *message)
@@ -156,25 +160,18 @@ static void member_progress(void *context, int done, int total, double seconds, 
 {
     struct member *m = context;
     (void)done, (void)total, (void)eta_s;
-    if (seconds - m->told_s < 0.5)
+    if (seconds - m->told_s < m->every_s)
         return;
     m->told_s = seconds;
     member_say(m, json_pack("{s:s}", "doing", what));
 }
 
-static void member_begin(void *context, const struct run *run, const struct plan *plan, int kept)
-{
-    (void)plan, (void)kept;
-    member_say(context, json_pack("{s:{s:s*,s:s*,s:s*,s:s*}}", "ready", "about", run->device_about, "uuid", run->uuid, "driver",
-                                  run->driver, "compiler", run->compiler));
-}
-
 /* Runs in the process of the GPU, and ends it. */
-static void become_member(struct session *s, const struct gpu *g, int fd)
+static void become_member(struct session *s, const struct gpu *g, int fd, int count)
 {
-    struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s};
-    struct session_feed feed = {&m, member_next, member_say, g->place, &s->plan, &g->roofs};
-    struct session_sink sink = {.context = &m, .begin = member_begin, .progress = member_progress, .note = member_note};
+    struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
+    struct session_feed feed = {&m, member_next, member_say, g->place, &s->plan, &g->roofs, s->changed};
+    struct session_sink sink = {.context = &m, .progress = member_progress, .note = member_note};
     struct session_options o = *s->options;
     struct session_result result;
     struct error err = {0};
@@ -213,7 +210,7 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
             if (gpus[i].child.fd >= 0)
                 close(gpus[i].child.fd);
         store_forked(s->store);
-        become_member(s, g, ends[1]);
+        become_member(s, g, ends[1], count);
     }
     close(ends[1]);
     if (g->child.pid > 0)

@@ -163,7 +163,9 @@ bool session_environment(struct session *s, json_t *environment, struct error *e
 void session_say(struct session *s, json_t *message);
 /* Ends its workers and frees everything. */
 void session_close(struct session *s);
-/* fed.c. Takes the next case of a GPU's process, and makes its rows. Returns its index or a feed_word; FEED_END also on an
+/* fed.c. Checks the GPU with short kernels and says what they gave; nothing on emu. */
+void session_check(struct session *s);
+/* Takes the next case of a GPU's process, and makes its rows. Returns its index or a feed_word; FEED_END also on an
  * error. */
 int session_take_case(struct session *s, int *first, int *last, struct error *err);
 /* fleet.c. A run on several GPUs of this host: as session_run. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SETUP_LIMIT_S 120.0
+#define CHECK_EVERY_S 60.0   /* of a GPU of several */
 #define CHAIN_BEHIND 20.0    /* a network is not run as a whole if its layers take this many times the library's sum */
 #define NOT_TAKEN_UP "start" /* the stage of a row before its worker's first message about it */
 
@@ -312,7 +313,17 @@ static bool run_fed(struct session *s, struct error *err)
     bool timed = !s->options->no_time && spec_is_timed(s->device.spec), ok = true;
     json_auto_t *finished = json_array();
     int first = 0, last = 0, given = 0;
+    double checked_s = 0;
+    const struct session_device *d = &s->device;
+    s->changed = s->options->feed->changed;
+    session_say(s, json_pack("{s:{s:s,s:s,s:s,s:s,s:s}}", "facts", "about", d->about, "uuid", d->uuid, "driver", d->driver, "cudnn",
+                             d->library, "compiler", d->compiler));
     while (ok && !s->interrupted && given != FEED_END) {
+        if (clock_s() - checked_s > CHECK_EVERY_S) {
+            session_check(s);
+            session_say(s, json_pack("{s:b}", "ready", 1));
+            checked_s = clock_s();
+        }
         given = session_take_case(s, &first, &last, err);
         if (given >= 0) {
             ok = run_case(s, first, last, timed, err);
@@ -327,6 +338,8 @@ static bool run_fed(struct session *s, struct error *err)
             finished = json_array();
         }
     }
+    if (ok && !s->interrupted)
+        session_check(s);
     if (ok && s->fault.kind != ERROR_NONE)
         *err = s->fault;
     return ok && (s->interrupted || s->fault.kind == ERROR_NONE);
@@ -383,7 +396,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
-         (!options->gate || session_gate_identify(&s, err)) && (options->feed ? run_fed(&s, err) : run_cases(&s, err));
+         (!options->gate || options->feed || session_gate_identify(&s, err)) && (options->feed ? run_fed(&s, err) : run_cases(&s, err));
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || options->feed || store_run_end(s.store, s.run.id, NULL, err));
 done:
     phase_settle(&s.clock);

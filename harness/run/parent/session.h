@@ -38,6 +38,7 @@ struct session_feed {
     const char *place;                           /* what the column `where` says of it: "cuda:2", "emu#2" */
     const struct plan *plan;                     /* made by the parent; this process was forked from it */
     const struct ceiling_list *roofs;            /* of this GPU; count 0: not known yet */
+    int changed;                                 /* pairs of a gate with different launches, on all GPUs together */
 };
 /* State that a run leaves for the next run of the same command and scenario: its worker, which has the device open, and the lock of the
  * GPU. */
@@ -56,6 +57,7 @@ struct session_options {
     const char *revision;            /* of the tree that the kernels come from; NULL: unknown */
     struct plan_lacks *lacks;        /* receives what the plan lacks (plan_options.may_lack); NULL: not wanted */
     const char *gpus;                /* "all", "0,2", "0-3": several GPUs of this host, a process each; NULL: one device */
+    bool on_every_gpu;               /* each row on all of them: cases have an axis `gpu` */
     const struct session_feed *feed; /* of such a process; NULL: this process has the whole run */
     int shard, shards;               /* run only this shard of the plan, 1 .. shards; 0: all of it */
     bool resume;

@@ -1,0 +1,287 @@
+/* run/parent/fleet: the queue of cases, and a fleet whose GPUs are simulated by one process: each case takes its given time and sends its
+ * rows. FLEET_GPUS, FLEET_CASES, FLEET_SPEED (times faster than given) make it large; then the test prints what the parent needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "store_helpers.h"
+#include "run/message/wire.h"
+#include "run/parent/fleet.h"
+#include <math.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* ---- the queue ---- */
+
+static void the_most_expensive_is_first(void **state)
+{
+    struct case_queue q;
+    const double seconds[] = {1, 5, 3, 5};
+    queue_init(&q, seconds, 4);
+    assert_int_equal(queue_take(&q, 0), 1);
+    assert_int_equal(queue_take(&q, 1), 3);
+    q.pin[2] = 1;
+    assert_int_equal(queue_take(&q, 0), 0); /* 2 is for the other GPU */
+    assert_int_equal(queue_take(&q, 0), -1);
+    assert_int_equal(queue_take(&q, 1), 2);
+    for (int i = 0; i < 4; i++)
+        queue_done(&q, i);
+    queue_done(&q, 3);
+    assert_int_equal(q.left, 0);
+    queue_free(&q);
+}
+
+static void a_network_waits_for_its_layers(void **state)
+{
+    struct case_queue q;
+    const double seconds[] = {9, 1, 1};
+    queue_init(&q, seconds, 3);
+    q.needs[0] = xcalloc(4, sizeof(bool));
+    q.needs[0][1] = q.needs[0][2] = true;
+    assert_int_equal(queue_take(&q, 0), 1);
+    assert_int_equal(queue_take(&q, 1), 2);
+    assert_int_equal(queue_take(&q, 1), -1);
+    queue_done(&q, 1);
+    assert_int_equal(queue_take(&q, 1), -1);
+    queue_done(&q, 2);
+    assert_int_equal(queue_take(&q, 1), 0);
+    queue_free(&q);
+}
+
+static void a_dead_gpu_gives_its_cases_back(void **state)
+{
+    struct case_queue q;
+    const double seconds[] = {3, 2, 1};
+    int *lost;
+    queue_init(&q, seconds, 3);
+    for (int tries = 1; tries <= 3; tries++) {
+        assert_int_equal(queue_take(&q, 0), 0);
+        int count = queue_return(&q, 0, 3, &lost);
+        assert_int_equal(count, tries == 3);
+        free(lost);
+    }
+    assert_int_equal(q.left, 3);
+    queue_free(&q);
+}
+
+/* ---- a simulated fleet ---- */
+
+#define ROWS_A_CASE 10
+
+static int number(const char *name, int otherwise)
+{
+    const char *given = getenv(name);
+    return given ? atoi(given) : otherwise;
+}
+
+static double given_seconds(int index) /* as EDSR's cases on an H200 take: 4.6 s on average, from 1 to 20 s */
+{
+    return 1 + 3.6 * -log(1 - fmod(index * 0.6180339887498949, 1) * 0.995);
+}
+
+/* One row as an H200 gives it, with a number in place of its names. */
+static char *row_template(bool timed)
+{
+    struct fixture f = {0};
+    fixture_h200(&f);
+    struct row *row = f.rows[0];
+    for (int i = 0; i < row->time_count; i++)
+        columns_free(COLUMN_TIME, &row->times[i]);
+    row->time_count = 0;
+    for (int i = 0; timed && i < 40; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "hw.counter_%d", i);
+        row_add_metric(row, -1, 0, name, "", "cupti", 1e6 * i + 0.25);
+    }
+    struct row_time *t = timed ? row_add_time(row) : NULL;
+    for (int i = 0; timed && i < 60; i++) {
+        t->samples_ns = t->samples_ns ? t->samples_ns : xcalloc(60, sizeof *t->samples_ns);
+        t->samples_ns[i] = 150e3 + i * 0.7;
+        t->rounds = 60;
+    }
+    row_set(&row->id, "@@@");
+    row_set(&row->case_id, "%%%");
+    json_t *whole = wire_row_whole(row);
+    char *text = json_dumps(whole, JSON_COMPACT);
+    json_decref(whole);
+    fixture_free(&f);
+    return text;
+}
+
+static void send_all(int fd, const char *text, size_t left)
+{
+    while (left) {
+        ssize_t n = send(fd, text, left, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            _exit(0);
+        text += n;
+        left -= (size_t)n;
+    }
+}
+
+/* The template with the numbers of a case and a row. */
+static void add_row(struct text *t, const char *template, int c, int k)
+{
+    const char *id = strstr(template, "@@@"), *of = strstr(template, "%%%");
+    const char *first = id < of ? id : of, *second = id < of ? of : id;
+    text_addf(t, "%s[%d,", k ? "," : "", c * ROWS_A_CASE + k);
+    text_add_bytes(t, template, (size_t)(first - template));
+    text_addf(t, first == id ? "t/c%d/v%d" : "t/c%d", c, k);
+    text_add_bytes(t, first + 3, (size_t)(second - first - 3));
+    text_addf(t, second == id ? "t/c%d/v%d" : "t/c%d", c, k);
+    text_addf(t, "%s]", second + 3);
+}
+
+/* All GPUs in one process. A case's rows come in two messages: verified, then timed. */
+static void simulate(int *fds, int count, double speed)
+{
+    struct pollfd *p = xcalloc((size_t)count, sizeof *p);
+    double *due = xcalloc((size_t)count, sizeof *due);
+    int *now = xcalloc((size_t)count, sizeof *now), alive = count;
+    char *templates[] = {row_template(false), row_template(true)};
+    for (int i = 0; i < count; i++) {
+        p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        now[i] = -1;
+        send_all(fds[i], "{\"ready\":true}\n{\"next\":true}\n", 30);
+    }
+    while (alive) {
+        double next = INFINITY;
+        for (int i = 0; i < count; i++) {
+            if (now[i] < 0)
+                continue;
+            if (due[i] <= clock_s()) {
+                struct text t = {0};
+                for (int half = 0; half < 2; half++) {
+                    text_add(&t, "{\"rows\":[");
+                    for (int k = 0; k < ROWS_A_CASE; k++)
+                        add_row(&t, templates[half], now[i], k);
+                    text_add(&t, "]}\n");
+                }
+                text_addf(&t, "{\"finished\":[%d]}\n{\"doing\":\"time %d\"}\n{\"next\":true}\n", now[i], now[i]);
+                send_all(fds[i], text_get(&t), t.len);
+                text_free(&t);
+                now[i] = -1;
+            } else {
+                next = fmin(next, due[i]);
+            }
+        }
+        poll(p, (nfds_t)count, isfinite(next) ? (int)fmax(0, fmin(50, (next - clock_s()) * 1000)) : 50);
+        for (int i = 0; i < count; i++) {
+            char line[256];
+            if (!p[i].revents)
+                continue;
+            ssize_t n = recv(fds[i], line, sizeof line - 1, 0);
+            line[n > 0 ? n : 0] = 0;
+            const char *at = strstr(line, "\"case\":");
+            int c = at ? atoi(at + 7) : FEED_END;
+            if (c == FEED_COUNT) {
+                send_all(fds[i], "{\"next\":true}\n", 14);
+            } else if (c < 0) {
+                close(fds[i]);
+                p[i].fd = -1;
+                alive--;
+            } else {
+                now[i] = c;
+                due[i] = clock_s() + given_seconds(c) / speed;
+            }
+        }
+    }
+    _exit(0);
+}
+
+static void take_note(void *context, const char *text)
+{
+    fail_msg("%s", text);
+}
+
+/* The parent's CPU seconds and its largest memory in MB. */
+static double used(double *megabytes)
+{
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    *megabytes = (double)r.ru_maxrss / 1024;
+    return (double)r.ru_utime.tv_sec + (double)r.ru_stime.tv_sec + 1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+}
+
+static void a_simulated_fleet_is_served(void **state)
+{
+    int count = number("FLEET_GPUS", 12), cases = number("FLEET_CASES", 60), rows = cases * ROWS_A_CASE, fds[1024];
+    double speed = number("FLEET_SPEED", 400), megabytes, began_mb, all = 0;
+    const struct session_sink sink = {.note = take_note};
+    const struct session_options options = {.gpus = "all"};
+    struct session s = SESSION_OF(&options, &sink);
+    struct fleet f = {.s = &s, .count = count, .gpus = xcalloc((size_t)count, sizeof *f.gpus), .judged = true};
+    struct error err = {0};
+    double *seconds = xcalloc((size_t)cases, sizeof *seconds);
+    phase_begin(&s.clock, PHASE_WAITING);
+    for (int i = 0; i < cases; i++)
+        all += seconds[i] = given_seconds(i);
+    for (int i = 0; i < count; i++) {
+        int ends[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        f.gpus[i].child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = 1 << 30}; /* of no process */
+        snprintf(f.gpus[i].place, sizeof f.gpus[i].place, "sim#%d", i);
+        fds[i] = ends[1];
+    }
+    pid_t simulator = fork();
+    if (!simulator) {
+        for (int i = 0; i < count; i++)
+            close(f.gpus[i].child.fd);
+        simulate(fds, count, speed);
+    }
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+    s.plan.case_count = cases;
+    s.plan.row_count = s.owned = rows;
+    s.plan.rows = xcalloc((size_t)rows, sizeof *s.plan.rows);
+    s.plan.cases = xcalloc((size_t)cases, sizeof *s.plan.cases);
+    for (int i = 0; i < rows; i++)
+        s.plan.rows[i].case_index = i / ROWS_A_CASE;
+    s.rows = xcalloc((size_t)rows, sizeof *s.rows);
+    s.kept = xcalloc((size_t)rows, sizeof *s.kept);
+    assert_true(store_open(path, false, &s.store, &err));
+    fixture_run(&s.run, "t", "cuda:0", "NVIDIA H200");
+    s.run.id = 0;
+    assert_true(store_run_begin(s.store, &s.run, &err));
+    fleet_index(&f, seconds);
+    double cpu = used(&began_mb), began = clock_s();
+    if (!fleet_serve(&f, &err))
+        fail_msg("%s", err.text);
+    double wall = clock_s() - began;
+    cpu = used(&megabytes) - cpu;
+    assert_int_equal(f.queue.left, 0);
+    assert_int_equal(s.done, rows);
+    assert_int_equal(store_row_count(s.store, s.run.id, &err), rows);
+    print_message(
+        "%d GPUs, %d cases of %.1f s, %.0f times faster: %.1f s, the parent %.2f s of CPU = %.1f %% of a core at the given times, "
+        "%.0f MB\n",
+        count, cases, all / cases, speed, wall, cpu, 100 * cpu / (all / count), megabytes);
+    if (count <= 12)
+        assert_true(wall >= all / count / speed * 0.9);
+    waitpid(simulator, NULL, 0);
+    fleet_close(&f);
+    free(s.plan.rows);
+    free(s.plan.cases);
+    for (int i = 0; i < rows; i++)
+        row_free(s.rows[i]);
+    free(s.rows);
+    free(s.kept);
+    store_close(s.store);
+    run_clear(&s.run);
+    free(seconds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first), cmocka_unit_test(a_network_waits_for_its_layers),
+                                       cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
+                                       cmocka_unit_test_setup_teardown(a_simulated_fleet_is_served, make_folder, remove_folder)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
