@@ -248,7 +248,7 @@ static int list_jobs(const char *out)
     static const char *const headings[] = {"shards", "done", "running", "pending", "rows", "of", "age"};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         table_column(t, headings[i], headings[i], ALIGN_RIGHT);
-    table_column(t, "why", "pending", ALIGN_LEFT);
+    table_column(t, "why", "why", ALIGN_LEFT);
     for (int i = 0; i < count; i++) {
         SCOPED char *name = names[i], *path = file_join(jobs, name);
         SCOPED_BY(job_free) struct job job = {0};
@@ -277,7 +277,7 @@ static int list_jobs(const char *out)
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             table_cell(t, PAINT_NONE, "%lld", numbers[k]);
         table_cell(t, PAINT_NONE, "%s", age);
-        table_cell(t, PAINT_NONE, "%s", !asked && !here ? err.text : why);
+        table_cell(t, PAINT_NONE, "%.160s", !asked && !here ? err.text : why);
     }
     if (count <= 0)
         cli_say(stderr, "bench: no job in %s\nhint: bench run SCENARIO --on slurm\n", jobs);
@@ -298,7 +298,7 @@ static int show_job(struct job *job)
     table_column(t, "state", "state", ALIGN_LEFT);
     table_column(t, "where", "where", ALIGN_LEFT);
     table_column(t, "task", "task", ALIGN_LEFT);
-    table_column(t, "why", "pending", ALIGN_LEFT);
+    table_column(t, "why", "why", ALIGN_LEFT);
     for (int i = 0; i < job->shards; i++) {
         const struct job_shard *s = &job->shard[i];
         const char *state = s->done                     ? "done"

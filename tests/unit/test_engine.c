@@ -178,6 +178,52 @@ static void takes_the_files_that_a_scenario_names(void **state)
     assert_true(file_exists(header));
 }
 
+/* A task for a GPU counts with this installation's CUPTI, finds its cuDNN by a link, and compiles nothing. */
+static void packs_what_a_task_reads(void **state)
+{
+    static const char *const data[] = {"kernels/variants/a.cu", "harness/counter/groups/g.yaml", "harness/counter/rules/r.yaml",
+                                       "harness/counter/limits.yaml", "harness/device/chip/model/m.yaml"};
+    static const char *const libraries[] = {"libcheckpoint.so",  "libcudnn.so.9",  "libcupti.so.13",
+                                            "libnvperf_host.so", "libnvrtc.so.13", "libnvrtc-builtins.so.13.0"};
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
+        SCOPED char *path = file_join("home", data[i]);
+        put(path, data[i]);
+    }
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        SCOPED char *path = file_join("home/.deps/nvidia/cu13/lib", libraries[i]);
+        put(path, libraries[i]);
+    }
+    setenv("BENCH_HOME", "home", 1);
+    for (int gpu = 0; gpu < 2; gpu++) {
+        SCOPED_BY(job_free) struct job job = {0};
+        job_of(&job, "local", gpu ? "cuda:0" : "emu");
+        if (!job_pack(&job, &err))
+            fail_msg("%s", err.text);
+        SCOPED char *self = text_format("%s/bin/bench", job.folder), *any = text_format("%s/share/nvidia", job.folder);
+        assert_int_equal(access(self, X_OK), 0);
+        for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
+            SCOPED char *path = text_format("%s/share/%s", job.folder, data[i]), *text = file_read(path, 100, NULL, &err);
+            assert_string_equal(text, data[i]);
+        }
+        assert_int_equal(file_exists(any), gpu);
+        for (size_t i = 0; gpu && i < sizeof libraries / sizeof *libraries; i++) {
+            struct stat st;
+            SCOPED char *path = text_format("%s/share/nvidia/cu13/lib/%s", job.folder, libraries[i]);
+            bool nvrtc = strstr(libraries[i], "nvrtc"), there = !lstat(path, &st);
+            assert_int_equal(there, !nvrtc);
+            assert_true(nvrtc || !!S_ISLNK(st.st_mode) == !!strstr(libraries[i], "cudnn"));
+            assert_true(nvrtc || file_exists(path));
+        }
+    }
+    unlink("home/harness/counter/limits.yaml"); /* an installation that is not whole */
+    SCOPED_BY(job_free) struct job job = {0};
+    job_of(&job, "local", "emu");
+    assert_false(job_pack(&job, &err));
+    assert_non_null(strstr(err.text, "limits.yaml"));
+    unsetenv("BENCH_HOME");
+}
+
 static void status(const struct job *job, const char *name, const char *text)
 {
     SCOPED char *path = text_format("%s/parts/%s.json", job->folder, name);
@@ -244,11 +290,42 @@ static void a_part_in_an_output(void **state)
     assert_true(job_scan(&job, &err) && job.shard[1].done);
 }
 
+static void a_job_is_opened_again(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0}, again = {0}, none = {0}, other = {0}, newer = {0};
+    struct error err = {0};
+    job_of(&job, "slurm:partition=gpu,folder=far/away", "emu");
+    assert_true(job_add_id(&job, "17+0", &err));
+    SCOPED char *link = file_join("jobs", job.id); /* `bench jobs` looks there */
+    if (!job_open(link, &again, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(again.id, job.id);
+    assert_string_equal(again.folder, job.folder);
+    assert_string_equal(job_key(&again, "partition"), "gpu");
+    assert_int_equal(again.shards, 7);
+    assert_int_equal(job_number(&again, "none"), -1);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(again.facts, "ids"), 0)), "17+0");
+    assert_ptr_equal(again.engine, &engine_slurm);
+    assert_false(job_open("nowhere", &none, &err));
+    put("other/job.json", "{\"format\": 1}");
+    assert_false(job_open("other", &other, &err));
+    put("newer/job.json", "{\"format\": 2, \"id\": \"x\", \"engine\": \"slurm\", \"keys\": {}, \"shards\": 1}");
+    assert_false(job_open("newer", &newer, &err));
+    assert_non_null(strstr(err.text, "not a job of this bench"));
+    put("jobs/logs.txt", "");
+    SCOPED char *a = text_format("%s/logs/x.2.log", job.folder), *b = text_format("%s/logs/y.2.log", job.folder),
+                *c = text_format("%s/logs/x.12.log", job.folder);
+    put(a, "one\n"), put(b, "two\n"), put(c, "three\n");
+    SCOPED_TEXT t = {0};
+    assert_true(job_logs(&job, 2, &t, &err));
+    assert_string_equal(text_get(&t), "one\ntwo\n");
+}
+
 /* An engine that the test sets: what it says of the tasks, and what it was asked for. */
 static struct {
     enum engine_state says[7];
     bool answers, submits;
-    int submitted[7], cancelled;
+    int submitted[7], cancelled, asked;
 } world;
 
 static bool fake_check(struct job *job, struct error *err)
@@ -265,6 +342,7 @@ static bool fake_submit(struct job *job, const bool *wanted, struct error *err)
 
 static bool fake_poll(struct job *job, struct error *err)
 {
+    world.asked++;
     for (int i = 0; i < job->shards && world.answers; i++) {
         job->shard[i].task = world.says[i];
         strcpy(job->shard[i].name, "1_1");
@@ -288,6 +366,21 @@ static void turn_after(struct job *job, double seconds, struct job_turn *turn)
         fail_msg("%s", err.text);
 }
 
+static void nothing_is_submitted_twice(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0};
+    struct error err = {0};
+    memset(&world, 0, sizeof world); /* submits nothing: an error if it is asked to */
+    job_of(&job, "slurm", "emu");
+    job.engine = &fake;
+    for (int i = 1; i <= 7; i++) {
+        SCOPED char *name = text_format("%04d.n1.1-a", i),
+                    *text = text_format("{\"shard\":%d,\"state\":\"done\",\"exit\":0,\"rows\":1,\"of\":1,\"host\":\"n1\"}", i);
+        status(&job, name, text);
+    }
+    assert_true(job_submit(&job, &err));
+}
+
 static void lost_and_doubled_tasks(void **state)
 {
     SCOPED_BY(job_free) struct job job = {0};
@@ -303,6 +396,10 @@ static void lost_and_doubled_tasks(void **state)
         assert_int_equal(world.submitted[i], 1);
     }
     turn_after(&job, 2, &turn);
+    turn_after(&job, 0.5, &turn);
+    assert_int_equal(world.asked, 1);
+    turn_after(&job, 0.6, &turn);
+    assert_int_equal(world.asked, 2);
     assert_true(turn.running == 7 && !turn.done && !turn.lost && !turn.again);
 
     /* Of an engine that does not answer nothing is lost, however long. */
@@ -342,6 +439,18 @@ static void lost_and_doubled_tasks(void **state)
     assert_int_equal(turn.lost, 5);
     assert_int_equal(world.submitted[0], 1);
 
+    /* What waits is counted and says why. */
+    world.says[3] = ENGINE_PENDING;
+    turn_after(&job, 20, &turn);
+    assert_true(turn.pending == 1 && turn.lost == 4);
+    world.says[3] = ENGINE_NONE;
+
+    /* In a long job the scheduler of the site is asked every 15 s. */
+    int asked = world.asked;
+    for (int i = 0; i < 30; i++)
+        turn_after(&job, 1, &turn);
+    assert_int_equal(world.asked - asked, 2);
+
     /* A requeued task of a shard whose first copy went on to its end is taken off the queue. */
     world.says[0] = ENGINE_PENDING;
     assert_int_equal(world.cancelled, 0);
@@ -353,8 +462,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(words_of_on), TEST(system_files),        TEST(the_script_of_slurm),    TEST(takes_the_files_that_a_scenario_names),
-        TEST(what_landed), TEST(a_part_in_an_output), TEST(lost_and_doubled_tasks),
+        TEST(words_of_on),
+        TEST(system_files),
+        TEST(the_script_of_slurm),
+        TEST(takes_the_files_that_a_scenario_names),
+        TEST(packs_what_a_task_reads),
+        TEST(what_landed),
+        TEST(a_part_in_an_output),
+        TEST(lost_and_doubled_tasks),
+        TEST(a_job_is_opened_again),
+        TEST(nothing_is_submitted_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
