@@ -5,7 +5,10 @@
  *
  * It is called once for every run of the row, must only queue work on the stream (no synchronisation: it may be captured into a CUDA
  * graph), and may keep state between calls. Return 0; BENCH_UNSUPPORTED when this shape or type is not offered (the row is skipped);
- * anything else is a failure. A reason may be written to `message`. */
+ * anything else is a failure. A reason may be written to `message`.
+ *
+ * A library may also export `bench_open`, which bench calls with the same structure, without tensors, each time it opens such a row: slow
+ * initialisation there does not count against the time limit of a run. */
 #ifndef BENCH_OP_FOREIGN_H
 #define BENCH_OP_FOREIGN_H
 

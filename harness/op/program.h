@@ -80,7 +80,7 @@ struct arg {
     int line, column; /* in the head; 0 = not written there */
 };
 enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN, STEP_CALL };
-#define STEP_MAX_ARGS 32
+#define STEP_MAX_ARGS 48
 struct step {
     enum step_kind kind;
     char name[KERNEL_NAME]; /* kernel name, or "fill count", "copy output", "symbol F_c", "cudnn" */

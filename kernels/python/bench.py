@@ -6,6 +6,7 @@ that must not import it can hold a dict BENCH instead: {"softmax": {"op": "softm
 bench itself runs this file: bench.py list FILE KERNEL CACHE ANSWER   writes a folder of sidecars, and its path into the file ANSWER
                              bench.py serve FILE FOLDER              compiles what it is asked for on its standard input, a socket
                       bench.py host ADDRESS                  calls functions, inside a worker of bench (bench_host.py)"""
+import atexit
 import contextlib
 import functools
 import hashlib
@@ -15,8 +16,11 @@ import itertools
 import json
 import os
 import re
+import shutil
+import signal
 import socket
 import sys
+import tempfile
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,7 +59,6 @@ def descriptor(tensor, block, shape=None):
 class Entry:
     def __init__(self, name, function, op, keys):
         self.name, self.function, self.op, self.keys = name, function, op, keys
-        self.line = line_of(function)
 
 
 class Op:
@@ -76,21 +79,21 @@ class Op:
 entries, ops, parameters = {}, {}, {}
 
 
-def line_of(function):
+def plain(function):
+    """The Python function inside what a tool's decorator made of it."""
     for _ in range(8):
-        code = getattr(function, "__code__", None)
-        if code:
-            return code.co_firstlineno
-        function = next((getattr(function, a) for a in ("fn", "py_func", "__wrapped__", "func") if getattr(function, a, None) is not None), None)
-    return 0
+        inner = [getattr(function, name, None) for name in ("fn", "py_func", "_pyfunc", "func", "__wrapped__")]
+        inner = [f for f in inner if f is not None]
+        if inspect.isfunction(function) or not inner:
+            break
+        function = inner[0]
+    return function
 
 
 def name_of(function):
-    for _ in range(8):
-        name = getattr(function, "__name__", None)
-        if isinstance(name, str):
-            return name
-        function = next((getattr(function, a) for a in ("fn", "py_func", "__wrapped__", "func") if getattr(function, a, None) is not None), None)
+    name = getattr(plain(function), "__name__", None)
+    if isinstance(name, str):
+        return name
     raise Mistake("a kernel without a name: give bench.kernel(..., name=NAME)")
 
 
@@ -419,9 +422,11 @@ class Work:
         self.t = Names({name: Names(tensor) for name, tensor in asked["tensors"].items()})
         self.f["dtype"] = next(iter(self.t.values())).dtype
         keys = entry.keys
-        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "scratch", "tool", "called", "tensors")
-        self.constants = {key: self.value(value) for key, value in keys.items() if key not in known}
-        self.constants.update({key: value for key, value in self.p.items() if key not in self.constants})
+        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "dim", "scratch", "tool", "called", "tensors")
+        self.constants = dict(self.p)
+        for key, value in keys.items():  # a constant may use those before it
+            if key not in known:
+                self.p[key] = self.constants[key] = self.value(value)
 
     def value(self, value):
         return evaluate(value, self.f, self.p, self.t)
@@ -437,7 +442,7 @@ class Work:
             elif word in self.t or word in self.entry.keys.get("scratch", {}):
                 out.append((word, None))
             else:
-                out.append((word, self.value(word)))
+                out.append((word, self.constants[word] if word in self.constants else self.value(word)))
         return out
 
     def dtype(self, name):
@@ -501,17 +506,28 @@ def answer(entry, key, asked, path, folder):
     write(os.path.join(folder, f"{key}.{suffix}"), text)
 
 
+def load_for(path, arch):
+    """Loads the file for a chip; returns what is wrong with it, or None. CuTe DSL reads its variables when it is imported."""
+    dump = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, dump, ignore_errors=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    os.environ.update(CUTE_DSL_ARCH=arch, CUTE_DSL_KEEP="ptx", CUTE_DSL_DUMP_DIR=dump, CUTE_DSL_LINEINFO="1")
+    try:
+        load(path)
+        return None
+    except BaseException as e:
+        return place(path, e)
+
+
 def serve(path, folder):
     channel = socket.socket(fileno=os.dup(0))
     asked = channel.makefile("r")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    try:
-        load(path)
-        failed = None
-    except BaseException as e:
-        failed = place(path, e)
+    failed = "not loaded"
     for line in asked:
         name, key, request = line.split(" ", 2)
+        if failed == "not loaded":
+            failed = load_for(path, json.loads(request)["arch"])
         if failed:
             write(os.path.join(folder, f"{key}.error"), failed)
         else:

@@ -1,5 +1,6 @@
 """bench_host: calls an author's function with bench's own buffers, on bench's stream. It runs inside a worker of bench (host.c), or, to make the
 sidecar of such a row, in the process that compiles."""
+import contextlib
 import ctypes
 import importlib.metadata
 import inspect
@@ -55,8 +56,7 @@ def order(shape, layout):
 def torch_tensor(address, size, shape, dtype, layout, call):
     import torch
     memory, permutation = order(shape, layout)
-    kind = getattr(torch, {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "u16": "uint16",
-                           "i32": "int32", "u32": "uint32"}[dtype])
+    kind = torch_kind(dtype)
     if call.on_host:
         tensor = torch.frombuffer((C.c_char * size).from_address(address), dtype=kind)[:max(1, product(memory))].reshape(memory)
     else:
@@ -96,7 +96,7 @@ class Row:
         self.torch = uses_torch(self.work.entry)
         self.tensors = {}
         self.takes = inspect.signature(self.function).parameters
-        self.written = self.work.entry.keys.get("written")
+        self.warmed = False
 
     def words(self, call):
         """The arguments for these buffers: made once for each address."""
@@ -114,7 +114,9 @@ class Row:
         return self.tensors[key]
 
     def run(self, call):
-        made = self.words(call)
+        self.apply(self.words(call))
+
+    def apply(self, made):
         given = {**self.work.f, **self.work.constants, **made}
         missing = [name for name, p in self.takes.items() if name not in given and p.default is p.empty]
         if missing:
@@ -135,6 +137,27 @@ class Row:
                 made[name][...] = value
 
 
+    def warm(self, call):
+        """A first call with zeros of its own, outside of the time limit of a run: compilers and libraries set themselves up."""
+        if call.on_host or not self.torch or self.warmed:
+            return
+        import torch
+        made = {}
+        for name, tensor in self.work.t.items():
+            memory, permutation = order(tensor.shape, tensor.layout)
+            made[name] = torch.zeros(memory, dtype=torch_kind(tensor.dtype), device="cuda")
+            made[name] = made[name] if permutation is None else made[name].permute(permutation)
+        self.apply(made)
+        torch.cuda.synchronize()
+        self.warmed = True
+
+
+def torch_kind(dtype):
+    import torch
+    return getattr(torch, {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "u16": "uint16",
+                           "i32": "int32", "u32": "uint32"}[dtype])
+
+
 def uses_torch(entry):
     """True if the function gets tensors of torch: its file imports torch, unless it says tensors="numpy" (or "cuda", for objects with
     __cuda_array_interface__)."""
@@ -150,16 +173,13 @@ def answer(address):
     try:
         source = call.source.decode()
         row = rows.get(source) or rows.setdefault(source, Row(source))
-        if row.torch:
-            import torch
-            if not call.on_host:
-                with torch.no_grad(), torch.cuda.stream(torch.cuda.ExternalStream(call.stream)):
-                    row.run(call)
-                return 0
-            with torch.no_grad():
-                row.run(call)
-            return 0
-        row.run(call)
+        with contextlib.ExitStack() as stack:
+            if row.torch:
+                import torch
+                stack.enter_context(torch.no_grad())
+                if not call.on_host:
+                    stack.enter_context(torch.cuda.stream(torch.cuda.ExternalStream(call.stream)))
+            (row.run if call.tensor_count else row.warm)(call)
         return 0
     except BaseException as e:
         traceback.print_exc()

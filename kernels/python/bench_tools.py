@@ -1,7 +1,16 @@
 """bench_tools: how each tool is asked for the code and the launch of one kernel; TOOLS at the end is the table. To add a tool: a class with
 `takes(function)`, `label()` and `make(work)`, which returns a bench.Made, and its place in the table."""
+import ctypes
 import importlib.metadata
+import inspect
+import io
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from unittest import mock
 
 import bench
 import bench_host
@@ -19,9 +28,10 @@ def module_of(function):
 
 
 def block_of(ptx, entry, otherwise=None):
-    """The block that the code demands (.reqntid)."""
+    """The block that the code demands (.reqntid); without one `otherwise`, and without that the most that it takes."""
     at = re.search(r"\.entry\s+" + re.escape(entry) + r"\s*\(", ptx)
-    found = at and re.compile(r"\.(?:reqntid|maxntid)\s+([\d, ]+)").search(ptx, at.end(), ptx.find("{", at.end()))
+    wanted = r"\.(?:reqntid|maxntid)\s+([\d, ]+)" if otherwise is None else r"\.reqntid\s+([\d, ]+)"
+    found = at and re.compile(wanted).search(ptx, at.end(), ptx.find("{", at.end()))
     return [int(n) for n in found[1].split(",")] if found else otherwise
 
 
@@ -164,6 +174,272 @@ class Triton:
                 "strides": [s for s in strides[::-1][1:]], "swizzle": swizzle}, sizes
 
 
+def words_of_struct(value, pointer=None):
+    """A struct of ctypes as the arguments of a by-value parameter: a whole number for each 8 bytes; its first is `pointer`."""
+    raw = bytes(value)
+    raw += bytes(-len(raw) % 8)
+    words = [int.from_bytes(raw[i:i + 8], "little", signed=True) for i in range(0, len(raw), 8)]
+    return ([pointer] if pointer else words[:1]) + words[1:]
+
+
+def strides_of(shape):
+    """Of a packed array, in elements."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * shape[i + 1]
+    return strides
+
+
+def product(sizes):
+    n = 1
+    for size in sizes:
+        n *= size
+    return n
+
+
+def typed(kinds, dtype, tool):
+    if dtype not in kinds:
+        raise bench.Refused(f"{tool} has no {dtype}")
+    return kinds[dtype]
+
+
+def block_given(work):
+    if "block" not in work.entry.keys:
+        raise bench.Mistake(f"{work.entry.name}: block= is missing; the tool leaves it to the launch")
+    return bench.three(work.value(work.entry.keys["block"]), "block")
+
+
+def launch_of(work, ptx, entry, args, block=None, name=None):
+    """A launch as the decorator says it; what the code demands is taken from the code."""
+    keys = work.entry.keys
+    cluster = re.search(r"\.reqnctapercluster\s+([\d, ]+)", ptx)
+    if name and name != entry:  # mangled names may be longer than a row's
+        ptx = re.sub(re.escape(entry) + r"(?![\w$])", name, ptx)
+        entry = name
+    return bench.Made(ptx, entry, args, block_of(ptx, entry) or block or block_given(work), work.grid(), work.value(keys.get("smem", 0)),
+                      [int(n) for n in cluster[1].split(",")] if cluster else keys.get("cluster"), keys.get("cooperative", False))
+
+
+class Numba:
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32"}
+
+    def takes(self, function):
+        return module_of(function) in ("numba", "numba_cuda") and hasattr(function, "py_func")
+
+    def label(self):
+        return f"numba-cuda {version('numba-cuda')}"
+
+    def make(self, work):
+        from numba import cuda, types
+        names, types_, args = list(inspect.signature(work.entry.function.py_func).parameters), [], []
+        for word, value in work.arguments(names):
+            if value is None:
+                shape, item = work.t[word].shape, getattr(types, typed(self.KINDS, work.dtype(word), "numba"))
+                types_.append(types.Array(item, len(shape), "C", aligned=True))
+                size = item.bitwidth // 8
+                args += [0, 0, product(shape), size, word, *shape, *(n * size for n in strides_of(shape))]
+            else:
+                types_.append(types.float32 if isinstance(value, float) else types.int32 if -2**31 <= value < 2**31 else types.int64)
+                args.append(number(value))
+        options = {key: work.constants[key] for key in ("fastmath", "opt") if key in work.constants}
+        own = {key: value for key, value in work.entry.function.targetoptions.items() if key in ("fastmath", "opt") and value is not None}
+        ptx, _ = cuda.compile(work.entry.function.py_func, types.void(*types_), cc=divmod(work.cc, 10), device=False, output="ptx", abi="numba",
+                              lineinfo=True, **{**own, **options})
+        return launch_of(work, ptx, entry_of(ptx, work.entry.name), args, name=work.entry.name)
+
+
+class Cute:
+    """A @cute.jit function that launches one kernel with its own arguments in the same order."""
+    KINDS = {"f64": "Float64", "f32": "Float32", "f16": "Float16", "bf16": "BFloat16", "i8": "Int8", "u8": "Uint8", "u16": "Uint16", "i32": "Int32",
+             "u32": "Uint32"}
+
+    def takes(self, function):
+        return module_of(inspect.unwrap(function)) == "cutlass" or "cutlass" in str(getattr(inspect.unwrap(function), "_dsl_cls", "")) or \
+            hasattr(function, "_dsl_object")
+
+    def label(self):
+        return f"CuTe DSL {version('nvidia-cutlass-dsl')}"
+
+    def make(self, work):
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.runtime import make_fake_compact_tensor
+        names, given, args = list(inspect.signature(work.entry.function).parameters), [], []
+        for word, value in work.arguments([name for name in names if name not in work.constants or name in work.f]):
+            if value is None:
+                shape = tuple(work.t[word].shape)
+                given.append(make_fake_compact_tensor(getattr(cutlass, typed(self.KINDS, work.dtype(word), "CuTe DSL")), shape,
+                                                      stride_order=tuple(reversed(range(len(shape)))), assumed_align=16))
+                args.append(word)
+            else:
+                given.append(cutlass.Float32(value) if isinstance(value, float) else cutlass.Int32(value))
+                args.append(number(value))
+        made = cute.compile(work.entry.function, *given)
+        ptx = made.__ptx__
+        if ptx and os.path.exists(str(ptx)):
+            with open(ptx) as file:
+                ptx = file.read()
+        entries = re.findall(r"\.entry\s+([\w$.]+)", ptx or "")
+        if len(entries) != 1:
+            raise bench.Refused(f"{work.entry.name} launches {len(entries)} kernels; a row of compiled code has one: use @bench.call")
+        return launch_of(work, ptx, entries[0], args, name=work.entry.name)
+
+
+class Warp:
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32"}
+
+    def takes(self, function):
+        return module_of(function) == "warp"
+
+    def label(self):
+        return f"Warp {version('warp-lang')}"
+
+    def make(self, work):
+        import warp
+        from warp._src.types import array_t
+        keys, folder = work.entry.keys, tempfile.mkdtemp()
+        try:
+            warp.config.quiet, warp.config.lineinfo = True, True
+            warp.compile_aot_module(work.entry.function.module, device=None, arch=work.cc, module_dir=folder, use_ptx=True)
+            ptx = "".join(open(os.path.join(folder, name)).read() for name in os.listdir(folder) if name.endswith(".ptx"))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        dim = bench.three(work.value(keys.get("dim", 1)), "dim")
+        block = [work.value(keys.get("block", 256))]
+        shape = (ctypes.c_uint32 * (len(dim) + len(dim) % 2))(*dim)
+        args = words_of_struct(shape) + [product(dim), 1]
+        for word, value in work.arguments(list(inspect.signature(work.entry.function.func).parameters)):
+            if value is None:
+                size, sizes = {"f64": 8, "f32": 4, "i32": 4, "u32": 4}.get(work.dtype(word), 1 if work.dtype(word)[1:] == "8" else 2), work.t[word].shape
+                args += words_of_struct(array_t(1, 0, len(sizes), sizes, [n * size for n in strides_of(sizes)]), word)
+            else:
+                args.append(number(value))
+        work.entry.keys.setdefault("grid", lambda f, p, t: 1)
+        made = launch_of(work, ptx, entry_of(ptx, work.entry.name + "_"), args, block, name=work.entry.name)
+        made.grid = [-(-product(dim) // product(made.block))]
+        return made
+
+
+class TileLang:
+    """A function that returns the prim_func for given sizes (tool="tilelang"): its parameters are fields and constants."""
+
+    def takes(self, function):
+        return module_of(function) == "tilelang"
+
+    def label(self):
+        return f"TileLang {version('tilelang')}"
+
+    def make(self, work):
+        import tilelang
+        from tilelang.backend.target import determine_target
+        function = work.entry.function
+        for name in ("func", "orig_func", "__wrapped__"):  # of @tilelang.jit
+            function = function if module_of(function) == "builtins" or inspect.isfunction(function) else getattr(function, name, function)
+        if inspect.isfunction(function):
+            given = {**work.f, **work.constants}
+            function = function(**{name: given[name] for name, p in inspect.signature(function).parameters.items() if name in given})
+        target = determine_target({"kind": "cuda", "arch": work.arch}, return_object=True)
+        with target:
+            made = tilelang.lower(function, target=target, enable_device_compile=False)
+        kernels = [(name.name_hint, kernel.attrs) for name, kernel in made.device_mod.functions.items()]
+        if len(kernels) != 1:
+            raise bench.Refused(f"{work.entry.name} makes {len(kernels)} kernels; a row of compiled code has one: use @bench.call")
+        name, attrs = kernels[0]
+        extent = {key: int(value) for key, value in attrs["thread_extent"].items()}
+        launch = {part: [extent.get(f"{part}.{axis}", 1) for axis in "xyz"] for part in ("blockIdx", "threadIdx")}
+        ptx = self.compile(made.kernel_source, work.arch)
+        names = [buffer.name for buffer in (function.buffer_map[p] for p in function.params if p in function.buffer_map)]
+        args = [word if value is None else number(value) for word, value in work.arguments(names)]
+        if parameter_count(ptx, name) != len(args):
+            raise bench.Refused(f"{name} has {parameter_count(ptx, name)} parameters, of which bench knows {len(args)} (descriptors are not made here)")
+        smem = int(attrs["dyn_shared_memory_buf"]) if "dyn_shared_memory_buf" in attrs else 0
+        return bench.Made(ptx, name, args, block_of(ptx, name, launch["threadIdx"]), launch["blockIdx"], smem)
+
+    @staticmethod
+    def compile(source, arch):
+        from tilelang import env
+        beside = [os.path.join(folder, "nvidia", "cu13", "bin") for folder in sys.path]
+        nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(beside))
+        if not nvcc:
+            raise bench.Refused("TileLang writes CUDA C++: nvcc is missing (pip install nvidia-cuda-nvcc)")
+        folder = tempfile.mkdtemp()
+        try:
+            with open(os.path.join(folder, "k.cu"), "w") as file:
+                file.write(source)
+            done = subprocess.run([nvcc, "-ptx", "-std=c++17", "-O3", "-lineinfo", f"-arch={arch}", "-I", env.TILELANG_TEMPLATE_PATH, "-I",
+                                   env.CUTLASS_INCLUDE_DIR, "-o", "k.ptx", "k.cu"], cwd=folder, capture_output=True, text=True)
+            if done.returncode:
+                raise bench.Mistake("nvcc: " + done.stderr[-1500:])
+            with open(os.path.join(folder, "k.ptx")) as file:
+                return file.read()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class CuTile:
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "i32": "int32", "u32": "uint32"}
+
+    def takes(self, function):
+        return type(function).__module__.startswith("cuda.tile")
+
+    def label(self):
+        return f"cuTile {version('cuda-tile')}"
+
+    def make(self, work):
+        import cuda.tile as ct
+        from cuda.tile.compilation import ArrayConstraint, CallingConvention, KernelSignature, ScalarConstraint, export_kernel
+        names = list(inspect.signature(bench.plain(work.entry.function)).parameters)
+        constraints, args = [], []
+        for word, value in work.arguments(names):
+            if word in work.constants and word not in work.f:
+                constraints.append(value)
+            elif value is None:
+                shape, strides = work.t[word].shape, strides_of(work.t[word].shape)
+                constraints.append(ArrayConstraint(getattr(ct, typed(self.KINDS, work.dtype(word), "cuTile")), len(shape), index_dtype=ct.int32,
+                                                   stride_lower_bound_incl=0, alias_groups=[], may_alias_internally=False,
+                                                   stride_constant=[None] * (len(shape) - 1) + [1], base_addr_divisible_by=16,
+                                                   stride_divisible_by=[16 if n % 16 == 0 else 1 for n in strides],
+                                                   shape_divisible_by=[16 if n % 16 == 0 else 1 for n in shape]))
+                args += [word, *shape, *strides]
+            else:
+                constraints.append(ScalarConstraint(ct.float32 if isinstance(value, float) else ct.int32))
+                args.append(number(value))
+        signature = KernelSignature(constraints, CallingConvention.cutile_python_v1(), work.entry.name)
+        ptx = self.ptx(lambda: export_kernel(work.entry.function, [signature], io.BytesIO(), gpu_code="sm_%d" % work.cc, output_format="cubin"))
+        if ".hidden" in ptx:
+            raise bench.Refused("this kernel has TMA descriptors that the driver fills in for a cubin of cuTile; bench does not make them yet")
+        return launch_of(work, ptx, entry_of(ptx, work.entry.name), args)
+
+    @staticmethod
+    def ptx(export):
+        """tileiras prints no PTX: it starts the ptxas that lies beside it, so a folder with another ptxas keeps what it is given."""
+        from cuda.tile import _compile
+        real, top = _compile._find_compiler_bin(), tempfile.mkdtemp()
+        folder = os.path.dirname(real.path)
+        try:
+            for path in (os.path.dirname(folder), folder):
+                to = top if path != folder else os.path.join(top, "bin")
+                os.makedirs(to, exist_ok=True)
+                for name in os.listdir(path):
+                    if name not in ("bin", "ptxas", os.path.basename(real.path)):
+                        os.symlink(os.path.join(path, name), os.path.join(to, name))
+            tool = shutil.copy(real.path, os.path.join(top, "bin"))
+            script = os.path.join(top, "bin", "ptxas")
+            with open(script, "w") as file:
+                file.write(f'#!/bin/sh\nfor f; do case $f in *.ptx) cp "$f" {top}/$$.kept;; esac; done\nexec {folder}/ptxas "$@"\n')
+            os.chmod(script, 0o755)
+            other = _compile._CompilerBinary(tool, real.bin_path, real.ld_path, real.pass_cuda_home_var)
+            with mock.patch.multiple(_compile, _find_compiler_bin=lambda: other, _get_compiler_version_string=lambda: None):  # the second: no cache
+                export()
+            kept = [open(os.path.join(top, name)).read() for name in os.listdir(top) if name.endswith(".kept")]
+        finally:
+            shutil.rmtree(top, ignore_errors=True)
+        kept = [text for text in kept if ".entry" in text]
+        if not kept:
+            raise bench.Refused("tileiras gave no PTX away: this version does not start a ptxas")
+        return kept[0]
+
+
 class Fake:
     """A tool of the tests: a function that returns the PTX itself, with the launch in the decorator (tool="ptx")."""
 
@@ -182,7 +458,7 @@ class Fake:
                           work.value(keys.get("smem", 0)))
 
 
-TOOLS = {"triton": Triton(), "ptx": Fake(), "called": bench_host.Called()}
+TOOLS = {"triton": Triton(), "numba": Numba(), "cutile": CuTile(), "cute": Cute(), "tilelang": TileLang(), "warp": Warp(), "ptx": Fake(), "called": bench_host.Called()}
 
 
 def tool_of(entry):

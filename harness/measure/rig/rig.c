@@ -44,8 +44,26 @@ static struct param settled(const struct arg *arg, const struct param *param)
 {
     struct param out = *param;
     if (param->kind == PARAM_ANY)
-        out.kind = arg->kind == ARG_TENSOR_MAP ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
+        out.kind = arg->kind == ARG_TENSOR_MAP || param->bytes > 8 ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
     return out;
+}
+
+/* How many arguments make a parameter: a struct by value is one for each 8 bytes, except for a tensor map. */
+static int pack_count(const struct arg *arg, const struct param *param)
+{
+    return param->kind == PARAM_BYTES && arg->kind != ARG_TENSOR_MAP ? (int)((param->bytes + 7) / 8) : 1;
+}
+
+/* Part of a struct by value: a buffer's address, or a whole number. */
+static bool pack_part(struct rig *rig, const struct arg *arg, size_t bytes, unsigned char *to, struct error *err)
+{
+    int64_t v = arg->kind == ARG_BUFFER ? (int64_t)rig_place_of(rig, arg->buffer)->address : arg->i;
+    if (arg->kind == ARG_REAL || arg->kind == ARG_TENSOR_MAP || (arg->kind == ARG_BUFFER && bytes < 8))
+        return error_set(err, ERROR_USAGE,
+                         "argument %s: the parameter is a struct by value, whose arguments are a buffer or a whole number for each 8 bytes",
+                         arg->name);
+    memcpy(to, &v, bytes < 8 ? bytes : 8); /* little endian */
+    return true;
 }
 
 static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
@@ -64,9 +82,6 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
     case ARG_INT:
     case ARG_REAL: break;
     }
-    if (param->kind == PARAM_BYTES)
-        return error_set(err, ERROR_USAGE, "argument %s is a number, but the kernel's parameter is a struct of %u bytes", arg->name,
-                         param->bytes);
     if (param->kind == PARAM_INT)
         return pack_int(arg, param, to, err);
     double v = arg->kind == ARG_REAL ? arg->d : (double)arg->i;
@@ -87,6 +102,37 @@ static bool find_functions(struct rig *rig, const struct step *step, struct rig_
     return true;
 }
 
+/* Packs the arguments of one view. */
+static bool pack_all(struct rig *rig, const struct step *step, const struct param *params, int count, struct rig_step *out,
+                     struct error *err)
+{
+    for (int i = 0, at = 0; i < count; i++) {
+        struct param param = settled(&step->args[at], &params[i]);
+        unsigned char *to = rig_params(rig, out) + params[i].offset;
+        bool whole = param.kind != PARAM_BYTES || step->args[at].kind == ARG_TENSOR_MAP,
+             ok = !whole || pack_arg(rig, &step->args[at], &param, to, err);
+        for (size_t k = 0; ok && !whole && k < param.bytes; k += 8)
+            ok = pack_part(rig, &step->args[at + (int)k / 8], param.bytes - k, to + k, err);
+        if (!ok) {
+            error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+            return program_where(rig->program, step, step->args[at].line, step->args[at].column, err);
+        }
+        at += pack_count(&step->args[at], &param);
+    }
+    return true;
+}
+
+/* The number of arguments that the parameters take; beyond those that are there, one each. */
+static int wanted_arguments(const struct step *step, const struct param *params, int count)
+{
+    int at = 0;
+    for (int i = 0; i < count; i++) {
+        struct param param = at < step->arg_count ? settled(&step->args[at], &params[i]) : params[i];
+        at += at < step->arg_count ? pack_count(&step->args[at], &param) : 1;
+    }
+    return at;
+}
+
 static bool make_kernel(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
@@ -97,20 +143,18 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
         return false;
     int count = ops->signature(rig->dev, out->functions[0], &params, &out->param_bytes);
     const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
-    if (count != step->arg_count) {
-        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
+    int wanted = wanted_arguments(step, params, count);
+    if (wanted != step->arg_count) {
+        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, wanted, step->arg_count);
+        if (wanted != count)
+            error_hint(err, "a struct by value is one argument for each 8 bytes");
         return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
     }
     out->params = xcalloc((size_t)rig_views(rig), out->param_bytes);
     for (int view = 0; view < rig_views(rig); view++) {
         rig_select(rig, view / rig->replicas, view % rig->replicas);
-        for (int i = 0; i < count; i++) {
-            struct param param = settled(&step->args[i], &params[i]);
-            if (!pack_arg(rig, &step->args[i], &param, rig_params(rig, out) + params[i].offset, err)) {
-                error_where(err, "kernel %s, parameter %d", step->name, i + 1);
-                return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
-            }
-        }
+        if (!pack_all(rig, step, params, count, out, err))
+            return false;
     }
     rig_select(rig, 0, 0);
     return true;

@@ -106,6 +106,18 @@ static void *open_library(const char *soname)
     return library_open(&found, (const char *const[]){soname, NULL}, NULL) ? found.handle : NULL;
 }
 
+static bool invoke(struct rig *rig, int i, bench_function *function, struct error *err)
+{
+    struct rig_call *c = rig->steps[i].call;
+    c->message[0] = 0;
+    int result = function(&c->call);
+    c->message[sizeof c->message - 1] = 0;
+    if (!result)
+        return true;
+    return error_set(err, result == BENCH_UNSUPPORTED ? ERROR_ENVIRONMENT : ERROR_USAGE, "%s %s%s%s", rig->program->steps[i].name,
+                     result == BENCH_UNSUPPORTED ? "does not support this work" : "failed", c->message[0] ? ": " : "", c->message);
+}
+
 bool rig_call_make(struct rig *rig, int i, struct error *err)
 {
     const struct step *step = &rig->program->steps[i];
@@ -142,19 +154,8 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .open_library = open_library,
                                   .source = unit->path};
     describe_work(w, step->cudnn_epilogue, c);
-    return host || cuda_native(rig->dev, &context, &c->call.stream, err);
-}
-
-static bool invoke(struct rig *rig, int i, struct error *err)
-{
-    struct rig_call *c = rig->steps[i].call;
-    c->message[0] = 0;
-    int result = c->function(&c->call);
-    c->message[sizeof c->message - 1] = 0;
-    if (!result)
-        return true;
-    return error_set(err, result == BENCH_UNSUPPORTED ? ERROR_ENVIRONMENT : ERROR_USAGE, "%s %s%s%s", rig->program->steps[i].name,
-                     result == BENCH_UNSUPPORTED ? "does not support this work" : "failed", c->message[0] ? ": " : "", c->message);
+    bench_function *open = (bench_function *)(uintptr_t)dlsym(c->library, "bench_open");
+    return (host || cuda_native(rig->dev, &context, &c->call.stream, err)) && (!open || invoke(rig, i, open, err));
 }
 
 /* On emu the function works on host copies. All of them are copied back, including an input that the function changed by mistake. */
@@ -171,7 +172,7 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
         t->data = copies[k];
         ok = rig->dev->ops->read(rig->dev, c->places[k]->address, copies[k], c->places[k]->bytes, err);
     }
-    ok = ok && invoke(rig, i, err);
+    ok = ok && invoke(rig, i, rig->steps[i].call->function, err);
     for (int k = 0; ok && k < count; k++) {
         const char *name = k < c->call.tensor_count ? c->tensors[k].name : c->workspaces[k - c->call.tensor_count].name;
         for (size_t b = 0; ok && b < GUARD_BYTES; b++)
@@ -189,7 +190,7 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
 bool rig_call_run(struct rig *rig, int i, struct error *err)
 {
     describe_buffers(rig, &rig->program->steps[i], rig->steps[i].call); /* for the selected set and replica */
-    return rig->steps[i].call->call.on_host ? run_on_host(rig, i, err) : invoke(rig, i, err);
+    return rig->steps[i].call->call.on_host ? run_on_host(rig, i, err) : invoke(rig, i, rig->steps[i].call->function, err);
 }
 
 /* The library stays open: its registrations with the driver must outlive the rig. */
