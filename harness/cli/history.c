@@ -38,7 +38,7 @@ static char *find_id(struct past *p, const char *words, const char *device, cons
         const char *on = p->runs.items[i].device ? p->runs.items[i].device : "";
         if (device && strcmp(device, on) != 0)
             continue;
-        int count = store_rows(p->r.store, p->runs.items[i].id, &rows, &why);
+        int count = store_rows_pick(p->r.store, p->runs.items[i].id, &(struct store_pick){.brief = true}, &rows, &why);
         count = keep_one_side(rows, count);
         int index = count > 0 ? why_find(rows, count, words, &why) : -1;
         char *id = index >= 0 ? xstrdup(rows[index]->id) : NULL;
@@ -60,7 +60,7 @@ static char *find_id(struct past *p, const char *words, const char *device, cons
 static bool take_run(struct past *p, int i, const char *id, struct error *err)
 {
     struct row **rows = NULL;
-    int count = store_rows(p->r.store, p->runs.items[i].id, &rows, err), own = 0, head = 0;
+    int count = store_rows_pick(p->r.store, p->runs.items[i].id, &(struct store_pick){.id = id}, &rows, err), own = 0, head = 0;
     for (int k = 0; k < count; k++) {
         bool sided = rows[k]->side && *rows[k]->side, same = !strcmp(rows[k]->id, id);
         own += same && !sided;

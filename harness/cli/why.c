@@ -21,6 +21,20 @@ static void close_row(struct stored_row *r)
     store_close(r->store);
 }
 
+/* Reads the case of the row that was found; the other rows of the run are not needed. */
+static bool read_case(struct stored_row *r, int64_t run, struct error *err)
+{
+    SCOPED char *id = xstrdup(r->rows[r->index]->id), *case_id = xstrdup(r->rows[r->index]->case_id);
+    SCOPED char *side = xstrdup(r->rows[r->index]->side ? r->rows[r->index]->side : "");
+    rows_free(r->rows, r->count);
+    r->rows = NULL;
+    r->count = store_rows_pick(r->store, run, &(struct store_pick){.case_id = case_id, .sealed = true}, &r->rows, err);
+    r->index = r->count - 1;
+    while (r->index >= 0 && (strcmp(r->rows[r->index]->id, id) || strcmp(r->rows[r->index]->side ? r->rows[r->index]->side : "", side)))
+        r->index--;
+    return r->index >= 0;
+}
+
 /* Finds the row in the newest run that has it, or in the given run or device. */
 static bool find_row(struct stored_row *r, const char *database, const char *device, int run_id, const char *words, struct error *err)
 {
@@ -32,10 +46,10 @@ static bool find_row(struct stored_row *r, const char *database, const char *dev
         struct error why = {0};
         if ((run_id && run->id != run_id) || (device && strcmp(run->device ? run->device : "", device)))
             continue;
-        r->count = store_rows(r->store, run->id, &r->rows, &why);
+        r->count = store_rows_pick(r->store, run->id, &(struct store_pick){.brief = true}, &r->rows, &why);
         r->index = r->count >= 0 ? why_find(r->rows, r->count, words, &why) : -1;
         if (r->index >= 0)
-            return true;
+            return read_case(r, run->id, err);
         if (r->count >= 0)
             rows_free(r->rows, r->count);
         r->rows = NULL;

@@ -172,6 +172,23 @@ static int by_result(const void *a, const void *b)
     return (x->result > y->result) - (x->result < y->result);
 }
 
+/* One list of one row. */
+static bool read_own_list(struct store *store, const struct row_list *list, const struct read_row *of, struct error *err)
+{
+    int code = SQLITE_DONE;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    SCOPED_TEXT sql = {0};
+    text_add(&sql, "SELECT ");
+    columns_list(&sql, list->group, "t.");
+    text_addf(&sql, " FROM \"%s\" t WHERE t.result = ?1 ORDER BY t.%s", list->table, list->index);
+    bool done = store_prepare(store, text_get(&sql), &s, err);
+    if (done)
+        sqlite3_bind_int64(s, 1, of->result);
+    while (done && (code = sqlite3_step(s)) == SQLITE_ROW)
+        columns_read(s, 0, list->group, row_list_add(list, of->row));
+    return done && (code == SQLITE_DONE || store_error(store, "reading a row", err));
+}
+
 /* One list of all rows of a run. `known` is sorted by result. */
 static bool read_list(struct store *store, const struct row_list *list, int64_t run, const struct read_row *known, int count,
                       struct error *err)
@@ -198,7 +215,8 @@ static bool read_list(struct store *store, const struct row_list *list, int64_t 
     return done;
 }
 
-static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct row ***rows, int *count, struct error *err)
+static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, const struct store_pick *pick, struct row ***rows, int *count,
+                      struct error *err)
 {
     int code, room = 0;
     struct read_row *known = NULL;
@@ -220,8 +238,14 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct 
             done = error_set(err, ERROR_USAGE, "%s: damaged, while reading the rows: one has no id", store->path);
     if (*count)
         qsort(known, (size_t)*count, sizeof *known, by_result);
-    for (const struct row_list *l = row_lists; done && *count && l->table; l++)
-        done = read_list(store, l, run, known, *count, err);
+    for (const struct row_list *l = row_lists; done && *count && l->table; l++) {
+        if (pick->brief && strcmp(l->table, "part"))
+            continue;
+        if (!pick->id && !pick->case_id)
+            done = read_list(store, l, run, known, *count, err);
+        for (int i = 0; done && (pick->id || pick->case_id) && i < *count; i++)
+            done = read_own_list(store, l, &known[i], err);
+    }
     free(known);
     return done;
 }
@@ -248,6 +272,12 @@ static struct seal_count count_read(struct row *const *rows, int count)
 
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err)
 {
+    return store_rows_pick(store, run_id, &(struct store_pick){.sealed = true}, rows, err);
+}
+
+int store_rows_pick(struct store *store, int64_t run_id, const struct store_pick *pick, struct row ***rows, struct error *err)
+{
+    bool whole = !pick->id && !pick->case_id && !pick->brief;
     int count = 0;
     struct seal_count sealed, read;
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
@@ -257,17 +287,20 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
     columns_list(&sql, COLUMN_CASE, "c.");
     text_add(&sql, ", ");
     columns_list(&sql, COLUMN_RESULT, "r.");
-    text_add(&sql, ", r.result FROM result r INDEXED BY result_row JOIN \"case\" c ON c.case_key = +r.case_key WHERE r.run = ?1 ORDER BY "
+    text_add(&sql, ", r.result FROM result r INDEXED BY result_row JOIN \"case\" c ON c.case_key = +r.case_key WHERE r.run = ?1 AND "
+                   "(?2 IS NULL OR r.id = ?2) AND (?3 IS NULL OR c.\"case\" = ?3) ORDER BY "
                    "c.case_index, "
                    "c.case_key, r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
-    bool done = begun && seal_check_lines(store, run_id, &sealed, err) && store_prepare(store, text_get(&sql), &s, err);
+    bool done = begun && (!pick->sealed || seal_check_lines(store, run_id, &sealed, err)) && store_prepare(store, text_get(&sql), &s, err);
     if (done) {
         sqlite3_bind_int64(s, 1, run_id);
-        done = read_rows(store, s, run_id, rows, &count, err);
+        sqlite3_bind_text(s, 2, pick->id, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 3, pick->case_id, -1, SQLITE_STATIC);
+        done = read_rows(store, s, run_id, pick, rows, &count, err);
     }
-    if (done) {
+    if (done && pick->sealed && whole) {
         read = count_read(*rows, count);
         done = seal_check_read(store, run_id, &sealed, &read, err);
     }

@@ -60,6 +60,13 @@ void runs_free(struct runs *runs);
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
 /* The rows of a run, by case_index, then row_index; two cases never share a case_index. -1 on error. Free each row and the array. */
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
+/* The same of those rows that `pick` names; NULL: any. Reads only their lines, so it cannot compare the run with its seal (store/seal.h),
+ * unless `sealed` asks for that. brief: of the lists of a row only `parts`. */
+struct store_pick {
+    const char *id, *case_id;
+    bool brief, sealed;
+};
+int store_rows_pick(struct store *store, int64_t run_id, const struct store_pick *pick, struct row ***rows, struct error *err);
 void rows_free(struct row **rows, int count);
 /* Closes it, for SCOPED_BY. */
 void store_leave(struct store **store);

@@ -91,6 +91,36 @@ static void put_get_equality(void **state)
     fixture_free(&f);
 }
 
+/* Single rows, and rows without their lists, are those of the run. */
+static void picked_rows_are_the_runs(void **state)
+{
+    struct fixture f;
+    struct error err = {0};
+    struct row **rows, **picked;
+    fixture_h200(&f);
+    struct store *store = open_or_fail(false);
+    put_all(store, &f);
+    int count = store_rows(store, f.run.id, &rows, &err), of_case = 0;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(store_rows_pick(store, f.run.id, &(struct store_pick){.id = rows[i]->id}, &picked, &err), 1);
+        same_row(rows[i], picked[0]);
+        rows_free(picked, 1);
+        of_case += !strcmp(rows[i]->case_id, rows[0]->case_id);
+    }
+    assert_int_equal(store_rows_pick(store, f.run.id, &(struct store_pick){.case_id = rows[0]->case_id, .sealed = true}, &picked, &err),
+                     of_case);
+    assert_true(of_case > 1 && of_case < count);
+    same_row(rows[0], picked[0]);
+    rows_free(picked, of_case);
+    assert_int_equal(store_rows_pick(store, f.run.id, &(struct store_pick){.brief = true}, &picked, &err), count);
+    assert_true(rows[0]->metric_count > 0 && picked[0]->metric_count == 0);
+    same_columns(COLUMN_RESULT, rows[0], picked[0]);
+    rows_free(picked, count);
+    rows_free(rows, count);
+    store_close(store);
+    fixture_free(&f);
+}
+
 static void put_replaces_whole_row(void **state)
 {
     struct fixture f = {0};
@@ -389,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(put_get_equality),
         TEST(put_replaces_whole_row),
+        TEST(picked_rows_are_the_runs),
         TEST(environment_merges),
         TEST(tables_match_columns),
         TEST(kill_loses_and_doubles_nothing),
