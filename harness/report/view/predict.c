@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PART_MOST 0.25        /* of the compulsory bytes: a kernel that touches less of them did not do its work */
 #define SAMPLE_ERROR_MOST 0.1 /* counts whose interval is wider predict nothing */
 
 static double emu_of(const struct view *v, int step, const char *name)
@@ -75,6 +76,14 @@ static const struct chip_model *model_of(const struct case_view *c, const struct
     return NULL;
 }
 
+/* Did a part of the layer run? Its distinct bytes are then far fewer than those of the work. */
+static bool is_part(const struct view *v)
+{
+    double once = known_sum(view_total(v, METRIC_EMU "unique_bytes_read"), view_total(v, METRIC_EMU "unique_bytes_written")),
+           all = v->row->bytes_useful >= 0 ? v->row->bytes_useful : v->row->bytes;
+    return v->row->cropped || once < PART_MOST * all;
+}
+
 /* Why the row can have no prediction; NULL: it can. */
 static const char *refusal(const struct case_view *c, const struct view *v)
 {
@@ -86,7 +95,7 @@ static const char *refusal(const struct case_view *c, const struct view *v)
         return "the library's kernels run on a GPU only";
     if (row_is_network(row))
         return "see its layers";
-    if (row->cropped)
+    if (is_part(v))
         return "only a part of the layer was counted";
     return error > SAMPLE_ERROR_MOST ? "its blocks differ too much to count a sample of them" : NULL;
 }
