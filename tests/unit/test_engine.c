@@ -155,8 +155,8 @@ static void takes_the_files_that_a_scenario_names(void **state)
     SCOPED char *input = file_join(job.folder, "input");
     assert_true(file_make_dirs(input, &err));
     put("s/net.yaml",
-        "scenario: net\nmask: [{pattern: file, path: masks/a.pgm}, 'file:b.pgm', {path: f/i_%03d.png}, gone.png, s, /etc/passwd]\n");
-    const char *const files[] = {"masks/a.pgm", "b.pgm", "f/i_001.png", "f/i_002.png", "f/other.png"};
+        "scenario: net\nmask: [{pattern: file, path: masks/a.pgm}, 'file:b.pgm', {path: f/i_%03d.png}, gone.png, masks, /etc/passwd]\n");
+    const char *const files[] = {"masks/a.pgm", "b.pgm", "f/i_001.png", "f/i_002.png", "f/other.png", "masks/other.pgm"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         SCOPED char *path = file_join("s", files[i]);
         put(path, files[i]);
@@ -346,6 +346,7 @@ static bool fake_poll(struct job *job, struct error *err)
     for (int i = 0; i < job->shards && world.answers; i++) {
         job->shard[i].task = world.says[i];
         strcpy(job->shard[i].name, "1_1");
+        strcpy(job->shard[i].why, world.says[i] == ENGINE_PENDING ? "no node is free" : "");
     }
     return world.answers || error_set(err, ERROR_ENVIRONMENT, "squeue does not answer");
 }
@@ -442,7 +443,8 @@ static void lost_and_doubled_tasks(void **state)
     /* What waits is counted and says why. */
     world.says[3] = ENGINE_PENDING;
     turn_after(&job, 20, &turn);
-    assert_true(turn.pending == 1 && turn.lost == 4);
+    assert_true(turn.pending == 1 && turn.lost == 4 && !job.note[0]);
+    assert_string_equal(turn.why, "no node is free");
     world.says[3] = ENGINE_NONE;
 
     /* In a long job the scheduler of the site is asked every 15 s. */
