@@ -11,6 +11,7 @@
 
 #define CLOCK_TOLERANCE 0.05 /* of the mean clock of a part's rows; other application clocks differ by more */
 #define SHOWN_MAX 20
+#define SEAL_ROWS_MAX 20000
 #define CACHE_KIB "-131072" /* while a database is joined: the indexes of a million rows */
 
 struct join {
@@ -371,6 +372,13 @@ static bool is_known(const struct run *joined, const struct run *part, const jso
     return there && json_equal(json_object_get(there, "rows"), json_object_get(facts, "rows")) && text_same(here, known);
 }
 
+/* A part more changes the sum over all rows; of very many rows it would take longer than the part. */
+static bool seal_joined(struct store *store, int64_t run, struct error *err)
+{
+    int64_t rows;
+    return rows_run(store, "main", run, &rows, err) && (rows > SEAL_ROWS_MAX || seal_write(store, run, err));
+}
+
 static bool join_part(struct store *store, const struct run *part, const struct join *j, struct error *err)
 {
     SCOPED_BY(run_clear) struct run joined = {0};
@@ -384,7 +392,7 @@ static bool join_part(struct store *store, const struct run *part, const struct 
     bool ok = find_joined(store, part, facts, &joined, &apart, err) && (joined.id || new_joined(store, part, &joined, err));
     if (ok && !is_known(&joined, part, facts))
         ok = seal_break(store, joined.id, err) && take_cases(store, part, joined.id, &p, &shown, err) &&
-             list_part(store, part, facts, joined.id, err);
+             list_part(store, part, facts, joined.id, err) && seal_joined(store, joined.id, err);
     if (ok) {
         p.joined = joined.id;
         p.known = rows > p.rows ? rows - p.rows : 0;
@@ -427,7 +435,7 @@ static bool join_all(struct store *store, void *context, struct error *err)
     }
     for (int i = 0; ok && i < parts.count; i++)
         ok = join_part(store, &parts.items[i], context, err);
-    return ok && merge_wisdom(store, &ignored, err) && merge_ceilings(store, -1, err);
+    return ok && merge_wisdom(store, &ignored, err) && merge_ceilings(store, -1, err) && seal_loose(store, err);
 }
 
 bool store_join_much(struct store *store, bool begin, struct error *err)

@@ -509,7 +509,7 @@ static bool run_fleet(struct fleet *f, struct error *err)
 }
 
 /* The device of the run is the first GPU. */
-static bool open_fleet(struct fleet *f, struct error *err)
+static bool open_fleet(struct fleet *f, struct session_options *own, struct error *err)
 {
     struct session *s = f->s;
     const struct session_options *o = s->options;
@@ -517,6 +517,7 @@ static bool open_fleet(struct fleet *f, struct error *err)
         return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
     if (!gpu_list(o->gpus, o->plan.device, o->interrupted, &f->gpus, &f->count, err))
         return false;
+    own->plan.device = f->gpus[0].spec;
     if (o->on_every_gpu) {
         f->numbers = xcalloc((size_t)f->count + 1, sizeof *f->numbers);
         for (int k = 0; k < f->count; k++)
@@ -537,7 +538,7 @@ bool session_fleet(const struct session_options *options, const struct session_s
     own.kept = NULL;
     *result = (struct session_result){.started_s = before ? before->started_s : s.start_s};
     phase_begin(&s.clock, PHASE_START_UP);
-    if (!open_fleet(&f, err))
+    if (!open_fleet(&f, &own, err))
         goto done;
     for (int k = 0; k < f.count && !spec_is_timed(s.device.spec); k++) /* with the chip that the scenario names */
         snprintf(f.gpus[k].spec, sizeof f.gpus[k].spec, "%s", s.device.spec);
