@@ -286,12 +286,11 @@ static int list_runs(const char *out_dir)
 
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
-    SCOPED_BY(option_list_free) struct option_list dirs = {0};
-    SCOPED_BY(option_list_free) struct option_list ops = {0};
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     const char *out = NULL;
     const struct option options[] = {
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your variants, or one .cu file", &dirs},
-        {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them", &ops},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your variants, or one .cu or .py file", &a.variants},
+        {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them", &a.ops},
         {"--out", 'o', OPTION_TEXT, "DIR", "runs: folder of the database; default ./.bench", &out},
         {0},
     };
@@ -305,7 +304,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         return code;
     code = 0;
     const char *what = count ? rest[0] : "variants", *name = count > 1 ? rest[1] : NULL;
-    if (!op_load(ops.items, &err))
+    if (!cli_python_variants(&a, &err) || !op_load(a.ops.items, &err))
         return cli_fail(&err);
     if (!strcmp(what, "ops")) {
         list_ops();
@@ -317,12 +316,12 @@ int cli_list(const struct verb *verb, int argc, char **argv)
             const char *near = name ? op_nearest(name) : NULL;
             error_set(&err, ERROR_USAGE, name ? "no op '%s'" : "which op?%s", name ? name : "");
             error_hint(&err, near ? "bench list op %s" : "bench list ops%s", near ? near : "");
-            if (name && !ops.count)
+            if (name && !a.ops.count)
                 op_unknown(&err);
             code = cli_fail(&err);
         }
     } else if (!strcmp(what, "variants") || !strcmp(what, "variant")) {
-        code = list_variants(&t, &dirs, !strcmp(what, "variant") ? name ? name : "" : NULL, &err);
+        code = list_variants(&t, &a.variants, !strcmp(what, "variant") ? name ? name : "" : NULL, &err);
     } else if (!strcmp(what, "scenarios")) {
         code = list_scenarios(&err);
     } else if (!strcmp(what, "chips")) {

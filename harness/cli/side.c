@@ -217,7 +217,11 @@ static char **tree_variants(const struct tree *tree, const struct side_options *
     for (int i = 0; i < count; i++) {
         const char *spec = o->variants[i], *equals = strchr(spec, '=');
         SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
-        if (inside)
+        struct error ignored = {0}; /* such a file is then named by its own error */
+        SCOPED char *python = inside && cli_is_python(inside) ? cli_python_folder(inside, &ignored) : NULL;
+        if (python)
+            out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, python);
+        else if (inside)
             out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, inside);
         else if (!equals || !tree->revision || equals[1] == '/')
             out[made++] = xstrdup(spec);

@@ -74,6 +74,7 @@ class Triton:
                 config = function.configs[work.p.get("config", 0)]
                 constants.pop("config", None)
                 constants.update(config.all_kwargs())
+                work.p.update(constants)
             heuristics += list(getattr(function, "values", {}).items()) if hasattr(function, "values") else []
             function = function.fn
         return function, heuristics
@@ -116,7 +117,7 @@ class Triton:
             block = [work.value(n) for n in value.block]
             signature[p.name] = f"tensordesc<{self.KINDS[work.dtype(value.tensor)]}{block}>".replace(" ", "")
             maps[p.name] = (value, block, len(args))
-            args.append(p.name)
+            args.append("map_" + p.name)
         elif value is None:
             signature[p.name] = "*" + self.KINDS[work.dtype(word)]
             attrs[(i,)] = [["tt.divisibility", 16]]
@@ -141,10 +142,11 @@ class Triton:
             blocks *= n
         if meta.num_ctas > 1:  # the grid counts clusters
             grid = [grid[0] * meta.num_ctas, *grid[1:]]
-        for at, (name, (descriptor, block, index)) in enumerate(reversed(maps.items())):
-            index_of = list(maps).index(name)
-            tensor_maps[name], sizes = self.tensor_map(work, descriptor, meta.tensordesc_meta[index_of] if meta.tensordesc_meta else None, block)
-            args[index + 1:index + 1] = sizes
+        for at, (name, (descriptor, block, index)) in reversed(list(enumerate(maps.items()))):
+            made, sizes = self.tensor_map(work, descriptor, meta.tensordesc_meta[at] if meta.tensordesc_meta else None, block)
+            args[index:index + 1] = ["map_" + name if made else descriptor.tensor, *sizes]
+            if made:
+                tensor_maps["map_" + name] = made
         for size, name in ((meta.global_scratch_size, "triton_scratch"), (meta.profile_scratch_size, "triton_profile")):
             if size:
                 scratch[name] = f"u8[{size * blocks}]"
@@ -162,16 +164,14 @@ class Triton:
     def tensor_map(work, descriptor, meta, block):
         """The descriptor that Triton's launcher makes (a CUtensorMap), and the shape and strides that follow it as arguments."""
         shape = [work.value(n) for n in descriptor.shape] if descriptor.shape else list(work.t[descriptor.tensor].shape)
-        strides = [1]
-        for n in reversed(shape[1:]):
-            strides.insert(0, strides[0] * n)
+        strides = strides_of(shape)
         sizes = [*shape, *strides]
         if meta is None:
             return None, sizes
         box = list(meta.get("block_size", block))
         swizzle = {0: 0, 1: 32, 2: 64, 3: 128}[meta["swizzle"]]
         return {"of": descriptor.tensor, "box": box[::-1], "dims": shape[::-1],
-                "strides": [s for s in strides[::-1][1:]], "swizzle": swizzle}, sizes
+                "strides": strides[::-1][1:], "swizzle": swizzle}, sizes
 
 
 def words_of_struct(value, pointer=None):
