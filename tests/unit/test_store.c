@@ -94,7 +94,7 @@ static void put_get_equality(void **state)
 /* Single rows, and rows without their lists, are those of the run. */
 static void picked_rows_are_the_runs(void **state)
 {
-    struct fixture f;
+    struct fixture f = {0};
     struct error err = {0};
     struct row **rows, **picked;
     fixture_h200(&f);
@@ -113,7 +113,7 @@ static void picked_rows_are_the_runs(void **state)
     same_row(rows[0], picked[0]);
     rows_free(picked, of_case);
     assert_int_equal(store_rows_pick(store, f.run.id, &(struct store_pick){.brief = true}, &picked, &err), count);
-    assert_true(rows[0]->metric_count > 0 && picked[0]->metric_count == 0);
+    assert_true(rows[0]->step_count > 0 && picked[0]->step_count == 0);
     same_columns(COLUMN_RESULT, rows[0], picked[0]);
     rows_free(picked, count);
     rows_free(rows, count);
