@@ -85,6 +85,13 @@ static void each_unit_by_hand(void **state)
     near(p.ns, 2e6);
     assert_int_equal(p.limit, UNIT_TENSOR);
     near(p.busy[UNIT_DRAM], 0.5);
+    c.math = MATH_F32; /* as products of f16 parts */
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2e6);
+    c.math = MATH_I8_ACC32;
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 1e6);
+    c.math = MATH_F16_ACC32;
     c.shared_wavefronts = 132 * 2e9 * 0.003;
     c.lines = 132 * 2e9 * 0.001;
     predict_launch(&m, h200, &c, &p); /* a wavefront an SM and cycle: 4 ms, of which shared memory has 3 */

@@ -69,10 +69,10 @@ struct chip_model *chip_model_load(const char *chip, struct error *err)
 
 /* ---- the time ---- */
 
-/* FLOP per SM and clock of the tensor pipe of a math mode; 0: none. */
+/* FLOP per SM and clock of the tensor pipe of a math mode; f32 on tensor cores is made of parts of f16. */
 static double tensor_rate(const struct chip *chip, int math)
 {
-    double all = chip_flop_s(chip, math == MATH_NONE ? MATH_F16_ACC32 : math);
+    double all = chip_flop_s(chip, math == MATH_NONE || math == MATH_F32 ? MATH_F16_ACC32 : math);
     return all > 0 ? all / chip->clock_max_hz / chip->sm_count : chip->flop_f16_tensor;
 }
 
