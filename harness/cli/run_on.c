@@ -20,6 +20,8 @@
 /* Options of the command that the tasks do not get: they have their own, or mean the whole run. */
 static const char *const not_passed[] = {"--on",    "--wait",   "--print", "--out",  "--bundle", "--no-report",
                                          "--quiet", "--resume", "--shard", "--json", NULL};
+/* What a task cannot do: it has neither this database nor a place for dumps. */
+static const char *const not_with[] = {"--tuned", "--dump", "--in-process", NULL};
 /* Options that say what the plan is; `bench compile` gets them, too. */
 static const char *const of_plan[] = {"--variants", "--ops", "--layer", "--only", "--set", "--compiler", NULL};
 
@@ -217,6 +219,14 @@ static int start_job(struct job *job, const struct run_on *r, const char *scenar
     return cli_job_started(job, r->out_dir, r->wait);
 }
 
+static bool allowed(const struct option *options, struct error *err)
+{
+    for (const struct option *o = options; o->name; o++)
+        if (o->kind == OPTION_FLAG && *(bool *)o->to && is_among(o->name, not_with))
+            return error_set(err, ERROR_USAGE, "%s does not go with --on: tasks have neither this database nor a place for dumps", o->name);
+    return true;
+}
+
 int cli_run_on(const struct run_on *request, const char *scenario)
 {
     struct run_on r = *request;
@@ -226,7 +236,7 @@ int cli_run_on(const struct run_on *request, const char *scenario)
     SCOPED char *path = NULL, *jobs = file_join(r.out_dir, "jobs");
     SCOPED_BY(job_free) struct job job = {0};
     r.jobs = jobs;
-    if (!engine_keys(r.on, &engine, &keys, &err))
+    if (!allowed(r.options, &err) || !engine_keys(r.on, &engine, &keys, &err))
         return cli_fail(&err);
     const char *device = r.arguments->device ? r.arguments->device : "cuda:0"; /* a node without a GPU must not fall back to emu */
     SCOPED char *base = xstrdup(file_base(scenario));
