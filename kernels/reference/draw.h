@@ -63,13 +63,13 @@ DRAW int64_t draw_place(enum draw_where where, uint64_t bits, int64_t length)
 {
     int64_t tail = length % 32 ? length % 32 : length < 32 ? length : 32, at = (int64_t)(bits >> 1 & 0x7fffffff);
     switch (where) {
-    case DRAW_AT_END: return at % 4 < 2 ? (bits & 1 ? 0 : length - 1) : at / 4 % (length < 32 ? length : 32);
+    case DRAW_AT_END: return at % 4 < 2 ? length - 1 : at % 4 == 2 ? 0 : at / 4 % (length < 32 ? length : 32);
     case DRAW_IN_TAIL: return length - 1 - at % tail;
     case DRAW_IN_MIDDLE: at = length / 4 + at % ((length + 1) / 2); return at % 2 || at + 1 >= length ? at : at + (int64_t)(bits & 1); /* mostly odd */
     case DRAW_AT_ODD: return length > 1 ? 1 + at % (length / 2) * 2 : 0;
     case DRAW_ANYWHERE: break;
     }
-    return at % length;
+    return (int64_t)((bits >> 32) * (uint64_t)length >> 32);
 }
 
 /* Of eight lines that follow each other each kind occurs once; `turn` is the first one's. */
@@ -80,10 +80,11 @@ struct draw_line {
 DRAW struct draw_line draw_line_of(uint64_t key, int turn, int64_t line, int64_t length, const unsigned char places[8], const unsigned char others[8])
 {
     struct draw_line l;
-    uint64_t bits = draw_bits(draw_mix(key ^ 0x6c696e6573ull), (uint64_t)line);
+    /* anywhere: multiples of the golden ratio, so that the places of a few lines leave no large gap */
+    uint64_t own = draw_mix(key ^ 0x6c696e6573ull), bits = (draw_bits(own, (uint64_t)line) & 0xffffffff) | ((own + (uint64_t)line * DRAW_STEP) & ~0xffffffffull);
     l.kind = (int)((line + turn) % 8);
     l.place = draw_place((enum draw_where)places[l.kind], bits, length);
-    l.other = draw_place((enum draw_where)others[l.kind], bits >> 32, length);
+    l.other = draw_place((enum draw_where)others[l.kind], draw_mix(bits), length);
     return l;
 }
 
@@ -92,7 +93,7 @@ DRAW struct draw_line draw_line_of(uint64_t key, int turn, int64_t line, int64_t
  * near it, or that takes another of two equal values is found by one of them. */
 DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_t length)
 {
-    const unsigned char places[8] = {DRAW_IN_TAIL,  DRAW_IN_MIDDLE, DRAW_AT_ODD,  DRAW_IN_TAIL,
+    const unsigned char places[8] = {DRAW_IN_TAIL,  DRAW_IN_MIDDLE, DRAW_AT_ODD,  DRAW_ANYWHERE,
                                      DRAW_ANYWHERE, DRAW_AT_END,    DRAW_IN_TAIL, DRAW_AT_END};
     const unsigned char others[8] = {DRAW_ANYWHERE, DRAW_AT_END,   DRAW_IN_TAIL,  DRAW_IN_MIDDLE,
                                      DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE};
@@ -116,7 +117,7 @@ DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float mo
 DRAW bool draw_is_higher(uint64_t key, int turn, int64_t line, int64_t at, int64_t length)
 {
     const unsigned char places[8] = {DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_AT_END,   DRAW_IN_MIDDLE,
-                                     DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_ANYWHERE, DRAW_AT_END};
+                                     DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_AT_END};
     struct draw_line l = draw_line_of(key, turn, line, length, places, places);
     return l.kind % 2 ? at == l.place : l.kind % 4 && at != l.place;
 }

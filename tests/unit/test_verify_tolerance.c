@@ -84,6 +84,37 @@ static void test_whole_numbers_exactly(void **state)
     }
 }
 
+/* Each channel has a value before its activation that is some bounds from 0: less for its sign, more for another error. */
+static void test_sums_near_zero(void **state)
+{
+    for (enum dtype t = DTYPE_F32; t <= DTYPE_F16; t++) {
+        struct error err = {0};
+        struct op_data data = {0};
+        struct work w = small(t, LAYOUT_NHWC), bare;
+        add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_RELU);
+        finish(&w);
+        bare = w;
+        bare.epilogue_count = 1;
+        assert_true(op_data_inputs(&w, DATA_PART_PRECISION, &data, &err) && op_data_near_zero(&w, &data, &err) &&
+                    op_data_reference(&bare, &data, &err));
+        const struct op_values *sums = &data.at[SLOT_OUTPUT];
+        size_t plane = (size_t)(w.p * w.q);
+        int64_t missed = 0;
+        for (int64_t k = 0; k < w.k; k++) {
+            int near = 0;
+            for (size_t i = 0; i < (size_t)w.n * plane; i++) {
+                size_t at = (i / plane * (size_t)w.k + (size_t)k) * plane + i % plane;
+                double off = sums->reference[at] / (double)sums->bound[at];
+                near += k % 3 == 0 ? off < 0 && off > -1 : k % 3 == 1 ? off > 1 && off < 4 : off < -1 && off > -4;
+            }
+            missed += !near;
+        }
+        if (missed > (t == DTYPE_F32 ? 0 : w.k / 4)) /* a bias of 16 bits meets it by chance */
+            fail_msg("%s: %d of %d channels have no such value", dtype_name(t), (int)missed, (int)w.k);
+        op_data_free(&data);
+    }
+}
+
 /* Where the reference of an op gives no magnitude its bounds are a guess: on sizes that nobody chose 1,024 times as much is let pass, not
  * more, and not on the shape that was asked for. */
 static void test_guessed_elsewhere(void **state)
@@ -121,8 +152,9 @@ static void test_exact_is_of_the_type(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_rounding),      cmocka_unit_test(test_smallest_number),
-                                       cmocka_unit_test(test_whole_numbers),     cmocka_unit_test(test_whole_numbers_exactly),
-                                       cmocka_unit_test(test_guessed_elsewhere), cmocka_unit_test(test_exact_is_of_the_type)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_near_zero),        cmocka_unit_test(test_one_rounding),
+                                       cmocka_unit_test(test_smallest_number),       cmocka_unit_test(test_whole_numbers),
+                                       cmocka_unit_test(test_whole_numbers_exactly), cmocka_unit_test(test_guessed_elsewhere),
+                                       cmocka_unit_test(test_exact_is_of_the_type)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,23 @@ bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err)
     return true;
 }
 
+static bool make_data(const struct job *job, const struct work *work, struct op_data *data, struct error *err)
+{
+    struct work level = *work;
+    struct error none = {0};
+    if (!work->op->file && !work->op->data_make) {
+        if (!op_data_inputs(work, DATA_PART_PRECISION, data, err))
+            return false;
+        if (op_data_near_zero(work, data, err) && op_data_reference(work, data, err))
+            return true;
+        op_data_free(data);
+        return false;
+    }
+    level.mean = 0; /* if there is no reference with one */
+    return (work->mean != 0 && reference_with_mean(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, &none)) ||
+           reference_data_make(job->dev, job->options.compiler, &level, DATA_PART_PRECISION, data, err);
+}
+
 /* NULL (err): bench cannot make it. */
 static struct op_data *data_of(struct nearby_shapes *n, const struct work *work, struct error *err)
 {
@@ -139,11 +156,7 @@ static struct op_data *data_of(struct nearby_shapes *n, const struct work *work,
     for (int i = 0; i < n->count; i++)
         if (!strcmp(n->items[i].key, key))
             return &n->items[i].data;
-    struct work level = *work;
-    struct error none = {0};
-    level.mean = 0; /* if there is no reference with one */
-    if ((work->mean == 0 || !reference_with_mean(n->job->dev, n->job->options.compiler, work, DATA_PART_PRECISION, &data, &none)) &&
-        !reference_data_make(n->job->dev, n->job->options.compiler, &level, DATA_PART_PRECISION, &data, err)) {
+    if (!make_data(n->job, work, &data, err)) {
         struct text shape = {0};
         work_describe(work, &shape);
         error_where(err, "%s", text_get(&shape));

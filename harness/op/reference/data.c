@@ -6,6 +6,8 @@
 #include "op/reference/generate.h"
 #include "op/reference/image.h"
 #include "op/mask/mask.h"
+#include "op/convert.h"
+#include "op/random.h"
 #include "op/op_file.h"
 #include "op/reach.h"
 #include "op/shape.h"
@@ -313,6 +315,47 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
     if (work->op->reference)
         return op_data_room(work, data, !data->exact, err) && work->op->reference(work, data, err);
     return op_data_reference_rows(work, data, NULL, 0, err);
+}
+
+#define PLACES 4096 /* of a channel that are looked at */
+
+/* The bias, as its type holds it, that brings one active sum of the channel closest to `wanted` times its bound. */
+static float bias_for(const struct work *w, const struct op_data *data, const struct op_values *sums, int64_t channel, double wanted)
+{
+    size_t plane = (size_t)(w->p * w->q), all = (size_t)w->n * plane, at = random_bits(w->seed, 0x7a65726f, (uint64_t)channel) % all;
+    float best = data->at[SLOT_BIAS].value[channel];
+    double apart = INFINITY;
+    for (size_t tried = 0; tried < all && tried < PLACES; tried++, at = (at + 1) % all) {
+        size_t i = (at / plane * (size_t)w->k + (size_t)channel) * plane + at % plane;
+        double sum = sums->reference[i], target = wanted * (double)sums->bound[i];
+        float bias = (float)(target - sum);
+        convert_round(work_result_dtype(w), &bias, 1);
+        if ((data->mask_out && data->mask_out[at] == 0) || !(fabs(sum + bias - target) < apart * fabs(target)))
+            continue;
+        apart = fabs(sum + bias - target) / fabs(target);
+        best = bias;
+    }
+    return best;
+}
+
+bool op_data_near_zero(const struct work *work, struct op_data *data, struct error *err)
+{
+    struct work bare = *work;
+    struct op_data sums = *data;
+    float *bias = data->at[SLOT_BIAS].value;
+    if (work->op->file || work->chain || !work->op->image || work->epilogue_count < 2 || work->epilogue[0].kind != EPILOGUE_BIAS ||
+        !epilogue_activates(work->epilogue[1].kind) || !bias)
+        return true;
+    bare.epilogue_count = 0;
+    memset(&sums.at[SLOT_OUTPUT], 0, sizeof sums.at[SLOT_OUTPUT]);
+    if (!op_data_reference(&bare, &sums, err))
+        return false;
+    static const double wanted[] = {-0.25, 2, -2}; /* a sign shows at once; another error once it is beyond the bound */
+    for (int64_t k = 0; sums.at[SLOT_OUTPUT].bound && k < work->k; k++)
+        bias[k] = bias_for(work, data, &sums.at[SLOT_OUTPUT], k, wanted[k % 3]);
+    free(sums.at[SLOT_OUTPUT].reference);
+    free(sums.at[SLOT_OUTPUT].bound);
+    return true;
 }
 
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)

@@ -9,7 +9,10 @@
 
 #define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
 #define BLOCK 256 /* usual threads of a block: code with one value for each thread stops there */
-#define FEW 3     /* least number of sizes to draw from, if the grain is coarse */
+#define LINES \
+    20 /* rows that meet every kind of drawn line (kernels/reference/draw.h) at some places each; fewer if those are too much work */
+#define LINES_LESS 5
+#define FEW 3 /* least number of sizes to draw from, if the grain is coarse */
 /* Attempts, in order: every size differs and the code is the same; the same with sizes compiled in; only some sizes, or one, differ and the
  * code is the same; then the next kind; at last, other reals alone. */
 enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36, ATTEMPT_SAME = 60 };
@@ -50,14 +53,17 @@ static bool is_size(const struct op_file *f, const struct op_field *field)
     return a.found;
 }
 
-/* A multiple of the grain other than its own; its own if there is no other. turned: odd if its own is even, and even if that is odd. */
-static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t grain, bool turned, int64_t longest,
-                         uint64_t random)
+/* lines: the least number of rows, 0: any. A multiple of the grain other than its own; its own if there is no other. turned: odd if its own
+ * is even, and even if that is odd. */
+static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t lines, int64_t grain, bool turned,
+                         int64_t longest, uint64_t random)
 {
     bool beyond = image == IMAGE_BEYOND && along;
-    int64_t first = beyond ? own + grain : (f->min + grain - 1) / grain * grain;
+    int64_t least = lines > f->min ? lines : f->min;
+    int64_t first = beyond ? own + grain : (least + grain - 1) / grain * grain;
     int64_t most = image == IMAGE_SQUARE      ? longest
                    : beyond                   ? own / 4 + NEARBY_NARROW
+                   : lines                    ? lines / 2
                    : !along                   ? NEARBY_NARROW / (image == IMAGE_LONG ? 1 : 2)
                    : longest >= NEARBY_NARROW ? longest * longest / NEARBY_NARROW
                                               : longest;
@@ -144,11 +150,12 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     int along = count ? (int)(axis % (uint64_t)count) : 0;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
     enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
+    int64_t lines = attempt % 2 ? LINES_LESS : LINES;
     for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
-            *value = size_near(sizes[i], *value, image, i == along, grain_of(*value, grain), number != IMAGE_LONG, longest,
-                               random_bits(seed, 1, (uint64_t)i));
+            *value = size_near(sizes[i], *value, image, i == along, i != along && image != IMAGE_SQUARE && !again ? lines : 0,
+                               grain_of(*value, grain), number != IMAGE_LONG, longest, random_bits(seed, 1, (uint64_t)i));
     }
     return compiled;
 }
