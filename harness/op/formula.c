@@ -236,6 +236,8 @@ static void machine_read(struct machine *m, int64_t slot, const double *channel,
     for (int i = 0; i < m->lanes; i++) {
         int64_t x = lane_column(m, i), c = channel ? (int64_t)channel[i] : own;
         size_t at = (size_t)(((r->image * r->channels[slot] + c) * r->height + row) * r->width + x);
+        if (r->of_channels && slot == SLOT_SECOND)
+            at = (size_t)(r->image * r->channels[slot] + c);
         bool there = row >= 0 && x >= 0 && c >= 0 && c < r->channels[slot];
         to[i] = !there ? 0 : wide ? wide[at] : value ? (double)value[at] : r->all;
     }

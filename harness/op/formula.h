@@ -61,6 +61,7 @@ struct formula_run {
     double all;
     int64_t image, channels[OP_MAX_TENSORS]; /* of the tensors, by slot */
     int64_t height, width;                   /* of what is read */
+    bool of_channels;                        /* the second tensor has one value a channel */
     const struct op_reach *rows, *columns;
     int64_t row, column; /* the outputs of the first lane */
 };

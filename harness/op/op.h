@@ -106,6 +106,8 @@ struct op {
     bool volume;              /* images are volumes: their rows are those of all planes, one plane below the other */
     bool tap_sums;            /* no filter, but a window of r x s */
     unsigned apart;           /* bit set of enum work_side that its expressions use: only these may differ from the number for all */
+    bool of_channels;         /* the second tensor has one value for each channel of an image: n, c, 1, 1 */
+    bool whole_window;        /* its window is the image */
     bool spreads;             /* every input pixel adds to outputs that lie `stride` apart */
     int taps;                 /* along each axis, without filter and window; 0 counts as 1 */
     unsigned epilogues;       /* bit set of enum epilogue_kind that may follow */

@@ -88,7 +88,9 @@ static struct tensor shape_of(const struct work *w, const struct tensor_role *ro
     switch ((enum shape_slot)role->slot) {
     case SLOT_INPUT:
     case SLOT_STORED: return shape_activation(w, (enum shape_slot)role->slot, w->c, w->h, w->w, w->layout);
-    case SLOT_SECOND: return shape_activation(w, SLOT_SECOND, w->k > w->c ? w->k - w->c : w->c, w->h, w->w, w->layout);
+    case SLOT_SECOND:
+        return w->op->of_channels ? shape_activation(w, SLOT_SECOND, w->c, 1, 1, w->layout)
+                                  : shape_activation(w, SLOT_SECOND, w->k > w->c ? w->k - w->c : w->c, w->h, w->w, w->layout);
     case SLOT_FILTER: return role == ROLE(FILTER) ? shape_filter(w) : shape_linear(role, w, 1);
     case SLOT_SLOPES:
     case SLOT_BIAS: return item < 0 ? t : shape_linear(role, w, s.c);

@@ -63,6 +63,8 @@ bool op_file_finish(struct work *work, struct error *err)
     int64_t *const usual[] = {&work->stride, &work->dilation, &work->groups};
     for (int i = 0; i < 3 && work->op->has_filter; i++) /* default 1 */
         *usual[i] = *usual[i] ? *usual[i] : 1;
+    if (work->op->whole_window)
+        work->r = work->h, work->s = work->w;
     if (work->op->image && !sides_finish(work, err))
         return false;
     for (int i = 0; i < f->let_count; i++)

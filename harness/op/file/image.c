@@ -194,7 +194,12 @@ bool op_image_read(struct op_file *f, struct error *err)
     op->file = NULL;
     op->image = f;
     op->layouts = LAYOUTS_ALL;
-    if ((mask && !node_bool(mask, "mask", &masked, err)) || (taps && !node_int(taps, "taps", 1, 16, &count, err)) ||
+    static const char *const windows[] = {"image", NULL}, *const seconds[] = {"channel", NULL};
+    const struct node *window = node_get(f->root, "window"), *second = node_get(f->root, "second");
+    op->whole_window = window != NULL;
+    op->of_channels = second != NULL;
+    if ((window && node_word(window, "window", windows, err) < 0) || (second && node_word(second, "second", seconds, err) < 0) ||
+        (mask && !node_bool(mask, "mask", &masked, err)) || (taps && !node_int(taps, "taps", 1, 16, &count, err)) ||
         (spreads && !node_bool(spreads, "spreads", &op->spreads, err)) || !read_epilogue(f, node_get(f->root, "epilogue"), err))
         return false;
     op->taps = (int)count;

@@ -332,9 +332,10 @@ static bool read_words(struct op_file *f, struct error *err)
 {
     static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop",      "bytes", "terms",
                                        "exact", "stages", "naive", "row0",  "trial",   "crop",  "reference", "tolerance", NULL},
-                             *const of_images[] = {"about", "fields", "let",      "needs",   "tensors", "dtype",   "flop",   "terms",
-                                                   "naive", "row0",   "trial",    "crop",    "output",  "reads",   "weight", "magnitude",
-                                                   "taps",  "mask",   "epilogue", "changes", "sent",    "spreads", "exact",  NULL},
+                             *const of_images[] = {"about",   "fields",    "let",     "needs",  "tensors", "dtype",  "flop",
+                                                   "terms",   "naive",     "row0",    "trial",  "crop",    "output", "reads",
+                                                   "weight",  "magnitude", "taps",    "window", "second",  "mask",   "epilogue",
+                                                   "changes", "sent",      "spreads", "exact",  NULL},
                              *const maths[] = {"none", NULL};
     const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
                       *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance");

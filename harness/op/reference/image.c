@@ -18,6 +18,7 @@ static struct formula_run run_of(const struct work *w, const struct op_data *dat
                                 .channels = {[SLOT_INPUT] = w->c, [SLOT_STORED] = w->c, [SLOT_SECOND] = w->k > w->c ? w->k - w->c : w->c},
                                 .height = w->h,
                                 .width = w->w,
+                                .of_channels = w->op->of_channels,
                                 .rows = &data->reach[AXIS_ROWS],
                                 .columns = &data->reach[AXIS_COLUMNS],
                                 .step[FORMULA_X] = 1};

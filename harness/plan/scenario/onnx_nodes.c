@@ -143,10 +143,12 @@ static bool pool(struct graph *g, const struct onnx_node *n, const char **why)
     bool mean = strcmp(n->op, "MaxPool") != 0, global = !strcmp(n->op, "GlobalAveragePool"), up = graph_int(n, "ceil_mode", 0) != 0;
     if (!x->known)
         return node_lacks(why, NEEDS_IMAGE);
-    if (global)
-        v = (struct window){{x->dim[2], x->dim[3]}, {1, 1}, {1, 1}, {0}, NULL};
-    else if (!read_window(n, &v, why))
+    if (!global && !read_window(n, &v, why))
         return false;
+    if (global) {
+        graph_layer(g, n, "pool_global", x)->foldable = false;
+        return graph_leaves(g, n, x->dim[1], 1, 1);
+    }
     bool padded = v.same || v.pad[0] || v.pad[1] || v.pad[2] || v.pad[3];
     if (v.kernel[0] > 16 || v.kernel[1] > 16)
         return node_lacks(why, "windows of more than 16 pixels are not supported");
@@ -326,7 +328,16 @@ static bool multiply(struct graph *g, const struct onnx_node *n, const char **wh
         l->items = 1, l->activated = true;
         return graph_leaves(g, n, of->dim[1], of->dim[2], of->dim[3]);
     }
-    return node_lacks(why, "only x * sigmoid(x), and the scale of a residual are supported");
+    bool alike = same_shape(a, b);
+    struct place *wide = b->known && b->dim[2] * b->dim[3] == 1 ? a : b, *factors = wide == a ? b : a;
+    bool channels = wide->known && factors->known && factors->dim[2] * factors->dim[3] == 1 && factors->dim[1] == wide->dim[1] &&
+                    factors->dim[0] == wide->dim[0];
+    if (a->constant || b->constant || !(alike || channels) || a->layer == LAYER_NONE || b->layer == LAYER_NONE)
+        return node_lacks(why, "only x * sigmoid(x), tensors of one shape, factors of channels, and the scale of a residual are supported");
+    l = graph_layer(g, n, alike ? "mul" : "mul_channels", wide);
+    l->with = factors->layer;
+    l->foldable = false;
+    return graph_leaves(g, n, wide->dim[1], wide->dim[2], wide->dim[3]);
 }
 
 /* Is a sigmoid only there for x * sigmoid(x)? */
