@@ -154,7 +154,7 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
-            *value = size_near(sizes[i], *value, image, i == along, i != along && image != IMAGE_SQUARE && !again ? lines : 0,
+            *value = size_near(sizes[i], *value, image, i == along, i != along && image != IMAGE_SQUARE ? lines : 0,
                                grain_of(*value, grain), number != IMAGE_LONG, longest, random_bits(seed, 1, (uint64_t)i));
     }
     return compiled;
