@@ -261,10 +261,10 @@ static void test_steps(void **state)
     rejects(TOP "steps:\n  - fill: output = 0\n    when: n ==\n", "6:15", "the expression ends where a value is expected", NULL);
     struct text t = {0};
     text_add(&t, TOP STEPS "    args: ");
-    for (int i = 0; i < 33; i++)
+    for (int i = 0; i < 49; i++)
         text_addf(&t, "%sn", i ? ", " : "");
     text_add(&t, "\n");
-    rejects(text_get(&t), "8:107", "args has more than 32 items", NULL);
+    rejects(text_get(&t), "8:155", "args has more than 48 items", NULL);
     text_free(&t);
 }
 

@@ -27,6 +27,12 @@ def right(threads):
     return text("right", threads, "mul.f32 %f3, %f1, %f2;")
 
 
+@scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx", what="x, y and n in a struct by value")
+def packed():
+    return (text("packed", 64, "mul.f32 %f3, %f1, %f2;").replace(".param .u64 x, .param .u64 y, .param .u32 n,", ".param .align 8 .b8 s[20],")
+            .replace("[n]", "[s+16]").replace("[x]", "[s]").replace("[y]", "[s+8]"))
+
+
 @scale.kernel(grid="ceil(n, 64)", args="x, y, n, a", tool="ptx", what="adds instead")
 def wrong():
     return text("wrong", 64, "add.f32 %f3, %f1, %f2;")
