@@ -64,12 +64,21 @@ def epilogue_ops(layer, channels, conv):
         elif name == "residual":
             other = {}
 
-            def add(y, other=other):
+            def add(y, other=other, scale=value):
                 if "r" not in other:
                     other["r"] = torch.randn_like(y)
-                return y.add_(other["r"])
+                return y.add_(other["r"]) if scale is None else torch.add(other["r"], y, alpha=scale)
 
             ops.append(add)
+        elif name == "prelu":
+            slopes = torch.full((channels,), 0.25, device="cuda", dtype=DTYPES[layer.get("dtype", "f32")])
+            ops.append(lambda y, s=slopes: F.prelu(y, s))
+        elif name in ("silu", "sigmoid", "tanh", "gelu", "hard_swish"):
+            ops.append({"silu": F.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "gelu": F.gelu, "hard_swish": F.hardswish}[name])
+        elif name == "gelu_tanh":
+            ops.append(lambda y: F.gelu(y, approximate="tanh"))
+        elif name == "clip":
+            ops.append(lambda y, v=value: y.clamp_(*v))
         elif name == "depth_to_space":
             if value["mode"] != "CRD":
                 raise Unsupported("PyTorch's pixel_shuffle is CRD")
@@ -84,7 +93,10 @@ def epilogue_ops(layer, channels, conv):
 def conv_call(layer):
     kernel = layer["kernel"] if isinstance(layer["kernel"], list) else [layer["kernel"]] * 2
     groups = layer.get("groups", 1)
-    options = {"stride": layer.get("stride", 1), "padding": layer.get("pad", 0), "dilation": layer.get("dilation", 1), "groups": groups}
+    pad = layer.get("pad", 0)
+    if isinstance(pad, str) and pad != "valid" or isinstance(pad, list) and len(pad) != 2:
+        raise Unsupported("PyTorch's convolutions pad both ends alike")
+    options = {"stride": layer.get("stride", 1), "padding": 0 if pad == "valid" else pad, "dilation": layer.get("dilation", 1), "groups": groups}
     x = make(layer, layer.get("n", 1), layer["c"], layer["h"], layer["w"])
     ops, bias = epilogue_ops(layer, layer["k"], True)
     if layer["op"] == "conv2d":
