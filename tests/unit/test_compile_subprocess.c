@@ -32,11 +32,11 @@ static void need_compiler(void)
 /* general_tiled is the kernel whose code NVRTC 13.0 was seen to write in several ways: 5 of 60 in one process. */
 static void a_request_s_code_is_its_own(void **state)
 {
-    static const char *const defines[CONFIGURATIONS][18] = {
+    static const char *const defines[CONFIGURATIONS][20] = {
         {"TX=32", "TY=8", "PX=2", "KB=8", "CC=2", "NHWC=1", "WHOLE=1", "FILTER=KRSC", "INPUT_T=__half", "OUTPUT_T=__half", "EPI_BIAS=0",
-         "EPI_SLOPE=1", "R=3", "S=3", "STRIDE=1", "DILATION=1"},
+         "EPI_SLOPE=1", "R=3", "S=3", "STRIDE_Y=1", "STRIDE_X=1", "DILATION_Y=1", "DILATION_X=1", "PAD_MORE=0"},
         {"TX=32", "TY=8", "PX=2", "KB=8", "CC=2", "NHWC=1", "WHOLE=1", "FILTER=KRSC", "INPUT_T=__half", "OUTPUT_T=__half", "EPI_BIAS=1",
-         "EPI_SLOPE=0", "R=3", "S=3", "STRIDE=1", "DILATION=1"}};
+         "EPI_SLOPE=0", "R=3", "S=3", "STRIDE_Y=1", "STRIDE_X=1", "DILATION_Y=1", "DILATION_X=1", "PAD_MORE=0"}};
     need_compiler();
     char first[CONFIGURATIONS][HASH_TEXT] = {{0}}, now[HASH_TEXT], *path = file_share("kernels/variants/conv2d/general_tiled.cu");
     for (int i = 0; i < TURNS; i++) {
@@ -44,7 +44,7 @@ static void a_request_s_code_is_its_own(void **state)
         struct error err = {0};
         struct compiled c;
         struct compile_request r = {
-            .path = path, .label = "conv2d/general_tiled", .defines = defines[k], .define_count = 16, .arch = "sm_90a"};
+            .path = path, .label = "conv2d/general_tiled", .defines = defines[k], .define_count = 19, .arch = "sm_90a"};
         if (!compile(&r, &c, &err))
             fail_msg("%s", err.text);
         assert_false(c.from_cache); /* else nothing is compared */
@@ -135,15 +135,15 @@ static bool load_driver(const char *folder)
 /* A process with a driver has its code compiled in one without: the entry in the cache is then good for every process. */
 static void a_driver_changes_no_code(void **state)
 {
-    static const char *const defines[] = {"BLOCK=16",       "NHWC=1",     "FILTER=RSCK", "INPUT_T=float",
-                                          "OUTPUT_T=float", "EPI_BIAS=0", "EPI_SLOPE=0"};
+    static const char *const defines[] = {"BLOCK=16",    "NHWC=1",      "FILTER=RSCK", "INPUT_T=float",   "OUTPUT_T=float",   "EPI_BIAS=0",
+                                          "EPI_SLOPE=0", "EPI_PRELU=0", "PAD_MORE=0",  "STRIDE_ACROSS=0", "DILATION_ACROSS=0"};
     struct error err = {0};
     struct compiled c;
     int status = 0;
     need_compiler();
     char *path = file_share("kernels/variants/conv2d/naive.cu"), *dir = file_dir(file_self()), *bench = file_join(dir, "../../bench"),
          folder[] = "/tmp/bench-test-driver.XXXXXX";
-    struct compile_request r = {.path = path, .label = "conv2d/naive", .defines = defines, .define_count = 7, .arch = "sm_90a"};
+    struct compile_request r = {.path = path, .label = "conv2d/naive", .defines = defines, .define_count = 11, .arch = "sm_90a"};
     bool built = !access(bench, X_OK);
     assert_non_null(mkdtemp(folder));
     setenv("BENCH_CACHE", folder, 1);
