@@ -25,6 +25,7 @@ struct emu {
     struct device_report *notes;
     int note_count;
     struct totals totals;
+    double stands_for; /* since the last clear: groups of a grid for each of them that ran; 0: all ran */
     int checks, threads, seed;
     bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
 };
@@ -504,8 +505,13 @@ static void emu_weigh(struct device *dev, struct device_function *function, cons
 {
     struct address_space none = {0};
     struct launch l = {.program = function->program, .space = &none};
+    struct emu *e = dev->private_data;
+    double groups = 0;
+    for (int i = 0; i < sample->ran; i++)
+        groups += (double)sample->groups[i].weight;
+    e->stands_for = sample->ran ? groups / sample->ran : 0;
     sample_weigh(&l, sample);
-    totals_add(&((struct emu *)dev->private_data)->totals, &l, function->module->path);
+    totals_add(&e->totals, &l, function->module->path);
     launch_free(&l);
 }
 
@@ -526,7 +532,7 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
     uint64_t read = 0, written = 0;
     totals_each(&e->totals, visit, context);
     for (int i = 0; i < e->space.count; i++)
-        buffer_touched(e->space.buffers[i], &read, &written);
+        buffer_touched(e->space.buffers[i], e->stands_for, &read, &written);
     visit(context, &(struct device_counter){"emu.unique_bytes_read", "unique_bytes_read", "B", false}, 0, (double)read);
     visit(context, &(struct device_counter){"emu.unique_bytes_written", "unique_bytes_written", "B", false}, 0, (double)written);
 }
@@ -555,6 +561,7 @@ static void emu_clear(struct device *dev)
 {
     struct emu *e = dev->private_data;
     e->report_count = e->note_count = 0;
+    e->stands_for = 0;
     totals_clear(&e->totals);
     for (int i = 0; i < e->space.count; i++)
         buffer_clear(e->space.buffers[i]);

@@ -73,9 +73,9 @@ struct buffer *buffer_new(struct address_space *space, const char *label, size_t
     return b;
 }
 
-void buffer_touched(const struct buffer *b, uint64_t *read, uint64_t *written)
+void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, uint64_t *written)
 {
-    uint64_t sectors = (b->bytes + 31) / 32, marks[2];
+    uint64_t own[2] = {0}, sectors = (b->bytes + 31) / 32, marks[2];
     for (uint64_t s = 0; s < sectors; s++) {
         for (; s + 8 < sectors; s += 8) { /* of a large buffer most is not touched */
             memcpy(&marks[0], b->read + s, sizeof marks[0]);
@@ -84,7 +84,11 @@ void buffer_touched(const struct buffer *b, uint64_t *read, uint64_t *written)
                 break;
         }
         uint64_t bytes = b->bytes - s * 32 < 32 ? b->bytes - s * 32 : 32;
-        *read += b->read[s] ? bytes : 0;
-        *written += b->written[s] ? bytes : 0;
+        own[0] += b->read[s] ? bytes : 0;
+        own[1] += b->written[s] ? bytes : 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        double all = stands_for > 1 ? (double)own[i] * stands_for : (double)own[i];
+        *(i ? written : read) += all < (double)b->bytes ? (uint64_t)all : b->bytes;
     }
 }

@@ -9,7 +9,8 @@
 struct buffer *buffer_new(struct address_space *space, const char *label, size_t bytes, bool known, struct error *err);
 void buffer_free(struct buffer *b);
 
-/* Adds the bytes of its sectors that were read and written since the last clear. */
-void buffer_touched(const struct buffer *b, uint64_t *read, uint64_t *written);
+/* Adds the bytes of its sectors that were read and written since the last clear. stands_for > 1: by blocks that stand for so many each;
+ * then as many times the bytes, and at most all of the buffer. */
+void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, uint64_t *written);
 
 #endif

@@ -28,8 +28,7 @@ struct counting {
 static void take_metric(void *context, const struct device_counter *c, int line, double value)
 {
     const struct counting *k = context;
-    bool unique = !strcmp(c->word, "unique_bytes_read") || !strcmp(c->word, "unique_bytes_written"); /* of blocks that did not run, too */
-    if ((value != 0 || line == 0) && !(k->blocks.sampled && unique))
+    if (value != 0 || line == 0)
         row_add_member(k->row, c->warp ? FAMILY_WARP : FAMILY_EMU, k->step, line, c->word, c->unit, "emu", value);
 }
 

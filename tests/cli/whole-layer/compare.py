@@ -25,7 +25,7 @@ for name in sorted(set(whole) & set(sampled)):
         continue
     few += got["emu.blocks_counted"] < got["emu.blocks"]
     least = NEGLIGIBLE * want["emu.warp_instructions"]
-    away = {k: abs(got.get(k, 0) - v) for k, v in want.items() if "unique" not in k}
+    away = {k: abs(got.get(k, 0) - v) for k, v in want.items() if "unique" not in k}  # those are estimates
     exact += not any(away.values())
     allowed = max(0.01, got.get("emu.sample_error", 0))
     wrong += [f"{name}: {k} {got.get(k, 0):.0f} for {want[k]:.0f}, {row['ran']}" for k, d in away.items()
