@@ -278,10 +278,24 @@ static void a_simulated_fleet_is_served(void **state)
     free(seconds);
 }
 
+/* A resumed run without anything to do keeps what its GPUs were found to be. */
+static void nothing_due_judges_nothing(void **state)
+{
+    const struct session_sink sink = {0};
+    const struct session_options options = {.gpus = "0"};
+    struct session s = SESSION_OF(&options, &sink); /* without a database: storing a verdict would crash */
+    struct gpu gpu = {.child = {.fd = -1, .errors = -1, .guarded = -1}};
+    struct fleet f = {.s = &s, .count = 1, .gpus = &gpu};
+    struct error err = {0};
+    phase_begin(&s.clock, PHASE_WAITING);
+    assert_true(fleet_serve(&f, &err));
+    assert_false(f.judged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first), cmocka_unit_test(a_network_waits_for_its_layers),
-                                       cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
+                                       cmocka_unit_test(a_dead_gpu_gives_its_cases_back), cmocka_unit_test(nothing_due_judges_nothing),
                                        cmocka_unit_test_setup_teardown(a_simulated_fleet_is_served, make_folder, remove_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

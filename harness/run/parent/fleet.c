@@ -120,8 +120,8 @@ static bool judge_all(struct fleet *f)
     int waits = 0, refused = 0;
     for (int k = 0; k < f->count; k++)
         waits += f->gpus[k].child.pid > 0 && !f->gpus[k].ready;
-    if (f->judged || (waits && clock_s() - f->began_s < JUDGE_S))
-        return f->judged;
+    if (f->judged || !f->began_s || (waits && clock_s() - f->began_s < JUDGE_S))
+        return f->judged || !f->began_s; /* nothing was due, so no process began */
     f->judged = true;
     SCOPED struct gpu_check *checks = xcalloc((size_t)f->count + 1, sizeof *checks);
     for (int k = 0; k < f->count; k++)
