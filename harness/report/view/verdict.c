@@ -149,6 +149,7 @@ struct judging {
     struct verdicts *out; /* NULL: only asked */
     struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
+    bool open;    /* it is open whether a unit is busy: only large wastes are named */
     char lift[200];
 };
 
@@ -197,6 +198,12 @@ static void keep(void *context, const struct counter_finding *f)
            least = case_limit(j->c, "gain_least"), busy = over_launch(name, f->unit, active),
            unit = busy >= case_limit(j->c, "idle") && j->share >= MOST ? busy : NAN, gain = over_launch(name, f->gain, active);
     gain = (gain > left ? left : gain) * j->share;
+    bool about_unit =
+        f->rule->unit && (f->rule->bottleneck == COUNTER_BOTTLENECK_MEMORY || f->rule->bottleneck == COUNTER_BOTTLENECK_COMPUTE);
+    if (j->open && (about_unit || !(gain >= case_limit(j->c, "waste_large"))))
+        return;
+    if (j->open)
+        unit = NAN;
     if (gain < least && !isnan(unit))
         gain = NAN; /* a full unit is worth a sentence without a gain */
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
@@ -259,7 +266,7 @@ static void sort(struct verdicts *v, double lead, double differ)
     }
 }
 
-/* Does it depend on the usual error of a predicted time whether a unit is busy? Then no bottleneck is named. */
+/* Does it depend on the usual error of a predicted time whether a unit is busy? */
 static bool undecided(const struct judging *j)
 {
     const struct prediction *p = &j->v->predicted;
@@ -281,8 +288,7 @@ static void judge_row(struct case_view *c, struct view *v)
         j.breakdown.step = v->predicted.step;
         j.share = fmin(1, v->predicted.step_ns / v->predicted.ns);
     }
-    if (undecided(&j))
-        return;
+    j.open = undecided(&j);
     judge_step(&j);
     int longest = j.breakdown.step;
     for (int s = 0; view_itemises(v) && v->ranked && s < v->row->step_count; s++) {
