@@ -2,6 +2,7 @@
 sidecar of such a row, in the process that compiles."""
 import contextlib
 import ctypes
+import faulthandler
 import importlib.metadata
 import inspect
 import json
@@ -191,6 +192,9 @@ def answer(address):
 
 def serve(ready):
     """Hands `answer` to the worker and stays: ready is the address of host_ready."""
+    trace = os.environ.get("BENCH_PYTHON_TRACE")
+    if trace:  # where a row that hangs is
+        faulthandler.dump_traceback_later(5, repeat=True, file=open(f"{trace}.{os.getpid()}", "w"))
     function = C.CFUNCTYPE(C.c_int, C.c_void_p)(answer)
     C.CFUNCTYPE(None, C.c_void_p)(int(ready, 16))(C.cast(function, C.c_void_p))
 
