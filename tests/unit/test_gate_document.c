@@ -154,6 +154,22 @@ static void the_exit_line_names_its_cause(void **state)
     done();
 }
 
+/* The means of a changed row are in the table: 800 to 100 instructions, 32 to 8 sectors. */
+static void means_are_printed(void **state)
+{
+    compare(NULL, "s/a/x ok A emu.warp_instructions=800 emu.global_sectors_ld=30 emu.global_sectors_st=2 emu.async_sectors=0\ns/b/x ok A",
+            "s/a/x ok B emu.warp_instructions=100 emu.global_sectors_ld=6 emu.global_sectors_st=2 emu.async_sectors=0\ns/b/x ok A", false);
+    SCOPED char *page = printed(&code);
+    assert_non_null(strstr(page, "s/a                                                1        1          8.00     4.00\n"));
+    assert_non_null(strstr(page, "all                                                2        1          8.00     4.00\n"));
+    assert_null(strstr(page, "s/b "));
+    done();
+    compare(NULL, "s/b/x ok A", "s/b/x ok A", false); /* nothing changed: no tables */
+    SCOPED char *same = printed(&code);
+    assert_true(!strstr(same, "geometric") && !strstr(same, "verdict"));
+    done();
+}
+
 static void a_waived_row_says_whose_it_is(void **state)
 {
     compare("waivers: [{row: '*', what: emu.local_sectors, why: it is known, owner: me, until: 2026-06-15}]",
@@ -247,8 +263,12 @@ static int in_own_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_page_has_what_changed),       cmocka_unit_test(the_exit_line_names_its_cause),
-                                       cmocka_unit_test(a_waived_row_says_whose_it_is), cmocka_unit_test(junit_has_a_case_for_each_row),
-                                       cmocka_unit_test(annotations_are_escaped),       cmocka_unit_test(json_has_what_the_page_has)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_page_has_what_changed),
+                                       cmocka_unit_test(the_exit_line_names_its_cause),
+                                       cmocka_unit_test(means_are_printed),
+                                       cmocka_unit_test(a_waived_row_says_whose_it_is),
+                                       cmocka_unit_test(junit_has_a_case_for_each_row),
+                                       cmocka_unit_test(annotations_are_escaped),
+                                       cmocka_unit_test(json_has_what_the_page_has)};
     return cmocka_run_group_tests_name("gate_document", tests, in_own_folder, tear_down);
 }

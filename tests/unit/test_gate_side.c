@@ -71,6 +71,7 @@ static void rows_become_facts(void **state)
     assert_int_equal(side.count, 2); /* the rows without a side */
     const struct gate_entry *e = gate_side_find(&side, "s/a/one");
     assert_true(e && e->row == ok && e->run && e->run->id == 7 && !strcmp(e->launch, "A") && !strcmp(e->layer, "a"));
+    assert_string_equal(e->scenario, "s");
     assert_true(gate_entry_fact(e, "conv", "registers") == 32 && gate_entry_fact(e, "conv#2", "registers") == 40);
     assert_true(gate_entry_fact(e, "conv", "spill_store_bytes") == 4 && gate_entry_fact(e, "pool", "occupancy") == 0.5);
     assert_true(gate_entry_fact(e, "pool", "static.sass_total") == 120 && isnan(gate_entry_fact(e, "conv", "static.sass_total")));
@@ -91,6 +92,25 @@ static void rows_become_facts(void **state)
     assert_true(e->status == ROW_CRASHED && !strcmp(e->reason, "it crashed") && e->fact_count == 0); /* a failed row has no facts */
     gate_side_free(&side);
     assert_null(gate_kind_find("registres"));
+}
+
+/* Each kind of fact: what more of it means, the share that may change, and whether it is of the row ("r") or of each step, in a baseline
+ * ("b") and in the brief table ("t"), as docs/GATE.md says. */
+static void kinds_are_those_of_the_manual(void **state)
+{
+    static const char want[] =
+        "registers 0 0 bt|spill_store_bytes 1 0 bt|spill_load_bytes 1 0 b|stack_bytes 1 0 b|static_smem 0 0 b|dynamic_smem 0 0 b|"
+        "occupancy 2 0 bt|static.sass_total 0 0 b|static.sass_ffma 0 0 |static.sass_hfma2 0 0 |static.sass_mma 0 0 |static.sass_gmma 0 0 |"
+        "static.sass_ldg 0 0 |static.sass_stg 0 0 |static.sass_lds 0 0 |static.sass_sts 0 0 |static.sass_ldl 0 0 |static.sass_stl 0 0 |"
+        "static.sass_ldsm 0 0 |static.sass_ldgsts 0 0 |static.sass_bar 0 0 |emu.warp_instructions 1 0.005 rbt|emu.warp_fma 0 0 r|"
+        "emu.tensor_ops 0 0 r|emu.global_sectors_ld 1 0 rbt|emu.global_sectors_st 1 0 rbt|emu.global_sectors_atomic 1 0 rb|"
+        "emu.async_sectors 1 0 rb|emu.local_sectors 1 0 rb|emu.shared_wavefronts_ld 1 0 rb|emu.shared_wavefronts_st 1 0 rb|"
+        "emu.shared_bank_conflicts 1 0 rbt|emu.atomic_contention 1 0 rb|emu.barriers 0 0 r|emu.divergent_branches 0 0 r|";
+    SCOPED_TEXT t = {0};
+    for (const struct gate_kind *k = gate_kinds; k->what; k++)
+        text_addf(&t, "%s %d %g %s%s%s|", k->what, (int)k->direction, k->allow, k->whole ? "r" : "", k->kept ? "b" : "",
+                  k->brief ? "t" : "");
+    assert_string_equal(text_get(&t), want);
 }
 
 static void two_rows_of_one_name_are_refused(void **state)
@@ -179,8 +199,9 @@ static void the_line_that_differs_is_found(void **state)
     struct error err = {0};
     static const struct {
         const char *name, *text;
-    } files[] = {{"old.cu", "a\nb\nc\n"}, {"new.cu", "a\nb\nd\n"}, {"long.cu", "a\nb\nc\nd\n"}, {"same.cu", "a\nb\nc\n"}};
-    for (size_t i = 0; i < 4; i++)
+    } files[] = {{"old.cu", "a\nb\nc\n"},  {"new.cu", "a\nb\nd\n"},    {"long.cu", "a\nb\nc\nd\n"},
+                 {"same.cu", "a\nb\nc\n"}, {"wide.cu", "aaa\nb\nd\n"}, {"first.cu", "aaa\nb\nc\n"}};
+    for (size_t i = 0; i < 6; i++)
         assert_true(file_write(files[i].name, files[i].text, strlen(files[i].text), &err));
     step(base, "conv", "old.cu", 1);
     step(head, "pool", "long.cu", 1);
@@ -191,6 +212,10 @@ static void the_line_that_differs_is_found(void **state)
     place_is(base, head, "conv", "registers", "long.cu", 4);
     snprintf(head->steps[1].file, sizeof head->steps[1].file, "same.cu");
     place_is(base, head, "conv", "registers", "same.cu", 0);
+    snprintf(head->steps[1].file, sizeof head->steps[1].file, "wide.cu");
+    snprintf(base->steps[0].file, sizeof base->steps[0].file, "first.cu");
+    place_is(base, head, "conv", "registers", "wide.cu", 3);
+    snprintf(base->steps[0].file, sizeof base->steps[0].file, "old.cu");
     snprintf(head->steps[1].file, sizeof head->steps[1].file, "gone.cu");
     place_is(base, head, "conv", "registers", "gone.cu", 0);
     place_is(NULL, head, "conv", "registers", "gone.cu", 0);
@@ -339,6 +364,7 @@ static int in_own_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_become_facts),
+                                       cmocka_unit_test(kinds_are_those_of_the_manual),
                                        cmocka_unit_test(two_rows_of_one_name_are_refused),
                                        cmocka_unit_test(what_made_a_side_is_said),
                                        cmocka_unit_test(the_line_that_grew_is_found),
