@@ -34,7 +34,7 @@ static void add_change(const struct gate_comparison *c, struct gate_pair *p, con
                        double head)
 {
     struct gate_change *x;
-    int judged = isnan(base) || isnan(head) ? 0 : gate_rules_judge(c->rules, p->head->id, kind, base, head);
+    int judged = gate_rules_judge(c->rules, p->head->id, kind, base, head); /* of a fact that a side lacks: 0 */
     if (base == head || (isnan(base) && isnan(head)))
         return;
     x = APPEND(p->changes, p->change_count);

@@ -183,6 +183,8 @@ static void a_waived_row_says_whose_it_is(void **state)
     struct text t = {0};
     gate_annotations(&t, &c);
     assert_true(strstr(text_get(&t), "::warning title=SLOWER s/a/x::SLOWER by counts: emu.local_sectors 0 -> 2 [waived") != NULL);
+    assert_non_null(
+        strstr(text_get(&t), "::warning title=UNDECIDED s/c/x::UNDECIDED by counts: the code or the launch changed, but no")); /* no fact */
     assert_true(strstr(text_get(&t), "::warning title=UNDECIDED s/b/x::") != NULL && !strstr(text_get(&t), "::error"));
     text_free(&t);
     done();

@@ -186,6 +186,9 @@ static void the_line_that_grew_is_found(void **state)
     place_is(base, head, "conv", "emu.local_sectors", "b.cu", 0); /* nothing grew: the file */
     place_is(base, head, "gone", "emu.local_sectors", NULL, 0);
     place_is(NULL, head, "", "emu.global_sectors_ld", "b.cu", 22); /* of a baseline, which has no lines: the largest count */
+    count(head, 1, 31, "async_sectors", 1);                        /* one is growth, too; of two equal ones, the first */
+    count(head, 1, 32, "async_sectors", 1);
+    place_is(base, head, "", "emu.async_sectors", "b.cu", 31);
     row_add_member(head, FAMILY_WARP, 1, 5, "instructions", "", "emu", 1e6);
     place_is(base, head, "", "emu.warp_instructions", "b.cu", 5);
     place_is(NULL, head, "", "emu.warp_instructions", "b.cu", 0); /* which all lines of a file share */

@@ -111,6 +111,25 @@ static void creeping_is_seen(void **state)
     free_runs(RUNS);
 }
 
+/* A line a run: its revision, that of the release marked, the time with its interval, what is other. */
+static void each_run_has_its_line(void **state)
+{
+    const double us[] = {10, 10, 10, 10, 10};
+    struct history h;
+    struct error err = {0};
+    make_runs(5, us);
+    assert_true(history_make(sides, 5, "s/conv/my/one", NULL, 0.01, "0001000001", &h, &err) && h.count == 5);
+    char *text = shown(&h);
+    assert_non_null(strstr(text, "0001000000"));
+    assert_non_null(strstr(text, "0001000001 (since)"));
+    assert_null(strstr(text, "0001000000 (since)"));
+    assert_non_null(strstr(text, "[9.9 10.1]"));
+    assert_true(!strstr(text, "other code") && !strstr(text, ", not 5") && strstr(text, " 0 in 5 runs"));
+    free(text);
+    history_free(&h);
+    free_runs(5);
+}
+
 /* Twelve gates of two commits and a tree with changes, and one older commit that was run last: by commit, there is one change for each.
  * With git, by its order; without, by the first run of each revision. */
 static void gates_do_not_alternate(void **state)
@@ -164,6 +183,6 @@ static void gates_do_not_alternate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is), cmocka_unit_test(creeping_is_seen),
-                                       cmocka_unit_test(gates_do_not_alternate)};
+                                       cmocka_unit_test(each_run_has_its_line), cmocka_unit_test(gates_do_not_alternate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
