@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import itertools
@@ -309,9 +310,16 @@ def op_file(of, path):
 
 # The folder of sidecars
 
+def own(name):
+    """A module of this folder, which may be read-only or shared: nothing is written into it."""
+    kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    module = importlib.import_module(name)
+    sys.dont_write_bytecode = kept
+    return module
+
+
 def tool_of(entry):
-    import bench_tools
-    return bench_tools.tool_of(entry)
+    return own("bench_tools").tool_of(entry)
 
 
 def all_parameters(entry):
@@ -540,8 +548,7 @@ def main(words):
         sys.path.append(HERE)
     sys.modules["bench"] = sys.modules[__name__]
     if words[0] == "host":
-        import bench_host
-        return bench_host.serve(words[1])
+        return own("bench_host").serve(words[1])
     path = os.path.abspath(words[1])
     if words[0] == "serve":
         return serve(path, words[2])
