@@ -195,8 +195,11 @@ bool seal_check_runs(struct store *store, struct error *err)
     int64_t lost = 0;
     if (!has_seals(store))
         return true;
-    if (!store_integer(store, "SELECT coalesce(min(run), 0) FROM main.seal WHERE run > 0 AND run NOT IN (SELECT run FROM main.run)", &lost,
-                       err))
+    /* A run without a number (a damaged schema) is in no list of `NOT IN`. */
+    if (!store_integer(store,
+                       "SELECT coalesce(min(s.run), 0) FROM main.seal s WHERE s.run > 0 AND NOT EXISTS (SELECT 1 FROM main.run r WHERE "
+                       "r.run = s.run)",
+                       &lost, err))
         return false;
     return !lost || differs(store, lost, err);
 }

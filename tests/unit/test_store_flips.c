@@ -154,6 +154,22 @@ static void a_shared_file_as_well(void **state)
     flips_are_told(shared);
 }
 
+/* A schema whose `run` is no key any more gives runs without a number. */
+static void a_run_without_a_number_is_told(void **state)
+{
+    struct error err = {0};
+    size_t bytes;
+    make_database();
+    SCOPED char *data = file_read(path, 1 << 26, &bytes, &err);
+    char *at = data ? memmem(data, bytes, "run INTEGER PRIMARY KEY", 23) : NULL;
+    assert_non_null(at);
+    memcpy(at, "run INTEGER DEFAULT (7)", 23);
+    write_file(path, data, bytes);
+    SCOPED char *got = all_of(path, &err);
+    assert_null(got);
+    error_clear(&err);
+}
+
 static int64_t number(struct store *store, const char *sql)
 {
     int64_t n = -1;
@@ -208,6 +224,7 @@ static void each_change_is_sealed(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(a_flipped_bit_is_told), TEST(a_shared_file_as_well), TEST(each_change_is_sealed)};
+    const struct CMUnitTest tests[] = {TEST(a_flipped_bit_is_told), TEST(a_shared_file_as_well), TEST(a_run_without_a_number_is_told),
+                                       TEST(each_change_is_sealed)};
     return cmocka_run_group_tests_name("store_flips", tests, NULL, NULL);
 }
