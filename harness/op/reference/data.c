@@ -348,14 +348,17 @@ bool op_data_near_zero(const struct work *work, struct op_data *data, struct err
         return true;
     bare.epilogue_count = 0;
     memset(&sums.at[SLOT_OUTPUT], 0, sizeof sums.at[SLOT_OUTPUT]);
-    if (!op_data_reference(&bare, &sums, err))
-        return false;
+    bool ok = op_data_reference(&bare, &sums, err);
     static const double wanted[] = {-0.25, 2, -2}; /* a sign shows at once; another error once it is beyond the bound */
-    for (int64_t k = 0; sums.at[SLOT_OUTPUT].bound && k < work->k; k++)
+    for (int64_t k = 0; ok && sums.at[SLOT_OUTPUT].bound && k < work->k; k++)
         bias[k] = bias_for(work, data, &sums.at[SLOT_OUTPUT], k, wanted[k % 3]);
-    free(sums.at[SLOT_OUTPUT].reference);
-    free(sums.at[SLOT_OUTPUT].bound);
-    return true;
+    for (int i = 0; i < OP_MAX_TENSORS; i++) { /* what op_data_room made: the output's, and a mask's that is written */
+        if (sums.at[i].reference != data->at[i].reference)
+            free(sums.at[i].reference);
+        if (sums.at[i].bound != data->at[i].bound)
+            free(sums.at[i].bound);
+    }
+    return ok;
 }
 
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
