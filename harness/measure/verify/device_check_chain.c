@@ -317,19 +317,13 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     size_t pixels = (size_t)(work->n * work->h * work->w), inputs = pixels * (size_t)work->c;
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
     k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
-    k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
+    k.last_use = chain_last_uses(chain);
     bool ok = card_inputs_agree(d, work, err) && card_room(d, "input of a chain", inputs * sizeof(double), &k.input, err);
     union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)k.input), card_int((int64_t)inputs)};
     ok = ok && card_launch(d->card, CARD_WIDEN, (int64_t)inputs, args, 3, err);
     if (d->host->at[SLOT_MASK_IN].value && !(part & DATA_FULL)) {
         k.marks = xmalloc(pixels * sizeof *k.marks);
         memcpy(k.marks, d->host->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
-    }
-    for (int i = 0; i < chain->count; i++) {
-        if (chain->links[i].input >= 0)
-            k.last_use[chain->links[i].input] = i;
-        if (chain->links[i].residual >= 0)
-            k.last_use[chain->links[i].residual] = i;
     }
     for (int i = 0; ok && i < chain->count; i++)
         ok = walk_link(&k, i, err);

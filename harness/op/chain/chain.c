@@ -75,6 +75,18 @@ static const struct op_symbol symbols[] = {SYMBOL(n, "images"),
                                            SYMBOL(plain, "1: each layer has at most a bias and an activation or a residual"),
                                            {NULL, 0, NULL}};
 extern const struct op op_chain;
+int *chain_last_uses(const struct chain *chain)
+{
+    int *last = xcalloc((size_t)chain->count, sizeof *last);
+    for (int i = 0; i < chain->count; i++) {
+        if (chain->links[i].input >= 0)
+            last[chain->links[i].input] = i;
+        if (chain->links[i].residual >= 0)
+            last[chain->links[i].residual] = i;
+    }
+    return last;
+}
+
 const struct op op_chain = {
     .name = "chain",
     .task = TASK_NETWORK,

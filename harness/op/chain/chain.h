@@ -105,5 +105,7 @@ bool chain_file_moves(const struct work *work);
  * Marks pass only through a straight row of links that each read the one before, without residual, and whose outputs are where their marks
  * are. */
 bool chain_passes_marks(const struct chain *chain, struct error *err);
+/* Of each link, the last one that reads its output; 0: none does. malloc'd. */
+int *chain_last_uses(const struct chain *chain);
 
 #endif

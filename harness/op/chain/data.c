@@ -180,7 +180,7 @@ bool chain_data_make(const struct work *work, enum data_part part, const struct 
     bool ok = true;
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
     k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
-    k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
+    k.last_use = chain_last_uses(chain);
     k.input = xmalloc(inputs * sizeof *k.input);
     for (size_t i = 0; i < inputs; i++)
         k.input[i] = out->at[SLOT_INPUT].value[i];
@@ -188,12 +188,6 @@ bool chain_data_make(const struct work *work, enum data_part part, const struct 
         size_t pixels = inputs / (size_t)work->c;
         k.marks = xmalloc(pixels * sizeof *k.marks);
         memcpy(k.marks, out->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
-    }
-    for (int i = 0; i < chain->count; i++) {
-        if (chain->links[i].input >= 0)
-            k.last_use[chain->links[i].input] = i;
-        if (chain->links[i].residual >= 0)
-            k.last_use[chain->links[i].residual] = i;
     }
     for (int i = 0; ok && i < chain->count; i++)
         ok = walk_link(&k, i, err);
