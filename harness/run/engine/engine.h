@@ -101,6 +101,8 @@ bool job_logs(const struct job *job, int shard, struct text *t, struct error *er
 bool job_unwrap(const struct job *job, int shard, const char *text, struct error *err);
 /* The words with which an engine starts the shard `index` (a shell word, from 1): "JOB/bin/bench jobs task JOB INDEX". */
 void job_command(const struct job *job, const char *index, struct text *t);
+/* The commands of the keys modules and setup, each followed by `end`. */
+void job_setup(const struct job *job, const char *end, struct text *t);
 
 /* Slurm's part of the keys: one task's options, each between two texts; and its check of them. */
 void slurm_words(const struct job *job, const char *before, const char *after, struct text *t);

@@ -124,17 +124,8 @@ static bool by_output(const struct job *job)
 /* On a host that does not see the job's folder, it lies below the home. */
 static void add_task(const struct job *job, const struct place *p, const char *shard, struct text *t)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *modules = job_key(job, "modules"), *setup = job_key(job, "setup"),
-               *container = job_key(job, "container");
-    for (const char *at = modules ? modules : ""; *at; at += strspn(at, ",")) {
-        SCOPED char *one = xstrndup(at, strcspn(at, ","));
-        text_add(t, "module load ");
-        text_add_word(t, one);
-        text_add(t, " && ");
-        at += strlen(one);
-    }
-    if (setup)
-        text_addf(t, "%s && ", setup);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *container = job_key(job, "container");
+    job_setup(job, " && ", t);
     if (by_srun(job)) {
         text_addf(t, "\"$d\"/bin/bench jobs task \"$d\" %s", shard);
         return;

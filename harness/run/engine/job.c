@@ -124,6 +124,20 @@ void job_command(const struct job *job, const char *index, struct text *t)
     text_addf(t, " %s", index);
 }
 
+void job_setup(const struct job *job, const char *end, struct text *t)
+{
+    const char *modules = job_key(job, "modules"), *setup = job_key(job, "setup");
+    for (const char *at = modules ? modules : ""; *at; at += strspn(at, ",")) {
+        SCOPED char *one = xstrndup(at, strcspn(at, ","));
+        text_add(t, "module load ");
+        text_add_word(t, one);
+        text_add(t, end);
+        at += strlen(one);
+    }
+    if (setup)
+        text_addf(t, "%s%s", setup, end);
+}
+
 /* ---- what landed ---- */
 
 static const char *state_word(const char *state)

@@ -60,7 +60,7 @@ void slurm_words(const struct job *job, const char *before, const char *after, s
 
 static bool slurm_script(struct job *job, int first, struct text *t, struct error *err)
 {
-    const char *modules = job_key(job, "modules"), *setup = job_key(job, "setup"), *container = job_key(job, "container");
+    const char *modules = job_key(job, "modules"), *container = job_key(job, "container");
     text_addf(t, "#!/bin/%s\n", modules ? "bash -l" : "sh");
     text_addf(t, "#SBATCH --job-name=bench-%s\n", job->id);
     text_addf(t, "#SBATCH --output=\"%s/logs/slurm-%%A_%%a.out\"\n", job->folder);
@@ -68,15 +68,7 @@ static bool slurm_script(struct job *job, int first, struct text *t, struct erro
     text_add(t, "#SBATCH --requeue\n");
     text_addf(t, "#SBATCH --signal=B:TERM@%d\n", LIMIT_LEAD_S);
     slurm_words(job, "#SBATCH ", "\n", t);
-    for (const char *at = modules ? modules : ""; *at; at += strspn(at, ",")) {
-        SCOPED char *one = xstrndup(at, strcspn(at, ","));
-        text_add(t, "module load ");
-        text_add_word(t, one);
-        text_add(t, "\n");
-        at += strlen(one);
-    }
-    if (setup)
-        text_addf(t, "%s\n", setup);
+    job_setup(job, "\n", t);
     text_add(t, "exec ");
     if (container && !strncmp(container, "apptainer:", 10)) {
         text_addf(t, "apptainer exec --nv --bind %s ", job->folder);

@@ -129,6 +129,9 @@ void session_place(const struct session *s, struct row *row)
 
 bool session_rows(struct session *s, int *kept, struct error *err)
 {
+    s->rows = xcalloc((size_t)s->plan.row_count, sizeof *s->rows);
+    s->kept = xcalloc((size_t)s->plan.row_count, sizeof *s->kept);
+    s->choices = xcalloc((size_t)s->plan.row_count, sizeof *s->choices);
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     struct row **due = NULL; /* to be stored now */
     int due_count = 0;

@@ -542,9 +542,6 @@ bool session_fleet(const struct session_options *options, const struct session_s
         goto done;
     for (int k = 0; k < f.count && !spec_is_timed(s.device.spec); k++) /* with the chip that the scenario names */
         snprintf(f.gpus[k].spec, sizeof f.gpus[k].spec, "%s", s.device.spec);
-    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
-    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
-    s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
     if (!session_rows(&s, &result->kept, err))
         goto done;
     result->run_id = s.run.id;
@@ -553,13 +550,7 @@ bool session_fleet(const struct session_options *options, const struct session_s
     ok = run_fleet(&f, err);
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
 done:
-    phase_settle(&s.clock);
-    for (int i = 0; i < PHASE_COUNT; i++)
-        result->spent_s[i] = s.clock.spent_s[i] + (before ? before->spent_s[i] : 0);
-    result->seconds = phase_sum(result->spent_s);
-    result->ended_s = s.clock.since_s;
-    result->rows = s.owned;
-    result->interrupted = s.interrupted;
+    session_sum(&s, before, result);
     fleet_close(&f);
     session_close(&s);
     return ok;

@@ -121,6 +121,17 @@ bool session_spent(struct session *s, struct error *err)
     return !s->put_failed && (s->options->feed || session_environment(s, json_pack("{s:o}", "parts", wire_parts(&s->clock)), err));
 }
 
+void session_sum(struct session *s, const struct session_result *before, struct session_result *result)
+{
+    phase_settle(&s->clock);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        result->spent_s[i] = s->clock.spent_s[i] + (before ? before->spent_s[i] : 0);
+    result->seconds = phase_sum(result->spent_s);
+    result->ended_s = s->clock.since_s;
+    result->rows = s->owned;
+    result->interrupted = s->interrupted;
+}
+
 int session_exit_code(struct row *const *rows, int count)
 {
     int code = 0;

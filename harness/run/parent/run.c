@@ -387,9 +387,6 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
-    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
-    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
-    s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
     if (!session_rows(&s, &result->kept, err))
         goto done;
     result->run_id = s.run.id;
@@ -399,14 +396,8 @@ bool session_run(const struct session_options *options, const struct session_sin
          (!options->gate || options->feed || session_gate_identify(&s, err)) && (options->feed ? run_fed(&s, err) : run_cases(&s, err));
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || options->feed || store_run_end(s.store, s.run.id, NULL, err));
 done:
-    phase_settle(&s.clock);
-    for (int i = 0; i < PHASE_COUNT; i++)
-        result->spent_s[i] = s.clock.spent_s[i] + before->spent_s[i];
-    result->seconds = phase_sum(result->spent_s);
+    session_sum(&s, before, result);
     result->first_round_s = s.first_round_s;
-    result->ended_s = s.clock.since_s;
-    result->rows = s.owned;
-    result->interrupted = s.interrupted;
     if (ok)
         session_keep(&s);
     session_close(&s);
