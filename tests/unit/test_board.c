@@ -23,8 +23,8 @@ bool nvml_driver(char *out, int bytes)
 }
 bool nvml_read(const char *uuid, struct nvml_sample *out)
 {
-    *out =
-        (struct nvml_sample){1.98e9, board.slow ? 3.2e9 : -1, board.power_w < 0 ? -1 : board.power_w + board.read, -1, 41, board.throttle};
+    *out = (struct nvml_sample){
+        1.98e9, board.slow ? 3.2e9 : -1, board.power_w < 0 ? -1 : board.power_w + board.read, -1, 41, board.throttle, -1};
     board.read++;
     return true;
 }

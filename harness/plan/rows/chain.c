@@ -283,7 +283,7 @@ static bool bind_link(struct plan *plan, const struct side *side, const struct c
     return ok;
 }
 
-/* Takes over what the placeholder row says of itself. */
+/* Takes over what the planned row, without the chain's steps, says of itself. */
 static void take_identity(struct program *to, struct program *from, const struct program *parts, int count)
 {
     to->graph = from->graph;

@@ -12,7 +12,7 @@
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
-/* The longest name without its folder. */
+/* "naive" of "conv2d/naive". */
 static const char *without_folder(const char *variant)
 {
     const char *slash = strrchr(variant, '/');
