@@ -1,7 +1,11 @@
 /* bench report: a stored run, or several, as Markdown or as one HTML page. */
+#include "base/file.h"
+#include "base/node.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "cli/stored.h"
+#include "op/file/ops.h"
+#include "plan/scenario/scenario.h"
 #include "report/form/document.h"
 #include "report/view/calibration.h"
 #include <stdlib.h>
@@ -117,6 +121,26 @@ static bool make_calibration(struct stored *s, struct text *t, struct error *err
     return ok;
 }
 
+/* The questions of another file of the same scenario. */
+static bool ask_again(struct stored *s, struct error *err)
+{
+    struct run *run = &s->r.run;
+    size_t bytes;
+    if (!op_load(NULL, err))
+        return false;
+    struct scenario *asked = scenario_load(s->ask, err);
+    bool ok = asked && (run->scenario && !strcmp(asked->name, run->scenario)
+                            ? (run->asked = file_read(s->ask, NODE_MAX_BYTES, &bytes, err)) != NULL
+                            : error_set(err, ERROR_USAGE, "%s: scenario %s, and the run is of %s", s->ask, asked->name,
+                                        run->scenario ? run->scenario : "none"));
+    if (ok && run->scenario_text && !strcmp(run->asked, run->scenario_text)) {
+        free(run->asked);
+        run->asked = NULL;
+    }
+    scenario_free(asked);
+    return ok;
+}
+
 static bool make_report(struct stored *s, struct text *t, struct error *err)
 {
     if (s->calibration)
@@ -124,6 +148,8 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
     const struct form *form = form_find(s->format ? s->format : cli_json() ? "json" : "md");
     s->json = form == &form_json;
     SCOPED_TEXT names = {0};
+    if (s->ask && !ask_again(s, err))
+        return false;
     if (form && s->compare)
         return make_compare(s, form, t, err);
     if (form)
@@ -141,6 +167,8 @@ int cli_report(const struct verb *verb, int argc, char **argv)
         {"--format", 'f', OPTION_TEXT, "FORM", "md, html, text or json; default md", &s.format},
         {"--compare", 0, OPTION_FLAG, NULL,
          "several runs in one report: RUN... are numbers or scenarios; without any, all runs of the scenario", &s.compare},
-        {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters next to the hardware's, of the last run on each", &s.calibration}};
-    return stored_verb(verb, argc, argv, &s, own, 3, make_report);
+        {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters next to the hardware's, of the last run on each", &s.calibration},
+        {"--ask", 0, OPTION_TEXT, "FILE.yaml", "answer the questions of this file (its `about` and `answers`) instead of the run's own",
+         &s.ask}};
+    return stored_verb(verb, argc, argv, &s, own, 4, make_report);
 }

@@ -103,7 +103,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv, struct store
         {"--run", 0, OPTION_INT, "N", "use this run instead of the last (bench list runs)", &s->run_id},
         {"--to", 0, OPTION_TEXT, "FILE", "write to this file instead of stdout", &s->to},
     };
-    struct option options[8] = {{0}};
+    struct option options[9] = {{0}};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     SCOPED_TEXT t = {0};

@@ -7,6 +7,7 @@
 struct stored {
     const char *out_dir, *device, *scenario, *to, *format;
     const char *share; /* --share FILE */
+    const char *ask;   /* --ask FILE */
     bool compare;      /* several runs: further words name runs */
     bool calibration;  /* emu's counters next to the hardware's */
     int run_id;        /* -1: the last */
@@ -18,7 +19,7 @@ struct stored {
     char *database;    /* given as a file, or of out_dir */
     struct stored_run r;
 };
-/* The whole verb: reads the options common to all and the verb's own (at most 3, which write into `s`), opens the run, lets `make` append
+/* The whole verb: reads the options common to all and the verb's own (at most 4, which write into `s`), opens the run, lets `make` append
  * to the text, prints or writes it. Returns the exit code. */
 int stored_verb(const struct verb *verb, int argc, char **argv, struct stored *s, const struct option *own, int own_count,
                 bool (*make)(struct stored *s, struct text *t, struct error *err));

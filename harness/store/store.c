@@ -201,6 +201,7 @@ void store_forked(struct store *store)
 void run_clear(struct run *run)
 {
     columns_free(COLUMN_RUN, run);
+    free(run->asked);
     memset(run, 0, sizeof *run);
 }
 

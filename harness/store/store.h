@@ -23,6 +23,7 @@ struct run {
     double spent_s[PHASE_COUNT];
 #define RUN(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
+    char *asked; /* not stored: text of a scenario whose answers a report gives; NULL: those of scenario_text */
 };
 void run_clear(struct run *run);
 /* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock

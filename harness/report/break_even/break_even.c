@@ -438,7 +438,7 @@ static void read_by(const struct node *by, struct ask *ask)
 static int asked(const struct run *run, struct ask *asks, int most)
 {
     struct error ignored = {0};
-    const char *text = run && run->scenario_text ? run->scenario_text : "";
+    const char *text = run && run->asked ? run->asked : run && run->scenario_text ? run->scenario_text : "";
     struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
     const struct node *list = root ? node_get(root, "answers") : NULL;
     int count = 0;

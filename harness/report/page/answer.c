@@ -202,7 +202,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         void (*say)(const struct ask *ask, struct block *list);
     } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even}, {"plan", answer_plan}};
     struct error ignored = {0};
-    const char *text = run->scenario_text ? run->scenario_text : "";
+    const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";
     struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
     const struct node *about = root ? node_get(root, "about") : NULL, *answers = root ? node_get(root, "answers") : NULL;
     if (about && about->kind == NODE_SCALAR)
@@ -218,5 +218,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
                 asked[k] = true;
             }
         }
+    if (run->asked)
+        block_item(list, "answer", NULL, "these questions are not those of the run's own scenario: bench report --ask FILE");
     node_free(root);
 }
