@@ -156,6 +156,11 @@ const struct row_time *row_time(const struct row *row, enum time_mode mode);
 /* The mode of one time, which is stored as two words. */
 enum time_mode row_time_mode(const struct row_time *t);
 void row_time_set_mode(struct row_time *t, enum time_mode mode);
+/* The counts are those of a part of the layer: of a cropped case, or of the part that emu verified. */
+static inline bool row_counts_part(const struct row *row)
+{
+    return row->cropped || row->part_because[0];
+}
 const struct row_metric *row_metric(const struct row *row, int step, const char *name);
 /* Its value; NaN where the row has none. */
 double row_value(const struct row *row, int step, const char *name);

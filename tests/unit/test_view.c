@@ -257,7 +257,8 @@ static void the_step_that_stands_for_a_row(void **state)
 static void what_was_moved(void **state)
 {
     begin("emu:GH100");
-    struct row *r = row("conv2d/moves", "", ROW_OK), *crop = row("conv2d/crop", "", ROW_OK), *none = row("conv2d/none", "", ROW_OK);
+    struct row *r = row("conv2d/moves", "", ROW_OK), *crop = row("conv2d/crop", "", ROW_OK), *none = row("conv2d/none", "", ROW_OK),
+               *part = row("conv2d/part", "", ROW_OK);
     for (int i = 0; i < 2; i++) {
         struct row *one = f.rows[i];
         row_add_member(one, FAMILY_EMU, -1, 0, "global_sectors_ld", "", "emu", 100);
@@ -273,6 +274,9 @@ static void what_was_moved(void **state)
     row_add_member(none, FAMILY_EMU, -1, 0, "global_requests_st", "", "emu", 0);
     row_add_member(none, FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 0);
     crop->cropped = true;
+    row_add_member(part, FAMILY_EMU, -1, 0, "global_sectors_ld", "", "emu", 100); /* of 10 x 16 pixels of a layer that is not cropped */
+    snprintf(part->part_because, sizeof part->part_because, "waits");
+    part->bytes = 1e9;
     make();
     const struct view *v = c.views;
     assert_true(v->sectors_request[SIDE_LOAD] == 2 && v->sectors_ideal[SIDE_LOAD] == 0.5);
@@ -281,6 +285,7 @@ static void what_was_moved(void **state)
     assert_true(v[1].moved_bytes == 3200 && isnan(v[1].moved_over_compulsory) && v[1].moved_here == 3200 / 1392.0);
     assert_true(isnan(v[1].sectors_request[SIDE_STORE]));
     assert_true(v[2].moved_bytes == 0 && isnan(v[2].sectors_request[SIDE_STORE]) && isnan(v[2].moved_here));
+    assert_true(v[3].moved_bytes == 3200 && isnan(v[3].moved_here) && isnan(v[3].moved_over_compulsory));
     end();
 }
 

@@ -7,6 +7,7 @@
 #include "op/reference/data.h"
 #include "store/family.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,23 +33,29 @@ static void take_metric(void *context, const struct device_counter *c, int line,
         row_add_member(k->row, c->warp ? FAMILY_WARP : FAMILY_EMU, k->step, line, c->word, c->unit, "emu", value);
 }
 
-/* Why a part of the blocks cannot stand for them all; NULL: it can. */
-static const char *refuses(const struct program *p)
+/* Why the layer was not counted: the words of the column `part_because`, and what the row's note says. */
+struct refusal {
+    const char *word, *says;
+};
+static const struct refusal no_refusal,
+    by_values = {"values", "the values of its inputs decide which pixels are active"},
+    by_mask = {"mask", "its mask decides what each block does"}, by_library = {"library", "a library runs a step"},
+    by_waits = {"waits", "its blocks wait for each other"}, by_size = {"size", "its inputs are too large to be made here"};
+
+static struct refusal refuses(const struct program *p)
 {
     const struct work *w = &p->work;
-    if (w->op->settle)
-        return "the values of its inputs decide which pixels are active";
-    if (p->uses_mask)
-        return "its mask decides what each block does";
-    for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CALL)
-            return "a library runs a step";
-        else if (p->steps[i].cooperative)
-            return "its blocks wait for each other";
     size_t all = 0;
+    if (w->op->settle)
+        return by_values;
+    if (p->uses_mask)
+        return by_mask;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CALL || p->steps[i].cooperative)
+            return p->steps[i].cooperative ? by_waits : by_library;
     for (int i = 0; i < p->tensor_count; i++)
         all += tensor_elements(&p->tensors[i]);
-    return w->op->file && all > FILE_MOST ? "its inputs are too large to be made here" : NULL;
+    return w->op->file && all > FILE_MOST ? by_size : no_refusal;
 }
 
 static bool feed_layer(struct counting *k, struct error *err)
@@ -120,6 +127,17 @@ static void drop_counts(struct row *row)
     row->code_count = 0;
 }
 
+/* The counts will be those of the part. */
+static void count_part(const struct work *part, struct refusal why, struct row *row)
+{
+    char *size = text_format("a part of %lldx%lld", (long long)part->h, (long long)part->w);
+    drop_counts(row);
+    row_set(&row->ran, part->op->file ? "a part" : size);
+    snprintf(row->part_because, sizeof row->part_because, "%s", why.word);
+    row_add_note(row, "counts are those of the part that was verified: %s", why.says);
+    free(size);
+}
+
 static void copy_counts(struct row *to, const struct row *from)
 {
     for (int i = 0; i < from->metric_count; i++)
@@ -187,9 +205,9 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     }
     k.dev = *counter;
     k.dev->ops->clear(k.dev);
-    const char *refused = refuses(k.program);
-    bool ran =
-        !refused && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, &why) && run_steps(&k, &why);
+    struct refusal refused = refuses(k.program);
+    bool ran = !refused.word && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, &why) &&
+               run_steps(&k, &why);
     const struct device_report *reports;
     if (ran && k.dev->ops->reports(k.dev, &reports))
         failure_take_reports(k.dev, row);
@@ -199,14 +217,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     if (ran)
         keep_known(known, row);
     else
-        drop_counts(row);
-    const struct work *part = &p->part->work;
-    char *size = text_format("a part of %lldx%lld", (long long)part->h, (long long)part->w);
-    if (!ran)
-        row_set(&row->ran, part->op->file ? "a part" : size);
-    free(size);
-    if (!ran)
-        row_add_note(row, "counts are those of the part that was verified: %s", refused ? refused : why.text);
+        count_part(&p->part->work, refused.word ? refused : (struct refusal){"fault", why.text}, row);
     rig_close(k.rig);
     k.dev->ops->clear(k.dev);
     return true;

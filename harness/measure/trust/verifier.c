@@ -528,7 +528,6 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
     }
     if (!layer_counts(v->job, &v->counter, &v->counted, t->index, build, t->row, &t->counted, err))
         return false;
-    t->row->cropped = !t->counted;
     if (t->row->status != ROW_PLANNED)
         return true;
     if (!same && !build_make(v->job, part, &own, err)) {

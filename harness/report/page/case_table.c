@@ -281,7 +281,7 @@ static void counted_cells(struct table *t, const struct case_view *c, const stru
     request_cell(t, v, step, SIDE_LOAD, verdict_reads(v, "emu_ld_waste"));
     request_cell(t, v, step, SIDE_STORE, verdict_reads(v, "emu_st_waste"));
     value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_CONFLICTS), number_count);
-    double bytes = v->row->cropped ? NAN : v->row->bytes;
+    double bytes = row_counts_part(v->row) ? NAN : v->row->bytes;
     value_cell(t, PAINT_NONE, step < 0 ? v->moved_over_compulsory : quotient(view_emu_bytes(v, step), bytes), number_3);
 }
 

@@ -81,7 +81,7 @@ static bool is_part(const struct view *v)
 {
     double once = known_sum(view_total(v, METRIC_EMU "unique_bytes_read"), view_total(v, METRIC_EMU "unique_bytes_written")),
            all = v->row->bytes_useful >= 0 ? v->row->bytes_useful : v->row->bytes;
-    return v->row->cropped || once < PART_MOST * all;
+    return row_counts_part(v->row) || once < PART_MOST * all;
 }
 
 /* Why the row can have no prediction; NULL: it can. */

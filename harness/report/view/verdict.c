@@ -84,7 +84,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"emu_moved_here", v->moved_here},
         {"flop", v->row->flop},
         {"intensity", intensity(v->row)},
-        {"cropped", cropped},
+        {"cropped", row_counts_part(v->row)},
         {"balance", balance(c, v->row)},
         {"bytes", v->row->bytes},
         {"time_ns", ns},
