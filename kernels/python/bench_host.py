@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import sysconfig
+import threading
 import traceback
 
 import bench
@@ -167,10 +168,21 @@ def uses_torch(entry):
 
 
 rows = {}
+callers = set()
+
+
+def keep_thread_state():
+    """Python frees its state of a thread of bench when the first call returns, unless the state is acquired once more. The pybind11 of torch 2.11
+    (before 3.0.2) keeps a pointer to the state of the thread that first imports it; the next call then waits for the GIL with the freed state,
+    forever (pybind11's pull request 5870)."""
+    if threading.get_ident() not in callers:
+        callers.add(threading.get_ident())
+        ctypes.pythonapi.PyGILState_Ensure()
 
 
 def answer(address):
     call = Call.from_address(address)
+    keep_thread_state()
     try:
         source = call.source.decode()
         row = rows.get(source) or rows.setdefault(source, Row(source))

@@ -1,4 +1,6 @@
 """Kernels of a Python file, of a tool that returns PTX as it is: what bench and kernels/python/bench.py say to each other."""
+import threading
+
 import bench
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -48,9 +50,16 @@ def broken():
     return missing
 
 
+thread = threading.local()
+states = []
+
+
 @scale.call
 def called(x, a):
-    return a * x
+    if not hasattr(thread, "mine"):  # lives as long as Python's state of this thread, to which libraries keep a pointer
+        thread.mine = len(states)
+        states.append(threading.get_ident())
+    return a * x if len(set(states)) == len(states) else 0 * x
 
 
 @scale.call(what="writes in place, and one element too many")
