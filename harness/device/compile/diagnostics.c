@@ -117,13 +117,6 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
         text_add(&t, "\n(nvrtc compiles no host code: put it between #ifndef __CUDACC_RTC__ and #endif, or use --compiler nvcc)");
     if (strstr(log, "identifier \"__half") || strstr(log, "identifier \"__nv_bfloat16"))
         text_add(&t, "\n(the 16-bit types are in <cuda_fp16.h> and <cuda_bf16.h>)");
-    static const char *const macros[] = {"\"INFINITY\"", "\"NAN\"", "\"FLT_MAX\"", "\"INT_MAX\"", "\"CHAR_BIT\""};
-    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
-        if (c->kind == COMPILER_NVRTC && strstr(log, macros[i])) {
-            text_add(&t,
-                     "\n(nvrtc has INFINITY and NAN in <cuda/std/cmath> and INT_MAX in <cuda/std/climits>; FLT_MAX is 3.402823466e+38f)");
-            break;
-        }
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler printed nothing)");
     log_place(log, err);

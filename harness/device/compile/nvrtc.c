@@ -269,29 +269,76 @@ static const char *nvrtc_instantiate(const struct compile_request *r)
     return NULL;
 }
 
+/* Names that nvcc predefines by the headers that it always includes, and the headers of NVRTC that have them. */
+static const struct {
+    const char *names, *header;
+} predefined[] = {{" INFINITY NAN HUGE_VAL HUGE_VALF M_PI M_PI_2 M_E M_LN2 M_LOG2E M_SQRT2 M_SQRT1_2 M_2_SQRTPI ", "cmath"},
+                  {" INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX "
+                   "SCHAR_MAX SCHAR_MIN UCHAR_MAX CHAR_MAX CHAR_MIN CHAR_BIT ",
+                   "climits"},
+                  {" FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON ", "cfloat"},
+                  {" int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t INT8_MAX INT16_MAX INT32_MAX "
+                   "INT64_MAX INT8_MIN INT16_MIN INT32_MIN INT64_MIN UINT8_MAX UINT16_MAX UINT32_MAX UINT64_MAX ",
+                   "cstdint"}};
+
+/* Includes of the headers that have the names which this log says are undefined; "" if there are none. Caller frees. */
+static char *missing_headers(const char *log)
+{
+    struct text t = {0};
+    unsigned added = 0;
+    for (const char *p = log; (p = strstr(p, "identifier \"")); p++) {
+        char name[32];
+        if (sscanf(p, "identifier \"%28[A-Za-z0-9_]\" is undefined", name + 1) != 1)
+            continue;
+        name[0] = ' ';
+        strcat(name, " ");
+        for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+            if (strstr(predefined[i].names, name) && !(added >> i & 1)) {
+                text_addf(&t, "#include <%s>\n", predefined[i].header);
+                added |= 1u << i;
+            }
+    }
+    return t.len ? text_take(&t) : xstrdup("");
+}
+
+/* One run of the compiler, with `before` ahead of the source. The caller destroys the program and frees the options. */
+static nvrtcResult run(const struct compiler *c, const struct source *s, const struct compile_request *r, const char *before,
+                       nvrtcProgram *program, struct compiled *out)
+{
+    const struct nvrtc *n = c->private_data;
+    const char *last = nvrtc_instantiate(r);
+    char *prelude = compile_prelude(r);
+    char *text = *prelude || *before || last ? text_format("%s%s#line 1\n%s%s", before, prelude, s->text, last ? last : "") : NULL;
+    nvrtcResult result = n->nvrtcCreateProgram(program, text ? text : s->text, s->path, 0, NULL, NULL);
+    free(prelude);
+    free(text);
+    if (result != NVRTC_SUCCESS)
+        return result;
+    char **options = xcalloc((size_t)r->define_count + 19, sizeof *options);
+    int count = make_options(c, s, r, options);
+    result = n->nvrtcCompileProgram(*program, count, (const char *const *)options);
+    free(out->log);
+    out->log = get_text(n->nvrtcGetProgramLogSize, n->nvrtcGetProgramLog, *program, NULL);
+    for (int i = 0; i < count; i++)
+        free(options[i]);
+    free(options);
+    return result;
+}
+
 bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                    struct error *err)
 {
     const struct nvrtc *n = c->private_data;
     nvrtcProgram program = NULL;
     bool ok = false;
-    int count = 0;
-    char **options = xcalloc((size_t)r->define_count + 19, sizeof *options);
     if (!check_arch(n, c, r->arch, err))
-        goto done;
-    const char *last = nvrtc_instantiate(r);
-    char *prelude = compile_prelude(r);
-    char *text = *prelude || last ? text_format("%s#line 1\n%s%s", prelude, s->text, last ? last : "") : NULL;
-    nvrtcResult result = n->nvrtcCreateProgram(&program, text ? text : s->text, s->path, 0, NULL, NULL);
-    free(prelude);
-    free(text);
-    if (result != NVRTC_SUCCESS) {
-        failed(n, s->path, result, err);
-        goto done;
+        return false;
+    nvrtcResult result = run(c, s, r, "", &program, out);
+    SCOPED char *before = missing_headers(result == NVRTC_ERROR_COMPILATION && out->log ? out->log : "");
+    if (*before) {
+        n->nvrtcDestroyProgram(&program);
+        result = run(c, s, r, before, &program, out);
     }
-    count = make_options(c, s, r, options);
-    result = n->nvrtcCompileProgram(program, count, (const char *const *)options);
-    out->log = get_text(n->nvrtcGetProgramLogSize, n->nvrtcGetProgramLog, program, NULL);
     if (result != NVRTC_SUCCESS) {
         if (result == NVRTC_ERROR_COMPILATION || (out->log && strlen(out->log) > 1))
             compile_failed(c, r, out->log ? out->log : "", err);
@@ -310,8 +357,5 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
 done:
     if (program)
         n->nvrtcDestroyProgram(&program);
-    for (int i = 0; i < count; i++)
-        free(options[i]);
-    free(options);
     return ok;
 }
