@@ -55,6 +55,7 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld", (long)w->c);
     if ((w->op->has_filter || w->op->tap_sums) && !w->chain)
         describe_filter(w, t);
+    op_image_describe(w, t);
     if (w->above > 0) {
         struct value norm;
         text_addf(t, " %s > %g", work_symbol(w, "norm", &norm) && norm.kind == VALUE_TEXT ? norm.text : truncate_names[0], w->above);
@@ -121,7 +122,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
                  {"h", w->h},           {"w", w->w},
                  {"k", w->k},           {"r", w->r},
                  {"s", w->s},           {"stride", w->stride},
-                 {"pad", w->pad},       {"dilation", w->dilation},
+                 {"pad", w->pad},       {"dilation", w->op->tap_sums && w->dilation == 1 ? 0 : w->dilation},
                  {"groups", w->groups}, {"output_pad", w->output_pad},
                  {"block", w->block},   {"norm", w->norm},
                  {"d", w->d},           {"t", w->t}};

@@ -208,10 +208,11 @@ bool op_has_variants_of(const struct op *op, const struct op *of)
     return of == op || (op->file && op->file->stages && !strcmp(of->name, STAGE_FAMILY));
 }
 
-bool op_is_exact(const struct op *op)
+bool work_is_exact(const struct work *work)
 {
-    const struct op_file *f = op->file ? op->file : op->image;
-    return !f || f->exact;
+    const struct op_file *f = work->op->file ? work->op->file : work->op->image;
+    struct value v = {.kind = VALUE_INT};
+    return !f || (f->exact && (!f->exact_if || (work_value(work, f->exact_if, &v, NULL) && v.kind == VALUE_INT && v.i)));
 }
 
 int64_t work_terms(const struct work *work)

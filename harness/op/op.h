@@ -156,7 +156,7 @@ void work_reads(struct work *work, const struct tensor *input);
 /* True if variants of `of` can compute a work of `op`: `of` is the op itself, or the family `stages` and the op is made of stages. */
 bool op_has_variants_of(const struct op *op, const struct op *of);
 /* True if every correct kernel gives the same bits on small whole numbers: false for ops with roots or powers. */
-bool op_is_exact(const struct op *op);
+bool work_is_exact(const struct work *work);
 /* Terms of the sum that makes an output; 0: the op moves values. */
 int64_t work_terms(const struct work *work);
 /* FLOP of the dense work. */

@@ -90,6 +90,30 @@ const char *op_file_hash(const struct op_file *f)
     return made->hash;
 }
 
+/* True if the field is kept in work->value: the fields of images have a place of their own. */
+static bool is_own(const struct op_field *field)
+{
+    return field->offset >= offsetof(struct work, value) && field->offset < offsetof(struct work, value) + sizeof((struct work *)0)->value;
+}
+
+void op_image_describe(const struct work *work, struct text *t)
+{
+    const struct op_field *field = work->op->image ? work->op->fields : NULL;
+    for (; field && field->name; field++) {
+        struct value v;
+        char s[256];
+        int64_t value;
+        double real;
+        memcpy(&value, (const char *)work + field->offset, sizeof value);
+        memcpy(&real, &value, sizeof real);
+        if (!is_own(field) || (field->kind == FIELD_REAL ? real == field->real : value == field->fallback) ||
+            !work_symbol(work, field->name, &v))
+            continue;
+        value_print(&v, s, sizeof s);
+        text_addf(t, " %s %s", field->name, s);
+    }
+}
+
 void op_file_key(const struct work *work, struct text *t)
 {
     const struct op_file *f = work->op->file ? work->op->file : work->op->image;
@@ -97,8 +121,12 @@ void op_file_key(const struct work *work, struct text *t)
         text_addf(t, "file=%s;", op_file_hash(f));
     for (int i = 0; i < f->field_count; i++) { /* those of images have their place in work_key */
         const struct op_field *field = &f->op.fields[i];
-        if (field->offset >= offsetof(struct work, value) && field->offset < offsetof(struct work, value) + sizeof work->value)
-            text_addf(t, "%s=%lld;", field->name, (long long)work->value[i]);
+        int64_t value, usual = field->kind == FIELD_REAL ? 0 : field->fallback;
+        memcpy(&value, (const char *)work + field->offset, sizeof value);
+        if (field->kind == FIELD_REAL)
+            memcpy(&usual, &field->real, sizeof usual);
+        if (is_own(field) && (work->op->file || !f->installed || value != usual))
+            text_addf(t, "%s=%lld;", field->name, (long long)value);
     }
     if (work->picture[0])
         text_addf(t, "picture=%s;", work->picture_hash);

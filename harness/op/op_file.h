@@ -58,8 +58,9 @@ struct op_file {
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
     struct stage_use *stages;          /* op/stage/stage.h; NULL: none */
     int stage_count, stage_kinds;
-    double tolerance; /* relative tolerance of a value; 0: sums of `terms` are bounded */
-    bool exact;       /* every correct kernel gives the same bits on small whole numbers */
+    double tolerance;      /* relative tolerance of a value; 0: sums of `terms` are bounded */
+    bool exact;            /* every correct kernel gives the same bits on small whole numbers */
+    struct expr *exact_if; /* ... of works where this is true; NULL: of all */
     enum reference_from from;
     char *source, *function; /* absolute path of the .cu or .py, and the name in it */
     struct expr *threads;    /* REFERENCE_KERNEL */
@@ -89,6 +90,8 @@ bool op_file_takes_picture(const struct op *op);
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
 /* Appends "rows 1024 cols 1000". */
 void op_file_describe(const struct work *work, struct text *t);
+/* Of an op of images: appends the fields that are its own and not at their default, " ceil_mode 1". */
+void op_image_describe(const struct work *work, struct text *t);
 /* Appends `name=value;` for each of the op's own fields, and the hash of its file: for an op of images only if the file is not bench's. */
 void op_file_key(const struct work *work, struct text *t);
 

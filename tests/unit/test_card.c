@@ -33,9 +33,10 @@ static void data_gone(struct op_data *host)
 #define is_called(w, by) (!strcmp((w)->op->name, by))
 static struct work any_work(void)
 {
-    static const char *const ops[] = {"conv2d",         "conv2d",   "conv2d", "conv_transpose2d", "upsample_conv2d",   "depth_to_space",
-                                      "depth_to_space", "upsample", "layout", "pointwise",        "upsample_bilinear", "pool_max",
-                                      "pool_average"};
+    static const char *const ops[] = {
+        "conv2d",        "conv2d",       "conv2d",    "conv_transpose2d",  "upsample_conv2d", "depth_to_space", "depth_to_space",
+        "upsample",      "layout",       "pointwise", "upsample_bilinear", "pool_max",        "pool_average",   "resize_nearest",
+        "resize_linear", "resize_cubic", "pad"};
     static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
     struct work w =
         conv_work(1 + below(6) + 8 * below(2), 4 * (1 + below(3)), 5 + below(7), 5 + below(9) + (below(4) ? 0 : 32), 1 + 2 * below(2));
@@ -47,9 +48,8 @@ static struct work any_work(void)
     if (!w.op->has_filter) {
         w = simple_work(w.op->name, 4 * (1 + below(3)), w.h, w.w);
         if (w.op->tap_sums)
-            w.r = 2 + below(2), w.s = 1 + below(3), w.stride = 1 + below(2), w.pad = below(2) && w.s > 1;
-        else if (w.op->task != TASK_LAYOUT && w.op->task != TASK_POINTWISE)
-            w.block = 2;
+            w.r = 2 + below(2), w.s = 1 + below(3), w.stride = 1 + below(2), w.pad = below(2) && w.s > 1, w.dilation = 1 + below(2);
+        draw_fields(&w, below);
         w.mode = w.op->task != TASK_DEPTH_TO_SPACE ? D2S_NONE : below(2) ? D2S_CRD : D2S_DCR;
         w.to = w.op->task == TASK_LAYOUT ? w.layout == LAYOUT_NCHW ? LAYOUT_NHWC : LAYOUT_NCHW : w.to;
         if (w.op->epilogues && below(2))

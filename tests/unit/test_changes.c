@@ -178,7 +178,7 @@ static void test_refused(void **state)
     w.k = 3;
     refused(w, "k is all channels of both tensors (k = 3, c = 3)");
     refused(pool("pool_max", 3, 1, 3), "pad is not smaller than the window and an output would see nothing (max(pad_top, pad_bottom) = 3, "
-                                       "pad_top = 3, pad_bottom = 3, r = 3)");
+                                       "pad_top = 3, pad_bottom = 3, dilation_y = 1, r = 3)");
     refused(pool("pool_max", 12, 1, 0), "larger than the padded input");
     w = pool("pool_max", 3, 1, 1);
     w.mask = (struct mask){.pattern = MASK_FULL, .density = 1};

@@ -35,7 +35,27 @@ static inline struct work conv_work(int64_t c, int64_t k, int64_t h, int64_t w, 
 
 static inline struct work simple_work(const char *op, int64_t c, int64_t h, int64_t w)
 {
-    return (struct work){.op = op_find(op), .n = 1, .c = c, .h = h, .w = w, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .seed = 1};
+    struct work made = {.op = op_find(op), .n = 1, .c = c, .h = h, .w = w, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .seed = 1};
+    for (const struct op_field *f = made.op->fields; f->name; f++)
+        if (f->kind == FIELD_INT && f->fallback != OP_REQUIRED)
+            memcpy((char *)&made + f->offset, &f->fallback, sizeof f->fallback);
+    return made;
+}
+
+/* Draws the fields that some ops without a filter have. */
+static inline void draw_fields(struct work *w, int64_t (*below)(int64_t))
+{
+    static const struct {
+        const char *name;
+        int least, range;
+    } own[] = {{"block", 2, 1}, {"up", 3, 5},          {"down", 1, 4},
+               {"up_x", 0, 4},  {"coordinates", 0, 6}, {"rounding", 0, 4},
+               {"fill", 0, 4},  {"ceil_mode", 0, 2},   {"count_include_pad", 0, 2}};
+    for (const struct op_field *f = w->op->fields; f->name; f++)
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (!strcmp(f->name, own[i].name))
+                *(int64_t *)(void *)((char *)w + f->offset) = own[i].least + below(own[i].range);
+    w->apart[SIDE_pad_right] = !strcmp(w->op->name, "pad") ? below(3) : 0;
 }
 
 static inline void add_item(struct work *w, enum epilogue_kind kind)

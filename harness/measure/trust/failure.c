@@ -82,7 +82,7 @@ const char *failure_hint(const struct program *p, const struct op_data *data, co
     double off = fabs(v->worst_got - v->worst_want);
     bool near = off > 0 && isfinite(v->worst_want) && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
     double want = fabs(v->worst_want);
-    if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
+    if (file && near && data->exact && work_is_exact(work) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
         return "; with small integers the results of the op are rounded in f32, so a right kernel may differ in bits: set `exact: no` "
                "(docs/OP.md)";
     if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)

@@ -197,7 +197,7 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
         t->row->prepare_ns = prepare;
     }
     if (judged)
-        return judge(t, data, op_is_exact(t->program->work.op) ? "(exact data)" : "", NULL, err, &failed) || !failed ||
+        return judge(t, data, work_is_exact(&t->program->work) ? "(exact data)" : "", NULL, err, &failed) || !failed ||
                blame_row(t, err, ROW_CRASHED);
     failure_take_reports(t->dev, t->row);
     return true;
@@ -453,8 +453,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
     t->row->status = p->checked ? ROW_OK : ROW_FOIL;
     const struct work *work = &p->work;
     if (p->checked)
-        describe_check(t, exact && op_is_exact(work->op),
-                       work->op->has_math || work_terms(work) > 0 || !op_is_exact(work->op) ? over : NAN);
+        describe_check(t, exact && work_is_exact(work), work->op->has_math || work_terms(work) > 0 || !work_is_exact(work) ? over : NAN);
     return true;
 }
 

@@ -48,7 +48,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
     const struct work *w = r->work;
     struct device *dev = d->card->dev;
     struct card_values *at = &d->at[t->role->slot];
-    double tolerance = w->op->file->tolerance, apart = op_is_exact(w->op) ? 1 : bound_one_sign(w->math, (double)is->terms), value = NAN;
+    double tolerance = w->op->file->tolerance, apart = work_is_exact(w) ? 1 : bound_one_sign(w->math, (double)is->terms), value = NAN;
     uint64_t sizes = r->extra[t->role->slot], wrong = UINT64_MAX;
     int64_t length = t->dim[t->rank - 1], rows = (int64_t)at->elements / length;
     double below, above;

@@ -122,14 +122,14 @@ bool reference_refuse(const struct tensor *t, int64_t element, double value, str
 double reference_begun(const struct work *work, const struct op_bounds *is)
 {
     bool begun = false; /* for an op that is never exact, the bound already assumes terms of one sign */
-    for (int i = 0; is->sums && op_is_exact(work->op) && work->op->roles[i]; i++)
+    for (int i = 0; is->sums && work_is_exact(work) && work->op->roles[i]; i++)
         begun |= work->op->roles[i]->values == VALUES_BIAS || work->op->roles[i]->values == VALUES_ADDEND;
     return begun ? bound_begun(work->math, (double)is->terms) : 0;
 }
 
 double reference_terms(const struct work *work, const struct op_bounds *is)
 {
-    return op_is_exact(work->op) && !(work->op->file->tolerance > 0) ? (double)is->terms : 1;
+    return work_is_exact(work) && !(work->op->file->tolerance > 0) ? (double)is->terms : 1;
 }
 
 struct settling {
@@ -205,7 +205,7 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong, doub
 {
     struct settling s = {.of = of,
                          .tolerance = of->work->op->file->tolerance,
-                         .apart = op_is_exact(of->work->op) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
+                         .apart = work_is_exact(of->work) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
                          .begun = reference_begun(of->work, of->is),
                          .wrong = -1};
     pool_for(of->rows, pool_threads_for(of->rows * of->t->dim[of->t->rank - 1], 25000), settle_row, &s);

@@ -328,6 +328,11 @@ static bool read_trial(struct op_file *f, struct error *err)
     return ok;
 }
 
+static bool is_condition(const struct node *n)
+{
+    return n->text && strcmp(n->text, "yes") != 0 && strcmp(n->text, "no") != 0;
+}
+
 static bool read_words(struct op_file *f, struct error *err)
 {
     static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop",      "bytes", "terms",
@@ -349,8 +354,15 @@ static bool read_words(struct op_file *f, struct error *err)
     f->op.row0 = row0 ? node_text(row0, "row0", err) : NULL;
     f->op.has_math = !math;
     return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
-           (!exact || node_bool(exact, "exact", &f->exact, err)) &&
+           (!exact || is_condition(exact) || node_bool(exact, "exact", &f->exact, err)) &&
            (!tolerance || node_real(tolerance, "tolerance", 1e-15, TOLERANCE_MOST, &f->tolerance, err));
+}
+
+/* `exact:` is yes, no, or a condition. */
+static bool read_exact(struct op_file *f, struct error *err)
+{
+    const struct node *n = node_get(f->root, "exact");
+    return !n || !is_condition(n) || (f->exact_if = op_file_expr(f, n, err)) != NULL;
 }
 
 static char *elements_of(const struct op_file *f)
@@ -404,6 +416,7 @@ void op_file_free(struct op_file *f)
     expr_free(f->flop);
     expr_free(f->bytes);
     expr_free(f->terms);
+    expr_free(f->exact_if);
     expr_free(f->threads);
     if (f->hash)
         free(f->hash->text);
@@ -434,7 +447,7 @@ struct op_file *op_file_read(const char *path, struct error *err)
         op_file_read_lets(f, node_get(f->root, "let"), err) && op_file_read_needs(f, node_get(f->root, "needs"), err) &&
         (op_file_is_image(f) || read_tensors(f, node_get(f->root, "tensors"), err)) && read_dtypes(f, node_get(f->root, "dtype"), err) &&
         op_file_optional(f, f->root, "flop", &f->flop, err) && op_file_optional(f, f->root, "bytes", &f->bytes, err) &&
-        op_file_optional(f, f->root, "terms", &f->terms, err) &&
+        op_file_optional(f, f->root, "terms", &f->terms, err) && read_exact(f, err) &&
         (op_file_is_image(f) ? op_image_read(f, err) : stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err)) &&
         read_trial(f, err);
     if (ok) {

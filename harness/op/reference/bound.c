@@ -92,7 +92,7 @@ double bound_factor_rounded(const char *algorithm, const struct work *w)
 {
     double factor = bound_factor(algorithm, w), terms = (double)work_terms(w);
     struct work rounded = *w;
-    if (w->chain || w->epilogue_count || !algorithm || is_transform(algorithm) || !(terms > 0) || !op_is_exact(w->op) ||
+    if (w->chain || w->epilogue_count || !algorithm || is_transform(algorithm) || !(terms > 0) || !work_is_exact(w) ||
         (w->op->file && w->op->file->tolerance > 0) || (w->math != MATH_F16_ACC32 && w->math != MATH_BF16_ACC32))
         return factor;
     rounded.math = MATH_F32;

@@ -278,8 +278,8 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
     struct op_bounds is = {0};
     is.terms = work_terms(work);
     is.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : is.terms;
-    is.bounds = !data->exact || !op_is_exact(work->op) || epilogue_rounds(work) || data_round(work);
-    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || !op_is_exact(work->op) || data_round(work));
+    is.bounds = !data->exact || !work_is_exact(work) || epilogue_rounds(work) || data_round(work);
+    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || !work_is_exact(work) || data_round(work));
     return is;
 }
 

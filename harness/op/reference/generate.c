@@ -160,7 +160,7 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
         r->draw = DRAW_BITS;
     else if (values == VALUES_MASK)
         r->draw = DRAW_ONES;
-    else if (values == VALUES_UNIFORM && !(first && op_is_exact(work->op))) /* in an op that is exact small whole numbers */
+    else if (values == VALUES_UNIFORM && !(first && work_is_exact(work))) /* in an op that is exact small whole numbers */
         r->draw = DRAW_UNIFORM;
     else if (whole && t->rank > 1 && work_terms(work) == 0)
         r->line = t->dim[t->rank - 1];
@@ -211,7 +211,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     bool first =
         part ==
         DATA_PART_EXACT; /* an op that is never exact gets more varied values: few values would round alike, and their errors add up */
-    struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
+    struct generate_recipe r = {.exact = first && work_is_exact(work), .scale = 1};
     r.key = random_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
     r.turn = (int)((random_bits(work->seed, (uint64_t)t->role->slot, t->role->constant ? 1 : work->set_seed + 1) + first) % 8);
     /* a bias is also representable in the work's type: libraries read the bias of 16-bit data as 16 bits */

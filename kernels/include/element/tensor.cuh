@@ -11,6 +11,20 @@ __device__ __forceinline__ int at(int c, int y, int x, int channels, int height,
 }
 #endif
 
+#ifdef DIVISOR
+/* By how many taps the mean of the window divides whose first tap is at (y, x). DIVISOR 0: all of them; 1: those before the end of the padding; 2: those
+ * inside the image. */
+__device__ __forceinline__ int mean_of(int y, int x, int H, int W)
+{
+    int rows = 0, columns = 0;
+    for (int r = 0; r < R; r++)
+        rows += DIVISOR < 2 ? y + r * DILATION_Y < H + PAD_BOTTOM : y + r * DILATION_Y >= 0 && y + r * DILATION_Y < H;
+    for (int s = 0; s < S; s++)
+        columns += DIVISOR < 2 ? x + s * DILATION_X < W + PAD_RIGHT : x + s * DILATION_X >= 0 && x + s * DILATION_X < W;
+    return DIVISOR ? rows * columns : R * S;
+}
+#endif
+
 #ifdef FILTER
 #define FILTER_KCRS 1
 #define FILTER_KRSC 2

@@ -6,9 +6,12 @@ layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 define:
   MEAN: 1                                          # 0: the largest
+  DIVISOR: select(count_include_pad == 0, 2, ceil_mode)    # by how many taps the mean divides (element/tensor.cuh)
+  PAD_BOTTOM: pad_bottom
+  PAD_RIGHT: pad_right
   NHWC: layout(input) == NHWC
   ELEMENT_T: type(input)
-specialise: [r, s, stride_y, stride_x, pad_top, pad_left]
+specialise: [r, s, stride_y, stride_x, pad_top, pad_left, dilation_y, dilation_x]
 steps:
   - kernel: pool_elements
     grid: ceil(c * p * q, 256), n
@@ -31,11 +34,11 @@ pool_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, in
     float value = MEAN ? 0.0f : LEAST;
     for (int r = 0; r < R; r++)
         for (int s = 0; s < S; s++) {
-            int y = pixel / Q * STRIDE_Y - PAD_TOP + r, x = pixel % Q * STRIDE_X - PAD_LEFT + s;
+            int y = pixel / Q * STRIDE_Y - PAD_TOP + r * DILATION_Y, x = pixel % Q * STRIDE_X - PAD_LEFT + s * DILATION_X;
             if (y < 0 || y >= H || x < 0 || x >= W)
                 continue;
             size_t e = image + at(c, y, x, C, H, W);
             value = MEAN ? value + to_f32(input[e]) : fmaxf(value, to_f32(input[e]));
         }
-    output[(size_t)blockIdx.y * C * P * Q + i] = from_f32<ELEMENT_T>(MEAN ? value / (R * S) : value);
+    output[(size_t)blockIdx.y * C * P * Q + i] = from_f32<ELEMENT_T>(MEAN ? value / mean_of(pixel / Q * STRIDE_Y - PAD_TOP, pixel % Q * STRIDE_X - PAD_LEFT, H, W) : value);
 }

@@ -5,7 +5,11 @@ like: add/sparse
 needs: c * h * w < 2147483648 and h * ceil(w, 32) < 67108864
 let:
   words: ceil(q, 32)
-specialise: [r, s, stride_y, stride_x, pad_top, pad_left]
+define:
+  DIVISOR: select(count_include_pad == 0, 2, ceil_mode)    # by how many taps the mean divides (element/tensor.cuh)
+  PAD_BOTTOM: pad_bottom
+  PAD_RIGHT: pad_right
+specialise: [r, s, stride_y, stride_x, pad_top, pad_left, dilation_y, dilation_x]
 steps:
   - kernel: sparse_pool_average
     grid: ceil(p * words, 8), n
@@ -14,6 +18,7 @@ steps:
 */
 
 /* The mean is linear: the mean of the changes is the change of the mean, and nothing has to be stored. Each lane asks the mask about one output's window. */
+#include "element/tensor.cuh"
 #include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -28,7 +33,7 @@ sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *m
     bool active = false;
     for (int r = 0; r < R && q < Q; r++)
         for (int s = 0; s < S; s++)
-            active |= pixel_marked(mask_in, p * STRIDE_Y - PAD_TOP + r, q * STRIDE_X - PAD_LEFT + s, H, W);
+            active |= pixel_marked(mask_in, p * STRIDE_Y - PAD_TOP + r * DILATION_Y, q * STRIDE_X - PAD_LEFT + s * DILATION_X, H, W);
     unsigned marks = __ballot_sync(~0u, active);
     if (threadIdx.x == 0)
         mask_out[(size_t)blockIdx.y * P * words + index] = marks;
@@ -38,7 +43,7 @@ sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *m
         float sum[VEC] = {0.0f};
         for (int r = 0; r < R; r++)
             for (int s = 0; s < S; s++) {
-                int y = p * STRIDE_Y - PAD_TOP + r, x = (q0 + column) * STRIDE_X - PAD_LEFT + s;
+                int y = p * STRIDE_Y - PAD_TOP + r * DILATION_Y, x = (q0 + column) * STRIDE_X - PAD_LEFT + s * DILATION_X;
                 if (!pixel_marked(mask_in, y, x, H, W))
                     continue; /* no change there */
                 pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + ((size_t)y * W + x) * C + c);
@@ -49,7 +54,7 @@ sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *m
         pack<ELEMENT_T, VEC> out;
 #pragma unroll
         for (int j = 0; j < VEC; j++)
-            out.item[j] = from_f32<ELEMENT_T>(sum[j] / (R * S));
+            out.item[j] = from_f32<ELEMENT_T>(sum[j] / mean_of(p * STRIDE_Y - PAD_TOP, (q0 + column) * STRIDE_X - PAD_LEFT, H, W));
         store_pack<ELEMENT_T, VEC>(output + (size_t)(q0 + column) * C + c, out);
     });
 }

@@ -3,6 +3,7 @@ op: pool_max
 what: the largest of each window, one thread an output element; any layout
 like: pool_average/element
 define:
+  DIVISOR: 0
   MEAN: 0
 */
 

@@ -2,6 +2,10 @@
 op: pool_max_change
 what: max(stored + input) - max(stored) of each window, one thread an output element; any layout
 like: pool_average/element
+define:
+  DIVISOR: null
+  PAD_BOTTOM: null
+  PAD_RIGHT: null
 steps:
   - kernel: pool_max_change_elements
     grid: ceil(c * p * q, 256), n
@@ -24,7 +28,7 @@ pool_max_change_elements(const ELEMENT_T *input, const ELEMENT_T *stored, ELEMEN
     float before = LEAST, after = LEAST;
     for (int r = 0; r < R; r++)
         for (int s = 0; s < S; s++) {
-            int y = pixel / Q * STRIDE_Y - PAD_TOP + r, x = pixel % Q * STRIDE_X - PAD_LEFT + s;
+            int y = pixel / Q * STRIDE_Y - PAD_TOP + r * DILATION_Y, x = pixel % Q * STRIDE_X - PAD_LEFT + s * DILATION_X;
             if (y < 0 || y >= H || x < 0 || x >= W)
                 continue;
             size_t e = image + at(c, y, x, C, H, W);

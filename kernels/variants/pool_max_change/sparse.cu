@@ -2,6 +2,10 @@
 op: pool_max_change
 what: max(stored + input) - max(stored) of the windows that see a change - a warp a word of the output's mask
 like: pool_average/sparse
+define:
+  DIVISOR: null
+  PAD_BOTTOM: null
+  PAD_RIGHT: null
 steps:
   - kernel: sparse_pool_max_change
     grid: ceil(p * words, 8), n
@@ -24,7 +28,7 @@ sparse_pool_max_change(const ELEMENT_T *input, const ELEMENT_T *stored, const un
     bool active = false;
     for (int r = 0; r < R && q < Q; r++)
         for (int s = 0; s < S; s++)
-            active |= pixel_marked(mask_in, p * STRIDE_Y - PAD_TOP + r, q * STRIDE_X - PAD_LEFT + s, H, W);
+            active |= pixel_marked(mask_in, p * STRIDE_Y - PAD_TOP + r * DILATION_Y, q * STRIDE_X - PAD_LEFT + s * DILATION_X, H, W);
     unsigned marks = __ballot_sync(~0u, active);
     if (threadIdx.x == 0)
         mask_out[(size_t)blockIdx.y * P * words + index] = marks;
@@ -38,7 +42,7 @@ sparse_pool_max_change(const ELEMENT_T *input, const ELEMENT_T *stored, const un
             before[j] = after[j] = LEAST;
         for (int r = 0; r < R; r++)
             for (int s = 0; s < S; s++) {
-                int y = p * STRIDE_Y - PAD_TOP + r, x = (q0 + column) * STRIDE_X - PAD_LEFT + s;
+                int y = p * STRIDE_Y - PAD_TOP + r * DILATION_Y, x = (q0 + column) * STRIDE_X - PAD_LEFT + s * DILATION_X;
                 if (y < 0 || y >= H || x < 0 || x >= W)
                     continue;
                 size_t e = ((size_t)y * W + x) * C + c;

@@ -1,0 +1,19 @@
+/* bench 1
+op: pad
+what: positions and weights once a pixel - lanes take vectors of its channels (NHWC), or a thread takes eight planes (NCHW)
+like: resize_linear/pixel
+from: element
+let:
+  far: 1
+define:
+  RESIZE: null
+  TAPS: 1
+  FILL: select(fill == 'constant', 0, select(fill == 'reflect', 1, select(fill == 'edge', 2, 3)))
+steps:
+  - kernel: gather_pixels
+    grid: ceil(items, 256)
+    block: 256
+    args: input, output, items, c, h, w, p, q, 0, pad_top, 1, 0, pad_left, 1, value
+*/
+
+/* As of resize_linear: the place of a pixel is shifted, mirrored or cut. */

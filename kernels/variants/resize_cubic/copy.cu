@@ -1,0 +1,7 @@
+/* bench 1
+op: resize_cubic
+what: not the op - reads every input element once and writes as many bytes as the output has, in order
+like: pool_average/copy
+*/
+
+/* Row 0 of resize_cubic: its compulsory traffic. */

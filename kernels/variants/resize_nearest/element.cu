@@ -1,0 +1,11 @@
+/* bench 1
+op: resize_nearest
+what: one thread an output element; any layout, any size
+like: resize_linear/element
+define:
+  TAPS: 1
+  UPWARD: upward
+  SHIFT: shift
+*/
+
+/* As of resize_linear, with one pixel. */
