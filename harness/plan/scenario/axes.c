@@ -121,7 +121,9 @@ static bool axes_add_rows(struct axis *axis, const struct column *columns, int c
             ok = add_label(&label, &columns[i], value->row[i], err);
         }
         value->label = text_take(&label);
-        if (count > 1 || !text_to_real(value->label, &value->number)) /* [3, 3] is 3; of fields side by side there is no one number */
+        SCOPED_TEXT first = {0}; /* of fields side by side, the first one's: plots are over it; [3, 3] is 3 */
+        ok = ok && add_label(&first, &columns[0], value->row[0], err);
+        if (!text_to_real(text_get(&first), &value->number))
             value->number = NAN;
         if (!ok)
             return false;
