@@ -88,7 +88,7 @@ static void key_mask(const struct mask *m, struct text *t)
     text_addf(t, "mask=%s;", mask_pattern_names[m->pattern]);
     if (m->pattern == MASK_NONE)
         return;
-    text_addf(t, "mask.marks=%s;", mask_marks(m));
+    text_addf(t, "mask.marks=%s;", m->marks_output ? "output" : "input");
     unsigned keys = mask_pattern_keys[m->pattern];
     if (keys & MASK_DENSITY)
         text_addf(t, "mask.density=%.17g;", m->density);
@@ -161,6 +161,8 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "link=%s:%d:%d:%d;", link, l->input, l->residual, l->layer);
     }
     key_mask(&w->mask, &t);
+    if (w->weights[0])
+        text_addf(&t, "weights=%s;", w->weights_hash);
     if (w->mean != 0)
         text_addf(&t, "mean=%a;", w->mean);
     if (w->every_size)
@@ -176,5 +178,6 @@ void work_signature(const struct work *w, char out[HASH_TEXT])
     layer.seed = 0;
     layer.data = DATA_NORMAL;
     layer.mask.seed = 0;
+    layer.weights[0] = 0;
     work_key(&layer, out);
 }

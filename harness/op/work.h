@@ -74,11 +74,8 @@ struct mask {
     int line, column; /* file: its place in the scenario, for messages; not part of the mask's identity */
     int64_t whole_h,
         whole_w;       /* file: size of the picture if the layer is cropped and takes its upper left corner; 0: the layer's own size */
-    bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter, */
-    bool marks_both;   /* ... or the same pixels (submanifold convolution) */
+    bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter */
 };
-/* What it marks, as in scenarios: input, output or both; "none": there is no mask. */
-const char *mask_marks(const struct mask *mask);
 /* True if both give the same pixels for images of one size. */
 bool mask_same(const struct mask *a, const struct mask *b);
 /* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
@@ -157,6 +154,7 @@ struct work {
     double mean;                                /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
     enum sizes every_size;                      /* of values that the op only moves or compares */
     char picture[200], picture_hash[17];        /* file that `input` is read from, and the hash of its content; "": values are drawn */
+    char weights[200], weights_hash[17];        /* what the files of its weights begin with, and the hash of their values; "": drawn */
     int64_t value[WORK_VALUES];                 /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */
 };
 

@@ -114,7 +114,7 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
         if (!value || tensor_role_is_mask(t->role))
             continue;
         tensor_fold(t, dim);
-        if (!there || (work->op->file && !generate_by_index(work, t)))
+        if (!there || !generate_by_index(work, t))
             ok = card_upload(d, t->role->name, value, tensor_elements(t) * sizeof *value, &d->at[t->role->slot].value, err);
         else
             ok = card_generate(d, work, t, which, err) &&

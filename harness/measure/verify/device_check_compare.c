@@ -136,7 +136,7 @@ bool card_inputs_agree(const struct card_data *d, const struct work *work, struc
         size_t all = tensor_elements(&list[i]), chunk = all < SAMPLE_CHUNK ? all : SAMPLE_CHUNK;
         for (int k = 0; want && there && k < 3; k++) {
             size_t first = k == 0 ? 0 : k == 1 ? all - chunk : random_bits(work->seed, 0x77, (uint64_t)i) % (all - chunk + 1);
-            if (!tensor_role_is_mask(list[i].role) && (!work->op->file || generate_by_index(work, &list[i])))
+            if (!tensor_role_is_mask(list[i].role) && generate_by_index(work, &list[i]))
                 op_data_fill(work, d->part, d->host, &list[i], first, chunk);
             if (!dev->ops->read(dev, there + first * sizeof *got, got, chunk * sizeof *got, err))
                 return false;

@@ -6,6 +6,7 @@
 #include "op/reference/generate.h"
 #include "op/mask/mask.h"
 #include "op/shape.h"
+#include "op/weights.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,11 @@ static bool make_values(const struct work *w, const char *name, bool reserve, do
     if (!*out)
         return error_set(err, ERROR_ENVIRONMENT, "not enough memory for the data of a chain");
     if (reserve)
+        return true;
+    bool read;
+    if (!weights_read(w, &t, w->dtype, *out, &read, err))
+        return false;
+    if (read)
         return true;
     generate_tensor(w, &t, DATA_PART_PRECISION, *out);
     for (size_t i = 0; scale != 1 && i < count; i++)
@@ -119,7 +125,7 @@ static bool link_reference(struct walk *k, int i, struct op_data *one, struct ch
 
 static bool only_moves(const struct work *w)
 {
-    return w->op->file ? chain_file_moves(w) : !w->op->has_filter && !w->epilogue_count;
+    return w->op->file ? chain_file_moves(w) : !w->op->has_filter && !w->epilogue_count && work_terms(w) == 0;
 }
 
 static bool walk_link(struct walk *k, int i, struct error *err)

@@ -11,6 +11,7 @@
 #include "op/op_file.h"
 #include "op/reach.h"
 #include "op/shape.h"
+#include "op/weights.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -130,11 +131,12 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
             op_data_free(out);
             return out_of_memory(work, err);
         }
-        bool weights = t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS || t->role->values == VALUES_SLOPES,
-             whole = !reserve || (work->op->file ? !generate_by_index(work, t) : weights), made = true;
+        bool whole = !reserve || (work->op->file ? !generate_by_index(work, t) : weights_tensor(t)), made = true, read = false;
         if (t->role->values == VALUES_FILE || (work->picture[0] && t->role->values == VALUES_INPUT))
-            made = work->op->file_values(work, t, value, err);
-        else if (whole)
+            read = made = work->op->file_values(work, t, value, err);
+        else if (whole && which == DATA_PART_PRECISION)
+            made = weights_read(work, t, generate_recipe(work, t, which).round_to, value, &read, err);
+        if (made && whole && !read)
             generate_tensor(work, t, which, value);
         if (!made) {
             op_data_free(out);

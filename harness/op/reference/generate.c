@@ -4,6 +4,7 @@
 #include "op/convert.h"
 #include "op/reference/image.h"
 #include "op/op_file.h"
+#include "op/weights.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -196,7 +197,7 @@ bool generate_by_index(const struct work *work, const struct tensor *t)
 {
     enum tensor_values values = t->role->values;
     return values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES && values != VALUES_FILE &&
-           !(values == VALUES_INPUT && work->picture[0]);
+           !(values == VALUES_INPUT && work->picture[0]) && !(work->weights[0] && weights_tensor(t));
 }
 
 bool generate_has_mean(const struct work *work, const struct tensor *t)

@@ -133,6 +133,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
     out->seed = random_bits(seed, 0, 0);
     out->mask.seed = random_bits(seed, 0, 1);
     out->every_size = seed % 2 ? SIZES_ALL : SIZES_SQUARED;
+    out->weights[0] = 0;
     out->same = SAME_NONE; /* the pads of the row: code may depend on them */
     for (const struct op_field *f = own->op->fields; f->name; f++)
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

@@ -5,6 +5,7 @@
 #include "base/image.h"
 #include "base/text.h"
 #include "op/op_file.h"
+#include "op/weights.h"
 #include "plan/scenario/private.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,9 +78,27 @@ static bool take_picture(struct scenario *s, const struct node *n, struct error 
     return taken > 0;
 }
 
+/* Each layer's filter, bias and slopes are files of a folder beside the scenario. */
+static bool take_weights(struct scenario *s, const struct node *n, struct error *err)
+{
+    const struct parsed *parsed = s->parsed;
+    struct error why = {0};
+    int taken = 0;
+    if (n->kind != NODE_SCALAR)
+        return node_error(n, err, "data weights: a folder is expected");
+    SCOPED char *folder = strcmp(parsed->folder, ".") && n->text[0] != '/' ? file_join(parsed->folder, n->text) : xstrdup(n->text);
+    for (int i = 0; i < s->layer_count; i++) {
+        SCOPED char *prefix = file_join(folder, s->layers[i].name);
+        if (!weights_take(&s->layers[i].work, prefix, &why))
+            return node_error(n, err, "data weights: layer '%s': %s", s->layers[i].name, why.text);
+        taken += s->layers[i].work.weights[0] != 0;
+    }
+    return taken || node_error(n, err, "data weights: no layer has a filter, a bias or slopes");
+}
+
 static bool parse_data(struct scenario *s, struct error *err)
 {
-    static const char *const keys[] = {"input", "seed", NULL};
+    static const char *const keys[] = {"input", "seed", "weights", NULL};
     const struct node *data = node_get(s->root, "data");
     int64_t seed = 1;
     int kind = DATA_NORMAL;
@@ -96,7 +115,7 @@ static bool parse_data(struct scenario *s, struct error *err)
         s->layers[i].work.seed = (uint64_t)seed;
         s->layers[i].work.data = (enum data_kind)kind;
     }
-    return !file || take_picture(s, input, err);
+    return (!file || take_picture(s, input, err)) && (!node_get(data, "weights") || take_weights(s, node_get(data, "weights"), err));
 }
 
 static bool parse_budget(const struct node *n, double *out, struct error *err)
