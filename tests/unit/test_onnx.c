@@ -1,6 +1,9 @@
 /* plan/scenario/onnx: models become scenarios; damaged ones one error. The models are written here, field by field. */
 #include "scenario_text.h"
+#include "base/file.h"
+#include "base/npy.h"
 #include "plan/scenario/onnx.h"
+#include <math.h>
 
 static struct text model;
 
@@ -69,6 +72,17 @@ static void constant(struct text *graph, const char *name, int rank, const int *
     part(graph, 5, &t);
 }
 
+/* A list of whole numbers. */
+static void numbers(struct text *graph, const char *name, int count, const int64_t *values)
+{
+    struct text t = {0};
+    whole(&t, 1, (uint64_t)count);
+    whole(&t, 2, 7);
+    word(&t, 8, name);
+    bytes(&t, 9, values, (size_t)count * sizeof *values);
+    part(graph, 5, &t);
+}
+
 static void value(struct text *graph, int field, const char *name, const int dim[4])
 {
     struct text v = {0}, type = {0}, tensor = {0}, shape = {0};
@@ -115,7 +129,7 @@ static void make(int opset, int more, int height)
 static bool imported(struct text *out, int *unknown, struct error *err)
 {
     *err = (struct error){0};
-    return onnx_scenario("m.onnx", model.data, model.len, "m", NULL, out, unknown, err);
+    return onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m"}, out, unknown, err);
 }
 
 static void layers_of_nodes(void **state)
@@ -208,10 +222,128 @@ static void unknown_nodes(void **state)
     text_free(&out);
 }
 
+static double value_of(const char *folder, const char *file, size_t index)
+{
+    SCOPED char *path = file_join(folder, file);
+    struct npy a;
+    struct error err = {0};
+    if (!npy_read(path, &a, &err))
+        fail_msg("%s", err.text);
+    assert_true(index < a.count);
+    double v = a.value[index];
+    npy_free(&a);
+    return v;
+}
+
+/* Batch normalisation is multiplied into the filter; the shape of each file is the layer's. */
+static void weights_of_nodes(void **state)
+{
+    struct text out = {0};
+    struct error err = {0};
+    int unknown;
+    char folder[] = "/tmp/bench_onnx_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    SCOPED char *weights = file_join(folder, "m.weights");
+    make(17, 0, 10);
+    if (!onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m", .weights = weights}, &out, &unknown, &err))
+        fail_msg("%s", err.text);
+    double scale = 1 / sqrt(1 + 1e-5);
+    assert_float_equal(value_of(weights, "a.filter.npy", 8 * 3 * 7 - 1), scale, 1e-7);
+    assert_float_equal(value_of(weights, "a.bias.npy", 7), 1 - scale, 1e-7);
+    assert_float_equal(value_of(weights, "c.bias.npy", 0), 1, 0);
+    SCOPED char *file = file_join(folder, "m.yaml");
+    assert_true(file_write(file, text_get(&out), out.len, &err));
+    struct scenario *s = scenario_load(file, &err);
+    if (!s)
+        fail_msg("%s", err.text);
+    assert_string_equal(s->layers[0].work.weights + strlen(s->layers[0].work.weights) - 2, "/a");
+    scenario_free(s);
+    SCOPED char *bias = file_join(weights, "a.bias.npy");
+    assert_true(npy_write(bias, (const int64_t[]){7}, 1, (const float[7]){0}, &err));
+    assert_null(scenario_load(file, &err));
+    assert_non_null(strstr(err.text, "layer 'a'"));
+    assert_non_null(strstr(err.text, "its shape is 7, but the op's is 8"));
+    text_free(&out);
+}
+
+/* A tensor in another file: the folder's own only, and as long as its sizes say. */
+static void weights_elsewhere(void **state)
+{
+    static const struct {
+        const char *place, *want;
+    } all[] = {{"../w.bin", "a file in the model's folder is expected"},
+               {"/etc/passwd", "a file in the model's folder is expected"},
+               {"absent.bin", "absent.bin"},
+               {"short.bin", "which has 8; its sizes say 144"}};
+    char folder[] = "/tmp/bench_onnx_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    SCOPED char *file = file_join(folder, "m.onnx"), *brief = file_join(folder, "short.bin"), *weights = file_join(folder, "w");
+    struct error err = {0};
+    assert_true(file_write(brief, "12345678", 8, &err));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct text graph = {0}, set = {0}, t = {0}, entry = {0}, out = {0};
+        int unknown;
+        model.len = 0;
+        for (int k = 0; k < 4; k++)
+            whole(&t, 1, (const uint64_t[]){4, 1, 3, 3}[k]);
+        whole(&t, 2, 1);
+        word(&t, 8, "w");
+        word(&entry, 1, "location");
+        word(&entry, 2, all[i].place);
+        part(&t, 13, &entry);
+        whole(&t, 14, 1);
+        part(&graph, 5, &t);
+        value(&graph, 11, "x", (const int[]){1, 1, 9, 9});
+        value(&graph, 12, "y", NULL);
+        node(&graph, "Conv", "x w", "y", "");
+        part(&model, 7, &graph);
+        whole(&set, 2, 17);
+        part(&model, 8, &set);
+        assert_true(imported(&out, &unknown, &err)); /* without them, the shape is all that counts */
+        err = (struct error){0};
+        assert_false(
+            onnx_scenario(file, model.data, model.len, &(struct onnx_options){.name = "m", .weights = weights}, &out, &unknown, &err));
+        if (!strstr(err.text, all[i].want))
+            fail_msg("'%s' is not said: %s", all[i].want, err.text);
+        text_free(&out);
+    }
+}
+
+/* Channels that are split and shuffled, through the arithmetic on shapes that exporters write. */
+static void channels_move(void **state)
+{
+    struct text out = {0}, graph = {0}, set = {0};
+    struct error err;
+    int unknown;
+    model.len = 0;
+    value(&graph, 11, "x", (const int[]){1, 8, 4, 6});
+    value(&graph, 12, "y", NULL);
+    numbers(&graph, "five", 5, (const int64_t[]){1, 2, 4, 4, 6});
+    numbers(&graph, "four", 4, (const int64_t[]){1, -1, 4, 6});
+    numbers(&graph, "from", 1, (const int64_t[]){2});
+    numbers(&graph, "to", 1, (const int64_t[]){INT64_MAX});
+    numbers(&graph, "axis", 1, (const int64_t[]){1});
+    node(&graph, "Reshape", "x five", "r", "");
+    node(&graph, "Transpose", "r", "t", "perm 0 2 1 3 4");
+    node(&graph, "Reshape", "t four", "s", "");
+    node(&graph, "Slice", "s from to axis", "y", "");
+    part(&model, 7, &graph);
+    whole(&set, 2, 13);
+    part(&model, 8, &set);
+    if (!imported(&out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(unknown, 0);
+    assert_non_null(strstr(text_get(&out), "  s: {op: channels, n: 1, c: 8, h: 4, w: 6, k: 8, parts: 2}\n"));
+    assert_non_null(strstr(text_get(&out), "  y: {op: channels, n: 1, c: 8, h: 4, w: 6, k: 6, first: 2}\n"));
+    scenario_free(loaded(text_get(&out)));
+    text_free(&out);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes), cmocka_unit_test(damaged_models),
-                                       cmocka_unit_test(unknown_nodes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes),   cmocka_unit_test(damaged_models),
+                                       cmocka_unit_test(unknown_nodes),     cmocka_unit_test(weights_of_nodes),
+                                       cmocka_unit_test(weights_elsewhere), cmocka_unit_test(channels_move)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

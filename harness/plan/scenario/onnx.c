@@ -1,6 +1,7 @@
 /* From nodes to layers (onnx.h). Values are images n, c, h, w; what has two dimensions is an image of one pixel, and a flattened image
  * keeps its own shape: a matrix product that follows is a convolution with a filter as large as the image. */
 #include "plan/scenario/onnx_graph.h"
+#include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
 #include <math.h>
@@ -62,9 +63,9 @@ bool graph_list(const struct onnx_node *n, const char *name, const struct place 
     double v;
     if (a && i < a->int_count)
         return *out = a->ints[i], true;
-    if (!input || !input->constant || !onnx_number(input->constant, i, &v) || !(fabs(v) < 1e15))
+    if (!input || !input->constant || !onnx_number(input->constant, i, &v) || isnan(v))
         return false;
-    return *out = (int64_t)v, true;
+    return *out = (int64_t)fmax(fmin(v, 1e15), -1e15), true; /* the largest of all stands for "to the end" */
 }
 
 /* ---- layers ---- */
@@ -97,7 +98,8 @@ struct made_layer *graph_layer(struct graph *g, const struct onnx_node *n, const
 {
     char *name = name_for(g, n);
     struct made_layer *l = APPEND(g->layers, g->layer_count);
-    *l = (struct made_layer){.name = name, .op = op, .input = in->layer, .with = LAYER_NONE, .residual = LAYER_NONE, .foldable = true};
+    *l = (struct made_layer){
+        .name = name, .op = op, .input = in->layer, .with = LAYER_NONE, .residual = LAYER_NONE, .k = in->dim[1], .foldable = true};
     memcpy(l->in, in->dim, sizeof l->in);
     return l;
 }
@@ -112,6 +114,7 @@ bool graph_leaves(struct graph *g, const struct onnx_node *n, int64_t c, int64_t
         free(l->name);
         text_free(&l->keys);
         text_free(&l->epilogue);
+        weights_free(&l->weights);
         g->layer_count--;
         return false;
     }
@@ -266,6 +269,11 @@ static void put_variants(const struct graph *g, struct text *out)
     } all[] = {{"conv2d", "cudnn, conv2d/auto, conv2d/mma_any, conv2d/fma_any, conv2d/general_tiled"},
                {"conv3d", "conv3d/cudnn, conv3d/naive"},
                {"conv_transpose2d", "conv_transpose2d/phases, conv_transpose2d/naive"},
+               {"channels", "channels/element"},
+               {"pad", "pad/pixel"},
+               {"resize_nearest", "resize_nearest/pixel"},
+               {"resize_linear", "resize_linear/pixel"},
+               {"resize_cubic", "resize_cubic/pixel"},
                {"pool_max", "pool_max/element"},
                {"pool_average", "pool_average/element"},
                {"concat", "concat/element"},
@@ -325,13 +333,18 @@ static void graph_free(struct graph *g)
         free(g->layers[i].name);
         text_free(&g->layers[i].keys);
         text_free(&g->layers[i].epilogue);
+        weights_free(&g->layers[i].weights);
     }
+    for (int i = 0; i < g->made_count; i++)
+        free(g->made[i].made);
+    free(g->done);
+    free(g->gelu_of);
     free(g->layers);
     free(g->values);
     free(g->made);
 }
 
-bool onnx_scenario(const char *file, const char *data, size_t bytes, const char *name, const char *shape, struct text *out, int *unknown,
+bool onnx_scenario(const char *file, const char *data, size_t bytes, const struct onnx_options *o, struct text *out, int *unknown,
                    struct error *err)
 {
     struct onnx_model m;
@@ -343,24 +356,33 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const char 
         names += (size_t)(m.nodes[i].input_count + m.nodes[i].output_count);
     g.slots = 2 * (names + (size_t)(m.constant_count + m.input_count + m.output_count)) + 17;
     g.values = xcalloc(g.slots, sizeof *g.values);
-    g.made = xcalloc((size_t)m.node_count + 1, sizeof *g.made);
+    g.made = xcalloc(2 * (size_t)m.node_count + 1, sizeof *g.made);
+    g.done = xcalloc((size_t)m.node_count + 1, sizeof *g.done);
+    g.gelu_of = xcalloc((size_t)m.node_count + 1, sizeof *g.gelu_of);
+    ok = ok && (!o->weights || onnx_load(file, &m, err));
     if (ok)
         count_uses(&g);
-    ok = ok && take_inputs(&g, shape, err);
+    ok = ok && take_inputs(&g, o->shape, err);
+    if (ok)
+        fold_find_gelu(&g);
     if (ok && !walk(&g, &comments)) {
         ok = error_set(err, ERROR_USAGE, "%s: none of its %d nodes is an operation that bench knows", file, m.node_count);
         error_hint(err, "%s", text_get(&comments) + 2); /* of the first */
     }
     if (ok) {
-        text_addf(out, "scenario: %s\nabout: %d layers of %d nodes of an ONNX model, opset %lld\n", name, g.layer_count, m.node_count,
+        text_addf(out, "scenario: %s\nabout: %d layers of %d nodes of an ONNX model, opset %lld\n", o->name, g.layer_count, m.node_count,
                   (long long)m.opset);
-        text_addf(out, "%sdefaults: {dtype: %s, layout: NCHW}\n\nlayers:\n", text_get(&comments), g.half ? "f16" : "f32");
+        text_addf(out, "%sdefaults: {dtype: %s, layout: NCHW}\n\n", text_get(&comments), g.half ? "f16" : "f32");
+        if (o->weights)
+            text_addf(out, "data: {weights: '%s'}\n\n", file_base(o->weights));
+        text_add(out, "layers:\n");
         for (int i = 0; i < g.layer_count; i++)
             put_keys(&g, &g.layers[i], out);
         if (is_whole(&g))
             put_network(&g, out);
         put_variants(&g, out);
         *unknown = g.unknown;
+        ok = !o->weights || weights_write(&g, o->weights, err);
     }
     graph_free(&g);
     onnx_free(&m);

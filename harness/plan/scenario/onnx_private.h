@@ -16,8 +16,10 @@ struct onnx_tensor {
     char *name;
     int64_t dim[ONNX_RANK];
     int rank, type; /* type: TensorProto.DataType */
-    struct onnx_bytes raw, floats, ints32, ints64;
-    bool outside; /* in another file: its values are not known */
+    struct onnx_bytes raw, floats, ints32, ints64, doubles;
+    double *made;           /* values that folding computed; owned */
+    char *location;         /* in another file, beside the model's: its values are not known until onnx_load */
+    int64_t offset, length; /* there; length -1: as its sizes say */
 };
 struct onnx_attribute {
     char *name, *text; /* text: of a string; else NULL */
@@ -46,6 +48,8 @@ struct onnx_model {
     struct onnx_node *nodes;
     struct onnx_tensor *constants;
     struct onnx_value *inputs, *outputs, *values;
+    char **held; /* contents of other files, in which constants lie */
+    int held_count;
     int node_count, constant_count, input_count, output_count, value_count;
 };
 bool onnx_read(const char *file, const char *data, size_t bytes, struct onnx_model *out, struct error *err);
@@ -54,6 +58,8 @@ void onnx_free(struct onnx_model *m);
 int64_t onnx_elements(const struct onnx_tensor *t);
 /* Element i as a number; false: it is not there, or of another kind. */
 bool onnx_number(const struct onnx_tensor *t, int64_t i, double *out);
+/* Reads the values that lie in other files of the model's folder. */
+bool onnx_load(const char *file, struct onnx_model *m, struct error *err);
 const struct onnx_attribute *onnx_attribute(const struct onnx_node *n, const char *name); /* NULL: none */
 
 #endif

@@ -1,6 +1,7 @@
 /* Reads the messages of onnx.proto that a graph consists of. The wire format is small enough to be read here: five kinds of fields, and
  * every length is checked against what is left. */
 #include "base/dtype.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "plan/scenario/onnx_private.h"
 #include <stdlib.h>
@@ -156,9 +157,28 @@ int64_t onnx_elements(const struct onnx_tensor *t)
     return count;
 }
 
+/* An entry of external_data: location, offset or length, as texts. */
+static bool read_place(struct wire *w, const struct field *entry, struct onnx_tensor *t)
+{
+    struct wire in = wire_in(w, entry->bytes);
+    struct field f;
+    SCOPED char *key = NULL, *value = NULL;
+    while (wire_next(&in, &f))
+        if (f.kind == 2 && (f.number == 1 || f.number == 2))
+            replace_text(f.number == 1 ? &key : &value, &f);
+    if (in.bad || !key || !value)
+        return in.bad ? w->bad = true, false : true;
+    if (!strcmp(key, "location"))
+        free(t->location), t->location = xstrdup(value);
+    else if (!strcmp(key, "offset") || !strcmp(key, "length"))
+        *(*key == 'o' ? &t->offset : &t->length) = strtoll(value, NULL, 10);
+    return true;
+}
+
 static bool read_tensor(struct wire *w, struct onnx_tensor *t)
 {
     struct field f;
+    t->length = -1;
     while (wire_next(w, &f)) {
         if (f.number == 1 && !read_dims(w, &f, t->dim, &t->rank))
             return false;
@@ -168,15 +188,18 @@ static bool read_tensor(struct wire *w, struct onnx_tensor *t)
             replace_text(&t->name, &f);
         if (f.number == 4 || f.number == 5 || f.number == 7)
             *(f.number == 4 ? &t->floats : f.number == 5 ? &t->ints32 : &t->ints64) = f.bytes;
-        if (f.number == 9)
-            t->raw = f.bytes;
-        t->outside |= f.number == 13 || (f.number == 14 && f.value == 1);
+        if (f.number == 9 || f.number == 10)
+            *(f.number == 9 ? &t->raw : &t->doubles) = f.bytes;
+        if (f.number == 13 && !read_place(w, &f, t))
+            return false;
+        if (f.number == 14 && f.value == 1 && !t->location)
+            t->location = xstrdup("");
     }
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] < 0)
             return wire_bad(w, "a tensor of a negative size");
     int64_t want = onnx_elements(t), size = type_bytes(t->type);
-    if (!w->bad && t->raw.at && size && (int64_t)t->raw.count != want * size)
+    if (!w->bad && t->raw.at && !t->location && size && (int64_t)t->raw.count != want * size)
         return wire_bad(w, "a tensor has other bytes than its sizes say");
     return !w->bad;
 }
@@ -193,7 +216,9 @@ static int64_t varint_at(struct onnx_bytes b, int64_t index, bool *there)
 
 bool onnx_number(const struct onnx_tensor *t, int64_t i, double *out)
 {
-    bool there = !t->outside && i >= 0 && i < onnx_elements(t);
+    if (t->made)
+        return i >= 0 && i < onnx_elements(t) ? *out = t->made[i], true : false;
+    bool there = !t->location && i >= 0 && i < onnx_elements(t);
     int64_t size = type_bytes(t->type), whole = 0;
     if (!there || !size)
         return false;
@@ -207,7 +232,7 @@ bool onnx_number(const struct onnx_tensor *t, int64_t i, double *out)
             *out = (double)f16_to_f32(half);
         else if (t->type == 11)
             memcpy(out, at, sizeof *out);
-        else if (t->type == 6 || t->type == 7)
+        else if (t->type == 6 || t->type == 7 || t->type == 9)
             memcpy(&whole, at, (size_t)size), *out = t->type == 6 ? (double)(int32_t)whole : (double)whole;
         else
             return false;
@@ -215,10 +240,14 @@ bool onnx_number(const struct onnx_tensor *t, int64_t i, double *out)
     }
     if (t->floats.at && t->type == 1 && (int64_t)t->floats.count >= (i + 1) * 4)
         return *out = float_of(t->floats.at + i * 4), true;
+    if (t->doubles.at && t->type == 11 && (int64_t)t->doubles.count >= (i + 1) * 8)
+        return memcpy(out, t->doubles.at + i * 8, sizeof *out), true;
     if (t->ints64.at && t->type == 7)
         return *out = (double)varint_at(t->ints64, i, &there), there;
-    if (t->ints32.at && t->type == 6)
-        return *out = (double)varint_at(t->ints32, i, &there), there;
+    if (t->ints32.at && (t->type == 6 || t->type == 9 || t->type == 10)) {
+        whole = varint_at(t->ints32, i, &there);
+        return *out = t->type == 10 ? (double)f16_to_f32((uint16_t)whole) : (double)whole, there;
+    }
     return false;
 }
 
@@ -390,12 +419,60 @@ bool onnx_read(const char *file, const char *data, size_t bytes, struct onnx_mod
     return !w.bad;
 }
 
+/* The file that a constant names, which must lie in the model's folder. */
+static bool load_file(const char *file, struct onnx_model *m, const struct onnx_tensor *t, struct onnx_bytes *out, struct error *err)
+{
+    SCOPED char *folder = file_dir(file);
+    SCOPED char *path = file_join(folder, t->location);
+    struct error why = {0};
+    bool leaves = !t->location[0] || t->location[0] == '/' || strstr(t->location, "..");
+    char *data = leaves ? NULL : file_read(path, ONNX_MAX_BYTES, &out->count, &why);
+    if (data)
+        *APPEND(m->held, m->held_count) = data;
+    out->at = (const uint8_t *)data;
+    return data || error_set(err, ERROR_USAGE, "%s: the values of '%.100s' are in '%.100s': %s", file, t->name ? t->name : "", t->location,
+                             leaves ? "a file in the model's folder is expected" : why.text);
+}
+
+bool onnx_load(const char *file, struct onnx_model *m, struct error *err)
+{
+    SCOPED char *last = NULL;
+    struct onnx_bytes now = {0};
+    for (int i = 0; i < m->constant_count; i++) {
+        struct onnx_tensor *t = &m->constants[i];
+        int64_t bytes = onnx_elements(t) * type_bytes(t->type), length;
+        if (!t->location)
+            continue;
+        if (!last || strcmp(last, t->location)) {
+            if (!load_file(file, m, t, &now, err))
+                return false;
+            free(last);
+            last = xstrdup(t->location);
+        }
+        length = t->length < 0 ? bytes : t->length;
+        if (length != bytes || t->offset < 0 || t->offset > (int64_t)now.count || length > (int64_t)now.count - t->offset)
+            return error_set(err, ERROR_USAGE, "%s: '%.100s' has %lld bytes at %lld of '%.100s', which has %zu; its sizes say %lld", file,
+                             t->name ? t->name : "", (long long)length, (long long)t->offset, t->location, now.count, (long long)bytes);
+        t->raw = (struct onnx_bytes){now.at + t->offset, (size_t)bytes};
+        free(t->location);
+        t->location = NULL;
+    }
+    return true;
+}
+
 const struct onnx_attribute *onnx_attribute(const struct onnx_node *n, const char *name)
 {
     for (int i = 0; i < n->attribute_count; i++)
         if (!strcmp(n->attributes[i].name, name))
             return &n->attributes[i];
     return NULL;
+}
+
+static void free_tensor(struct onnx_tensor *t)
+{
+    free(t->name);
+    free(t->location);
+    free(t->made);
 }
 
 static void free_node(struct onnx_node *n)
@@ -406,7 +483,9 @@ static void free_node(struct onnx_node *n)
         free(n->outputs[i]);
     for (int i = 0; i < n->attribute_count; i++) {
         struct onnx_attribute *a = &n->attributes[i];
-        void *const all[] = {a->name, a->text, a->ints, a->reals, a->tensor ? a->tensor->name : NULL, a->tensor};
+        if (a->tensor)
+            free_tensor(a->tensor);
+        void *const all[] = {a->name, a->text, a->ints, a->reals, a->tensor};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             free(all[k]);
     }
@@ -420,14 +499,16 @@ void onnx_free(struct onnx_model *m)
     for (int i = 0; i < m->node_count; i++)
         free_node(&m->nodes[i]);
     for (int i = 0; i < m->constant_count; i++)
-        free(m->constants[i].name);
+        free_tensor(&m->constants[i]);
+    for (int i = 0; i < m->held_count; i++)
+        free(m->held[i]);
     for (int i = 0; i < m->input_count; i++)
         free(m->inputs[i].name);
     for (int i = 0; i < m->output_count; i++)
         free(m->outputs[i].name);
     for (int i = 0; i < m->value_count; i++)
         free(m->values[i].name);
-    void *const all[] = {m->graph, m->nodes, m->constants, m->inputs, m->outputs, m->values};
+    void *const all[] = {m->held, m->graph, m->nodes, m->constants, m->inputs, m->outputs, m->values};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }

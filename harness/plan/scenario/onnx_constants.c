@@ -1,0 +1,317 @@
+/* Operators on constants alone, and the shape of an image: their results are constants. */
+#include "base/text.h"
+#include "plan/scenario/onnx_graph.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ELEMENTS_MAX (1 << 26) /* of all constants that are computed here */
+
+static struct onnx_tensor *graph_made(struct graph *g, int type, int rank, const int64_t *dim)
+{
+    struct onnx_tensor *t = &g->made[g->made_count];
+    *t = (struct onnx_tensor){.type = type, .rank = rank, .length = -1};
+    memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
+    int64_t count = onnx_elements(t);
+    if (count > ELEMENTS_MAX - g->made_elements)
+        return NULL;
+    g->made_elements += count;
+    t->made = xcalloc((size_t)count + 1, sizeof *t->made);
+    g->made_count++;
+    return t;
+}
+
+static bool is_whole(const struct onnx_tensor *t)
+{
+    return t->type != 1 && t->type != 10 && t->type != 11;
+}
+
+/* Element of `t` that element i of the broadcast result reads. */
+static int64_t broadcast_from(const struct onnx_tensor *t, const struct onnx_tensor *to, int64_t i)
+{
+    int64_t at = 0, step = 1;
+    for (int a = to->rank - 1; a >= 0; a--) {
+        int own = a - (to->rank - t->rank);
+        if (own >= 0) {
+            at += t->dim[own] == 1 ? 0 : i % to->dim[a] * step;
+            step *= t->dim[own];
+        }
+        i /= to->dim[a] ? to->dim[a] : 1;
+    }
+    return at;
+}
+
+static double compute(char op, double a, double b, bool whole)
+{
+    switch (op) {
+    case 'A': return a + b;
+    case 'S': return a - b;
+    case 'M': return a * b;
+    case 'D': return whole ? (b != 0 ? trunc(a / b) : NAN) : a / b;
+    case 'P': return pow(a, b);
+    case 'N': return -a;
+    case 'F': return floor(a);
+    case 'C': return ceil(a);
+    case 'Q': return sqrt(a);
+    case 'R': return 1 / a;
+    default: return whole ? trunc(a) : a; /* Cast */
+    }
+}
+
+static bool elementwise(struct graph *g, const struct onnx_node *n, char op, struct place *out)
+{
+    const struct onnx_tensor *a = graph_in(g, n, 0)->constant, *b = n->input_count > 1 ? graph_in(g, n, 1)->constant : NULL;
+    int type = op == 'T' ? (int)graph_int(n, "to", 1) : a->type;
+    int64_t dim[ONNX_RANK];
+    int rank = b && b->rank > a->rank ? b->rank : a->rank;
+    for (int i = 0; i < rank; i++) {
+        int64_t x = i < rank - a->rank ? 1 : a->dim[i - rank + a->rank], y = !b || i < rank - b->rank ? 1 : b->dim[i - rank + b->rank];
+        if (x != y && x != 1 && y != 1)
+            return false;
+        dim[i] = x > y ? x : y;
+    }
+    struct onnx_tensor *t = graph_made(g, type, rank, dim);
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
+        double x, y = 0;
+        if (!onnx_number(a, broadcast_from(a, t, i), &x) || (b && !onnx_number(b, broadcast_from(b, t, i), &y)))
+            return false;
+        t->made[i] = compute(op, x, y, is_whole(t));
+    }
+    return t ? out->constant = t, true : false;
+}
+
+/* The same values in another shape. */
+static bool reshaped(struct graph *g, const struct onnx_tensor *from, int rank, const int64_t *dim, struct place *out)
+{
+    struct onnx_tensor *t = rank <= ONNX_RANK ? graph_made(g, from->type, rank, dim) : NULL;
+    int64_t count = t ? onnx_elements(t) : 0;
+    if (!t || count != onnx_elements(from))
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        if (!onnx_number(from, i, &t->made[i]))
+            return false;
+    return out->constant = t, true;
+}
+
+bool graph_target(const struct onnx_node *n, const struct place *shape, int64_t count, const int64_t *own, int own_rank,
+                  int64_t dim[ONNX_RANK], int *rank)
+{
+    int64_t rest = 1, open = -1, v;
+    for (*rank = 0; graph_list(n, "shape", shape, *rank, &v); ++*rank) {
+        if (*rank >= ONNX_RANK)
+            return false;
+        dim[*rank] = v == 0 && *rank < own_rank && !graph_int(n, "allowzero", 0) ? own[*rank] : v;
+        if (v == -1)
+            open = *rank;
+        else if (dim[*rank] < 1 || rest > count)
+            return false;
+        else
+            rest *= dim[*rank];
+    }
+    if (open >= 0)
+        dim[open] = count / rest;
+    return *rank > 0 && (open >= 0 ? count % rest == 0 : rest == count);
+}
+
+static bool squeezed(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    bool more = *n->op == 'U';
+    int64_t dim[ONNX_RANK], axis, axes[ONNX_RANK];
+    int count = 0, rank = 0, own = 0;
+    while (count < ONNX_RANK && graph_list(n, "axes", graph_in(g, n, 1), count, &axis))
+        axes[count++] = axis;
+    int to = more ? from->rank + count : from->rank - count;
+    if (to < 0 || to > ONNX_RANK)
+        return false;
+    for (int i = 0; i < (more ? to : from->rank); i++) {
+        bool named = !more && !count && from->dim[i] == 1;
+        for (int k = 0; k < count; k++)
+            named |= axes[k] == i || axes[k] + (more ? to : from->rank) == i;
+        if (more)
+            dim[rank++] = named || own >= from->rank ? 1 : from->dim[own++];
+        else if (!named)
+            dim[rank++] = from->dim[i];
+    }
+    return reshaped(g, from, rank, dim, out);
+}
+
+static bool transposed(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    int64_t dim[ONNX_RANK], perm[ONNX_RANK], step[ONNX_RANK] = {0};
+    for (int i = 0; i < from->rank; i++) {
+        perm[i] = from->rank - 1 - i;
+        graph_list(n, "perm", NULL, i, &perm[i]);
+        if (perm[i] < 0 || perm[i] >= from->rank)
+            return false;
+        dim[i] = from->dim[perm[i]];
+    }
+    struct onnx_tensor *t = graph_made(g, from->type, from->rank, dim);
+    for (int i = 0; i < from->rank; i++) {
+        step[i] = 1;
+        for (int k = (int)perm[i] + 1; k < from->rank; k++)
+            step[i] *= from->dim[k];
+    }
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
+        int64_t at = 0, rest = i;
+        for (int k = t->rank - 1; k >= 0; k--) {
+            at += rest % dim[k] * step[k];
+            rest /= dim[k];
+        }
+        if (!onnx_number(from, at, &t->made[i]))
+            return false;
+    }
+    return t ? out->constant = t, true : false;
+}
+
+/* Of lists: one after another, from .. to, or those of an index. */
+static bool joined(struct graph *g, const struct onnx_node *n, struct place *out)
+{
+    int64_t count = 0, at = 0;
+    const struct onnx_tensor *first = graph_in(g, n, 0)->constant;
+    for (int i = 0; i < n->input_count; i++) {
+        if (graph_in(g, n, i)->constant->rank != 1)
+            return false;
+        count += onnx_elements(graph_in(g, n, i)->constant);
+    }
+    struct onnx_tensor *t = graph_made(g, first->type, 1, &count);
+    for (int i = 0; t && i < n->input_count; i++)
+        for (int64_t k = 0, all = onnx_elements(graph_in(g, n, i)->constant); k < all; k++)
+            if (!onnx_number(graph_in(g, n, i)->constant, k, &t->made[at++]))
+                return false;
+    return t ? out->constant = t, true : false;
+}
+
+static bool picked(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    const struct onnx_tensor *index = graph_in(g, n, 1)->constant;
+    double at;
+    if (from->rank != 1 || index->rank > 1 || graph_int(n, "axis", 0))
+        return false;
+    struct onnx_tensor *t = graph_made(g, from->type, index->rank, index->dim);
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++)
+        if (!onnx_number(index, i, &at) || !(fabs(at) < 1e15) ||
+            !onnx_number(from, (int64_t)(at < 0 ? at + (double)from->dim[0] : at), &t->made[i]))
+            return false;
+    return t ? out->constant = t, true : false;
+}
+
+static bool sliced(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    int64_t axis = 0, length = from->rank == 1 ? from->dim[0] : 0, first, end, count;
+    if (from->rank != 1 || !graph_range(g, n, length, &axis, &first, &end) || axis != 0)
+        return false;
+    count = end - first;
+    struct onnx_tensor *t = graph_made(g, from->type, 1, &count);
+    for (int64_t i = 0; t && i < count; i++)
+        if (!onnx_number(from, first + i, &t->made[i]))
+            return false;
+    return t ? out->constant = t, true : false;
+}
+
+static bool filled(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *shape, struct place *out)
+{
+    const struct onnx_attribute *value = onnx_attribute(n, "value");
+    int64_t dim[ONNX_RANK];
+    double v = 0, size;
+    int rank = (int)onnx_elements(shape);
+    for (int i = 0; i < rank; i++) {
+        if (i >= ONNX_RANK || !onnx_number(shape, i, &size) || size < 0 || size > ELEMENTS_MAX)
+            return false;
+        dim[i] = (int64_t)size;
+    }
+    if (value && value->tensor && !onnx_number(value->tensor, 0, &v))
+        return false;
+    struct onnx_tensor *t = graph_made(g, value && value->tensor ? value->tensor->type : 1, rank, dim);
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++)
+        t->made[i] = v;
+    return t ? out->constant = t, true : false;
+}
+
+static bool literal(struct graph *g, const struct onnx_node *n, struct place *out)
+{
+    static const char *const names[] = {"value_int", "value_ints", "value_float", "value_floats"};
+    for (int k = 0; k < 4; k++) {
+        const struct onnx_attribute *a = onnx_attribute(n, names[k]);
+        int64_t count = !a ? 0 : k == 1 ? a->int_count : k == 3 ? a->real_count : 1;
+        struct onnx_tensor *t = a ? graph_made(g, k < 2 ? 7 : 1, k % 2, &count) : NULL;
+        for (int64_t i = 0; t && i < count; i++)
+            t->made[i] = k == 0 ? (double)a->whole : k == 1 ? (double)a->ints[i] : k == 2 ? a->real : a->reals[i];
+        if (t)
+            return out->constant = t, true;
+    }
+    const struct onnx_attribute *a = onnx_attribute(n, "value");
+    return a && a->tensor ? out->constant = a->tensor, true : false;
+}
+
+static bool shape_of(struct graph *g, const struct onnx_node *n, const struct place *x, struct place *out)
+{
+    int64_t first = graph_int(n, "start", 0), end = graph_int(n, "end", 4);
+    first = first < 0 ? first + 4 : first;
+    end = end < 0 ? end + 4 : end > 4 ? 4 : end;
+    int64_t count = end - first;
+    struct onnx_tensor *t = x->known && first >= 0 && count > 0 && count <= 4 ? graph_made(g, 7, 1, &count) : NULL;
+    for (int64_t i = 0; t && i < count; i++)
+        t->made[i] = (double)x->dim[first + i];
+    return t ? out->constant = t, true : false;
+}
+
+bool graph_constant(struct graph *g, const struct onnx_node *n)
+{
+    static const struct {
+        const char *op;
+        char as;
+    } each[] = {{"Add", 'A'},   {"Sub", 'S'},  {"Mul", 'M'},  {"Div", 'D'},        {"Pow", 'P'}, {"Neg", 'N'},
+                {"Floor", 'F'}, {"Ceil", 'C'}, {"Sqrt", 'Q'}, {"Reciprocal", 'R'}, {"Cast", 'T'}};
+    struct place *out = graph_value(g, n->outputs[0]);
+    const struct onnx_tensor *from = graph_in(g, n, 0)->constant;
+    bool all = n->input_count > 0;
+    if (!strcmp(n->op, "Constant"))
+        return literal(g, n, out);
+    if (!strcmp(n->op, "Shape"))
+        return shape_of(g, n, graph_in(g, n, 0), out);
+    for (int i = 0; i < n->input_count; i++)
+        all &= !n->inputs[i][0] || graph_in(g, n, i)->constant;
+    if (!all || !from)
+        return false;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        if (!strcmp(n->op, each[i].op))
+            return (n->input_count == 1 || graph_in(g, n, 1)->constant) && elementwise(g, n, each[i].as, out);
+    if (!strcmp(n->op, "Identity"))
+        return out->constant = from, true;
+    if (!strcmp(n->op, "Unsqueeze") || !strcmp(n->op, "Squeeze"))
+        return squeezed(g, n, from, out);
+    if (!strcmp(n->op, "Transpose"))
+        return transposed(g, n, from, out);
+    if (!strcmp(n->op, "Concat"))
+        return joined(g, n, out);
+    if (!strcmp(n->op, "Gather") && n->input_count > 1)
+        return picked(g, n, from, out);
+    if (!strcmp(n->op, "Slice"))
+        return sliced(g, n, from, out);
+    if (!strcmp(n->op, "ConstantOfShape"))
+        return filled(g, n, from, out);
+    int64_t dim[ONNX_RANK];
+    int rank;
+    return !strcmp(n->op, "Reshape") && graph_target(n, graph_in(g, n, 1), onnx_elements(from), from->dim, from->rank, dim, &rank) &&
+           reshaped(g, from, rank, dim, out);
+}
+
+/* Slice along one axis with step 1: first .. end of `length` (0: the caller looks at the axis first). */
+bool graph_range(struct graph *g, const struct onnx_node *n, int64_t length, int64_t *axis, int64_t *first, int64_t *end)
+{
+    int64_t step = 1, more;
+    bool attributes = onnx_attribute(n, "starts") != NULL;
+    const struct place *none = NULL, *at[5] = {0};
+    for (int i = 1; i < 5; i++)
+        at[i] = attributes ? none : graph_in(g, n, i);
+    *axis = 0;
+    if (!graph_list(n, "starts", at[1], 0, first) || !graph_list(n, "ends", at[2], 0, end) || graph_list(n, "starts", at[1], 1, &more))
+        return false;
+    graph_list(n, "axes", at[3], 0, axis);
+    graph_list(n, NULL, at[4], 0, &step);
+    if (step != 1)
+        return false;
+    *first = *first < 0 ? *first + length : *first;
+    *end = *end < 0 ? *end + length : *end > length ? length : *end;
+    return *first >= 0 && *end > *first && *first < length;
+}

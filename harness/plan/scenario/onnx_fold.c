@@ -1,0 +1,386 @@
+/* Operators that become an item of an epilogue, or are multiplied into a filter; where nothing takes them, a layer of their own. */
+#include "base/text.h"
+#include "plan/scenario/onnx_graph.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEEDS_IMAGE "its input is no image of known size"
+
+/* A float as people write it. */
+static const char *short_real(double v, char room[32])
+{
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(room, 32, "%.*g", digits, v);
+        if (strtof(room, NULL) == (float)v)
+            break;
+    }
+    return room;
+}
+
+static bool constant_real(const struct place *p, int64_t i, double *out)
+{
+    return p->constant && onnx_number(p->constant, i, out);
+}
+
+/* Is a constant one number for all, or one for each channel, along the axis of the channels? */
+static bool by_channel(const struct place *x, const struct onnx_tensor *t)
+{
+    if (onnx_elements(t) == 1)
+        return true;
+    bool flat = x->dim[2] * x->dim[3] == 1;
+    int axis = t->rank == 4 || (t->rank == 2 && flat) ? 1 : t->rank == 3 || (t->rank == 1 && flat) ? 0 : -1;
+    return axis >= 0 && t->dim[axis] == x->dim[1] && onnx_elements(t) == x->dim[1];
+}
+
+/* As an item of the layer before, or as a layer of its own. */
+static struct made_layer *fold(struct graph *g, const struct onnx_node *n, const struct place *x, const char *item, const char **why)
+{
+    struct made_layer *l = graph_open(g, x);
+    if (!x->known)
+        return graph_lacks(why, NEEDS_IMAGE), NULL;
+    bool fits = l && !l->activated && !(l->scale != 0 && l->residual == LAYER_NONE) && !(l->moved && !strcmp(item, "prelu"));
+    if (fits && graph_folded(g, n, x, l, item))
+        return l->activated = true, l;
+    l = graph_layer(g, n, "pointwise", x);
+    text_add(&l->epilogue, item);
+    l->items = 1;
+    l->activated = true;
+    return graph_leaves(g, n, x->dim[1], x->dim[2], x->dim[3]) ? l : NULL;
+}
+
+/* y = scale x + shift by channel; NULL: ones, zeros. Both are owned from now on. */
+static bool affine(struct graph *g, const struct onnx_node *n, struct place *x, double *scale, double *shift, bool unknown,
+                   const char **why)
+{
+    struct made_layer *l = graph_open(g, x);
+    bool open = l && !l->activated && l->scale == 0 && l->residual == LAYER_NONE && !l->moved,
+         biased = open && l->items == 1 && !strcmp(text_get(&l->epilogue), "bias"),
+         takes = open && (biased || !l->items) && (!scale || !strncmp(l->op, "conv", 4));
+    if (!x->known) {
+        free(scale);
+        free(shift);
+        return graph_lacks(why, NEEDS_IMAGE);
+    }
+    if (!takes) {
+        l = graph_layer(g, n, scale ? "conv2d" : "pointwise", x);
+        if (scale)
+            text_addf(&l->keys, ", k: %lld, kernel: 1, groups: %lld", (long long)x->dim[1], (long long)x->dim[1]);
+        biased = false;
+    }
+    if (shift && !biased)
+        text_add(&l->epilogue, "bias"), l->items = 1;
+    weights_affine(l, scale, shift);
+    l->weights.unknown |= unknown;
+    return takes ? graph_rename(g, n, x) : graph_leaves(g, n, x->dim[1], x->dim[2], x->dim[3]);
+}
+
+/* ---- activations ---- */
+
+/* The text of an activation, or NULL. `room`: for the numbers of one. */
+static const char *activation(struct graph *g, const struct onnx_node *n, char room[80], const struct onnx_tensor **slopes)
+{
+    static const struct {
+        const char *op, *item;
+    } plain[] = {{"Relu", "relu"}, {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"}, {"HardSwish", "hard_swish"}};
+    double low = -1e6, high = 1e6;
+    char number[32], other[32];
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!strcmp(n->op, plain[i].op))
+            return plain[i].item;
+    if (!strcmp(n->op, "Gelu"))
+        return graph_is(n, "approximate", "tanh") ? "gelu_tanh" : "gelu";
+    if (!strcmp(n->op, "LeakyRelu"))
+        snprintf(room, 80, "{leaky_relu: %s}", short_real(graph_real(n, "alpha", 0.01), number));
+    else if (!strcmp(n->op, "PRelu")) {
+        *slopes = graph_in(g, n, 1)->constant;
+        bool one = *slopes && onnx_elements(*slopes) == 1 && onnx_number(*slopes, 0, &low);
+        bool fits = *slopes && by_channel(graph_in(g, n, 0), *slopes);
+        snprintf(room, 80, one ? "{leaky_relu: %s}" : "prelu", short_real(low, number));
+        *slopes = one ? NULL : *slopes;
+        return fits ? room : NULL;
+    } else if (!strcmp(n->op, "Clip")) {
+        const struct onnx_attribute *a = onnx_attribute(n, "min"), *b = onnx_attribute(n, "max");
+        low = a ? a->real : low;
+        high = b ? b->real : high;
+        constant_real(graph_in(g, n, 1), 0, &low);
+        constant_real(graph_in(g, n, 2), 0, &high);
+        snprintf(room, 80, "{clip: [%s, %s]}", short_real(fmax(low, -1e6), number), short_real(fmin(high, 1e6), other));
+    } else {
+        return NULL;
+    }
+    return room;
+}
+
+/* Is a sigmoid only there for x * sigmoid(x)? */
+static bool gates(struct graph *g, const struct onnx_node *n, const char *item)
+{
+    struct place *x = graph_in(g, n, 0), *out = graph_value(g, n->outputs[0]);
+    for (int i = 0; i < g->m->node_count && out->uses == 1 && x->known; i++) {
+        const struct onnx_node *m = &g->m->nodes[i];
+        if (strcmp(m->op, "Mul") || m->input_count != 2)
+            continue;
+        struct place *a = graph_in(g, m, 0), *b = graph_in(g, m, 1);
+        if ((a == x && b == out) || (a == out && b == x))
+            return out->sigmoid_of = x, out->gate = item, true;
+    }
+    return false;
+}
+
+bool fold_activation(struct graph *g, const struct onnx_node *n, const char **why, bool *done)
+{
+    char room[80];
+    const struct onnx_tensor *slopes = NULL;
+    const char *item = activation(g, n, room, &slopes);
+    if (!item)
+        return false;
+    *done = !strcmp(n->op, "Sigmoid") && gates(g, n, "silu");
+    if (*done)
+        return true;
+    struct made_layer *l = fold(g, n, graph_in(g, n, 0), item, why);
+    if (l && slopes)
+        l->weights.slopes = slopes;
+    return *done = l != NULL, true;
+}
+
+/* clip(alpha x + beta, 0, 1) */
+bool fold_hard_sigmoid(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *x = graph_in(g, n, 0), *out;
+    double alpha = graph_real(n, "alpha", 0.2), beta = graph_real(n, "beta", 0.5);
+    if (fabs(alpha - 1.0 / 6) < 1e-6 && beta == 0.5 && gates(g, n, "hard_swish"))
+        return true;
+    int64_t c = x->known ? x->dim[1] : 0;
+    double *scale = xcalloc((size_t)c + 1, sizeof *scale), *shift = xcalloc((size_t)c + 1, sizeof *shift);
+    for (int64_t k = 0; k < c; k++)
+        scale[k] = alpha, shift[k] = beta;
+    int uses = graph_value(g, n->outputs[0])->uses;
+    if (!affine(g, n, x, scale, shift, false, why))
+        return false;
+    out = graph_value(g, n->outputs[0]);
+    struct made_layer *l = out->layer >= 0 ? &g->layers[out->layer] : NULL;
+    if (!l || out->uses != uses || l->activated || l->moved)
+        return graph_lacks(why, "nothing takes its clip");
+    text_add(&l->epilogue, ", {clip: [0, 1]}");
+    l->items++;
+    return l->activated = true;
+}
+
+/* The node behind a value that only one node reads; -1: none. */
+static int reader(const struct graph *g, const char *value, int after)
+{
+    int found = -1;
+    for (int i = after; i < g->m->node_count; i++)
+        for (int k = 0; k < g->m->nodes[i].input_count; k++)
+            if (!strcmp(g->m->nodes[i].inputs[k], value)) {
+                if (found >= 0)
+                    return -1;
+                found = i;
+            }
+    return found;
+}
+
+static bool is_number(struct graph *g, const char *value, double wanted)
+{
+    double v;
+    const struct place *p = graph_value(g, value);
+    for (int i = 0; !p->constant && i < g->m->node_count; i++) { /* it may not have been walked yet */
+        const struct onnx_node *n = &g->m->nodes[i];
+        if (!strcmp(n->op, "Constant") && n->output_count == 1 && !strcmp(n->outputs[0], value))
+            return graph_constant(g, n) && is_number(g, value, wanted);
+    }
+    return p->constant && onnx_elements(p->constant) == 1 && onnx_number(p->constant, 0, &v) && fabs(v - wanted) < 1e-4 * fabs(wanted);
+}
+
+/* The other input of a node of two, if one is `value` (or NULL: a constant of that value). */
+static const char *other(struct graph *g, const struct onnx_node *n, const char *value, double wanted)
+{
+    for (int k = 0; k < 2 && n->input_count == 2; k++)
+        if (value ? !strcmp(n->inputs[k], value) : is_number(g, n->inputs[k], wanted))
+            return n->inputs[1 - k];
+    return NULL;
+}
+
+static int writer(const struct graph *g, const char *value)
+{
+    for (int i = 0; i < g->m->node_count; i++)
+        if (g->m->nodes[i].output_count == 1 && !strcmp(g->m->nodes[i].outputs[0], value))
+            return i;
+    return -1;
+}
+
+static bool find_gelu(struct graph *g, int erf)
+{
+    const struct onnx_node *all = g->m->nodes;
+    int scaled = writer(g, all[erf].inputs[0]), plus = reader(g, all[erf].outputs[0], erf), times, end, half = -1;
+    if (scaled < 0 || plus < 0 || strcmp(all[plus].op, "Add") || all[scaled].input_count != 2 || !other(g, &all[plus], NULL, 1))
+        return false;
+    bool divides = !strcmp(all[scaled].op, "Div") && is_number(g, all[scaled].inputs[1], 1.41421356);
+    const char *x = divides ? all[scaled].inputs[0] : strcmp(all[scaled].op, "Mul") ? NULL : other(g, &all[scaled], NULL, 0.70710678);
+    times = end = reader(g, all[plus].outputs[0], plus);
+    if (!x || times < 0 || strcmp(all[times].op, "Mul") || reader(g, all[scaled].outputs[0], scaled) != erf)
+        return false;
+    const char *by = other(g, &all[times], all[plus].outputs[0], 0);
+    if (by && !strcmp(by, x)) { /* x * (1 + erf), then / 2 */
+        end = reader(g, all[times].outputs[0], times);
+        if (end < 0 || strcmp(all[end].op, "Mul") || !other(g, &all[end], NULL, 0.5))
+            return false;
+    } else { /* (x / 2) * (1 + erf) */
+        half = by ? writer(g, by) : -1;
+        if (half < 0 || strcmp(all[half].op, "Mul") || all[half].input_count != 2 || reader(g, by, half) != times)
+            return false;
+        const char *of = other(g, &all[half], NULL, 0.5);
+        if (!of || strcmp(of, x))
+            return false;
+    }
+    const int inside[] = {scaled, erf, plus, times, half};
+    for (int i = 0; i < 5; i++)
+        if (inside[i] >= 0 && inside[i] != end)
+            g->done[inside[i]] = true;
+    g->gelu_of[end] = x;
+    graph_value(g, x)->uses--;
+    return true;
+}
+
+void fold_find_gelu(struct graph *g)
+{
+    for (int i = 0, count = 0; i < g->m->node_count && count < 500; i++)
+        if (!strcmp(g->m->nodes[i].op, "Erf") && g->m->nodes[i].input_count == 1 && g->m->nodes[i].output_count == 1)
+            count += find_gelu(g, i);
+}
+
+bool fold_gelu(struct graph *g, const struct onnx_node *n, const char *x, const char **why)
+{
+    return fold(g, n, graph_value(g, x), "gelu", why) != NULL;
+}
+
+/* ---- sums and products ---- */
+
+static bool same_shape(const struct place *a, const struct place *b)
+{
+    return a->known && b->known && !memcmp(a->dim, b->dim, sizeof a->dim);
+}
+
+/* The layer that has been scaled, and waits for the residual; NULL: none. */
+static struct made_layer *scaled(struct graph *g, const struct place *v)
+{
+    struct made_layer *l = v->layer >= 0 ? &g->layers[v->layer] : NULL;
+    return l && l->scale != 0 && l->residual == LAYER_NONE ? l : NULL;
+}
+
+/* x + constant of a channel: a bias. x + y: a residual of the layer that runs last, or a layer of its own. */
+bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *a = graph_in(g, n, 0), *b = graph_in(g, n, 1);
+    char item[64] = "residual", number[32];
+    bool minus = !strcmp(n->op, "Sub"), unknown = false;
+    if (a->constant || b->constant) {
+        struct place *x = a->constant ? b : a;
+        const struct onnx_tensor *t = a->constant ? a->constant : b->constant;
+        double *shift = x->known && by_channel(x, t) ? weights_channels(t, x->dim[1], minus && !a->constant ? -1 : 1, 0, &unknown) : NULL,
+               *scale = shift && minus && a->constant ? xcalloc((size_t)x->dim[1], sizeof *scale) : NULL;
+        for (int64_t k = 0; scale && k < x->dim[1]; k++)
+            scale[k] = -1; /* constant - x */
+        return shift ? affine(g, n, x, scale, shift, unknown, why) : graph_lacks(why, "only a constant of each channel can be added");
+    }
+    if (!same_shape(a, b) || minus)
+        return graph_lacks(why, minus ? "a difference of two images is not supported" : "its inputs have no equal, known shapes");
+    struct place *last = a->layer > b->layer ? a : b, *rest = last == a ? b : a;
+    struct made_layer *l = graph_open(g, last);
+    bool takes = l && !l->activated && l->residual == LAYER_NONE && rest->layer != LAYER_NONE && a != b;
+    if (l && l->scale != 0)
+        snprintf(item, sizeof item, "{residual: %s}", short_real(l->scale, number));
+    if (takes && !scaled(g, rest) && graph_folded(g, n, last, l, item))
+        return l->residual = rest->layer, true;
+    if (scaled(g, rest) || scaled(g, last))
+        return graph_lacks(why, "nothing can be added to its scaled branch");
+    l = graph_layer(g, n, "add", a);
+    l->with = b->layer;
+    l->foldable = false;
+    return graph_leaves(g, n, a->dim[1], a->dim[2], a->dim[3]);
+}
+
+/* Does only an addition read the value, of something that is already there and runs before this layer? */
+static bool is_added(struct graph *g, const struct place *v, const struct place *x)
+{
+    for (int i = 0; i < g->m->node_count && v->uses == 1; i++) {
+        const struct onnx_node *n = &g->m->nodes[i];
+        if (strcmp(n->op, "Add") || n->input_count != 2 || (strcmp(n->inputs[0], v->name) && strcmp(n->inputs[1], v->name)))
+            continue;
+        const struct place *rest = graph_in(g, n, strcmp(n->inputs[0], v->name) ? 0 : 1);
+        return !rest->constant && same_shape(rest, x) && rest->layer != LAYER_NONE && rest->layer < x->layer;
+    }
+    return false;
+}
+
+/* x * sigmoid(x) */
+static bool gated(struct graph *g, const struct onnx_node *n, struct place *of, const char *item, const char **why)
+{
+    struct made_layer *l = of->layer >= 0 ? &g->layers[of->layer] : NULL;
+    bool fits = of->uses == 2 && l && l->foldable && !l->activated && l->items < 7 && !(l->scale != 0 && l->residual == LAYER_NONE);
+    if (fits && graph_folded(g, n, of, l, item))
+        return l->activated = true;
+    l = graph_layer(g, n, "pointwise", of);
+    text_add(&l->epilogue, item);
+    l->items = 1, l->activated = true;
+    return graph_leaves(g, n, of->dim[1], of->dim[2], of->dim[3]) || graph_lacks(why, NEEDS_IMAGE);
+}
+
+/* x * number: the scale of a residual that must follow, or of a filter; x * sigmoid(x); x * y. */
+bool fold_multiply(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *a = graph_in(g, n, 0), *b = graph_in(g, n, 1), *x = a->constant ? b : a, *by = a->constant ? a : b;
+    struct place *gate = a->sigmoid_of ? a : b->sigmoid_of ? b : NULL;
+    double scale;
+    bool unknown = false;
+    struct made_layer *l = graph_open(g, x);
+    if (by->constant && x->known && onnx_elements(by->constant) == 1 && constant_real(by, 0, &scale) && scale > 1e-6 && scale < 1000 && l &&
+        l->scale == 0 && !l->activated && l->residual == LAYER_NONE && is_added(g, graph_value(g, n->outputs[0]), x))
+        return l->scale = scale, graph_rename(g, n, x);
+    if (by->constant && x->known && by_channel(x, by->constant))
+        return affine(g, n, x, weights_channels(by->constant, x->dim[1], 1, 0, &unknown), NULL, unknown, why);
+    if (gate && gate->sigmoid_of == (gate == a ? b : a))
+        return gated(g, n, gate == a ? b : a, gate->gate, why);
+    bool alike = same_shape(a, b);
+    struct place *wide = b->known && b->dim[2] * b->dim[3] == 1 ? a : b, *factors = wide == a ? b : a;
+    bool each = wide->known && factors->known && factors->dim[2] * factors->dim[3] == 1 && factors->dim[1] == wide->dim[1] &&
+                factors->dim[0] == wide->dim[0];
+    if (a->constant || b->constant || !(alike || each) || a->layer == LAYER_NONE || b->layer == LAYER_NONE)
+        return graph_lacks(why, "only constants and factors of channels, and tensors of one shape, are supported");
+    l = graph_layer(g, n, alike ? "mul" : "mul_channels", wide);
+    l->with = factors->layer;
+    l->foldable = false;
+    return graph_leaves(g, n, wide->dim[1], wide->dim[2], wide->dim[3]);
+}
+
+bool fold_divide(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *x = graph_in(g, n, 0), *by = graph_in(g, n, 1);
+    bool unknown = false;
+    double *scale =
+        x->known && by->constant && by_channel(x, by->constant) ? weights_channels(by->constant, x->dim[1], 1, 0, &unknown) : NULL;
+    for (int64_t k = 0; scale && k < x->dim[1]; k++)
+        scale[k] = 1 / scale[k];
+    return scale ? affine(g, n, x, scale, NULL, unknown, why) : graph_lacks(why, "only an image can be divided by constants");
+}
+
+bool fold_normalise(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *x = graph_in(g, n, 0);
+    double *of[4] = {0}; /* scale, bias, mean, variance */
+    bool unknown = false, all = x->known && graph_int(n, "training_mode", 0) == 0;
+    for (int i = 0; all && i < 4; i++)
+        all = (of[i] = weights_channels(graph_in(g, n, i + 1)->constant, x->dim[1], 1, 0, &unknown)) != NULL;
+    for (int64_t k = 0; all && k < x->dim[1]; k++) {
+        of[0][k] /= sqrt(of[3][k] + graph_real(n, "epsilon", 1e-5));
+        of[1][k] -= of[2][k] * of[0][k];
+    }
+    free(of[2]);
+    free(of[3]);
+    if (all)
+        return affine(g, n, x, of[0], of[1], unknown, why);
+    free(of[0]);
+    free(of[1]);
+    return graph_lacks(why, "its input is no image of known size, or its numbers are no constants");
+}

@@ -1,0 +1,50 @@
+"""Imports ONNX files with their weights, runs each network whole on emu, and compares with onnxruntime: compare.py BENCH FILE.onnx ...
+
+A line a file: layers, whether it is whole, and the largest error over onnxruntime's tolerance (1e-5 + 1e-3 |value|). Exit 1: an output
+differs. Needs numpy and onnxruntime.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnxruntime
+
+
+def compare(bench, file, folder, device="emu"):
+    scenario, name = os.path.join(folder, "net.yaml"), "imported"
+    made = subprocess.run([bench, "import", file, "--weights", "--name", name, "--to", scenario], capture_output=True, text=True)
+    if made.returncode:
+        return f"not imported: {made.stderr.strip().splitlines()[0]}", True
+    text = open(scenario).read()
+    layers = text.count(": {op: ")
+    if "\nnetwork:" not in text:
+        return f"{layers} layers, no whole network: {made.stderr.strip()}", True
+    out = os.path.join(folder, "out")
+    ran = subprocess.run([bench, "exec", scenario, f"{name}/{name}/chain/best", "--device", device, "--save", out], capture_output=True, text=True)
+    if ran.returncode:
+        return f"{layers} layers, whole; not run: {(ran.stdout + ran.stderr).strip().splitlines()[-1][:300]}", True
+    x, got = numpy.load(os.path.join(out, "input.npy")), numpy.load(os.path.join(out, "output.npy"))
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    want = session.run(None, {session.get_inputs()[0].name: x.reshape([d if isinstance(d, int) else x.shape[i] for i, d in enumerate(session.get_inputs()[0].shape)])})
+    same = [w for w in want if w.size == got.size]
+    if not same:
+        return f"{layers} layers, whole; an output of {got.shape}, onnxruntime's {[w.shape for w in want]}", True
+    ratio = min(float(numpy.max(numpy.abs(got.reshape(w.shape) - w) / (1e-5 + 1e-3 * numpy.abs(w)))) for w in same)
+    w = same[-1]
+    return f"{layers} layers, whole; {ratio:.3g} of the tolerance, values of {float(numpy.sqrt(numpy.mean(w * w))):.3g}", not ratio <= 1
+
+
+def main():
+    bad = 0
+    for file in sys.argv[2:]:
+        with tempfile.TemporaryDirectory() as folder:
+            said, wrong = compare(sys.argv[1], file, folder)
+            bad += wrong
+            print(f"{os.path.basename(file)[:-5]}: {said}", flush=True)
+    print(f"{len(sys.argv) - 2 - bad} of {len(sys.argv) - 2} whole and equal")
+    sys.exit(bad > 0)
+
+
+main()
