@@ -59,6 +59,7 @@ struct op_file {
     struct stage_use *stages;          /* op/stage/stage.h; NULL: none */
     int stage_count, stage_kinds;
     double tolerance;      /* relative tolerance of a value; 0: sums of `terms` are bounded */
+    double error_rms;      /* root mean square of a correct kernel's errors, as a share of the bound; 0: not known */
     bool exact;            /* every correct kernel gives the same bits on small whole numbers */
     struct expr *exact_if; /* ... of works where this is true; NULL: of all */
     enum reference_from from;

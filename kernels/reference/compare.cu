@@ -34,7 +34,7 @@ static __device__ double rounded(int type, double v)
 }
 
 /* What counts[] holds afterwards. */
-enum { COMPARED, WRONG, WORST };
+enum { COMPARED, WRONG, WORST, SUSPECTS };
 
 /* What is compared with what: logical a, b, c, d as in data_pack, and what there is beside it. */
 struct compared {
@@ -45,13 +45,15 @@ struct compared {
     const float *bound, *carried, *mask;
     double factor, unit, least;   /* least: what is lost of a value that underflows */
     double lowest, highest;       /* that the activation can leave */
+    bool narrow;                  /* suspects (measure/verify/verify_errors.c): what no correct sum rounds to, */
+    double large;                 /* or an error above this share of the tolerance */
     bool whole;                   /* whole numbers, of a value between two the nearer one */
     int64_t block, rows, columns; /* of the mask */
     int inactive_is;
     uint32_t inactive;
 };
 struct tally {
-    unsigned long long compared, wrong, worst;
+    unsigned long long compared, wrong, worst, suspects;
     double below; /* a smaller ratio is not the worst of the 32 threads: it needs no division */
 };
 
@@ -61,6 +63,17 @@ static __device__ bool is_active(const compared &o, const element &e)
     if (o.block > 1)
         k = (uint32_t)k / (uint32_t)o.block, l = (uint32_t)l / (uint32_t)o.block;
     return !o.mask || o.mask[(e.i * o.rows + k) * o.columns + l] != 0;
+}
+
+static __device__ bool is_suspect(const compared &o, double got, double want, double error, double most, double tolerance)
+{
+    const double flushed = 0x1p-126;
+    if (most == 0)
+        return false;
+    if (!o.narrow)
+        return error > o.large * tolerance + flushed;
+    most += 0x1p-22 * fabs(want) + flushed;
+    return error > most + o.unit / 2 * fabs(want) && (got < rounded(o.type, want - most) || got > rounded(o.type, want + most));
 }
 
 /* One whose reference is asked for. */
@@ -76,7 +89,10 @@ static __device__ void look(const compared &o, tally &t, int64_t index, double g
     double error = fabs(got - want);
     if (!(got == want || (error <= tolerance && got >= o.lowest && got <= o.highest))) {
         t.wrong++;
-    } else if (got == want || error >= t.below * tolerance) {
+        return;
+    }
+    t.suspects += is_suspect(o, got, want, error, off * o.factor, tolerance);
+    if (got == want || error >= t.below * tolerance) {
         float ratio = got == want ? 0 : (float)(error / tolerance);
         unsigned long long key = (unsigned long long)__float_as_uint(ratio) << 32 | (uint32_t)~(uint32_t)index;
         t.worst = key > t.worst ? key : t.worst;
@@ -219,12 +235,12 @@ static __device__ void in_order(const compared &o, int64_t turn, bool stored, so
  * and is not looked at where it is 0. carried: by channel (b), what a network's earlier layers may add to an error; NULL: nothing. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
 extern "C" __global__ void __launch_bounds__(256, 2)
 compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb, int64_t sc, int64_t sd,
-               const double *reference, const float *bound, double factor, double roundings, double lowest, double highest, const float *carried, const float *mask,
+               const double *reference, const float *bound, double factor, double roundings, double lowest, double highest, int narrow, double large, const float *carried, const float *mask,
                int64_t block, int inactive_is, uint32_t inactive, unsigned long long *counts)
 {
     const compared o = {storage,  type, a, b, c, d, sa, sb, sc, sd, reference, bound, carried, mask, factor, roundings * roundoff(type),
-                        roundings * underflow(type), lowest, highest, roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
-    tally t = {0, 0, 0, 0};
+                        roundings * underflow(type), lowest, highest, narrow != 0, large, roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
+    tally t = {0, 0, 0, 0, 0};
     const bool stored = (d == 1 || sd == 1) && (c == 1 || sc == d) && (b == 1 || sb == c * d) && (a == 1 || sa == b * c * d);
     const int64_t some_each = 32 * SOME,
                   turns = sb == 1 ? a * c * ((d + 31) / 32) * ((b + SOME - 1) / SOME) : (a * b * c * d + some_each - 1) / some_each;
@@ -236,10 +252,11 @@ compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, i
             in_order(o, turn, stored, s);
         look_at(o, t, s);
     }
-    unsigned long long compared = t.compared, wrong = t.wrong, worst = t.worst;
+    unsigned long long compared = t.compared, wrong = t.wrong, worst = t.worst, suspects = t.suspects;
     for (int lane = 16; lane; lane >>= 1) {
         compared += __shfl_xor_sync(~0u, compared, lane);
         wrong += __shfl_xor_sync(~0u, wrong, lane);
+        suspects += __shfl_xor_sync(~0u, suspects, lane);
         unsigned long long other = __shfl_xor_sync(~0u, worst, lane);
         worst = other > worst ? other : worst;
     }
@@ -247,6 +264,8 @@ compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, i
         atomicAdd(&counts[COMPARED], compared);
         atomicAdd(&counts[WRONG], wrong);
         atomicMax(&counts[WORST], worst);
+        if (suspects)
+            atomicAdd(&counts[SUSPECTS], suspects);
     }
 }
 

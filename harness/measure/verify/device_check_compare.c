@@ -294,6 +294,8 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
                              card_real(look.roundings),
                              card_real(look.least),
                              card_real(look.most),
+                             card_int(look.narrow),
+                             card_real(look.large),
                              card_int((int64_t)d->carried_at),
                              card_int((int64_t)(look.mask ? d->mask_out : 0)),
                              card_int(look.block),
@@ -308,7 +310,8 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
         return false;
     v->elements = (int64_t)counts[CARD_COMPARED];
     v->wrong = (int64_t)counts[CARD_WRONG];
-    v->ok = *right = v->wrong == 0 && (v->elements > 0 || look.mask);
+    v->ok = *right = v->wrong == 0 && (v->elements > 0 || look.mask) &&
+                     !verify_suspects_matter((int64_t)counts[CARD_SUSPECTS], v->elements, VERIFY_SUSPECTS / 2);
     if (!*right || !worst_of(d, &look, address, counts[CARD_WORST], v, err))
         return !*right;
     verify_describe_right(v);

@@ -35,7 +35,7 @@ enum card_kernel {
     CARD_KERNELS
 };
 /* counts[] of compare_output. */
-enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
+enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_SUSPECTS, CARD_COUNTS };
 #define CARD_SUMS 512 /* sums per call of card_sums; equal to the number of counts that fit */
 
 struct card {

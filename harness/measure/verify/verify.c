@@ -65,7 +65,8 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
         want = verify_rounded(look->t.dtype, want);
     double error = fabs(got - want);
     t->v.elements++;
-    if (got == want || (error <= tolerance && verify_in_range(look, got))) {
+    bool suspect = look->odd && verify_is_suspect(look, index, got);
+    if (!suspect && (got == want || (error <= tolerance && verify_in_range(look, got)))) {
         if (got != want)
             keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, false});
         return;
@@ -214,6 +215,8 @@ static void describe_wrong(const struct verify_look *look, const struct candidat
     text_add(t, " of ");
     verify_add_count(t, v->elements);
     text_addf(t, " elements%s%s", v->pattern[0] ? ", " : "", v->pattern);
+    if (look->odd)
+        verify_describe_odd(look, t);
 }
 
 const char *verify_stored_as(const struct program *p, const struct verdict *v)
@@ -298,6 +301,11 @@ static void verify_numbers(struct verify_look *look, struct verdict *out)
         tiles_mark(&p->work, look->mask, &p->spared, look->spared);
     }
     compare_numbers(look, out);
+    look->odd = out->ok && verify_errors_are_odd(look);
+    if (look->odd) {
+        *out = (struct verdict){0};
+        compare_numbers(look, out);
+    }
     if (out->wrong && out->wrong == out->touched_inactive && p->finds_tile && (look->spared = verify_find_tile(look, &tile, &skipped))) {
         *out = (struct verdict){0};
         compare_numbers(look, out);

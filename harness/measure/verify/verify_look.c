@@ -84,6 +84,7 @@ void verify_begin(struct verify_look *look, const struct program *p, int tensor,
                    (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
     look->roundings = bound_roundings(p->algorithm);
     set_range(look, &p->work);
+    verify_errors_begin(look);
     look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
     if (look->mask)
         look->block = look->fold[2] / p->work.p;

@@ -2,6 +2,7 @@
 #ifndef BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
 #define BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
 
+#include "base/text.h"
 #include "measure/verify/verify.h"
 
 #define VERIFY_SAMPLES_PER_ROW 8
@@ -20,6 +21,9 @@ struct verify_look {
     double factor, roundings; /* op/reference/bound.h */
     bool ranged;              /* an activation at the end has a least and a largest value: no rounding leads beyond them */
     double least, most;
+    bool narrow;           /* suspects are values that no correct sum rounds to (verify_errors.c) */
+    double large;          /* suspects are errors above this share of the tolerance; INFINITY: none */
+    bool odd;              /* suspects count as wrong */
     const float *mask;     /* data->mask_out if it decides which elements count, else NULL */
     unsigned char *spared; /* by output of the mask: inactive, but in a tile that the kernel processes as a whole; NULL: none */
     int64_t block;         /* output pixels per mask pixel, each direction */
@@ -48,6 +52,16 @@ void verify_describe_right(struct verdict *v);
 bool verify_right(const struct verify_look *look, size_t logical, double got);
 /* False for a value that the activation at the end cannot leave. */
 bool verify_in_range(const struct verify_look *look, double got);
+/* Suspects (verify_errors.c): elements within the tolerance whose error correct arithmetic leaves rarely or never. */
+void verify_errors_begin(struct verify_look *look);
+bool verify_is_suspect(const struct verify_look *look, size_t logical, double got);
+/* True if their number and places cannot be chance. */
+bool verify_errors_are_odd(const struct verify_look *look);
+void verify_describe_odd(const struct verify_look *look, struct text *t);
+/* Whether so many suspects are at least this share: VERIFY_SUSPECTS makes an output wrong if they are in enough rows; with half of that the
+ * device lets the CPU look. */
+#define VERIFY_SUSPECTS 0.01
+bool verify_suspects_matter(int64_t suspects, int64_t all, double share);
 /* Describes in words what the wrong elements have in common. */
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
 

@@ -335,15 +335,17 @@ static bool is_condition(const struct node *n)
 
 static bool read_words(struct op_file *f, struct error *err)
 {
-    static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop",      "bytes", "terms",
-                                       "exact", "stages", "naive", "row0",  "trial",   "crop",  "reference", "tolerance", NULL},
+    static const char *const keys[] = {"about", "fields", "let",       "needs",     "tensors",   "dtype", "math",
+                                       "flop",  "bytes",  "terms",     "exact",     "stages",    "naive", "row0",
+                                       "trial", "crop",   "reference", "tolerance", "error_rms", NULL},
                              *const of_images[] = {"about",   "fields",    "let",     "needs",  "tensors", "dtype",  "flop",
                                                    "terms",   "naive",     "row0",    "trial",  "crop",    "output", "reads",
                                                    "weight",  "magnitude", "taps",    "window", "second",  "mask",   "epilogue",
                                                    "changes", "sent",      "spreads", "exact",  NULL},
                              *const maths[] = {"none", NULL};
     const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
-                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance");
+                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance"),
+                      *error_rms = node_get(f->root, "error_rms");
     if (!node_check_keys(f->root, f->op.name, op_file_is_image(f) ? of_images : keys, err))
         return false;
     if (!about)
@@ -355,7 +357,8 @@ static bool read_words(struct op_file *f, struct error *err)
     f->op.has_math = !math;
     return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
            (!exact || is_condition(exact) || node_bool(exact, "exact", &f->exact, err)) &&
-           (!tolerance || node_real(tolerance, "tolerance", 1e-15, TOLERANCE_MOST, &f->tolerance, err));
+           (!tolerance || node_real(tolerance, "tolerance", 1e-15, TOLERANCE_MOST, &f->tolerance, err)) &&
+           (!error_rms || node_real(error_rms, "error_rms", 1e-6, 0.25, &f->error_rms, err));
 }
 
 /* `exact:` is yes, no, or a condition. */
