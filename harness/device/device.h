@@ -173,6 +173,9 @@ struct device_ops {
     /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and report threads that wait for each other
      * sooner. Returns true if, since the last call, a kernel ran whose result may depend on that order. NULL on cuda. */
     bool (*reorder)(struct device *dev, int seed);
+    /* emu: false: functions that are looked up from now on count tensor instructions without computing what they do, which is most of the
+     * time of such kernels. NULL on cuda. */
+    void (*multiply)(struct device *dev, bool on);
     /* cuda: queues kernels that overwrite the registers, shared memory and local memory which earlier launches left behind. NULL on emu,
      * which tracks every write itself. */
     bool (*wipe_threads)(struct device *dev, struct error *err);

@@ -460,8 +460,8 @@ extern const op_fn isa_table_v3[];
 extern const op_fn isa_table_v4[];
 /* The best table this processor runs; $BENCH_EMU_ISA = portable, v3, v4 asks for less. */
 const op_fn *isa_table(const char **name);
-/* Sets the handler of every operation. */
-void isa_bind(struct program *p);
+/* Sets the handler of every operation. skips_sums: tensor instructions leave their results as they are. */
+void isa_bind(struct program *p, bool skips_sums);
 
 /* ---- fragments and calls (flow of control that is not hot) ---- */
 const struct insn *warp_enter_slow(struct warp *w, const struct flow *to);

@@ -1,5 +1,6 @@
 #include "device/ptx/query.h"
 #include "emu/device/emu.h"
+#include "emu/device/fits.h"
 #include "base/text.h"
 #include "emu/run/buffer.h"
 #include "emu/run/sample.h"
@@ -27,6 +28,7 @@ struct emu {
     struct totals totals;
     double stands_for; /* since the last clear: groups of a grid for each of them that ran; 0: all ran */
     int checks, threads, seed;
+    bool skips_sums;         /* of tensor instructions, in functions that are looked up from now on */
     bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
 };
 struct device_module {
@@ -103,6 +105,10 @@ static bool emu_reorder(struct device *dev, int seed)
     e->reordered = seed != 0;
     e->ordered = false;
     return ordered;
+}
+static void emu_multiply(struct device *dev, bool on)
+{
+    ((struct emu *)dev->private_data)->skips_sums = !on;
 }
 void emu_set_checks(struct device *dev, bool on)
 {
@@ -344,7 +350,7 @@ static bool emu_function(struct device *dev, struct device_module *module, const
     struct program *p = decode_entry(module->ptx, entry, err);
     if (!p)
         return false;
-    isa_bind(p);
+    isa_bind(p, ((struct emu *)dev->private_data)->skips_sums);
     struct device_function *f = xcalloc(1, sizeof *f);
     f->program = p;
     f->module = module;
@@ -374,47 +380,6 @@ static bool emu_symbol(struct device *dev, struct device_module *module, const c
 }
 
 /* ---- launch ---- */
-static bool check_launch(const struct device *dev, const struct device_function *f, const struct device_launch *l, struct error *err)
-{
-    const struct ptx_function *entry = f->program->functions[0].ptx;
-    const char *label = f->module->label;
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    int most = dev->chip.threads_per_block > 0 ? dev->chip.threads_per_block : 1024;
-    size_t smem = (size_t)(f->program->shared_bytes - SHARED_RESERVED) + l->smem,
-           limit = dev->chip.smem_per_block_optin ? dev->chip.smem_per_block_optin : 232448;
-    for (int i = 0; i < 3; i++) {
-        if (!l->grid[i] || !l->block[i] || l->grid[i] > (i ? 65535u : 0x7fffffffu) || l->block[i] > 1024)
-            return error_set(err, ERROR_USAGE, "%s: grid %u,%u,%u block %u,%u,%u cannot be launched", label, l->grid[0], l->grid[1],
-                             l->grid[2], l->block[0], l->block[1], l->block[2]);
-        if (l->cluster[i] > 1 && l->grid[i] % l->cluster[i])
-            return error_set(err, ERROR_USAGE, "%s: the grid is no multiple of the cluster", label);
-        if (entry->req_threads[0] && (uint32_t)entry->req_threads[i] != l->block[i])
-            return error_set(err, ERROR_USAGE, "%s: '%s' requires blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0],
-                             entry->req_threads[1], entry->req_threads[2]);
-    }
-    if (threads > (uint64_t)most)
-        return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; %d at most", label, (unsigned long long)threads, most);
-    if (entry->max_threads > 0 && threads > (uint64_t)entry->max_threads)
-        return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; __launch_bounds__ of '%s' says %d", label,
-                         (unsigned long long)threads, entry->name, entry->max_threads);
-    if (smem > limit)
-        return error_set(err, ERROR_USAGE, "%s: %zu bytes of shared memory in a block; %s has %zu", label, smem, dev->chip.name, limit);
-    if (l->param_bytes != f->program->param_bytes)
-        return error_set(err, ERROR_USAGE, "%s: %zu bytes of parameters; '%s' takes %u", label, l->param_bytes, entry->name,
-                         f->program->param_bytes);
-    uint64_t cluster =
-        (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
-    if (l->cooperative && l->cluster[1] * l->cluster[2] > 1)
-        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not supported", label);
-    if (cluster > CLUSTER_MAX)
-        return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
-    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    if (l->cooperative && blocks > (uint64_t)(dev->chip.sm_count > 0 ? dev->chip.sm_count : 132) * 32)
-        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks exceeds the resident blocks of the chip", label,
-                         (unsigned long long)blocks);
-    return true;
-}
-
 static void keep_report(struct device_report **list, int *count, const struct device_report *r)
 {
     for (int k = 0; k < *count; k++)
@@ -438,7 +403,7 @@ static int by_line(const void *a, const void *b)
 static bool emu_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err)
 {
     struct emu *e = dev->private_data;
-    if (!check_launch(dev, function, launch, err))
+    if (!launch_fits(&dev->chip, function->program, function->module->label, launch, err))
         return false;
     struct report_table *t = xcalloc(1, sizeof *t);
     pthread_mutex_init(&t->lock, NULL);
@@ -596,5 +561,6 @@ const struct device_ops emu_device = {
     .instructions = emu_instructions,
     .reports = emu_reports,
     .reorder = emu_reorder,
+    .multiply = emu_multiply,
     .clear = emu_clear,
 };

@@ -40,9 +40,14 @@ const op_fn *isa_table(const char **name)
     return tables[level];
 }
 
-void isa_bind(struct program *p)
+static const struct insn *no_sums(struct warp *w, const struct insn *ip)
+{
+    return ip + 1;
+}
+
+void isa_bind(struct program *p, bool skips_sums)
 {
     const op_fn *table = isa_table(NULL);
     for (uint32_t i = 0; i < p->count; i++)
-        p->code[i].fn = table[p->code[i].op];
+        p->code[i].fn = skips_sums && p->cold[i].macs ? no_sums : table[p->code[i].op];
 }

@@ -1,4 +1,4 @@
-#include "measure/count/blocks.h"
+#include "measure/count/blocks_private.h"
 #include "base/text.h"
 #include "op/op.h"
 #include <math.h>
@@ -7,16 +7,13 @@
 
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
 #define MACS 256.0      /* of a tensor instruction that cost as much */
-#define WHOLE 3e6       /* a launch of less work than that runs whole */
-#define EARLIER 4e7     /* the same if later steps need its results */
-#define BUDGET 6e6      /* for the blocks of one launch */
 #define PROBE_S 3.0     /* at most, for its first block */
+#define WHOLE_S 30.0    /* and for a launch that runs whole */
 #define ROWS_MOST 8     /* ways to see one axis of the grid as rows of tiles */
 #define FEW 12          /* if the budget allows fewer blocks than this, they are spread evenly */
 #define FEW_ERROR 0.005 /* whatever their variance is: rare blocks may be among those that did not run */
 #define LEAST 3
 #define SAMPLE_MOST 48 /* blocks of a class whose blocks differ */
-#define NARROW 0.004   /* an interval that is narrow enough */
 #define NORMAL_95 1.96
 #define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
 #define PROBES 60
@@ -27,21 +24,6 @@ struct box {
     uint64_t size[4], low[4], high[4];
     int count;
 };
-struct class
-{
-    uint64_t groups;
-    int ran;
-    bool alike;
-    double mean[2], variance[2]; /* of a group's instructions and sectors */
-};
-struct counting {
-    struct rig *rig;
-    int step;
-    const struct work *work;
-    uint64_t grid[3], groups, blocks_of; /* in groups; blocks of one */
-    struct device_sample sample;
-};
-
 static bool is_known(const struct counting *c, uint64_t number)
 {
     for (int i = 0; i < c->sample.count; i++)
@@ -50,13 +32,13 @@ static bool is_known(const struct counting *c, uint64_t number)
     return false;
 }
 
-static void want(struct counting *c, uint64_t number)
+void blocks_want(struct counting *c, uint64_t number)
 {
     if (!is_known(c, number))
         *APPEND(c->sample.groups, c->sample.count) = (struct device_group){.number = number};
 }
 
-static bool run_wanted(struct counting *c, struct error *err)
+bool blocks_run(struct counting *c, struct error *err)
 {
     return c->sample.ran == c->sample.count || rig_run_sample(c->rig, c->step, &c->sample, err);
 }
@@ -70,11 +52,11 @@ static const struct device_group *group_at(const struct counting *c, uint64_t nu
 }
 
 /* Of the groups that ran. */
-static double cost_of(const struct counting *c)
+double blocks_cost(const struct counting *c)
 {
     double cost = 0;
     for (int i = 0; i < c->sample.ran; i++)
-        cost += (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / MACS;
+        cost += (double)c->sample.groups[i].instructions + (c->multiplies ? (double)c->sample.groups[i].macs / MACS : 0);
     return cost;
 }
 
@@ -132,7 +114,7 @@ static void want_members(struct counting *c, const struct box *box, int class, i
         have += class_of(box, c->sample.groups[i].number) == class;
     for (unsigned turn = 0; have < count && (uint64_t)have < size && turn < 8u * (unsigned)count + 64; turn++) {
         int before = c->sample.count;
-        want(c, member(box, class, turn));
+        blocks_want(c, member(box, class, turn));
         have += c->sample.count > before;
     }
 }
@@ -143,7 +125,7 @@ static double value_of(const struct device_group *g, int which)
 }
 
 /* Of the groups for which `is` says so. */
-static struct class judge(const struct counting *c, uint64_t groups, bool (*is)(const void *context, uint64_t number), const void *context)
+struct class blocks_judge(const struct counting *c, uint64_t groups, bool (*is)(const void *context, uint64_t number), const void *context)
 {
     struct class k = {.groups = groups, .alike = true};
     const struct device_group *first = NULL;
@@ -168,6 +150,11 @@ static struct class judge(const struct counting *c, uint64_t groups, bool (*is)(
     return k;
 }
 
+static bool is_any(const void *context, uint64_t number)
+{
+    return true;
+}
+
 struct of_class {
     const struct box *box;
     int class;
@@ -180,11 +167,11 @@ static bool is_of_class(const void *context, uint64_t number)
 
 static struct class judge_class(const struct counting *c, const struct box *box, int class)
 {
-    return judge(c, class_size(box, class), is_of_class, &(struct of_class){box, class});
+    return blocks_judge(c, class_size(box, class), is_of_class, &(struct of_class){box, class});
 }
 
 /* Adds the estimate of a class to that of the launch. Its variance is larger for few blocks, as Student's distribution is wider. */
-static void add_class(const struct class *k, struct blocks *b)
+void blocks_add(const struct class *k, struct blocks *b)
 {
     static const double quantiles[] = {NAN, NAN, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20};
     double n = (double)k->groups, wider = k->ran > 12 ? 1 : k->ran > 1 ? pow(quantiles[k->ran] / NORMAL_95, 2) : 0;
@@ -255,9 +242,9 @@ static bool find_border(struct counting *c, const struct box *box, int axis, boo
     *wide = 1;
     for (; high < size / 2; high *= 2) { /* the first that is like one inside */
         uint64_t at = base + own * (far ? size - 1 - high : high);
-        want(c, inside);
-        want(c, at);
-        if (!run_wanted(c, err))
+        blocks_want(c, inside);
+        blocks_want(c, at);
+        if (!blocks_run(c, err))
             return false;
         if (group_at(c, at)->hash == group_at(c, inside)->hash)
             break;
@@ -267,8 +254,8 @@ static bool find_border(struct counting *c, const struct box *box, int axis, boo
         return true;
     while (low < high) {
         uint64_t middle = (low + high) / 2, at = base + own * (far ? size - 1 - middle : middle);
-        want(c, at);
-        if (!run_wanted(c, err))
+        blocks_want(c, at);
+        if (!blocks_run(c, err))
             return false;
         if (group_at(c, at)->hash == group_at(c, inside)->hash)
             high = middle;
@@ -310,11 +297,11 @@ static bool find_tile_row(struct counting *c, uint64_t *row, struct error *err)
     }
     for (int i = 0; i < count; i++) {
         uint64_t at = base + (c->grid[0] / rows[i] / 2 | 1) * rows[i];
-        want(c, at);
-        want(c, at - 1);
-        want(c, at + rows[i] / 2);
+        blocks_want(c, at);
+        blocks_want(c, at - 1);
+        blocks_want(c, at + rows[i] / 2);
     }
-    if (!run_wanted(c, err))
+    if (!blocks_run(c, err))
         return false;
     for (int i = 0; i < count && !*row; i++) {
         uint64_t at = base + (c->grid[0] / rows[i] / 2 | 1) * rows[i];
@@ -334,8 +321,8 @@ struct stretches {
 
 static bool hash_at(struct counting *c, uint64_t number, uint64_t *hash, struct error *err)
 {
-    want(c, number);
-    if (!run_wanted(c, err))
+    blocks_want(c, number);
+    if (!blocks_run(c, err))
         return false;
     *hash = group_at(c, number)->hash;
     return true;
@@ -371,7 +358,7 @@ static bool is_of_stretch(const void *context, uint64_t number)
 
 /* ---- estimates ---- */
 /* Gives each group for which `is` says so its share of the class. */
-static void weigh(struct counting *c, const struct class *k, bool (*is)(const void *context, uint64_t number), const void *context)
+void blocks_weigh(struct counting *c, const struct class *k, bool (*is)(const void *context, uint64_t number), const void *context)
 {
     uint64_t ran = (uint64_t)k->ran, turn = 0;
     for (int i = 0; i < c->sample.ran; i++)
@@ -382,16 +369,16 @@ static void weigh(struct counting *c, const struct class *k, bool (*is)(const vo
 /* Sees the grid as stretches of equal blocks. *found: false if there are too many. */
 static bool count_stretches(struct counting *c, struct blocks *b, bool *found, struct error *err)
 {
-    struct stretches s = {.probes = (int)fmin(PROBES, BUDGET * c->sample.ran / cost_of(c))};
+    struct stretches s = {.probes = (int)fmin(PROBES, BUDGET * c->sample.ran / blocks_cost(c))};
     bool ok = true;
     for (uint64_t line = 0; ok && line < c->groups / c->grid[0]; line++)
         ok = split(c, &s, line * c->grid[0], (line + 1) * c->grid[0], err);
     *found = ok && s.probes >= 0;
     for (int i = 0; *found && i < s.count; i++) {
         struct of_stretch of = {s.from[i], i + 1 < s.count ? s.from[i + 1] : c->groups};
-        struct class k = judge(c, of.to - of.from, is_of_stretch, &of);
-        add_class(&k, b);
-        weigh(c, &k, is_of_stretch, &of);
+        struct class k = blocks_judge(c, of.to - of.from, is_of_stretch, &of);
+        blocks_add(&k, b);
+        blocks_weigh(c, &k, is_of_stretch, &of);
     }
     if (*found && s.count > b->classes)
         b->classes = s.count;
@@ -406,14 +393,14 @@ static bool sample_further(struct counting *c, const struct box *box, struct err
         struct blocks b = {0};
         for (int class = 0; class < class_count(box); class ++) {
             struct class k = judge_class(c, box, class);
-            add_class(&k, &b);
+            blocks_add(&k, &b);
         }
-        if (blocks_error(&b) < NARROW || cost_of(c) > BUDGET)
+        if (blocks_error(&b) < NARROW || blocks_cost(c) > BUDGET)
             return true;
         for (int class = 0; class < class_count(box); class ++)
             if (!judge_class(c, box, class).alike)
                 want_members(c, box, class, most);
-        if (!run_wanted(c, err))
+        if (!blocks_run(c, err))
             return false;
     }
     return true;
@@ -434,8 +421,8 @@ static void take_classes(struct counting *c, const struct box *box, struct block
     int classes = 0;
     for (int class = 0; class < class_count(box); class ++) {
         struct class k = judge_class(c, box, class);
-        add_class(&k, b);
-        weigh(c, &k, is_of_class, &(struct of_class){box, class});
+        blocks_add(&k, b);
+        blocks_weigh(c, &k, is_of_class, &(struct of_class){box, class});
         classes += k.ran > 0;
     }
     b->classes = classes > b->classes ? classes : b->classes;
@@ -452,7 +439,7 @@ static bool count_classes(struct counting *c, struct blocks *b, struct error *er
     bool alike = true, found = false;
     for (int class = 0; class < class_count(&box); class ++)
         want_members(c, &box, class, class_size(&box, class) > c->groups / 2 ? 4 : 2);
-    if (!run_wanted(c, err))
+    if (!blocks_run(c, err))
         return false;
     for (int class = 0; class < class_count(&box); class ++)
         alike = alike && judge_class(c, &box, class).alike;
@@ -471,46 +458,65 @@ static bool count_classes(struct counting *c, struct blocks *b, struct error *er
 static bool count_evenly(struct counting *c, int count, struct blocks *b, struct error *err)
 {
     struct box box = {{c->groups}, {1}, {c->groups - 1}, 1};
-    want(c, 0);
-    want(c, c->groups - 1);
+    blocks_want(c, 0);
+    blocks_want(c, c->groups - 1);
     for (int i = 0; i < count; i++)
-        want(c, 1 + (uint64_t)((i + 0.5) * (double)(c->groups - 2) / count));
-    if (!run_wanted(c, err))
+        blocks_want(c, 1 + (uint64_t)((i + 0.5) * (double)(c->groups - 2) / count));
+    if (!blocks_run(c, err))
         return false;
     take_classes(c, &box, b);
     b->few = b->few || !judge_class(c, &box, 1).alike;
     return true;
 }
 
-static bool count_some(struct counting *c, bool last, struct blocks *b, struct error *err)
+static bool count_whole(struct counting *c, struct blocks *b, struct error *err)
 {
-    want(c, c->groups / 2);
+    struct class of_all = blocks_judge(c, c->groups, is_any, NULL);
+    b->ran += (double)(c->groups * c->blocks_of);
+    for (int v = 0; v < 2; v++)
+        b->sum[v] += of_all.mean[v] * (double)c->groups;
+    rig_time_limit(c->rig, WHOLE_S);
+    return rig_run_step(c->rig, c->step, err);
+}
+
+static bool count_some(struct counting *c, struct blocks *b, struct error *err)
+{
+    bool whole = c->together, ok = true;
+    b->all += (double)(c->groups * c->blocks_of);
     rig_time_limit(c->rig, PROBE_S);
-    if (!run_wanted(c, err))
-        return false;
-    double each = cost_of(c), whole = each * (double)c->groups, blocks = (double)(c->groups * c->blocks_of);
-    b->all += blocks;
-    if (c->groups <= LEAST || whole <= (last ? WHOLE : EARLIER)) {
-        b->ran += blocks;
-        rig_time_limit(c->rig, PROBE_S * 10);
-        b->sum[0] += value_of(&c->sample.groups[0], 0) * (double)c->groups;
-        b->sum[1] += value_of(&c->sample.groups[0], 1) * (double)c->groups;
-        return rig_run_step(c->rig, c->step, err);
+    if (whole)
+        return count_whole(c, b, err);
+    if (c->marks) {
+        ok = blocks_marked(c, b, &whole, err);
+    } else {
+        blocks_want(c, c->groups / 2);
+        if (!blocks_run(c, err))
+            return false;
+        double each = blocks_cost(c);
+        int affordable = (int)fmin(BUDGET / each, 1e6);
+        whole = c->groups <= LEAST || each * (double)c->groups <= c->whole;
+        if (!whole)
+            ok = affordable < FEW ? count_evenly(c, affordable > LEAST ? affordable : LEAST, b, err) : count_classes(c, b, err);
     }
-    int affordable = (int)fmin(BUDGET / each, 1e6);
-    bool ok = affordable < FEW ? count_evenly(c, affordable > LEAST ? affordable : LEAST, b, err) : count_classes(c, b, err);
-    if (!ok)
-        return false;
+    if (!ok || whole)
+        return ok && count_whole(c, b, err);
     b->ran += (double)c->sample.ran * (double)c->blocks_of;
     b->sampled = true;
     rig_weigh(c->rig, c->step, &c->sample);
     return true;
 }
 
-bool blocks_count(struct rig *rig, int step, bool last, struct blocks *b, struct error *err)
+bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err)
 {
     const struct step *s = &rig_program(rig)->steps[step];
-    struct counting c = {.rig = rig, .step = step, .work = program_step_work(rig_program(rig), s), .blocks_of = 1};
+    struct counting c = {.rig = rig,
+                         .step = step,
+                         .work = program_step_work(rig_program(rig), s),
+                         .marks = how->marks,
+                         .multiplies = how->multiplies,
+                         .whole = how->last ? WHOLE : EARLIER,
+                         .together = s->cooperative,
+                         .blocks_of = 1};
     const uint32_t *cluster = s->cluster;
     for (int i = 0; i < 3; i++) {
         uint64_t size = cluster[i] > 1 ? cluster[i] : 1;
@@ -518,9 +524,7 @@ bool blocks_count(struct rig *rig, int step, bool last, struct blocks *b, struct
         c.blocks_of *= size;
     }
     c.groups = c.grid[0] * c.grid[1] * c.grid[2];
-    if (s->cooperative || !c.groups)
-        return error_set(err, ERROR_USAGE, "kernel %s: its blocks wait for each other", s->name);
-    bool ok = count_some(&c, last, b, err);
+    bool ok = count_some(&c, b, err);
     device_sample_free(&c.sample);
     return ok;
 }

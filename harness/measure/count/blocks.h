@@ -2,8 +2,8 @@
  *
  * Blocks that lie alike in the grid (at its corners and borders, or inside) and in the layer count alike: that makes a class. Several
  * blocks of each class run, with the arguments of the true launch; if their counts are equal, one stands for its class and the counts are
- * exact. If not, the class is sampled further, and the estimate has an interval. A block runs alone, so a kernel whose blocks wait for each
- * other, or take work from a common queue, cannot be counted so: it ends at a time limit. */
+ * exact. If not, the class is sampled further, and the estimate has an interval. With a mask, a class is also how many marks a block
+ * sees. A block runs alone, so a kernel whose blocks take work from a common queue cannot be counted so. */
 #ifndef BENCH_MEASURE_COUNT_BLOCKS_H
 #define BENCH_MEASURE_COUNT_BLOCKS_H
 
@@ -15,9 +15,19 @@ struct blocks {
     double sum[2], variance[2]; /* of the estimate: warp instructions and sectors, and their variances */
     bool sampled, few;          /* some launch did not run whole; a few different blocks stand for one */
 };
-/* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. last: no
- * later step reads what it writes, so that a part of its blocks is enough. False (err): the counts are not to be had. */
-bool blocks_count(struct rig *rig, int step, bool last, struct blocks *b, struct error *err);
+/* The marked pixels of a masked work, n x h x w: what a block sees of them decides what it does. */
+struct marks {
+    float *in;
+    int64_t n, h, w;
+};
+struct blocks_how {
+    const struct marks *marks; /* NULL: the work has no mask, or the program runs dense */
+    bool multiplies;           /* the device computes what tensor instructions do (device_ops.multiply) */
+    bool last;                 /* no later step reads what it writes, so that a part of its blocks is enough */
+};
+/* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. A grid whose
+ * blocks wait for each other runs whole. False (err): the counts are not to be had. */
+bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err);
 /* Half the width of the 95 % interval of the instructions or of the sectors, as a share of them: the larger one. */
 double blocks_error(const struct blocks *b);
 

@@ -182,7 +182,8 @@ bool rig_feed_small(struct rig *rig, const struct op_data *data, size_t most, st
 {
     const struct program *p = rig->program;
     for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written && tensor_elements(&p->tensors[i]) <= most && !feed_tensor(rig, i, data, err))
+        if (!p->tensors[i].written && (tensor_elements(&p->tensors[i]) <= most || tensor_role_is_mask(p->tensors[i].role)) &&
+            !feed_tensor(rig, i, data, err))
             return false;
     return true;
 }

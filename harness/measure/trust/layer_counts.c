@@ -24,6 +24,7 @@ struct counting {
     struct rig *rig;
     int step;
     struct blocks blocks;
+    struct marks marks; /* `in` is owned */
 };
 
 static void take_metric(void *context, const struct device_counter *c, int line, double value)
@@ -37,10 +38,9 @@ static void take_metric(void *context, const struct device_counter *c, int line,
 struct refusal {
     const char *word, *says;
 };
-static const struct refusal no_refusal,
-    by_values = {"values", "the values of its inputs decide which pixels are active"},
-    by_mask = {"mask", "its mask decides what each block does"}, by_library = {"library", "a library runs a step"},
-    by_waits = {"waits", "its blocks wait for each other"}, by_size = {"size", "its inputs are too large to be made here"};
+static const struct refusal no_refusal, by_values = {"values", "the values of its inputs decide which pixels are active"},
+                                        by_library = {"library", "a library runs a step"},
+                                        by_size = {"size", "its inputs are too large to be made here"};
 
 static struct refusal refuses(const struct program *p)
 {
@@ -48,14 +48,27 @@ static struct refusal refuses(const struct program *p)
     size_t all = 0;
     if (w->op->settle)
         return by_values;
-    if (p->uses_mask)
-        return by_mask;
     for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CALL || p->steps[i].cooperative)
-            return p->steps[i].cooperative ? by_waits : by_library;
+        if (p->steps[i].kind == STEP_CALL)
+            return by_library;
     for (int i = 0; i < p->tensor_count; i++)
         all += tensor_elements(&p->tensors[i]);
     return w->op->file && all > FILE_MOST ? by_size : no_refusal;
+}
+
+/* What the mask marks, for a program that looks at it. */
+static void keep_marks(struct counting *k, struct op_data *data)
+{
+    const struct program *p = k->program;
+    for (int i = 0; i < p->tensor_count && p->uses_mask && !k->marks.in; i++) {
+        const struct tensor_role *role = p->tensors[i].role;
+        float **from = &data->at[role->slot].value;
+        if (p->tensors[i].written || !tensor_role_is_mask(role) || !*from)
+            continue;
+        bool outputs = p->work.mask.marks_output;
+        k->marks = (struct marks){*from, p->work.n, outputs ? p->work.p : p->work.h, outputs ? p->work.q : p->work.w};
+        *from = NULL;
+    }
 }
 
 static bool feed_layer(struct counting *k, struct error *err)
@@ -66,6 +79,7 @@ static bool feed_layer(struct counting *k, struct error *err)
     if (!(file ? op_data_inputs : op_data_reserve)(work, DATA_PART_EXACT, &data, err))
         return false;
     bool ok = rig_feed_small(k->rig, &data, file ? SIZE_MAX : VALUES_MOST, err);
+    keep_marks(k, &data);
     op_data_free(&data);
     return ok;
 }
@@ -83,8 +97,8 @@ static bool run_steps(struct counting *k, struct error *err)
         if (s->prepare)
             continue;
         k->dev->ops->clear(k->dev);
-        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, k->step == last, &k->blocks, err)
-                                     : rig_run_step(k->rig, k->step, err)))
+        struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->step == last};
+        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &k->blocks, err) : rig_run_step(k->rig, k->step, err)))
             return false;
         if (code_instructions(k->dev) > 0) {
             k->dev->ops->counters(k->dev, take_metric, k);
@@ -205,6 +219,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     }
     k.dev = *counter;
     k.dev->ops->clear(k.dev);
+    k.dev->ops->multiply(k.dev, k.program->work.op->file != NULL); /* values of the other ops' inputs decide nothing */
     struct refusal refused = refuses(k.program);
     bool ran = !refused.word && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, &why) &&
                run_steps(&k, &why);
@@ -219,6 +234,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     else
         count_part(&p->part->work, refused.word ? refused : (struct refusal){"fault", why.text}, row);
     rig_close(k.rig);
+    free(k.marks.in);
     k.dev->ops->clear(k.dev);
     return true;
 }
