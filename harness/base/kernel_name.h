@@ -4,5 +4,7 @@
 #define BENCH_BASE_KERNEL_NAME_H
 
 #define KERNEL_NAME 1024 /* with the zero at its end */
+/* A define whose name begins so has a name expression of C++ as its value, such as ns::scale<T, 32>: the compiler makes that instance. */
+#define KERNEL_INSTANCE "BENCH_INSTANTIATE"
 
 #endif

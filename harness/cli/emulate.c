@@ -45,7 +45,7 @@ static int all_defines(const struct emulate_arguments *a, const char *kernel, co
     int count = a->defines.count;
     for (int i = 0; i < count; i++)
         defines[i] = a->defines.items[i];
-    *instance = kernel && strchr(kernel, '<') ? text_format("BENCH_INSTANTIATE=%s", kernel) : NULL;
+    *instance = kernel && strchr(kernel, '<') ? text_format(KERNEL_INSTANCE "=%s", kernel) : NULL;
     if (*instance)
         defines[count++] = *instance;
     return count;
@@ -284,7 +284,7 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
 static void name_instance(const struct emulate_arguments *a, const struct node *launch, const char *file, struct error *err)
 {
     const char *kernel = kernel_of(a, launch), *said = strstr(err->text, "error: "), *line = said ? strchr(said, '\n') : NULL;
-    if (!kernel || !line || strncmp(line + 1 + strspn(line + 1, " "), "__device__ void bench_instantiate", 33))
+    if (!kernel || !line || strncmp(line + 1 + strspn(line + 1, " "), "#pragma nv_mangled_name", 23))
         return;
     SCOPED char *why = xstrndup(said + 7, (size_t)(line - said - 7));
     if (a->kernel)

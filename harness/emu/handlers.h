@@ -71,7 +71,7 @@ void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind,
     __attribute__((format(printf, 5, 6)));
 void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
                   bool store);
-bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store);
+bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, enum access access);
 void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store);
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
                        enum access access);

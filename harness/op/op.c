@@ -70,12 +70,10 @@ static bool check_groups(const struct work *w, struct error *err)
 
 static bool check_math(struct work *work, struct error *err)
 {
-    if (!work->op->has_math) {
-        work->math = MATH_NONE; /* nothing is multiplied */
-        return true;
-    }
+    if (!work->op->has_math || work->math == MATH_NONE) /* none: nothing is multiplied, or whole numbers are */
+        work->math = work->op->has_math ? math_default(work->dtype) : MATH_NONE;
     if (work->math == MATH_NONE)
-        work->math = math_default(work->dtype);
+        return true;
     enum dtype needs = work->math == MATH_F32 || work->math == MATH_TF32 ? DTYPE_F32
                        : work->math == MATH_BF16_ACC32                   ? DTYPE_BF16
                        : work->math == MATH_I8_ACC32                     ? DTYPE_I8
@@ -83,7 +81,9 @@ static bool check_math(struct work *work, struct error *err)
     if (needs == work->dtype)
         return true;
     error_set(err, ERROR_USAGE, "math %s works on %s, not on %s", math_name(work->math), dtype_name(needs), dtype_name(work->dtype));
-    return error_hint(err, "math: %s", math_name(math_default(work->dtype)));
+    enum math own = math_default(work->dtype);
+    return own == MATH_NONE ? error_hint(err, "leave `math:` out: %s has no modes", dtype_name(work->dtype))
+                            : error_hint(err, "math: %s", math_name(own));
 }
 
 static bool check_fields(const struct work *work, struct error *err)

@@ -1,5 +1,6 @@
 /* Names in a kernel's source: those that nvcc has without an include. Needs NVRTC. */
 #include "base/file.h"
+#include "base/kernel_name.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "own_folder.h"
@@ -41,10 +42,31 @@ static void names_of_nvcc_are_there(void **state)
         fail_msg("%s", err.text);
 }
 
+/* Several instances, with macros in their names; the log says which entries they are. */
+static void instances_are_made(void **state)
+{
+    static const char source[] = "namespace a { template <typename T, int N> __global__ void k(T *y) { y[0] = N; } }\n";
+    struct error err = {0};
+    struct compiled c;
+    for (int again = 0; again < 2; again++) { /* the second is from the cache */
+        if (!make(source, KERNEL_INSTANCE "_1=a::k<float, 2 * 16>", &c, &err))
+            fail_msg("%s", err.text);
+        SCOPED char *entry = compile_entry(c.log, "a::k<float, 2 * 16>"), *plain = compile_entry(c.log, "other");
+        assert_string_equal(entry, "_ZN1a1kIfLi32EEEvPT_");
+        assert_non_null(strstr(c.ptx, entry));
+        assert_string_equal(plain, "other");
+        compiled_free(&c);
+    }
+    assert_false(make(source, KERNEL_INSTANCE "_1=a::j<float, 2>", &c, &err));
+    if (!strstr(err.text, "\"a\" has no member \"j\""))
+        fail_msg("%s", err.text);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_nvcc_are_there),
+        cmocka_unit_test(instances_are_made),
     };
     struct error err = {0};
     char version[96];

@@ -230,7 +230,7 @@ static void test_steps(void **state)
     rejects(TOP "steps:\n  - kernel: k\n    block: 3\n", "5:13", "kernel 'k' has no `grid:`", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: 3\n", "5:13", "kernel 'k' has no `block:`", NULL);
     rejects(TOP "steps:\n  - kernal: k\n", "5:5", "the step needs one of kernel, fill, copy", "did you mean 'kernel'?");
-    rejects(TOP "steps:\n  - kernel: k<3>\n    grid: 1\n    block: 1\n", "5:13", "kernel 'k<3>' is not the name of a kernel", NULL);
+    rejects(TOP "steps:\n  - kernel: k<3\n    grid: 1\n    block: 1\n", "5:13", "kernel 'k<3' is not the name of a kernel", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    gird: 1\n", "6:5", "", "grid");
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, 2), 3, 4\n    block: 1\n", "6:29", "grid has more than 3 items", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, zz), 3\n    block: 1\n", "6:22", "unknown name 'zz'", NULL);

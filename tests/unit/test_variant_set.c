@@ -264,9 +264,59 @@ static void test_new(void **state)
     assert_non_null(strstr(text, "*/\nextern \"C\" __global__ void k(const float *a")); /* its C name is written for the author */
     free(text);
     text = variant_new(op_find("conv2d"), "template <int T>\n__global__ void k(const float *a, float *b) {}", NULL, &err);
-    assert_non_null(text); /* of a template there is none */
-    assert_non_null(strstr(text, "call it from an extern \"C\" __global__ function"));
+    assert_non_null(text); /* a template has no C name */
+    assert_non_null(strstr(text, "- kernel: k<PARAM_T>\n"));
     assert_non_null(strstr(text, "*/\ntemplate <int T>\n__global__ void k("));
+    free(text);
+}
+
+static char *new_text(const char *op, const char *source)
+{
+    struct error err = {0};
+    char *text = variant_new(op_find(op), source, NULL, &err);
+    if (!text)
+        fail_msg("%s", err.text);
+    return text;
+}
+
+/* Types of C++, CUDA and libraries are no macros; a type that nothing declares is one. */
+static void test_new_types(void **state)
+{
+    static const struct {
+        const char *types, *dtype;
+    } known[] = {{"const std::int8_t *x, std::int8_t *y, uint rows, int64_t cols", "[f32, f16]"},
+                 {"const float4 *x, float4 *y, int rows", "f32"},
+                 {"const half2 *x, half2 *y, int rows", "f16"},
+                 {"const cutlass::half_t *x, cutlass::half_t *y, int rows", "f16"},
+                 {"const unsigned char *x, uchar4 *y, int rows", "[f32, f16]"},
+                 {"const __nv_fp8_e4m3 *x, __nv_fp8_e4m3 *y, int rows", "[f32, f16]"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        SCOPED char *source = text_format("__global__ void k(%s) {}", known[i].types), *text = new_text("transpose", source);
+        SCOPED char *want = text_format("dtype: {input: %s, output: same}", known[i].dtype);
+        if (strstr(text, "define:") || !strstr(text, want))
+            fail_msg("%s", text);
+    }
+    SCOPED char *macro = new_text("transpose", "#include \"mine.h\"\n__global__ void k(const SCALAR *x, SCALAR *y, mine z) {}");
+    assert_non_null(strstr(macro, "define:   # macros (-D) that my source uses\n  SCALAR: type(input)\nlet:"));
+    SCOPED char *own =
+        new_text("transpose", "typedef float scalar;\nstruct pair { int a; };\n__global__ void k(const scalar *x, pair *y) {}");
+    assert_null(strstr(own, "define:"));
+}
+
+/* A template becomes an instance, with the values of the file's own launch, and an output of atomics begins with 0. */
+static void test_new_templates(void **state)
+{
+    char *text;
+    struct variant *v = new_variant("transpose",
+                                    "namespace a { namespace { int z; }\ntemplate <typename T, int N = 8, bool FAST = true>\n"
+                                    "__global__ void k(const T *x, T *y, int rows) { if (rows) { atomicAdd(&y[rows], x[0]); } }\n}\n"
+                                    "void run() { a::k<float, 32><<<1, 2>>>(0, 0, 0); }\n",
+                                    NULL, &text);
+    assert_string_equal(((const struct head *)v->parsed)->steps[1].name, "a::k<INPUT_T, PARAM_N, true>");
+    assert_non_null(strstr(text, "  PARAM_N: {values: [32], default: 32}"));
+    assert_non_null(strstr(text, "define:   # macros (-D) that my source uses\n  INPUT_T: type(input)\n"));
+    assert_non_null(strstr(text, "  - fill: output = 0   #"));
+    variant_free(v);
     free(text);
 }
 
@@ -334,8 +384,9 @@ static int drop_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set), cmocka_unit_test(test_set_errors), cmocka_unit_test(test_points),
-        cmocka_unit_test(test_new), cmocka_unit_test(test_new_errors),
+        cmocka_unit_test(test_set),        cmocka_unit_test(test_set_errors), cmocka_unit_test(test_points),
+        cmocka_unit_test(test_new),        cmocka_unit_test(test_new_types),  cmocka_unit_test(test_new_templates),
+        cmocka_unit_test(test_new_errors),
     };
     return cmocka_run_group_tests(tests, write_tree, drop_tree);
 }

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "device/compile/private.h"
 #include <stdlib.h>
+#include <string.h>
 
 pthread_mutex_t compile_loading = PTHREAD_MUTEX_INITIALIZER;
 
@@ -27,6 +28,14 @@ char *compile_prelude(const struct compile_request *r)
         return xstrdup("");
     return text_format("#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__((launch_bounds(%d, %d)))\n",
                        r->bounds.threads, r->bounds.blocks);
+}
+
+char *compile_entry(const char *log, const char *kernel)
+{
+    SCOPED char *line = text_format(COMPILE_ENTRY_LINE, kernel, "");
+    line[strlen(line) - 1] = 0; /* without its end */
+    const char *at = log ? strstr(log, line) : NULL;
+    return at ? xstrndup(at + strlen(line), strcspn(at + strlen(line), "\n")) : xstrdup(kernel);
 }
 
 void compiled_free(struct compiled *c)

@@ -1,5 +1,6 @@
 /* NVRTC by dlopen: CUDA C to PTX and cubin in one call, no driver needed. */
 #include "base/file.h"
+#include "base/kernel_name.h"
 #include "base/text.h"
 #include "base/library.h"
 #include "device/compile/private.h"
@@ -18,6 +19,8 @@
     X(nvrtcCreateProgram) \
     X(nvrtcDestroyProgram) \
     X(nvrtcCompileProgram) \
+    X(nvrtcAddNameExpression) \
+    X(nvrtcGetLoweredName) \
     X(nvrtcGetPTXSize) \
     X(nvrtcGetPTX) \
     X(nvrtcGetCUBINSize) \
@@ -260,13 +263,28 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     return count;
 }
 
-/* `-D BENCH_INSTANTIATE=scale<32>`: that kernel is looked at, so that the compiler makes it. NULL: not asked for. */
-static const char *nvrtc_instantiate(const struct compile_request *r)
+/* The name expression that a define asks for, or NULL. */
+static const char *instance_of(const char *define)
 {
-    for (int i = 0; i < r->define_count; i++)
-        if (!strncmp(r->defines[i], "BENCH_INSTANTIATE=", 18))
-            return "\n__device__ void bench_instantiate() { auto kernel = &BENCH_INSTANTIATE; asm volatile(\"\" ::\"l\"(kernel)); }\n";
-    return NULL;
+    const char *value = strncmp(define, KERNEL_INSTANCE, strlen(KERNEL_INSTANCE)) ? NULL : strchr(define, '=');
+    return value ? value + 1 : NULL;
+}
+
+/* Adds to the log the entry of each instance, as compile_entry() reads it. */
+static void log_entries(const struct nvrtc *n, nvrtcProgram program, const struct compile_request *r, struct compiled *out)
+{
+    struct text t = {0};
+    for (int i = 0; i < r->define_count; i++) {
+        const char *name = instance_of(r->defines[i]), *entry = NULL;
+        if (name && n->nvrtcGetLoweredName(program, name, &entry) == NVRTC_SUCCESS)
+            text_addf(&t, COMPILE_ENTRY_LINE, name, entry);
+    }
+    if (t.len) {
+        char *log = text_format("%s%s", out->log ? out->log : "", text_get(&t));
+        free(out->log);
+        out->log = log;
+    }
+    text_free(&t);
 }
 
 /* Names that nvcc predefines by the headers that it always includes, and the headers of NVRTC that have them. */
@@ -306,12 +324,14 @@ static nvrtcResult run(const struct compiler *c, const struct source *s, const s
                        nvrtcProgram *program, struct compiled *out)
 {
     const struct nvrtc *n = c->private_data;
-    const char *last = nvrtc_instantiate(r);
     char *prelude = compile_prelude(r);
-    char *text = *prelude || *before || last ? text_format("%s%s#line 1\n%s%s", before, prelude, s->text, last ? last : "") : NULL;
+    char *text = *prelude || *before ? text_format("%s%s#line 1\n%s", before, prelude, s->text) : NULL;
     nvrtcResult result = n->nvrtcCreateProgram(program, text ? text : s->text, s->path, 0, NULL, NULL);
     free(prelude);
     free(text);
+    for (int i = 0; i < r->define_count && result == NVRTC_SUCCESS; i++)
+        if (instance_of(r->defines[i]))
+            result = n->nvrtcAddNameExpression(*program, instance_of(r->defines[i]));
     if (result != NVRTC_SUCCESS)
         return result;
     char **options = xcalloc((size_t)r->define_count + 19, sizeof *options);
@@ -353,6 +373,7 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
         goto done;
     }
     out->ptx_bytes = strlen(out->ptx); /* NVRTC counts the NUL */
+    log_entries(n, program, r, out);
     ok = true;
 done:
     if (program)

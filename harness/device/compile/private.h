@@ -39,6 +39,8 @@ bool compile_in_program(const struct compile_request *r, struct compiled *out, b
 bool compile_may_fork(void); /* false if a driver is loaded, or under a sanitizer with other threads: neither supports a fork */
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);
+/* The line of the log for an instance and its entry. */
+#define COMPILE_ENTRY_LINE "bench: %s is the entry %s\n"
 /* Text before the source that changes launch bounds; "" if the request has none. Line numbers stay the source's. Caller frees. */
 char *compile_prelude(const struct compile_request *r);
 /* The compiler's error lines as one error, shortened at a line's end. */

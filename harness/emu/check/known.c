@@ -6,9 +6,9 @@
 
 /* ---- bytes never written: global ----
  * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are no error. */
-bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
+bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, enum access access)
 {
-    bool known = store;
+    bool store = access == ACCESS_WRITE, known = store;
     for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
         uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
         uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
@@ -18,8 +18,9 @@ bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
         k += n;
     }
     if (!known)
-        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes,
-                   (unsigned long long)(b->base + offset), (unsigned long long)offset, b->label);
+        emu_report(w, ip, lane, "uninitialised", "global %s of %u bytes at 0x%llx, offset %llu of `%s`, never written",
+                   access == ACCESS_ATOMIC ? "atomic" : "read", bytes, (unsigned long long)(b->base + offset), (unsigned long long)offset,
+                   b->label);
     return known;
 }
 
@@ -31,7 +32,7 @@ void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const
         uint64_t at = offset + (uint64_t)(int64_t)m->rel[i];
         if (!store && !(at & 7) && bytes == 8 && __atomic_load_n(&b->known[at >> 3], __ATOMIC_RELAXED) == 0xff)
             continue;
-        known_lane(w, ip, i, b, at, bytes, store);
+        known_lane(w, ip, i, b, at, bytes, store ? ACCESS_WRITE : ACCESS_READ);
     }
 }
 

@@ -40,9 +40,9 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
     enum access access = !write ? ACCESS_READ : ip->aux ? ACCESS_ATOMIC : ACCESS_WRITE; /* a reduction reads what is there */
     mark_sectors(w, b, offset, bytes, access);
     if (access == ACCESS_ATOMIC && b->known && (w->checks & CHECK_KNOWN) && bytes)
-        known_lane(w, ip, lane, b, offset, (uint32_t)bytes, false);
+        known_lane(w, ip, lane, b, offset, (uint32_t)bytes, access);
     if (b->known && (w->checks & CHECK_KNOWN) && bytes)
-        known_lane(w, ip, lane, b, offset, (uint32_t)bytes, write);
+        known_lane(w, ip, lane, b, offset, (uint32_t)bytes, write ? ACCESS_WRITE : ACCESS_READ);
     uint32_t own = w->tag;
     w->tag = tag;
     if (w->trace && bytes)

@@ -97,7 +97,7 @@ static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uin
         return NULL;
     mark_sectors(w, b, offset, bytes, access);
     if (b->known && (w->checks & CHECK_KNOWN))
-        known_lane(w, ip, lane, b, offset, bytes, access == ACCESS_WRITE);
+        known_lane(w, ip, lane, b, offset, bytes, access);
     if (w->trace)
         races_lane(w, ip, lane, b, offset, bytes, access);
     return b->host + offset;

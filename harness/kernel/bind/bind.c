@@ -122,6 +122,9 @@ static bool make_unit(struct bind *b, struct error *err)
         SCOPED char *upper = head_upper(b->h->specialise[i]);
         add_define(u, upper, &value);
     }
+    for (int i = 0, count = 0; i < b->h->step_count; i++)
+        if (b->h->steps[i].kind == HEAD_KERNEL && head_is_instance(b->h->steps[i].name))
+            *APPEND(u->defines, u->define_count) = text_format(KERNEL_INSTANCE "_%d=%s", ++count, b->h->steps[i].name);
     return true;
 }
 

@@ -123,7 +123,7 @@ static int modes(const struct bind *b, enum math out[MATH_COUNT])
 static bool match_math(struct bind *b)
 {
     enum math out[MATH_COUNT];
-    if (!b->h->op->has_math || !b->h->checked)
+    if (b->work->math == MATH_NONE || !b->h->checked)
         return true;
     int count = modes(b, out);
     for (int i = 0; i < count; i++)

@@ -194,6 +194,7 @@ void head_free(struct head *h);
 
 /* For the parts of the reader. */
 bool head_is_identifier(const char *s);
+bool head_is_instance(const char *s);
 bool head_is_kernel_name(const char *s); /* ... as PTX has them: with $, up to 1,023 bytes */
 /* Appends one expression; a list of them, in brackets or separated by commas outside parentheses. */
 bool head_expr_add(struct expr_list *out, const struct node *n, const char *what, int max, struct error *err);

@@ -25,6 +25,15 @@ bool head_is_kernel_name(const char *s)
     return !s[n] && n < KERNEL_NAME;
 }
 
+/* A name expression of C++, by its characters: ns::scale<T, 32>. The compiler checks it. */
+bool head_is_instance(const char *s)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:<>,()*&+-/%.= ";
+    size_t n = strlen(s);
+    return (isalpha((unsigned char)*s) || *s == '_' || *s == ':') && n < KERNEL_NAME && strspn(s, allowed) == n &&
+           (strchr(s, '<') ? s[n - 1] == '>' : strstr(s, "::") && s[n - 1] != ':');
+}
+
 char *head_upper(const char *name)
 {
     char *s = xstrdup(name);

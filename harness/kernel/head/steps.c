@@ -30,12 +30,15 @@ static bool read_attributes(struct head_step *s, const struct node *m, struct er
            (!cooperative || (s->cooperative = read_switch(cooperative, err))) && (!pdl || (s->pdl = read_switch(pdl, err)));
 }
 
-static bool read_kernel(struct head_step *s, const struct node *m, struct error *err)
+static bool read_kernel(const struct head *h, struct head_step *s, const struct node *m, struct error *err)
 {
     const struct node *grid = node_get(m, "grid"), *block = node_get(m, "block"), *smem = node_get(m, "smem"), *args = node_get(m, "args");
     const struct node *attributes = node_get(m, "attributes");
-    if (!head_is_kernel_name(s->name))
+    bool instance = head_is_instance(s->name);
+    if (!instance && !head_is_kernel_name(s->name))
         return node_error(s->node, err, "kernel '%.100s' is not the name of a kernel, of at most %d characters", s->name, KERNEL_NAME - 1);
+    if (instance && h->code != CODE_CUDA)
+        return node_error(s->node, err, "kernel '%.100s': code that is compiled already has its kernels by their mangled names", s->name);
     if (!grid || !block)
         return node_error(s->node, err, "kernel '%s' has no `%s:`", s->name, grid ? "block" : "grid");
     return head_expr_list(grid, "grid", 3, &s->grid, err) && head_expr_list(block, "block", 3, &s->block, err) &&
@@ -218,7 +221,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
     s->name = xstrdup(name);
     if (s->kind == HEAD_PYTHON)
         return head_is_identifier(name) || node_error(n, err, "python: '%.100s' is not the name of a function", name);
-    return s->kind == HEAD_KERNEL ? read_kernel(s, m, err) : read_variant(h, s, m, err);
+    return s->kind == HEAD_KERNEL ? read_kernel(h, s, m, err) : read_variant(h, s, m, err);
 }
 
 static bool read_list(struct head *h, const struct node *list, const char *what, bool prepare, struct error *err)

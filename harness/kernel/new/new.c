@@ -10,8 +10,8 @@
 struct guess {
     const struct op *op;
     struct signature s;
-    const char *args[SIGNATURE_MAX];          /* what each parameter is taken to be; NULL: not known */
-    const char *tensor_types[OP_MAX_TENSORS]; /* the C type that the kernel uses */
+    const char *args[SIGNATURE_MAX];                            /* what each parameter is taken to be; NULL: not known */
+    const struct signature_param *tensor_types[OP_MAX_TENSORS]; /* the parameters with the C types that the kernel uses */
 };
 
 static bool equal_lower(const char *a, const char *b)
@@ -116,25 +116,32 @@ static void guess_args(struct guess *g)
     }
     for (int i = 0; i < g->s.count; i++)
         if (g->args[i] && g->s.params[i].pointer)
-            g->tensor_types[op_role(g->op, g->args[i])->slot] = g->s.params[i].type;
+            g->tensor_types[op_role(g->op, g->args[i])->slot] = &g->s.params[i];
 }
 
-static const char *dtype_of(const char *type)
+/* The types that the op takes, as a head lists them. */
+static char *op_types(const struct op *op)
 {
-    static const char *const rows[][10] = {{"f32", "float", NULL},
-                                           {"f16", "half", "__half", "half2", "__half2", NULL},
-                                           {"bf16", "__nv_bfloat16", "nv_bfloat16", NULL},
-                                           {"f64", "double", NULL},
-                                           {NULL}};
-    return type ? new_by_name(type, rows) : NULL;
+    struct text t = {0};
+    int count = 0;
+    for (int i = 0; dtype_names[i]; i++)
+        if (op->dtypes >> dtype_parse(dtype_names[i]) & 1 && count++ < 2)
+            text_addf(&t, "%s%s", count > 1 ? ", " : "", dtype_names[i]);
+    char *list = count == 1 ? xstrdup(text_get(&t)) : text_format("[%s]", text_get(&t));
+    text_free(&t);
+    return list;
 }
 
 static void add_types(const struct guess *g, struct text *t)
 {
-    const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
+    const struct signature_param *input = g->tensor_types[g->op->roles[0]->slot];
+    const char *known = input ? type_element(input) : NULL;
+    SCOPED char *all = op_types(g->op);
     bool epilogue = g->op->epilogues != 0; /* else a bias is a tensor like any other */
     const char *first = g->op->roles[0]->name;
-    known = op_follows(g->op, first) ? known : dtype_name(g->op->roles[0]->dtype);
+    known = !op_follows(g->op, first)                          ? dtype_name(g->op->roles[0]->dtype)
+            : known && g->op->dtypes >> dtype_parse(known) & 1 ? known
+                                                               : NULL;
     bool planes = known && !strcmp(known, "f32"); /* as the layers of bench try are: 16 bits in NHWC, f32 in NCHW */
     if (g->op->layouts & (1u << LAYOUT_NHWC))
         text_addf(t, "layout: {%s: %s, %soutput: same}   # the layouts that my kernel uses; a list if it supports several\n", first,
@@ -142,11 +149,11 @@ static void add_types(const struct guess *g, struct text *t)
                   !g->op->has_filter ? ""
                   : planes           ? "filter: KCRS, "
                                      : "filter: RSCK, ");
-    text_addf(t, "dtype: {%s: %s%s%s}   # the types of my kernel's inputs, outputs and sums\n", first, known ? known : "[f32, f16]",
+    text_addf(t, "dtype: {%s: %s%s%s}   # the types of my kernel's inputs, outputs and sums\n", first, known ? known : all,
               op_follows(g->op, "output") ? ", output: same" : "",
-              !g->op->has_math                     ? ""
-              : epilogue && op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
-                                                   : ", accumulate: f32");
+              !g->op->has_math || (known && math_default(dtype_parse(known)) == MATH_NONE) ? ""
+              : epilogue && op_role(g->op, "bias")                                         ? ", bias: f32, accumulate: f32"
+                                                                                           : ", accumulate: f32");
     if (epilogue && (used(g, g->s.count, "bias") || used(g, g->s.count, "residual")))
         text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu or leaky_relu if it applies them\n",
                   used(g, g->s.count, "bias") ? "bias" : "", used(g, g->s.count, "bias") && used(g, g->s.count, "residual") ? ", " : "",
@@ -157,26 +164,92 @@ static void add_types(const struct guess *g, struct text *t)
             used(g, g->s.count, "mask_out") ? "output" : "none");
 }
 
-/* A type that is no C type must be a -D name. */
-static void add_defines(const struct guess *g, struct text *t)
+/* The parameter of the template with this name, or NULL. */
+static const struct signature_choice *choice_of(const struct guess *g, const char *name)
+{
+    for (int i = 0; i < g->s.choice_count; i++)
+        if (!strcmp(g->s.choices[i].name, name))
+            return &g->s.choices[i];
+    return NULL;
+}
+
+/* The macro for the element type of a tensor that a template takes: INPUT_T. */
+static char *type_macro(const struct tensor_role *role)
+{
+    SCOPED char *upper = head_upper(role->name);
+    return text_format("%s_T", upper);
+}
+
+/* The first tensor whose elements have this type of the template, or NULL. */
+static const struct tensor_role *tensor_with(const struct guess *g, const char *type)
+{
+    for (int i = 0; g->op->roles[i]; i++) {
+        const struct signature_param *p = g->tensor_types[g->op->roles[i]->slot];
+        if (p && !strcmp(p->type, type))
+            return g->op->roles[i];
+    }
+    return NULL;
+}
+
+/* A type that the source does not declare must be a -D name; so is one that a template takes. */
+static void add_defines(const struct guess *g, const char *code, struct text *t)
 {
     const char *done[OP_MAX_TENSORS] = {0};
     int count = 0;
     for (int i = 0; g->op->roles[i]; i++) {
-        const char *type = g->tensor_types[g->op->roles[i]->slot];
-        static const char *const of_c[] = {"int", "unsigned", "signed", "char", "short", "long", "bool", "void", "size_t"};
-        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || text_ends(type, "int8_t") || text_ends(type, "int16_t") ||
-                     text_ends(type, "int32_t") || text_ends(type, "int64_t");
-        for (size_t j = 0; j < sizeof of_c / sizeof *of_c && !twice; j++)
-            twice = !strcmp(of_c[j], type);
+        const struct tensor_role *role = g->op->roles[i];
+        const struct signature_param *p = g->tensor_types[role->slot];
+        const struct signature_choice *choice = p ? choice_of(g, p->type) : NULL;
+        bool twice = !p || (choice ? !choice->type : !type_is_macro(p, code));
         for (int j = 0; j < count && !twice; j++)
-            twice = !strcmp(done[j], type);
+            twice = !strcmp(done[j], p->type);
         if (twice)
             continue;
-        text_addf(t, "%s  %s: type(%s)%s\n", count ? "" : "define:   # macros (-D) that my source uses\n", type, g->op->roles[i]->name,
-                  type[1] ? "" : "   # this name is also in the compiler's headers: use a longer name, here and below");
-        done[count++] = type;
+        SCOPED char *macro = choice ? type_macro(role) : xstrdup(p->type);
+        text_addf(t, "%s  %s: type(%s)%s\n", count ? "" : "define:   # macros (-D) that my source uses\n", macro, role->name,
+                  macro[1] ? "" : "   # this name is also in the compiler's headers: use a longer name, here and below");
+        done[count++] = p->type;
     }
+}
+
+static bool is_number(const char *text)
+{
+    return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* Tuning parameters: those of the template that are numbers. */
+static void add_params(const struct guess *g, struct text *t)
+{
+    int count = 0;
+    for (int i = 0; i < g->s.choice_count; i++) {
+        const struct signature_choice *c = &g->s.choices[i];
+        if (c->type || (*c->value && !is_number(c->value)))
+            continue;
+        text_addf(t, "%s  PARAM_%s: {values: [%s], default: %s}   # `%s` of the template%s\n",
+                  count++ ? "" : "params:   # tuning parameters, compiled in under their names\n", c->name, *c->value ? c->value : "16",
+                  *c->value ? c->value : "16", c->name, *c->value ? "" : "; the value is a guess");
+    }
+    if (!count)
+        text_add(
+            t,
+            "# params:                      # tuning parameters, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
+}
+
+/* The kernel's name in the head: an instance of a template. */
+static void add_kernel_name(const struct guess *g, struct text *t)
+{
+    text_addf(t, "%s%s", g->s.template ? g->s.scope : "", g->s.name); /* without a template it becomes extern "C" */
+    for (int i = 0; i < g->s.choice_count; i++) {
+        const struct signature_choice *c = &g->s.choices[i];
+        const struct tensor_role *role = c->type ? tensor_with(g, c->name) : NULL;
+        SCOPED char *macro = role ? type_macro(role) : NULL;
+        text_add(t, i ? ", " : "<");
+        if (!c->type && (!*c->value || is_number(c->value)))
+            text_addf(t, "PARAM_%s", c->name);
+        else
+            text_add(t, macro ? macro : *c->value ? c->value : "float");
+    }
+    text_add(t, g->s.choice_count ? ">" : "");
 }
 
 /* "A symbol (rows, cols, ...), ...": what a number may be. */
@@ -197,10 +270,14 @@ static void new_add_step(const struct guess *g, struct text *t)
     bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
     text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
               numeric ? ", from __launch_bounds__" : "; change it to the block size of my kernel");
-    text_addf(t,
-              "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread per output; change it to the grid of my kernel\n    "
-              "block: threads\n",
-              g->s.name, elements);
+    text_add(t, "steps:\n");
+    for (int i = 0; i < g->s.count; i++)
+        if (g->s.params[i].added_to && g->args[i])
+            text_addf(t, "  - fill: %s = 0   # my kernel adds into it with atomics\n", g->args[i]);
+    text_add(t, "  - kernel: ");
+    add_kernel_name(g, t);
+    text_addf(t, "\n    grid: ceil(%s, threads)   # one thread per output; change it to the grid of my kernel\n    block: threads\n",
+              elements);
     if (!g->s.count)
         return;
     text_add(t, "    args: ");
@@ -246,19 +323,13 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
                                    : "c % 4 == 0");
     text_free(&needs);
     add_types(&g, &t);
-    text_add(
-        &t, "# params:                      # tuning parameters, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
-    add_defines(&g, &t);
+    add_params(&g, &t);
+    add_defines(&g, source_text, &t);
     new_add_step(&g, &t);
     struct signature next;
     if (!kernel_name && signature_read(source_text + g.s.at + strlen("__global__"), NULL, &next, &ignored))
         text_addf(&t, "    # the file has another kernel, %s: add it as a step, or use only it (--kernel %s)\n", next.name, next.name);
     text_add(&t, "*/\n");
-    if (g.s.template)
-        text_addf(&t,
-                  "/* bench finds kernels by their C name: make %s<...> a __device__ function and call it from an extern \"C\" __global__ "
-                  "function. */\n",
-                  g.s.name);
     bool c_name = g.s.external_c || g.s.template;
     text_add_bytes(&t, source_text, g.s.at);
     text_addf(&t, "%s%s", c_name ? "" : "extern \"C\" ", source_text + g.s.at); /* its name as bench finds it */
@@ -280,23 +351,21 @@ static bool is_real(const struct signature_param *p)
     return !strcmp(p->type, "float") || !strcmp(p->type, "double");
 }
 
-/* The element type of a tensor that a C type points to; NULL: it does not say. */
+/* The element type of a tensor that an op file may name. */
 static const char *element_of(const struct signature_param *p)
 {
-    static const char *const with_sign[][10] = {{"i8", "int8_t", "char", NULL}, {"i32", "int32_t", "int", "signed", NULL}, {NULL}},
-                             *const without[][10] = {{"u8", "uint8_t", "uchar", "char", NULL},
-                                                     {"u16", "uint16_t", "ushort", "short", NULL},
-                                                     {"u32", "uint32_t", "uint", "int", "unsigned", NULL},
-                                                     {NULL}};
-    const char *real = dtype_of(p->type), *whole = new_by_name(p->type, p->no_sign ? without : with_sign);
-    return whole ? whole : real && strcmp(real, "f64") ? real : NULL;
+    const char *element = type_element(p);
+    return element && strcmp(element, "f64") ? element : NULL;
 }
 
 /* The type of most tensors: that of the first one that is not of whole numbers. */
 static const char *usual_element(const struct signature *s)
 {
     for (int i = 0; i < s->count; i++)
-        if (s->params[i].pointer && dtype_of(s->params[i].type) && element_of(&s->params[i]))
+        if (s->params[i].pointer && element_of(&s->params[i]) && !dtype_is_whole(dtype_parse(element_of(&s->params[i]))))
+            return element_of(&s->params[i]);
+    for (int i = 0; i < s->count; i++)
+        if (s->params[i].pointer && element_of(&s->params[i]))
             return element_of(&s->params[i]);
     return "f32";
 }
@@ -350,9 +419,10 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
     text_addf(
         &t,
         "dtype: %s   # or a list: [f32, f16, bf16]\nflop: %s   # total operations\nterms: 1   # number of summed terms of a result; 0: the "
-        "op only moves values\nexact: no   # yes: with small integers every right kernel gives the same bits\nreference: {kernel: "
+        "op only moves values\nexact: %s   # yes: with small integers every right kernel gives the same bits\nreference: {kernel: "
         "%s_reference, threads: %s, args: [%s]}\ntrial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
-        usual_element(&s), product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
+        usual_element(&s), product.len ? text_get(&product) : "1", dtype_is_whole(dtype_parse(usual_element(&s))) ? "yes" : "no", op,
+        product.len ? text_get(&product) : "1", text_get(&args));
     text_free(&sizes);
     text_free(&product);
     text_free(&args);

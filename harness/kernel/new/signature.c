@@ -74,10 +74,11 @@ static bool has_word(const char *begin, const char *end, const char *word)
     return false;
 }
 
-/* The type of a parameter: its last word that is no qualifier. */
-static void type_word(const char *begin, const char *end, char *out, size_t bytes)
+/* The type of a parameter: its last word that is no qualifier. True if it stands in a namespace. */
+static bool type_word(const char *begin, const char *end, char *out, size_t bytes)
 {
     static const char *const qualifiers[] = {"const", "volatile", "__restrict__", "restrict", "__grid_constant__", "struct", NULL};
+    bool qualified = false;
     out[0] = 0;
     for (const char *p = begin; p < end;) {
         if (!word_char(*p)) {
@@ -92,9 +93,12 @@ static void type_word(const char *begin, const char *end, char *out, size_t byte
         bool qualifier = false;
         for (int i = 0; qualifiers[i]; i++)
             qualifier |= !strcmp(word, qualifiers[i]);
-        if (!qualifier)
+        if (!qualifier) {
             snprintf(out, bytes, "%.*s", (int)bytes - 1, word);
+            qualified = start > begin && start[-1] == ':';
+        }
     }
+    return qualified;
 }
 
 static void read_param(const char *begin, const char *end, struct signature_param *out)
@@ -110,7 +114,7 @@ static void read_param(const char *begin, const char *end, struct signature_para
     out->pointer = star || bracket;
     out->constant = out->pointer && has_word(begin, star ? star : name, "const");
     out->map = !out->pointer && has_word(begin, name, "CUtensorMap");
-    type_word(begin, star ? star : name, out->type, sizeof out->type);
+    out->qualified = type_word(begin, star ? star : name, out->type, sizeof out->type);
     out->no_sign = has_word(begin, star ? star : name, "unsigned") || out->type[0] == 'u';
 }
 
@@ -130,6 +134,71 @@ static bool read_params(const char *open, const char *close, struct signature *o
         begin = p + 1;
     }
     return true;
+}
+
+/* Behind the angle bracket that closes the one at p, or NULL. */
+static const char *angle_close(const char *p)
+{
+    int depth = 0;
+    for (; *p && *p != ';' && *p != '{'; p++) {
+        depth += (*p == '<') - (*p == '>');
+        if (!depth)
+            return p + 1;
+    }
+    return NULL;
+}
+
+/* The pieces of a list in angle brackets, given from behind its first bracket. */
+static int angle_list(const char *p, const char *end, const char *begins[SIGNATURE_MAX], const char *ends[SIGNATURE_MAX])
+{
+    int depth = 0, count = 0;
+    const char *begin = p;
+    for (; p < end && count < SIGNATURE_MAX; p++) {
+        depth += (*p == '<' || *p == '(') - (*p == '>' || *p == ')');
+        if (p == end - 1 || (*p == ',' && !depth)) {
+            begins[count] = begin;
+            ends[count++] = p;
+            begin = p + 1;
+        }
+    }
+    return count;
+}
+
+static void copy_piece(const char *begin, const char *end, char *out, size_t bytes)
+{
+    begin = skip_space(begin);
+    while (end > begin && isspace((unsigned char)end[-1]))
+        end--;
+    snprintf(out, bytes, "%.*s", end > begin ? (int)(end - begin) : 0, begin);
+}
+
+/* `template <typename T, int N = 4>` before __global__, with the values of the file's first launch, NAME<float, 32>. */
+static void read_template(const char *code, const char *global, struct signature *out)
+{
+    const char *begins[SIGNATURE_MAX], *ends[SIGNATURE_MAX], *open = NULL, *close, *launch = code;
+    for (const char *p = code; (p = strstr(p, "template")) && p < global; p++)
+        open = skip_space(p + 8);
+    close = open && *open == '<' ? angle_close(open) : NULL;
+    if (!close)
+        return;
+    out->choice_count = angle_list(open + 1, close, begins, ends);
+    for (int i = 0; i < out->choice_count; i++) {
+        struct signature_choice *c = &out->choices[i];
+        const char *equals = memchr(begins[i], '=', (size_t)(ends[i] - begins[i])), *end = equals ? equals : ends[i];
+        last_word(begins[i], end, c->name, sizeof c->name);
+        c->type = has_word(begins[i], end, "typename") || has_word(begins[i], end, "class");
+        if (equals)
+            copy_piece(equals + 1, ends[i], c->value, sizeof c->value);
+    }
+    size_t n = strlen(out->name);
+    while ((launch = strstr(launch, out->name))) {
+        const char *at = launch + n, *end = *at == '<' && at[1] != '<' ? angle_close(at) : NULL;
+        launch = at;
+        for (int i = 0, count = end ? angle_list(at + 1, end, begins, ends) : 0; i < count && i < out->choice_count; i++)
+            copy_piece(begins[i], ends[i], out->choices[i].value, sizeof out->choices[i].value);
+        if (end)
+            return;
+    }
 }
 
 /* Reads on behind __global__: attributes with parentheses, the return type, then NAME(. Returns where reading stopped. */
@@ -163,6 +232,55 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
     return p;
 }
 
+/* Behind the brace that closes the one at p, or the end. */
+static const char *brace_close(const char *p)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        depth += (*p == '{') - (*p == '}');
+        if (!depth)
+            return p + 1;
+    }
+    return p;
+}
+
+/* Marks the pointers to which the body applies atomicAdd(&NAME[...], ...) and the like. */
+static void find_atomics(const char *close, struct signature *out)
+{
+    static const char *const sums[] = {"atomicAdd", "atomicAdd_block", "atomicAdd_system", "atomicOr",
+                                       "atomicXor", "atomicMax",       "atomicInc"};
+    const char *body = close + strcspn(close, "{;"), *end = *body == '{' ? brace_close(body) : body;
+    for (const char *p = body; (p = strstr(p, "atomic")) && p < end; p++) {
+        char word[64], name[64];
+        size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        const char *at = skip_space(p + n);
+        at = *at == '(' ? at + 1 + strspn(at + 1, " \t\n&(") : at;
+        snprintf(name, sizeof name, "%.*s", (int)strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"), at);
+        for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+            for (int k = 0; k < out->count && !strcmp(word, sums[i]); k++)
+                out->params[k].added_to |= out->params[k].pointer && !strcmp(out->params[k].name, name);
+    }
+}
+
+/* The namespaces around `at`. */
+static void read_scope(const char *code, const char *at, struct signature *out)
+{
+    for (const char *p = code; (p = strstr(p, "namespace")) && p < at; p += 9) {
+        char name[128];
+        const char *word = skip_space(p + 9);
+        size_t n = strcspn(word, " \t\r\n{;=");
+        const char *open = skip_space(word + n);
+        if ((p > code && word_char(p[-1])) || word_char(p[9]) || *open != '{' || brace_close(open) <= at)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, word);
+        if (n && strlen(out->scope) + n + 3 < sizeof out->scope) {
+            strcat(out->scope, name);
+            strcat(out->scope, "::");
+        }
+    }
+}
+
 /* `seen`: those that the file has, ", " between them. */
 static void no_kernel(const char *name, const struct text *seen, struct error *err)
 {
@@ -192,17 +310,24 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
         out->external_c = has_word(line, p, "extern");
         out->template = has_word(line, p, "template");
         out->at = (size_t)(p - code);
+        const char *global = p;
         p = read_kernel(p + strlen("__global__"), out, &open, &close);
         if (!open || !out->name[0])
             continue;
+        if (out->template)
+            read_template(code, global, out);
         text_addf(&seen, "%s%s", seen.len ? ", " : "", out->name);
         found = !name || !strcmp(name, out->name);
     }
+    if (found && (done = read_params(open, close, out, err))) {
+        find_atomics(close, out);
+        read_scope(code, open, out);
+    }
     if (found)
-        done = read_params(open, close, out, err);
-    else if (seen.len)
+        return done;
+    if (seen.len)
         no_kernel(name, &seen, err);
     else
         error_set(err, ERROR_USAGE, "the file has no __global__ function");
-    return done;
+    return false;
 }

@@ -1,6 +1,7 @@
 #include "measure/count/source.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "device/cuda/cuda.h"
 #include <math.h>
@@ -71,13 +72,20 @@ static void add_wait(struct source_code *c, const char *reason, double samples)
 }
 
 /* The line table of the step's kernel; NULL for steps of a library, and without a table. */
+static char *entry_of(const struct source_job *job, int step)
+{
+    const struct step *s = &rig_program(job->rig)->steps[step];
+    return compile_entry(s->kind == STEP_KERNEL ? job->images[s->unit].log : NULL, s->name);
+}
+
 static struct cubin_lines *lines_of(const struct source_job *job, int step)
 {
     const struct program *p = rig_program(job->rig);
     const struct step *s = &p->steps[step];
     const struct device_image *image = s->kind == STEP_KERNEL ? &job->images[s->unit] : NULL;
+    SCOPED char *entry = entry_of(job, step);
     return image && image->cubin && p->units[s->unit].path
-               ? cubin_lines_open(image->cubin, image->cubin_bytes, s->name, p->units[s->unit].path)
+               ? cubin_lines_open(image->cubin, image->cubin_bytes, entry, p->units[s->unit].path)
                : NULL;
 }
 
@@ -114,7 +122,7 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
     if (!cupti_pc_run(pc, period, run_alone, &alone, &samples, err))
         return false;
     struct cubin_lines *lines = lines_of(job, step);
-    const char *kernel = rig_program(job->rig)->steps[step].name;
+    SCOPED char *kernel = entry_of(job, step);
     for (int i = 0; i < samples.count; i++) {
         const struct cupti_pc_sample *s = &samples.items[i];
         struct source_code *code = strcmp(s->function, kernel) ? NULL : code_at(out, step, lines, s->offset);
@@ -152,7 +160,7 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
     if (!cupti_sass_run(sass, run_alone, &alone, &counts, err))
         return false;
     struct cubin_lines *lines = lines_of(job, step);
-    const char *kernel = rig_program(job->rig)->steps[step].name;
+    SCOPED char *kernel = entry_of(job, step);
     for (int i = 0; i < counts.count; i++) {
         const struct cupti_sass_count *c = &counts.items[i];
         struct source_code *code = strcmp(c->function, kernel) ? NULL : code_at(out, step, lines, c->offset);

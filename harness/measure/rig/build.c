@@ -63,8 +63,13 @@ bool build_make(const struct job *job, const struct program *program, struct bui
             build_free(build);
             return false;
         }
-        build->images[i] = (struct device_image){
-            .label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin, .cubin_bytes = c->cubin_bytes};
+        build->images[i] = (struct device_image){.label = u->label,
+                                                 .path = u->path,
+                                                 .ptx = c->ptx,
+                                                 .ptx_bytes = c->ptx_bytes,
+                                                 .cubin = c->cubin,
+                                                 .cubin_bytes = c->cubin_bytes,
+                                                 .log = c->log};
     }
     return true;
 }

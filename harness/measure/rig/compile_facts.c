@@ -119,8 +119,9 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
     if (count < 0)
         return false;
     bool ok = cubin_add_log(c->log, facts, count, err), found = false;
+    SCOPED char *entry = compile_entry(c->log, kernel);
     for (int i = 0; ok && i < count; i++)
-        if (!strcmp(facts[i].name, kernel)) {
+        if (!strcmp(facts[i].name, entry)) {
             *out = facts[i];
             found = true;
         }
@@ -134,7 +135,8 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
 static void add_spill_lines(struct row *row, int step, const struct compiled *c, const char *kernel, const char *path)
 {
     struct spill_line *lines;
-    int count = cubin_spill_lines(c->cubin, c->cubin_bytes, kernel, path, &lines);
+    SCOPED char *entry = compile_entry(c->log, kernel);
+    int count = cubin_spill_lines(c->cubin, c->cubin_bytes, entry, path, &lines);
     for (int i = 0; i < count; i++) {
         if (lines[i].loads)
             row_add_member(row, FAMILY_STATIC, step, lines[i].line, "spill_loads", "instructions", "compiler", lines[i].loads);

@@ -1,5 +1,7 @@
 /* Buffers, code, arguments; running. */
 #include "base/clock.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
 #include "measure/rig/rig_private.h"
 #include "measure/rig/buffer_pool.h"
 #include <math.h>
@@ -91,12 +93,13 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
 
 static bool find_functions(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
 {
+    SCOPED char *entry = compile_entry(rig->images[step->unit].log, step->name);
     out->functions = xcalloc((size_t)rig_views(rig), sizeof *out->functions);
     for (int view = 0; view < rig_views(rig); view++) {
         struct device_module *module = rig_module(rig, view, step->unit);
         if (view && module == rig_module(rig, 0, step->unit))
             out->functions[view] = out->functions[0];
-        else if (!rig->dev->ops->function(rig->dev, module, step->name, &out->functions[view], err))
+        else if (!rig->dev->ops->function(rig->dev, module, entry, &out->functions[view], err))
             return false;
     }
     return true;
@@ -213,7 +216,8 @@ bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struc
 {
     struct rig *rig = xcalloc(1, sizeof *rig);
     bool ok = false;
-    *rig = (struct rig){.dev = dev, .pool = pool, .values = values, .library = library, .program = program, .keep_inputs = keep_inputs};
+    *rig = (struct rig){
+        .dev = dev, .pool = pool, .values = values, .library = library, .program = program, .images = images, .keep_inputs = keep_inputs};
     rig->sets = pool ? buffer_pool_sets(pool) : 1;
     rig->replicas = pool ? buffer_pool_replicas(pool) : 1;
     rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
@@ -232,6 +236,7 @@ bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struc
         if (!make_step(rig, i, err))
             goto done;
     ok = rig_library_workspace(rig, err);
+    rig->images = NULL;
 done:
     if (!ok) {
         rig_close(rig);

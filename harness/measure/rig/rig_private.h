@@ -61,9 +61,10 @@ struct rig {
     int code;                         /* the view whose module runs */
     struct cudnn *library;
     const struct program *program;
-    const char *name;               /* of its row */
-    struct device_module **modules; /* by set and replica, then unit (rig_module) */
-    struct rig_state *state;        /* the variables that their code may keep (rig_state.c); NULL: no code is loaded */
+    const struct device_image *images; /* by unit; while it is opened */
+    const char *name;                  /* of its row */
+    struct device_module **modules;    /* by set and replica, then unit (rig_module) */
+    struct rig_state *state;           /* the variables that their code may keep (rig_state.c); NULL: no code is loaded */
     struct rig_step *steps;
     struct place *tensors, *scratch, *workspaces; /* by set or replica, then tensor; by replica, then scratch; by replica */
     bool *fresh;                                  /* indexed as tensors: this rig feeds the buffer, not another rig of the pool */

@@ -5,6 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+/* What to do about a buffer that begins unwritten. */
+static void add_remedy(const struct device_report *report, struct text *t)
+{
+    const char *name = strcmp(report->kind, "uninitialised") ? NULL : strchr(report->text, '`');
+    if (name && !strncmp(name, "`between", 8))
+        text_add(t, "; the kernel of the step before left it unwritten: check its grid and its last blocks");
+    else if (name && strstr(report->text, "global atomic"))
+        text_addf(t, "; outputs begin unwritten: a step `- fill: %.*s = 0` before the kernel sets it to 0", (int)strcspn(name + 1, "`"),
+                  name + 1);
+}
+
 void failure_take_reports(struct device *dev, struct row *row)
 {
     const struct device_report *reports;
@@ -35,6 +46,7 @@ void failure_take_reports(struct device *dev, struct row *row)
     text_add(&reason, first->text);
     if (count > 1)
         text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
+    add_remedy(first, &reason);
     row_set(&row->reason, text_get(&reason));
     bool placed = first->line > 0 && first->file[0];
     row_set(&row->reason_file, placed ? first->file : NULL);
