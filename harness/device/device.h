@@ -45,7 +45,7 @@ struct device_image {
     size_t ptx_bytes;
     const void *cubin;
     size_t cubin_bytes;
-    const char *log; /* the compiler's, which knows the entries of templates (compile_entry); NULL: there is none */
+    const char *log;                    /* the compiler's, which knows the entries of templates (compile_entry); NULL: there is none */
     const struct device_memory *memory; /* the memory that the code refers to, from rig_scan_image; NULL: not determined */
 };
 /* A kernel parameter, as read from the PTX. */

@@ -18,9 +18,9 @@ bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
         k += n;
     }
     if (!known)
-        emu_report(w, ip, lane, "uninitialised", "global %s of %u bytes at 0x%llx, offset %llu of `%s`, never written",
+        emu_report(w, ip, lane, "uninitialised", "global %s of %u bytes at 0x%llx, offset %llu of `%s`, never written%s",
                    access == ACCESS_ATOMIC ? "atomic" : "read", bytes, (unsigned long long)(b->base + offset), (unsigned long long)offset,
-                   b->label);
+                   b->label, access == ACCESS_ATOMIC ? "; a kernel that adds needs zeros there first (a head: `- fill: BUFFER = 0`)" : "");
     return known;
 }
 

@@ -5,15 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-/* What to do about a buffer that begins unwritten. */
-static void add_remedy(const struct device_report *report, struct text *t)
+/* A kernel of bench's own that finds a buffer unwritten is not the cause. */
+static void add_remedy(const struct device_report *report, const struct row *row, struct text *t)
 {
-    const char *name = strcmp(report->kind, "uninitialised") ? NULL : strchr(report->text, '`');
-    if (name && !strncmp(name, "`between", 8))
-        text_add(t, "; the kernel of the step before left it unwritten: check its grid and its last blocks");
-    else if (name && strstr(report->text, "global atomic"))
-        text_addf(t, "; outputs begin unwritten: a step `- fill: %.*s = 0` before the kernel sets it to 0", (int)strcspn(name + 1, "`"),
-                  name + 1);
+    const struct row_step *first = NULL;
+    for (int i = 0; i < row->step_count && !first; i++)
+        first = row->steps[i].file[0] && !row->steps[i].prepare ? &row->steps[i] : NULL;
+    if (!strcmp(report->kind, "uninitialised") && report->file[0] && first && strcmp(first->file, report->file))
+        text_addf(t, "; %s of %s, which runs before, left it unwritten: check its grid and its last blocks", first->name,
+                  file_base(first->file));
 }
 
 void failure_take_reports(struct device *dev, struct row *row)
@@ -46,7 +46,7 @@ void failure_take_reports(struct device *dev, struct row *row)
     text_add(&reason, first->text);
     if (count > 1)
         text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
-    add_remedy(first, &reason);
+    add_remedy(first, row, &reason);
     row_set(&row->reason, text_get(&reason));
     bool placed = first->line > 0 && first->file[0];
     row_set(&row->reason_file, placed ? first->file : NULL);
