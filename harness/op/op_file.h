@@ -12,6 +12,7 @@
 enum op_file_axis { IMAGE_ROWS, IMAGE_COLUMNS, IMAGE_PLANES, IMAGE_AXES };
 /* How reference results are made: by a kernel in double, by a Python function, or read from files. */
 enum reference_from { REFERENCE_KERNEL, REFERENCE_PYTHON, REFERENCE_NPY };
+enum special { SPECIAL_INFINITY = 1, SPECIAL_NEGATIVE = 2, SPECIAL_NAN = 4 };
 /* What the file says of one tensor, beyond its role. */
 struct op_file_tensor {
     struct tensor_role role;
@@ -24,6 +25,7 @@ struct op_file_tensor {
     int size_count;
     enum layout layout;                /* fixed layout; LAYOUT_NONE: linear, or for an image the work's */
     double low, high, step;            /* VALUES_UNIFORM: the interval; step: added to the values of every second line, except at one end */
+    unsigned specials;                 /* enum special, bits: values that it may have among its drawn ones, on nearby shapes */
     char *values_file, *reference_npy; /* absolute paths; values_file: a .npy, or a picture; NULL: none */
     int rank;
     bool image; /* four axes n, c, h, w, stored in the case's layout */

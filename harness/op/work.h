@@ -152,6 +152,7 @@ struct work {
     const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
     bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
     double mean;                                /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
+    bool specials;                              /* infinities and NaN where the op's file allows them; only on nearby shapes */
     enum sizes every_size;                      /* of values that the op only moves or compares */
     char picture[200], picture_hash[17];        /* file that `input` is read from, and the hash of its content; "": values are drawn */
     char weights[200], weights_hash[17];        /* what the files of its weights begin with, and the hash of their values; "": drawn */

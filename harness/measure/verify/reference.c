@@ -146,6 +146,14 @@ static void keep_first(struct settling *s, size_t k)
         continue;
 }
 
+/* The fill of a reference (reference_run_open): a NaN that no arithmetic gives. */
+static bool is_unwritten(const double *v)
+{
+    uint64_t bits;
+    memcpy(&bits, v, sizeof bits);
+    return bits == UINT64_MAX;
+}
+
 /* Infinity has no adjacent values, so its bound is 0. */
 static double settle_bound(const struct settling *s, double y, double size)
 {
@@ -174,6 +182,11 @@ static void settle_row(void *context, int64_t row, int thread)
     (void)thread;
     for (size_t k = first; k < first + length; k++) {
         double y = of->reference[k], size = of->sizes ? of->sizes[k] : fmax(fabs(y), usual[scale_of(&of->scales, y)] * terms);
+        if (of->work->specials && (isinf(y) || (isnan(y) && !is_unwritten(&of->reference[k])))) {
+            if (of->bound)
+                of->bound[k] = 0;
+            continue;
+        }
         if (!dtype_holds(of->t->dtype, y) || !(size >= 0) || (isinf(size) && !isinf(y))) {
             keep_first(s, k);
             return;

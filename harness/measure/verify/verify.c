@@ -57,7 +57,8 @@ static void count_wrong(struct verify_look *look, struct tally *t, const int64_t
         look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
 }
 
-/* The success form: an element is right only if a comparison is true, so a NaN on either side is wrong. */
+/* The success form: an element is right only if a comparison is true. A NaN is right where the op's file allows NaN and the reference has
+ * one. */
 static void check_element(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
 {
     double want = look->want->reference[index], tolerance = verify_tolerance(look, index);
@@ -66,6 +67,8 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
     double error = fabs(got - want);
     t->v.elements++;
     bool suspect = look->odd && verify_is_suspect(look, index, got);
+    if (isnan(want) && isnan(got) && !poison)
+        return;
     if (!suspect && (got == want || (error <= tolerance && verify_in_range(look, got)))) {
         if (got != want)
             keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, false});
@@ -200,7 +203,7 @@ static void add_got_and_want(struct text *t, double got, double want)
 static void describe_wrong(const struct verify_look *look, const struct candidate *worst, const struct verdict *v, struct text *t)
 {
     add_place(t, &look->t, v->worst_at);
-    if (isnan(worst->want))
+    if (isnan(worst->want) && look->mask)
         text_addf(t, " = %.7g, but its pixel is inactive and must not be written", worst->got);
     else if (worst->poison)
         text_addf(t, " was not written, want %.7g", worst->want);

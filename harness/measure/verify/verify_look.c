@@ -10,7 +10,7 @@
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
 {
     bound = bound * look->factor + carried;
-    if (isinf(want))
+    if (!isfinite(want))
         return 0;
     if (dtype_is_whole(look->t.dtype)) /* rounds to the nearer integer; near the middle the bound decides */
         return bound + (want == rint(want) ? 0 : 0.5);
@@ -64,7 +64,7 @@ bool verify_right(const struct verify_look *look, size_t i, double got)
     double want = look->want->reference[i], tolerance = verify_tolerance(look, i);
     if (tolerance == 0)
         want = verify_rounded(look->t.dtype, want);
-    return got == want || (fabs(got - want) <= tolerance && verify_in_range(look, got));
+    return got == want || (isnan(want) && isnan(got)) || (fabs(got - want) <= tolerance && verify_in_range(look, got));
 }
 
 bool verify_is_poison(enum dtype t, const void *row, int64_t i)

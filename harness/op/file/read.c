@@ -83,9 +83,28 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
     return !with || node_error(with, err, "data: %s takes no value", words[word]);
 }
 
+/* `specials: [inf, -inf, nan]`, or one of them. */
+static bool read_specials(struct op_file_tensor *t, const struct node *n, struct error *err)
+{
+    static const char *const words[] = {"inf", "-inf", "nan", NULL};
+    enum tensor_values values = t->role.values;
+    bool real = (!t->role.dtype || !dtype_is_whole(t->role.dtype)) && !t->role.output &&
+                (values == VALUES_INPUT || values == VALUES_OPERAND || values == VALUES_WEIGHT || values == VALUES_BIAS ||
+                 values == VALUES_ADDEND || values == VALUES_UNIFORM);
+    if (n && !real)
+        return node_error(n, err, "specials: only drawn reals that are read have them");
+    for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++) {
+        int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "specials", words, err);
+        if (word < 0)
+            return false;
+        t->specials |= 1u << word;
+    }
+    return true;
+}
+
 static bool read_tensor(struct op_file *f, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"shape", "dtype", "data", "written", "constant", "layout", "when", "what", NULL},
+    static const char *const keys[] = {"shape", "dtype", "data", "written", "constant", "layout", "when", "what", "specials", NULL},
                              *const layouts[] = {"linear", "image", "NCHW", "NHWC", NULL};
     struct op_file_tensor *t = &f->tensors[f->tensor_count];
     const struct node *shape = node_get(n, "shape"), *dtype = node_get(n, "dtype"), *data = node_get(n, "data"),
@@ -115,7 +134,7 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
         return node_error(dtype, err, "tensor '%s': types wider than f32 are not supported", key->text) || error_hint(err, F64_HINT);
     if (t->role.output && data)
         return node_error(data, err, "tensor '%s' is written, so it cannot have data", key->text);
-    if (!read_data(f, t, data, err))
+    if (!read_data(f, t, data, err) || !read_specials(t, node_get(n, "specials"), err))
         return false;
     f->tensor_count++;
     return true;

@@ -197,6 +197,7 @@ bool generate_by_index(const struct work *work, const struct tensor *t)
 {
     enum tensor_values values = t->role->values;
     return values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES && values != VALUES_FILE &&
+           !(work->specials && op_file_tensor(work->op, t->role) && op_file_tensor(work->op, t->role)->specials) &&
            !(values == VALUES_INPUT && work->picture[0]) && !(work->weights[0] && weights_tensor(t));
 }
 
@@ -272,6 +273,24 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
     }
 }
 
+#define SPECIAL_LINE 64 /* values of a tensor of one axis that count as a line */
+
+/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h. */
+static void plant_specials(const struct tensor *t, unsigned specials, uint64_t key, float *to)
+{
+    static const float values[] = {INFINITY, -INFINITY, NAN};
+    int64_t count = (int64_t)tensor_elements(t), length = t->rank == 1 && count > SPECIAL_LINE ? SPECIAL_LINE : t->dim[t->rank - 1];
+    for (int64_t line = 0; line * length < count; line++) {
+        uint64_t bits = random_bits(key, 0x73706563, (uint64_t)line), which = random_bits(key, 0x77686963, (uint64_t)line);
+        int64_t left = count - line * length, place = draw_place((enum draw_where)(which % 5), bits, length < left ? length : left);
+        int kind = (int)(which / 5 % 3);
+        while (!(specials >> kind & 1))
+            kind = (kind + 1) % 3;
+        if ((which >> 32) % 4)
+            to[line * length + place] = values[kind];
+    }
+}
+
 static int ascending(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -290,6 +309,8 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
         fill_boxes(work, from, job.recipe.key, job.count / 4, to);
     else
         pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), pool_threads_for((int64_t)job.count, 2 * CHUNK), fill_chunk, &job);
+    if (work->specials && from && from->specials)
+        plant_specials(t, from->specials, job.recipe.key, to);
     for (size_t i = 0; t->role->values == VALUES_SORTED && i < job.count; i += length)
         qsort(to + i, length, sizeof *to, ascending);
 }

@@ -123,6 +123,14 @@ static double mean_near(const struct work *own, uint64_t random)
     return random >> 63 ? mean : -mean;
 }
 
+static bool has_specials(const struct op_file *f)
+{
+    unsigned any = 0;
+    for (int i = 0; i < f->tensor_count; i++)
+        any |= f->tensors[i].specials;
+    return any != 0;
+}
+
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out)
 {
     const struct op_file *f = own->op->file;
@@ -141,6 +149,7 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     out->every_size = number % 2 ? SIZES_ALL : SIZES_SQUARED;
     if (number == 1 || number == IMAGES) /* those that are long along one axis and along another */
         out->mean = mean_near(own, random_bits(seed, 0, 3));
+    out->specials = number > 0 && number % 2 == 0 && has_specials(f); /* the others have a mean */
     bool same = number >= IMAGES && attempt >= ATTEMPT_SAME;
     if (number >= IMAGES && (attempt < ATTEMPT_COMPILED || same)) /* compiled in, a field is used */
         nearby_vary_reals(own->op, out);
