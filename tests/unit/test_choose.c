@@ -187,15 +187,20 @@ struct asked {
     struct row **rows;
 };
 
-static struct asked ask(const char *scenario)
+static struct asked ask_of(const char *scenario, const char *kind, const char *chip)
 {
     struct asked a = {.path = text_file(scenario)};
     struct plan_options options = {.scenario_path = a.path};
     struct error err = {0};
-    if (!plan_make(&options, "cuda", chip_find("GH100"), &a.plan, &err))
+    if (!plan_make(&options, kind, chip_find(chip), &a.plan, &err))
         fail_msg("%s", err.text);
     a.rows = calloc((size_t)a.plan.row_count, sizeof *a.rows);
     return a;
+}
+
+static struct asked ask(const char *scenario)
+{
+    return ask_of(scenario, "cuda", "GH100");
 }
 
 static void let_go(struct asked *a)
@@ -425,9 +430,36 @@ static void the_library_stands_in(void **state)
     let_go(&asked);
 }
 
+/* A rule takes for a link what it takes for the layer, which emu sees whole, and not what suits the crop of a network. */
+static void rules_see_the_layer(void **state)
+{
+    static const char large[] = "scenario: t\n"
+                                "defaults: {n: 1, h: 720, w: 1280, kernel: 3, pad: 1, op: conv2d, layout: NHWC, dtype: f16, c: 3, k: 64}\n"
+                                "layers: {head: {}}\n"
+                                "network: {order: [head]}\n"
+                                "variants: [conv2d/auto]\n"
+                                "on: {emu: {crop: {h: 10, w: 16}}}\n";
+    struct asked asked = ask_of(large, "emu", "GA100");
+    struct error err = {0};
+    int looked = 0, layer = find_row(&asked.plan, "conv2d/auto", "head", LAYOUT_NHWC);
+    const struct program *whole = &asked.plan.rows[layer].program;
+    for (int i = 0; i < asked.plan.row_count; i++) {
+        const struct plan_row *p = &asked.plan.rows[i];
+        if (!p->chain || p->chain->pick != CHAIN_SINGLE)
+            continue;
+        int choice[] = {layer};
+        assert_true(plan_chain_bind(&asked.plan, i, choice, &err));
+        assert_int_equal(p->program.steps[p->program.step_count - 1].kind, whole->steps[whole->step_count - 1].kind);
+        assert_string_equal(p->program.steps[p->program.step_count - 1].name, whole->steps[whole->step_count - 1].name);
+        looked++;
+    }
+    assert_int_equal(looked, 1);
+    let_go(&asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_follow_the_times), cmocka_unit_test(rows_of_ones_own),
-                                       cmocka_unit_test(the_library_stands_in)};
+                                       cmocka_unit_test(the_library_stands_in), cmocka_unit_test(rules_see_the_layer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

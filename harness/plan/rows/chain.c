@@ -271,8 +271,11 @@ static bool bind_link(struct plan *plan, const struct side *side, const struct c
                       struct error *err)
 {
     const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
-    if (choice >= 0)
-        return variant_bind(set, plan->rows[choice].config, &link->work, &plan->chip, out, err);
+    const struct plan_row *row = choice >= 0 ? &plan->rows[choice] : NULL;
+    if (row && row->part && variant_selects(row->variant) && plan_bind_choice(plan, row, &link->work, out))
+        return true; /* what the rule chose for the layer, not for the cropped link */
+    if (row)
+        return variant_bind(set, row->config, &link->work, &plan->chip, out, err);
     const struct variant *v = plan_resolve(set, "layout/convert", link->work.op);
     struct variant_config *configs = NULL;
     if (!v)

@@ -60,8 +60,7 @@ static bool bind_row(const struct plan *plan, struct plan_row *row, const struct
     return variant_bind(set, row->config, work, &plan->chip, &row->program, err);
 }
 
-/* Binds a rule to the part as it was bound to the layer: to the same choice. */
-static bool bind_choice(struct plan *plan, const struct plan_row *row, const struct work *part, struct program *out)
+bool plan_bind_choice(struct plan *plan, const struct plan_row *row, const struct work *part, struct program *out)
 {
     const struct variant_set *set = plan_set(plan, row->side);
     const struct variant *chosen = NULL;
@@ -91,7 +90,7 @@ static void bind_part(struct plan *plan, struct plan_row *row)
         return;
     row->part = xcalloc(1, sizeof *row->part);
     bool bound = variant_selects(row->variant)
-                     ? bind_choice(plan, row, &c->part, row->part)
+                     ? plan_bind_choice(plan, row, &c->part, row->part)
                      : variant_bind(plan_set(plan, row->side), row->config, &c->part, &plan->chip, row->part, &why);
     if (!bound)
         *row->part = (struct program){.reason = xstrdup(why.text[0] ? why.text : "its choice cannot be bound there")};

@@ -63,6 +63,8 @@ void plan_note(struct plan *plan, char *note);
 /* Appends a case without axes; takes the id. Returns its index. */
 int plan_case_add(struct plan *plan, const struct way *way, char *id);
 int plan_row_add(struct plan *plan, const struct plan_row *row);
+/* Binds a row of a rule to another work as it was bound to its own: to the same choice. False: it cannot be bound there. */
+bool plan_bind_choice(struct plan *plan, const struct plan_row *row, const struct work *part, struct program *out);
 /* CASE/VARIANT[CONFIGURATION] */
 /* Why a head could not be bound, kept for its row. */
 struct error *plan_broken(const struct error *why);
