@@ -8,12 +8,12 @@
 static const struct {
     const char *name, *expected;
     long long most;             /* without words: a whole number from 1 to this */
-    const char *const words[3]; /* one of these */
+    const char *const words[4]; /* one of these */
     size_t word_count;
 } variables[] = {
     {"BENCH_THREADS", "an integer number of threads", POOL_THREADS_MOST, {NULL}, 0},
     {"BENCH_COMPILE_MEMORY", "an integer number of MiB for one compiler,", 1 << 24, {NULL}, 0},
-    {"BENCH_EMU_ISA", "portable, v3 or v4", 0, {"portable", "v3", "v4"}, 3},
+    {"BENCH_EMU_ISA", "portable, v3, v4 or jit", 0, {"portable", "v3", "v4", "jit"}, 4},
 };
 
 bool cli_environment(struct error *err)

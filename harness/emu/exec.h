@@ -139,6 +139,8 @@ struct program { /* an entry and everything it may call */
     uint64_t launch_groups;
     bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
+    void *jit;                  /* code of stretches (run/jit.c), mapped; NULL: none */
+    size_t jit_bytes;
 };
 
 /* ---- memory ---- */
@@ -458,10 +460,12 @@ enum op;
 extern const op_fn isa_table_portable[];
 extern const op_fn isa_table_v3[];
 extern const op_fn isa_table_v4[];
-/* The best table this processor runs; $BENCH_EMU_ISA = portable, v3, v4 asks for less. */
+/* The best table this processor runs; $BENCH_EMU_ISA = portable, v3, v4 asks for less. name: "jit" where stretches are compiled, too. */
 const op_fn *isa_table(const char **name);
 /* Sets the handler of every operation. skips_sums: tensor instructions leave their results as they are. */
 void isa_bind(struct program *p, bool skips_sums);
+/* Compiles stretches of operations whose handlers are set (AVX-512). */
+void jit_compile(struct program *p);
 
 /* ---- fragments and calls (flow of control that is not hot) ---- */
 const struct insn *warp_enter_slow(struct warp *w, const struct flow *to);

@@ -88,7 +88,7 @@ static void key_mask(const struct mask *m, struct text *t)
     text_addf(t, "mask=%s;", mask_pattern_names[m->pattern]);
     if (m->pattern == MASK_NONE)
         return;
-    text_addf(t, "mask.marks=%s;", m->marks_output ? "output" : "input");
+    text_addf(t, "mask.marks=%s;", mask_marks(m));
     unsigned keys = mask_pattern_keys[m->pattern];
     if (keys & MASK_DENSITY)
         text_addf(t, "mask.density=%.17g;", m->density);

@@ -118,6 +118,10 @@ static bool check_mask(const struct work *work, struct error *err)
     if ((mask_pattern_keys[m->pattern] & MASK_RADIUS) && (m->radius < 1 || m->radius > 4096))
         return error_set(err, ERROR_USAGE, "mask %s: radius %ld is not between 1 and 4096 pixels", mask_pattern_names[m->pattern],
                          (long)m->radius);
+    if (m->marks_both && (work->p != work->h || work->q != work->w))
+        return error_set(err, ERROR_USAGE,
+                         "marks: both needs as many outputs as inputs, such as stride 1 and pad: same_upper (%ldx%ld of %ldx%ld)",
+                         (long)work->p, (long)work->q, (long)work->h, (long)work->w);
     if (m->pattern == MASK_FILE && !m->path[0])
         return error_set(err, ERROR_USAGE, "mask file: no path");
     return true;

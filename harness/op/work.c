@@ -37,10 +37,15 @@ bool epilogue_curves(enum epilogue_kind kind)
     return kind >= EPILOGUE_SILU && kind <= EPILOGUE_HARD_SWISH;
 }
 
+const char *mask_marks(const struct mask *mask)
+{
+    return mask->pattern == MASK_NONE ? "none" : mask->marks_both ? "both" : mask->marks_output ? "output" : "input";
+}
+
 bool mask_same(const struct mask *a, const struct mask *b)
 {
     return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed &&
-           a->marks_output == b->marks_output && !strcmp(a->path, b->path);
+           a->marks_output == b->marks_output && a->marks_both == b->marks_both && !strcmp(a->path, b->path);
 }
 
 void mask_density_text(double density, char *out, size_t bytes)

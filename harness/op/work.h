@@ -74,8 +74,11 @@ struct mask {
     int line, column; /* file: its place in the scenario, for messages; not part of the mask's identity */
     int64_t whole_h,
         whole_w;       /* file: size of the picture if the layer is cropped and takes its upper left corner; 0: the layer's own size */
-    bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter */
+    bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter, */
+    bool marks_both;   /* ... or the same pixels (submanifold convolution) */
 };
+/* What it marks, as in scenarios: input, output or both; "none": there is no mask. */
+const char *mask_marks(const struct mask *mask);
 /* True if both give the same pixels for images of one size. */
 bool mask_same(const struct mask *a, const struct mask *b);
 /* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */

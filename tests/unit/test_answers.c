@@ -124,6 +124,64 @@ static void configurations_along_the_density(void **state)
     fixture_free(&f);
 }
 
+/* The value of a parameter that is the fastest along an axis, what a wrong one costs, and values that no interval tells apart. */
+static void the_fastest_value_along_an_axis(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, "");
+    row_set(&f.run.scenario_text,
+            "answers:\n  - best: {of: conv2d/tiled, param: BLOCK, over: size}\n  - best: {of: conv2d/naive, param: BLOCK}\n");
+    for (int i = 0; i < 2; i++) { /* at the first two sizes, 8 is faster */
+        struct row_time *time = &f.rows[4 * i + 2]->times[0];
+        time->median_ns /= 2;
+        time->high_ns = time->median_ns + 1;
+    }
+    expect(&f, "Which BLOCK is the fastest for tiled?");
+    expect(&f, "BLOCK=8 at size 3x1 to 9x4 (1.00x the time of the fastest value of each case, geometric mean of 2; BLOCK=16 1.50x)");
+    expect(&f, "BLOCK=16 at size 11x5 to 13x6 (1.00x the time of the fastest value of each case, geometric mean of 2; BLOCK=8 4.05x)");
+    expect(&f, "BLOCK=16 (1.00x the time of the fastest value of each case, geometric mean of 4; BLOCK=8 1.21x)");
+    for (int i = 0; i < f.count; i++)
+        f.rows[i]->times[0].low_ns = 1;
+    expect(&f, "; no significant difference from BLOCK=8)");
+    fixture_free(&f);
+}
+
+/* Rows of two cases: equal layers and other axes, one value of an axis against another. */
+static void a_value_of_an_axis_against_another(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "d2s", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: 'd2s/native[mode=DCR]', than: 'd2s/native[mode=CRD]', over: block}\n");
+    for (int i = 0; i < 4; i++) {
+        char axes[32];
+        snprintf(axes, sizeof axes, "block=%d,mode=%s", i < 2 ? 2 : 4, i % 2 ? "DCR" : "CRD");
+        struct row *r = fixture_row(&f, i, "alone", axes, "depth_to_space", "d2s/native", "", ROW_OK);
+        fixture_time(r, -1, i % 2 ? 50 : i < 2 ? 100 : 49.9, 0.5, 0, 0, 0);
+    }
+    expect(&f, "faster at block 2 (2.00 x), no significant difference at block 4 (0.998 x)");
+    fixture_free(&f);
+}
+
+/* What a call costs beside its kernels, with the rows of the extremes and their table. */
+static void calls_are_listed(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, "");
+    row_set(&f.run.scenario_text, "answers:\n  - calls: {}\n");
+    for (int i = 0; i < f.count; i++) {
+        f.rows[i]->host_call_ns = i % 4 ? 7000 : 3200;
+        f.rows[i]->first_call_ns = 57600;
+    }
+    f.rows[3]->host_call_ns = 45e3; /* its kernel takes 30 us */
+    expect(
+        &f,
+        "the host needs 3.20 us (naive BLOCK8) to 45.0 us (tiled BLOCK16) for a call, longer than its kernels in 1 of 16 rows; the first "
+        "call takes 57.6 to 57.6 us, with loading");
+    expect(&f, "7.00 to 45.0");
+    expect(&f, "40.0 to 400");
+    fixture_free(&f);
+}
+
 static void knees(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     fusion_document(d, run, rows, count);
@@ -193,13 +251,11 @@ static void one_machine_code_is_one_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_axis_shows_the_turning_point),
-        cmocka_unit_test(without_an_axis_the_best_are_compared),
-        cmocka_unit_test(overlapping_intervals_differ_in_nothing),
-        cmocka_unit_test(unequal_parameters_are_not_compared),
-        cmocka_unit_test(configurations_along_the_density),
-        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
-        cmocka_unit_test(one_machine_code_is_one_row),
+        cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
+        cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
+        cmocka_unit_test(configurations_along_the_density),        cmocka_unit_test(the_fastest_value_along_an_axis),
+        cmocka_unit_test(a_value_of_an_axis_against_another),      cmocka_unit_test(calls_are_listed),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),        cmocka_unit_test(one_machine_code_is_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 #include "op/shape.h"
 #include "op/reference/data.h"
 #include "op/mask/mask.h"
+#include "op/mask/min_work.h"
+#include <math.h>
 
 static struct work pool(const char *op, int64_t kernel, int64_t stride, int64_t pad)
 {
@@ -172,6 +174,41 @@ static void test_two_masks(void **state)
     op_data_free(&d);
 }
 
+/* Submanifold: an output is the sum over its marked neighbours where its own place is marked; elsewhere there is none. */
+static void test_submanifold(void **state)
+{
+    (void)state;
+    struct work w = conv_work(3, 2, 7, 9, 3);
+    w.n = 2, w.dtype = DTYPE_F32, w.math = MATH_F32, w.layout = LAYOUT_NCHW, w.epilogue_count = 0;
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.4, .seed = 5, .marks_both = true};
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    const float *mask = d.at[SLOT_MASK_IN].value, *in = d.at[SLOT_INPUT].value, *filter = d.at[SLOT_FILTER].value;
+    int64_t pairs = 0, plane = w.h * w.w;
+    for (int64_t i = 0; i < w.n * plane; i++) {
+        int64_t n = i / plane, y = i % plane / w.w, x = i % w.w;
+        assert_true(d.mask_out[i] == mask[i]);
+        for (int64_t k = 0; k < w.k && mask[i] != 0; k++) {
+            double sum = 0;
+            for (int64_t tap = 0; tap < 9; tap++) {
+                int64_t v = y + tap / 3 - 1, u = x + tap % 3 - 1;
+                bool there = v >= 0 && v < w.h && u >= 0 && u < w.w && mask[n * plane + v * w.w + u] != 0;
+                pairs += there && k == 0;
+                for (int64_t c = 0; c < w.c && there; c++)
+                    sum += (double)in[((n * w.c + c) * w.h + v) * w.w + u] * (double)filter[(k * w.c + c) * 9 + tap];
+            }
+            assert_true(fabs(d.at[SLOT_OUTPUT].reference[(n * w.k + k) * plane + i % plane] - sum) <= 1e-12);
+        }
+    }
+    struct min_work least;
+    min_work_of(&w, mask, d.mask_out, &least);
+    assert_true(least.direct == 2.0 * (double)(w.c * w.k * pairs));
+    op_data_free(&d);
+    w.stride = 2;
+    refused(w, "marks: both needs as many outputs as inputs");
+}
+
 static void test_refused(void **state)
 {
     struct work w = simple_work("concat", 3, 4, 4);
@@ -192,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reach),         cmocka_unit_test(test_max_change),
                                        cmocka_unit_test(test_average_exact), cmocka_unit_test(test_truncate),
-                                       cmocka_unit_test(test_two_masks),     cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_two_masks),     cmocka_unit_test(test_submanifold),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -550,6 +550,11 @@ static void approximate(const char *text, const float *x, double *y)
     emu_test_close(&t);
 }
 
+static void jit(void **state)
+{
+    run_all("jit");
+}
+
 /* tanh, sine and cosine are as far off as PTX's manual says that they may be (tanh 2^-11 of its value, sine and cosine 2^-20.5 up to 2 pi
  * and 2^-14.7 up to 100 pi) and nearly no less: a kernel that is right only with better ones is wrong here as on a GPU. */
 static void approximations(void **state)
@@ -585,7 +590,7 @@ static void approximations(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(portable), cmocka_unit_test(v3), cmocka_unit_test(v4), cmocka_unit_test(half_fma),
-                                       cmocka_unit_test(approximations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(portable), cmocka_unit_test(v3),       cmocka_unit_test(v4),
+                                       cmocka_unit_test(jit),      cmocka_unit_test(half_fma), cmocka_unit_test(approximations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

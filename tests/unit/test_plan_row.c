@@ -212,7 +212,7 @@ static void a_row_says_what_is_planned(void **state)
     take_away("broken.cu");
 }
 
-/* A value that is a number is one in the row too; a word, and fields side by side, are none. */
+/* A value that is a number is one in the row too; of fields side by side, the first one's. A word is none. */
 static void a_row_has_its_numbers(void **state)
 {
     put_conv("keyed", "params: {T: [1, 2], WAY: [auto, 0.25]}\n", "//");
@@ -220,7 +220,7 @@ static void a_row_has_its_numbers(void **state)
                             " size: {zip: {h: [16], w: [16]}}, mask: [none]}\nvariants: [{my/keyed: {T: 2, WAY: [auto, 0.25]}}]\n",
                             NULL, NULL, false});
     static const char *const axes[] = {"dtype", "kernel", "mask", "n", "size"}, *const values[] = {"f32", "3", "none", "4", "16x16"};
-    static const double numbers[] = {NAN, 3, NAN, 4, NAN};
+    static const double numbers[] = {NAN, 3, NAN, 4, 16};
     struct row *r = row_made("my/keyed", 2), *fine = row_made("my/keyed", 3); /* of n = 4 */
     assert_int_equal(r->axis_count, 5);
     for (int i = 0; i < 5; i++) {

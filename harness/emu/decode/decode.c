@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static uint32_t new_flow(struct decode *d, uint32_t order)
 {
@@ -323,5 +324,7 @@ void decode_free(struct program *p)
     free(p->flows);
     free(p->origins);
     free(p->constants);
+    if (p->jit)
+        munmap(p->jit, p->jit_bytes);
     free(p);
 }

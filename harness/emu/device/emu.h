@@ -19,7 +19,8 @@ void emu_set_checks(struct device *dev, bool on);
 bool emu_written(struct device *dev, uint64_t address, size_t bytes);
 /* What the checks saw that is no error (kind same_value), as reports() gives errors. */
 int emu_notes(const struct device *dev, const struct device_report **notes);
-/* The instruction set of the host that handlers were chosen for: "portable", "v3" (AVX2), "v4" (AVX-512); $BENCH_EMU_ISA asks for less. */
+/* The instruction set of the host that handlers were chosen for: "portable", "v3" (AVX2), "v4" (AVX-512), "jit" (AVX-512, and stretches are
+ * compiled); $BENCH_EMU_ISA asks for less. */
 const char *emu_isa_name(void);
 /* The file that the lines of counters() are of: as the PTX names it; "" before a launch, or when it names none (lines of the PTX). */
 const char *emu_source_file(const struct device *dev);

@@ -154,7 +154,7 @@ static bool env_call(void *context, const char *name, const struct value *args, 
     bool known = false, of_epilogue = false;
     for (int i = 0; head_functions[i]; i++) {
         known |= !strcmp(name, head_functions[i]);
-        of_epilogue |= !strcmp(name, head_functions[i]) && i > 3; /* behind has */
+        of_epilogue |= !strcmp(name, head_functions[i]) && i > 4; /* behind has */
     }
     if (!known)
         return false;
@@ -170,6 +170,10 @@ static bool env_call(void *context, const char *name, const struct value *args, 
     }
     if (!strcmp(name, "has"))
         return call_has(b, of, out, err);
+    if (!strcmp(name, "marks")) {
+        *out = value_text(strcmp(of, "mask") ? "none" : mask_marks(&b->own.mask));
+        return true;
+    }
     if (!strcmp(name, "layout")) {
         const struct tensor *t = bind_tensor(b, head_slot(b->h, of));
         if (!t)

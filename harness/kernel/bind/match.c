@@ -142,7 +142,7 @@ static bool runs_with_mask(const struct head *h, const struct work *work)
 {
     if (!h->mask.given || work->mask.pattern == MASK_NONE)
         return false;
-    return work->mask.marks_output ? h->mask.output : h->mask.input;
+    return work->mask.marks_both ? h->mask.both : work->mask.marks_output ? h->mask.output : h->mask.input;
 }
 
 static bool match_mask(struct bind *b)
@@ -154,6 +154,7 @@ static bool match_mask(struct bind *b)
                                : m->input            ? "inputs"
                                                      : "outputs",
                                b->work->mask.pattern == MASK_NONE ? "has no mask"
+                               : b->work->mask.marks_both         ? "marks both"
                                : b->work->mask.marks_output       ? "marks outputs"
                                                                   : "marks inputs");
     int left = b->work->epilogue_count - b->own.epilogue_count;

@@ -9,8 +9,8 @@ const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_opt
                                          "warp_size",        "threads_per_block",
                                          "registers_per_sm", "cc",
                                          "l2_bytes",         NULL};
-const char *const head_functions[] = {"type", "size",  "layout",     "has", "slope", "block",
-                                      "mode", "scale", "activation", "low", "high",  NULL};
+const char *const head_functions[] = {"type", "size",  "layout",     "marks", "has",  "slope", "block",
+                                      "mode", "scale", "activation", "low",   "high", NULL};
 
 static bool among(const char *name, const char *const *words)
 {

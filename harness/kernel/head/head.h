@@ -111,7 +111,7 @@ struct head_step {
 };
 struct head_mask {
     bool given;
-    bool input, output, optional; /* `needs` */
+    bool input, output, both, optional; /* `needs` */
     bool writes_output, reads_active;
     enum inactive inactive;
     bool by_tile;                 /* `by: tile`: the skipped tiles are untouched, not each inactive pixel */

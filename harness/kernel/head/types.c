@@ -199,7 +199,8 @@ static bool read_leave(struct head *h, const struct node *m, struct error *err)
 static bool read_mask(struct head *h, const struct node *m, struct error *err)
 {
     static const char *const keys[] = {"needs", "writes", "inactive", "by", "padding", "reads", "tile", "weights", NULL};
-    static const char *const needs_words[] = {"input", "output", "optional", NULL}, *const writes_words[] = {"none", "output", NULL};
+    static const char *const needs_words[] = {"input", "output", "optional", "both", NULL}, *const writes_words[] = {"none", "output",
+                                                                                                                     NULL};
     static const char *const inactive_words[] = {"untouched", "zero", "bias", NULL}, *const reads_words[] = {"all", "active", NULL};
     if (!node_check_keys(m, "mask", keys, err))
         return false;
@@ -207,8 +208,8 @@ static bool read_mask(struct head *h, const struct node *m, struct error *err)
     const struct node *needs = node_get(m, "needs"), *writes = node_get(m, "writes"), *inactive = node_get(m, "inactive"),
                       *reads = node_get(m, "reads");
     if (!needs)
-        return node_error(m, err, "the mask has no `needs:` (input, output, optional)");
-    int words[3], count = 0;
+        return node_error(m, err, "the mask has no `needs:` (input, output, both, optional)");
+    int words[4], count = 0;
     if (!read_word_list(needs, "needs of mask", needs_words, words, &count, err))
         return false;
     if (!count)
@@ -217,8 +218,9 @@ static bool read_mask(struct head *h, const struct node *m, struct error *err)
         h->mask.input |= words[i] == 0;
         h->mask.output |= words[i] == 1;
         h->mask.optional |= words[i] == 2;
+        h->mask.both |= words[i] == 3;
     }
-    if (!h->mask.input && !h->mask.output)
+    if (!h->mask.input && !h->mask.output && !h->mask.both)
         h->mask.input = h->mask.output = true; /* `optional` alone: whichever the case marks */
     int w = writes ? node_word(writes, "writes of mask", writes_words, err) : 0;
     int i = w < 0 ? -1 : inactive ? node_word(inactive, "inactive of mask", inactive_words, err) : 0;

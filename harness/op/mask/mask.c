@@ -106,6 +106,10 @@ void mask_dilate(const struct work *work, const float *in, float *out)
         return;
     }
     const struct work *w = work;
+    if (w->mask.marks_both) {
+        memcpy(out, in, (size_t)(w->n * w->p * w->q) * sizeof *out);
+        return;
+    }
     int threads = pool_threads_for(w->h * w->q, 50000);
     struct dilation d = {.w = w, .in = in, .out = out, .down = op_reach(w, AXIS_ROWS), .across = op_reach(w, AXIS_COLUMNS)};
     d.rows = xmalloc((size_t)(w->h * w->q) * sizeof *d.rows);

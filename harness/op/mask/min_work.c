@@ -113,11 +113,37 @@ static double plane_products(const struct plane *p, int64_t n, const double *by_
                  : over(p->active, n, by_row_out, p->y.outputs, by_column_out, p->x.outputs);
 }
 
+/* With a mask that marks both: the taps of active outputs that read a marked input, first along the rows, then down the columns. */
+static double marked_pairs(const struct work *w, const float *in, const float *active)
+{
+    struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);
+    float *along = xmalloc((size_t)(w->h * w->q) * sizeof *along);
+    double pairs = 0;
+    for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, active += w->p * w->q) {
+        for (int64_t y = 0; y < w->h; y++)
+            for (int64_t q = 0, *at = across.at; q < w->q; q++) {
+                float marked = 0;
+                for (int64_t tap = 0; tap < across.taps; tap++, at++)
+                    marked += *at >= 0 && in[y * w->w + *at] != 0;
+                along[y * w->q + q] = marked;
+            }
+        for (int64_t i = 0; i < w->p * down.taps; i++)
+            for (int64_t q = 0, p = i / down.taps; q < w->q && down.at[i] >= 0; q++)
+                pairs += active[p * w->q + q] != 0 ? (double)along[down.at[i] * w->q + q] : 0;
+    }
+    op_reach_free(&down);
+    op_reach_free(&across);
+    free(along);
+    return pairs;
+}
+
 static void add_flop(const struct work *w, const struct plane *p, const float *active, struct min_work *out)
 {
     double pair = 2.0 * (double)w->k * (double)(w->c / w->groups);
     double direct = pair * plane_products(p, w->n, p->y.direct, p->x.direct, p->y.hits, p->x.hits);
     double collapsed = pair * plane_products(p, w->n, p->y.collapsed, p->x.collapsed, p->y.readers, p->x.readers);
+    if (p->in && w->mask.marks_both)
+        direct = collapsed = pair * marked_pairs(w, p->in, active);
     double fft = pair * FFT_PRODUCTS * over(active, w->n, p->y.classes, p->y.outputs, p->x.classes, p->x.outputs);
     double winograd = pair * over(active, w->n, p->y.winograd, p->y.outputs, p->x.winograd, p->x.outputs);
     out->direct += direct;

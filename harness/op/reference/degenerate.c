@@ -15,7 +15,7 @@ static bool make_small(const struct work *work, struct work *out)
         *out = *work;
         out->n = 1;
         if (out->mask.pattern != MASK_NONE)
-            out->mask = (struct mask){.pattern = MASK_FULL, .marks_output = work->mask.marks_output};
+            out->mask = (struct mask){.pattern = MASK_FULL, .marks_output = work->mask.marks_output, .marks_both = work->mask.marks_both};
         for (const struct op_field *f = work->op->fields; f->name; f++) {
             int64_t *value = (int64_t *)((char *)out + f->offset);
             bool image = !strcmp(f->name, "h") || !strcmp(f->name, "w") || !strcmp(f->name, "d");

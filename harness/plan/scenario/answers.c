@@ -95,6 +95,26 @@ static bool check_compare(const struct scenario *s, const struct node *answer, s
            check_variant(s, "compare", answer, "than", err);
 }
 
+/* Coordinates, and where there are masks those parts of theirs that a comparison can follow. */
+static bool check_best_value(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    const struct node *param = node_get(answer, "param");
+    coordinate_names(s, true, names);
+    if (!param || param->kind != NODE_SCALAR)
+        return node_error(answer, err, "answer best: 'param' (a parameter of the variant) is missing");
+    return check_names("best", answer, "over", names, err) && check_names("best", answer, "each", names, err) &&
+           check_variant(s, "best", answer, "of", err);
+}
+
+static bool check_calls(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    (void)s;
+    (void)answer;
+    (void)err;
+    return true;
+}
+
 static bool check_plan(const struct scenario *s, const struct node *answer, struct error *err)
 {
     static const char *const ways[] = {"layout", "launch", NULL};
@@ -106,14 +126,13 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", NULL};
     static const struct {
-        const char *keys[4];
+        const char *keys[5];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
-    } kinds[] = {{{"over", "by", "against"}, check_curves},
-                 {{"by", "against"}, check_best},
-                 {{"what", "than", "over"}, check_compare},
-                 {{"by"}, check_plan}};
+    } kinds[] = {{{"over", "by", "against"}, check_curves},           {{"by", "against"}, check_best},
+                 {{"what", "than", "over"}, check_compare},           {{"by"}, check_plan},
+                 {{"of", "param", "over", "each"}, check_best_value}, {{NULL}, check_calls}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

@@ -121,7 +121,9 @@ static bool axes_add_rows(struct axis *axis, const struct column *columns, int c
             ok = add_label(&label, &columns[i], value->row[i], err);
         }
         value->label = text_take(&label);
-        if (count > 1 || !text_to_real(value->label, &value->number)) /* [3, 3] is 3; of fields side by side there is no one number */
+        SCOPED_TEXT first = {0}; /* of fields side by side, the first one's: plots are over it; [3, 3] is 3 */
+        ok = ok && add_label(&first, &columns[0], value->row[0], err);
+        if (!text_to_real(text_get(&first), &value->number))
             value->number = NAN;
         if (!ok)
             return false;
@@ -183,14 +185,14 @@ static bool take_mask(void *context, const struct node *n, const struct mask *ma
 static bool mask_values(const struct scenario *s, struct axis *axis, const struct node *map, const struct node *values, struct error *err)
 {
     const struct mask_sink sink = {axis, take_mask};
-    bool marks_output = false;
+    struct mask marks = {0};
     axis->is_mask = true;
-    if (map && !marks_parse(map, &marks_output, err))
+    if (map && !marks_parse(map, &marks, err))
         return false;
     if (values->kind != NODE_LIST || !values->count)
         return node_error(values, err, "axis 'mask': a list of masks is expected, like [none, {pattern: iid, density: [0.01, 0.10]}]");
     for (int i = 0; i < values->count; i++)
-        if (!masks_parse(s, values->items[i], marks_output, &sink, err))
+        if (!masks_parse(s, values->items[i], &marks, &sink, err))
             return false;
     return true;
 }

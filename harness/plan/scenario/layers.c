@@ -231,7 +231,7 @@ static bool take_mask(void *context, const struct node *n, const struct mask *ma
 static bool parse_mask(const struct scenario *s, const struct node *n, struct work *work, struct error *err)
 {
     struct only_mask only = {.mask = &work->mask};
-    return masks_parse(s, n, false, &(struct mask_sink){&only, take_mask}, err);
+    return masks_parse(s, n, &(struct mask){0}, &(struct mask_sink){&only, take_mask}, err);
 }
 
 static bool set_field_of(struct layer *layer, const struct op_field *f, const struct node *n, struct error *err)
@@ -299,7 +299,7 @@ static bool set_rest(const struct scenario *s, struct layer *out, const struct n
     if (!epilogue && out->work.op->epilogues)
         epilogue = node_get(defaults, "epilogue");
     if ((epilogue && !epilogue_parse(epilogue, &out->work, err)) || (mask && !parse_mask(s, mask, &out->work, err)) ||
-        !marks_parse(map, &out->work.mask.marks_output, err) || (repeat && !node_int(repeat, "repeat", 1, 1000000, &out->repeat, err)))
+        !marks_parse(map, &out->work.mask, err) || (repeat && !node_int(repeat, "repeat", 1, 1000000, &out->repeat, err)))
         return false;
     if (node_get(map, "marks") && out->work.mask.pattern == MASK_NONE)
         return node_error(node_key(map, "marks"), err, "layer '%s': marks needs a mask", out->name);

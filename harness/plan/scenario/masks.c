@@ -6,12 +6,13 @@
 #include <ctype.h>
 #include <string.h>
 
-bool marks_parse(const struct node *map, bool *marks_output, struct error *err)
+bool marks_parse(const struct node *map, struct mask *out, struct error *err)
 {
-    static const char *const marks[] = {"input", "output", NULL};
+    static const char *const marks[] = {"input", "output", "both", NULL};
     const struct node *n = node_get(map, "marks");
     int mark = n ? node_word(n, "marks", marks, err) : 0;
-    *marks_output = mark == 1;
+    out->marks_output = mark == 1;
+    out->marks_both = mark == 2;
     return mark >= 0;
 }
 
@@ -154,7 +155,7 @@ static bool add_frames(const struct scenario *s, const struct node *n, struct ma
     return true;
 }
 
-bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err)
+bool masks_parse(const struct scenario *s, const struct node *n, const struct mask *marks, const struct mask_sink *sink, struct error *err)
 {
     static const char *const keys[] = {"pattern", "density", "radius", "seed", "path", "frame", NULL};
     struct mask mask = {.pattern = MASK_NONE};
@@ -177,8 +178,8 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
                        mask_pattern_names[p]);
         return false;
     }
-    if (p != MASK_NONE)
-        mask.marks_output = marks_output;
+    mask.marks_output = p != MASK_NONE && marks->marks_output;
+    mask.marks_both = p != MASK_NONE && marks->marks_both;
     if (mask_pattern_keys[p] & MASK_RADIUS)
         mask.radius = 24;
     if (node_get(n, "radius") && !node_int(node_get(n, "radius"), "radius", 1, 4096, &mask.radius, err))

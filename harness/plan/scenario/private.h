@@ -68,11 +68,11 @@ struct mask_sink {
     void *context;
     bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
 };
-bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
+bool masks_parse(const struct scenario *s, const struct node *n, const struct mask *marks, const struct mask_sink *sink, struct error *err);
 /* "blobs24:0.10:1": with its density and seed where an entry says them. Caller frees. */
 char *mask_value_label(const struct mask *mask, bool density, bool seed);
 /* Reads `marks:`; default input. */
-bool marks_parse(const struct node *map, bool *marks_output, struct error *err);
+bool marks_parse(const struct node *map, struct mask *out, struct error *err);
 /* Does the layer's op take a mask? */
 bool layer_takes_mask(const struct layer *layer);
 

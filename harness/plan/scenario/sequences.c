@@ -134,7 +134,7 @@ static bool parse_frames(struct scenario *s, const struct node *map, struct scen
     if (noise && !node_real(noise, "noise", 0, 1, &q->noise, err))
         return false;
     if (changes)
-        return masks_parse(s, changes, false, &(struct mask_sink){&q->changes, take_mask}, err);
+        return masks_parse(s, changes, &(struct mask){0}, &(struct mask_sink){&q->changes, take_mask}, err);
     const char *text = node_text(video, "video", err);
     if (!text)
         return false;

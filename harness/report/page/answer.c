@@ -200,7 +200,9 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
     static const struct {
         const char *name;
         void (*say)(const struct ask *ask, struct block *list);
-    } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even}, {"plan", answer_plan}};
+    } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even},
+                 {"plan", answer_plan},       {"best", answer_value},          {"calls", answer_calls}};
+    enum { CALLS = 5 };
     struct error ignored = {0};
     const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";
     struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
@@ -212,7 +214,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
     for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const struct node *answer = node_get(answers->items[i], kinds[k].name);
-            if (answer && (k == 0 || !asked[k])) {
+            if (answer && (k == 0 || kinds[k].say == answer_value || !asked[k])) {
                 struct ask ask = {run, rows, count, judge, answer};
                 kinds[k].say(&ask, list);
                 asked[k] = true;
@@ -220,5 +222,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         }
     if (run->asked)
         block_item(list, "answer", NULL, "these questions are not those of the run's own scenario: bench report --ask FILE");
+    if (asked[CALLS]) /* a further block: `list` ends here */
+        answer_calls_table(&(struct ask){run, rows, count, judge, NULL}, d);
     node_free(root);
 }

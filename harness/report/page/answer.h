@@ -17,7 +17,26 @@ struct ask {
 const char *ask_word(const struct ask *ask, const char *key);
 /* Are the rows of a device that keeps no time? */
 bool ask_has_no_time(const struct ask *ask);
+/* "conv2d/delta_tile", or "conv2d/delta_tile[VERY_SPARSE=0, dtype=f16]": its rows with these values of parameters, axes or the layer. */
+struct side {
+    char *variant;
+    struct row_pair *fixed;
+    int fixed_count;
+};
+void side_read(struct side *s, const char *words);
+void side_free(struct side *s);
+bool side_has(const struct side *s, const struct row *row);
+/* "naive" of "conv2d/naive". */
+const char *without_folder(const char *variant);
+/* The row's value on an axis, of `layer`, `mask.pattern` or `mask.density` (in percent); NULL: it has none. Free it. */
+char *answer_coordinate(const struct row *row, const char *axis);
 /* answer_compare.c */
 void answer_compare(const struct ask *ask, struct block *list);
+/* answer_best.c */
+void answer_value(const struct ask *ask, struct block *list);
+/* answer_calls.c */
+void answer_calls(const struct ask *ask, struct block *list);
+/* As a profiler lists them: each row over all cases. */
+void answer_calls_table(const struct ask *ask, struct document *d);
 
 #endif

@@ -12,20 +12,13 @@
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
-/* "naive" of "conv2d/naive". */
-static const char *without_folder(const char *variant)
+const char *without_folder(const char *variant)
 {
     const char *slash = strrchr(variant, '/');
     return slash ? slash + 1 : variant;
 }
 
-/* "conv2d/delta_tile", or "conv2d/delta_tile[VERY_SPARSE=0]": its rows with these values. */
-struct side {
-    char *variant;
-    struct row fixed; /* its parameters only */
-};
-
-static void side_read(struct side *s, const char *words)
+void side_read(struct side *s, const char *words)
 {
     size_t length = strcspn(words, "[");
     SCOPED char *list = text_format("%.*s", (int)strcspn(words + length, "]"), words + length);
@@ -35,7 +28,7 @@ static void side_read(struct side *s, const char *words)
         char *value = strchr(pair, '=');
         if (value) {
             *value++ = 0;
-            *APPEND(s->fixed.param, s->fixed.param_count) = (struct row_pair){.name = xstrdup(pair), .value = xstrdup(value)};
+            *APPEND(s->fixed, s->fixed_count) = (struct row_pair){.name = xstrdup(pair), .value = xstrdup(value)};
         }
     }
 }
@@ -49,21 +42,23 @@ static void pairs_free(struct row_pair *pairs, int count)
     free(pairs);
 }
 
-static void side_free(struct side *s)
+void side_free(struct side *s)
 {
-    pairs_free(s->fixed.param, s->fixed.param_count);
+    pairs_free(s->fixed, s->fixed_count);
     free(s->variant);
 }
 
-static bool is_of(const struct view *v, const struct side *s)
+bool side_has(const struct side *s, const struct row *row)
 {
-    const char *name = v->row->part_count ? v->row->parts[0].variant : v->row->variant;
-    bool is = name && !strcmp(name, s->variant);
-    for (int i = 0; is && i < s->fixed.param_count; i++) {
-        const char *value = row_pair_value(v->row->param, v->row->param_count, s->fixed.param[i].name);
-        is = value && !strcmp(value, s->fixed.param[i].value);
+    const char *name = row->part_count ? row->parts[0].variant : row->variant;
+    bool has = name && !strcmp(name, s->variant);
+    for (int i = 0; has && i < s->fixed_count; i++) {
+        const char *value = row_pair_value(row->param, row->param_count, s->fixed[i].name);
+        SCOPED char *at = value ? NULL : answer_coordinate(row, s->fixed[i].name);
+        value = value ? value : at;
+        has = value && !strcmp(value, s->fixed[i].value);
     }
-    return is;
+    return has;
 }
 
 /* By time; on a device that keeps none, by the bytes that the row requests. NaN: the row has neither. */
@@ -79,7 +74,7 @@ static bool equal_parameters(const struct row *a, const struct row *b, const str
 {
     for (int i = 0; i < a->param_count; i++) {
         const char *other = row_pair_value(b->param, b->param_count, a->param[i].name);
-        if (other && !row_pair(fixed->fixed.param, fixed->fixed.param_count, a->param[i].name) && strcmp(other, a->param[i].value) != 0)
+        if (other && !row_pair(fixed->fixed, fixed->fixed_count, a->param[i].name) && strcmp(other, a->param[i].value) != 0)
             return false;
     }
     return true;
@@ -91,7 +86,7 @@ static const struct view *best_of(const struct case_view *c, const struct side *
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (is_of(v, variant) && !isnan(cost(c, v)) && (!like || equal_parameters(like, v->row, variant)) &&
+        if (side_has(variant, v->row) && !isnan(cost(c, v)) && (!like || equal_parameters(like, v->row, variant)) &&
             (!best || cost(c, v) < cost(c, best)))
             best = v;
     }
@@ -105,6 +100,7 @@ struct point {
     int sign;        /* 1: significantly faster, -1: slower, 0: no significant difference */
     char *reason;    /* what the slower one does more of; NULL: the counters do not show it */
     char *limit;     /* the slower one's bottleneck; NULL */
+    bool between;    /* of two cases: their counters are not compared */
 };
 
 /* The cases that differ in the axis only, at equal parameters. */
@@ -208,31 +204,31 @@ static void say_curve(struct text *t, const struct curve *y, const char *axis, b
     for (int i = 0; i < y->count && explained < 0; i++)
         if (y->points[i].sign)
             explained = i;
-    if (last && reason)
+    if (last && reason && !y->points[explained].between)
         say_reason(t, &y->points[explained]);
 }
 
 /* ---- at equal parameters, along an axis ---- */
 
-/* The row's value on the axis; NULL: it has none. A density is that of its mask's pattern, in percent. */
-static char *coordinate(const struct row *row, const char *axis)
+char *answer_coordinate(const struct row *row, const char *axis)
 {
     char number[NUMBER_TEXT];
     if (!strcmp(axis, "mask.density"))
         return row->density_in >= 0 ? text_format("%s %%", number_short(100 * row->density_in, number)) : NULL;
-    const char *value = !strcmp(axis, "layer") ? row->layer : row_axis(row, axis);
+    const char *value = !strcmp(axis, "layer") ? row->layer : !strcmp(axis, "mask.pattern") ? row->mask_pattern : row_axis(row, axis);
     return value ? xstrdup(value) : NULL;
 }
 
 /* What the curve has in common beside the parameters: the layer, the other axes. */
-static char *curve_place(const struct row *row, const char *axis)
+static char *curve_place(const struct row *row, const char *axis, const struct side *fixed)
 {
     struct text place = {0};
-    if (row->layer && strcmp(axis, "layer") != 0)
+    if (row->layer && strcmp(axis, "layer") != 0 && !row_pair(fixed->fixed, fixed->fixed_count, "layer"))
         text_add(&place, row->layer);
     bool density = !strcmp(axis, "mask.density");
     for (int i = 0; i < row->axis_count; i++)
-        if (strcmp(row->axis[i].name, axis) != 0 && !(density && !strcmp(row->axis[i].name, "mask")))
+        if (strcmp(row->axis[i].name, axis) != 0 && !row_pair(fixed->fixed, fixed->fixed_count, row->axis[i].name) &&
+            !(density && !strcmp(row->axis[i].name, "mask")))
             text_addf(&place, "%s%s=%s", place.len ? ", " : "", row->axis[i].name, row->axis[i].value);
     if (density && row->mask_pattern)
         text_addf(&place, "%s%s", place.len ? ", " : "", row->mask_pattern);
@@ -241,9 +237,9 @@ static char *curve_place(const struct row *row, const char *axis)
     return text_take(&place);
 }
 
-static struct curve *curve_of(struct curve **curves, int *count, const struct row *row, const char *axis)
+static struct curve *curve_of(struct curve **curves, int *count, const struct row *row, const char *axis, const struct side *fixed)
 {
-    SCOPED char *place = curve_place(row, axis);
+    SCOPED char *place = curve_place(row, axis, fixed);
     const char *settings = row->params ? row->params : "";
     for (int i = 0; i < *count; i++)
         if (!strcmp((*curves)[i].place, place) && !strcmp((*curves)[i].settings, settings))
@@ -321,7 +317,7 @@ static void say_steady(struct block *list, const struct curve *curves, int count
     text_addf(&t, "%s%s%s at all values of %s (", names.len ? text_get(&names) : "", names.len ? ": " : "", sign_words(sign, counts), axis);
     add_ratios(&t, points, n);
     text_add(&t, ")");
-    if (sign)
+    if (sign && !first->points[0].between)
         say_reason(&t, &first->points[0]);
     block_item(list, "answer", NULL, text_get(&t));
 }
@@ -355,6 +351,77 @@ static void say_curves(struct block *list, const char *question, const char *axi
         say_steady(list, curves, count, axis, counts, sign);
 }
 
+/* ---- between cases: the sides fix another value of an axis or another layer ---- */
+
+/* A timed row, kept after its case's view. */
+struct timed {
+    const struct row *row;
+    double cost, low, high;
+};
+
+/* Does the side fix what is no parameter of its rows? */
+static bool fixes_case(const struct side *s, const struct row *row)
+{
+    for (int i = 0; i < s->fixed_count; i++)
+        if (!row_pair(row->param, row->param_count, s->fixed[i].name))
+            return true;
+    return false;
+}
+
+/* Equal layers and axes, apart from what the side fixes. */
+static bool equal_cases(const struct row *a, const struct row *b, const struct side *fixed)
+{
+    bool equal = row_pair(fixed->fixed, fixed->fixed_count, "layer") || text_same(a->layer, b->layer);
+    for (int i = 0; equal && i < a->axis_count; i++)
+        equal = row_pair(fixed->fixed, fixed->fixed_count, a->axis[i].name) || text_same(a->axis[i].value, row_axis(b, a->axis[i].name));
+    return equal;
+}
+
+static void add_case_pair(struct curve *y, const struct timed *a, const struct timed *b, char *at)
+{
+    struct point p = {.at = at, .x = a->row->density_in, .ratio = b->cost / a->cost};
+    p.sign = a->high < b->low ? 1 : b->high < a->low ? -1 : 0;
+    p.between = true;
+    *APPEND(y->points, y->count) = p;
+}
+
+static void pair_cases(struct curve **curves, int *count, const struct timed *list, int n, const struct side *what, const struct side *than,
+                       const char *axis)
+{
+    for (int i = 0; i < n; i++) {
+        const struct timed *best = NULL;
+        for (int k = 0; k < n && side_has(what, list[i].row); k++)
+            if (k != i && side_has(than, list[k].row) && equal_cases(list[i].row, list[k].row, than) &&
+                equal_parameters(list[i].row, list[k].row, than) && (!best || list[k].cost < best->cost))
+                best = &list[k];
+        char *at = best ? answer_coordinate(list[i].row, axis) : NULL;
+        if (at)
+            add_case_pair(curve_of(curves, count, list[i].row, axis, what), &list[i], best, at);
+    }
+}
+
+/* Pairs rows of cases that differ only in what the sides fix. False: the sides fix parameters only. */
+static bool compare_cases(const struct ask *ask, struct curve **curves, int *count, const struct side *what, const struct side *than,
+                          const char *axis)
+{
+    SCOPED struct timed *list = NULL;
+    int n = 0;
+    bool between = false;
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[i];
+            const struct side *side = side_has(what, v->row) ? what : side_has(than, v->row) ? than : NULL;
+            double cost_ns = side ? cost(&w.view, v) : NAN;
+            between |= side && fixes_case(side, v->row);
+            if (!isnan(cost_ns))
+                *APPEND(list, n) =
+                    (struct timed){v->row, cost_ns, w.view.counts ? cost_ns : v->time->low_ns, w.view.counts ? cost_ns : v->time->high_ns};
+        }
+    if (between)
+        pair_cases(curves, count, list, n, what, than, axis);
+    return between;
+}
+
 static int by_density(const void *a, const void *b)
 {
     double x = ((const struct point *)a)->x, y = ((const struct point *)b)->x;
@@ -366,21 +433,22 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
 {
     struct curve *curves = NULL;
     int count = 0;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
+    bool between = compare_cases(ask, &curves, &count, what, than, axis);
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; !between && case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
-            SCOPED char *at = is_of(v, what) && !isnan(cost(&w.view, v)) ? coordinate(v->row, axis) : NULL;
+            SCOPED char *at = side_has(what, v->row) && !isnan(cost(&w.view, v)) ? answer_coordinate(v->row, axis) : NULL;
             const struct view *other = at ? best_of(&w.view, than, v->row) : NULL;
             if (other)
-                add_point(curve_of(&curves, &count, v->row, axis), &w.view, v, other, at);
+                add_point(curve_of(&curves, &count, v->row, axis, what), &w.view, v, other, at);
         }
     for (int i = 0; i < count && !strcmp(axis, "mask.density"); i++) /* bisection adds densities at the end */
         qsort(curves[i].points, (size_t)curves[i].count, sizeof *curves[i].points, by_density);
     if (count)
         say_curves(list, question, axis, ask_has_no_time(ask), curves, count);
     else
-        block_itemf(list, "answer", question, "no answer: no case has verified%s rows of both at equal parameters",
-                    ask_has_no_time(ask) ? "" : " and timed");
+        block_itemf(list, "answer", question, "no answer: no case has verified and %s rows of both at equal parameters",
+                    ask_has_no_time(ask) ? "counted" : "timed");
     for (int i = 0; i < count; i++)
         curve_free(&curves[i]);
     free(curves);
@@ -407,7 +475,7 @@ static void compare_best(const struct ask *ask, struct block *list, const struct
             largest = &y.points[i];
     }
     if (!y.count) {
-        text_addf(&t, "no answer: no case has verified%s rows of both", counts ? "" : " and timed");
+        text_addf(&t, "no answer: no case has verified and %s rows of both", counts ? "counted" : "timed");
     } else {
         text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", without_folder(ask_word(ask, "what")),
                   counts ? "moves fewer bytes" : "is faster", without_folder(ask_word(ask, "than")), faster, y.count);

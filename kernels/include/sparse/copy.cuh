@@ -18,8 +18,8 @@ constexpr int CHUNKS = (HALO_W * PIECES + 31) / 32;       /* of 32 pieces in a r
 static __device__ __forceinline__ void copy_tile(unsigned to, const TYPE *input, const work &tile, const row_marks &marks, const image &im, int c0)
 {
     int lane = threadIdx.x % 32, pixel0 = lane / PIECES, piece0 = lane % PIECES;
-    unsigned own = marks.bits(tile, im.pad);
-    const TYPE *from = input + (((long long)tile.at.n * im.H + tile.at.y - im.pad) * im.W + tile.at.x - im.pad + pixel0) * C + c0 + piece0 * 8;
+    unsigned own = marks.bits(tile, im.left());
+    const TYPE *from = input + (((long long)tile.at.n * im.H + tile.at.y - im.pad) * im.W + tile.at.x - im.left() + pixel0) * C + c0 + piece0 * 8;
     to += piece0 * PLANE + pixel0 * 16;
 #pragma unroll
     for (int i = 0; i < HALO_H; i++, from += im.W * C, to += HALO_W * 16) {

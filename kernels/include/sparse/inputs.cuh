@@ -83,7 +83,7 @@ struct group_producer {
     /* The marks of row `row` of a tile's halo; nothing is loaded where `wanted` is false. */
     __device__ __forceinline__ unsigned row_bits(const place &at, int row, bool wanted) const
     {
-        int words = (im.W + 31) / 32, y = at.y + row - im.pad, x = at.x - im.pad, word = x >> 5;
+        int words = (im.W + 31) / 32, y = at.y + row - im.pad, x = at.x - im.left(), word = x >> 5;
         bool inside = wanted && y >= 0 && y < im.H;
         unsigned first = ((unsigned)at.n * im.H + (inside ? y : 0)) * words;
         unsigned low = __ldg(mask + first + min(max(word, 0), words - 1)), high = __ldg(mask + first + min(word + 1, words - 1));
@@ -98,7 +98,7 @@ struct group_producer {
         unsigned own_bits = row_bits(at, row, true) | (R > 1 ? row_bits(at, ROWS + row, row < R - 1) << 16 : 0);
         output_row own = {};
         own.active = tile ? tile->active >> (8 * row) & 0xff : 0;
-        own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
+        own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.left();
         own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
         own.marks = own_bits & ROW_BITS;
 #pragma unroll

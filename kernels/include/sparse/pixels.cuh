@@ -58,7 +58,7 @@ struct tap_producer {
             unsigned marks = 0;
 #pragma unroll
             for (int r = 0; r < R; r++) {
-                unsigned row = mask_bits(mask + (size_t)tile.at.n * im.H * words, y * STRIDE - im.pad + r * DILATION, x * STRIDE - im.pad, im.H, words);
+                unsigned row = mask_bits(mask + (size_t)tile.at.n * im.H * words, y * STRIDE - im.pad + r * DILATION, x * STRIDE - im.left(), im.H, words);
 #pragma unroll
                 for (int s = 0; s < S; s++)
                     marks |= (row >> (s * DILATION) & 1) << (r * S + s);
@@ -75,7 +75,7 @@ struct tap_producer {
         for (int half = 0; half < 2; half++) {
             int number = half * 32 + lane;
             const pixel &own = numbered[(sixty_four * 64 + min(number, count - 1)) % NUMBERED];
-            at[half] = ((unsigned)own.in_row * im.W + own.x * STRIDE - im.pad) * PIECES;
+            at[half] = ((unsigned)own.in_row * im.W + own.x * STRIDE - im.left()) * PIECES;
             marks[half] = number < count ? own.marks : 0;
         }
         for (; issued < (sixty_four + 1) * TAPS; issued += 4) {

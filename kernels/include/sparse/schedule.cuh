@@ -23,6 +23,12 @@ constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a t
 #ifndef INPUTS
 #define INPUTS 0
 #endif
+#ifndef PAD_MORE
+#define PAD_MORE 0 /* of the left side, beside that of the top */
+#endif
+#ifndef BOTH
+#define BOTH 0 /* 1: outputs are active where inputs are marked, instead of wherever a marked one reaches */
+#endif
 #ifndef TOGETHER
 #define TOGETHER 4 /* words of tiles that a lister reads together; who has few registers says 2 */
 #endif
@@ -42,13 +48,14 @@ struct divider {
     }
 };
 struct image {
-    int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
+    int H, W, P, Q, pad, tiles_x, tiles_y; /* pad: above; tiles_x counts the padding of the mask's words, too */
     divider by_x, by_y;                     /* by tiles_x and tiles_y */
 
     __device__ __forceinline__ image(int H, int W, int P, int Q, int pad, int tiles_x, int tiles_y)
         : H(H), W(W), P(P), Q(Q), pad(pad), tiles_x(tiles_x), tiles_y(tiles_y), by_x(tiles_x), by_y(tiles_y)
     {
     }
+    __device__ __forceinline__ int left() const { return pad + PAD_MORE; }
     __device__ __forceinline__ place place_of(int tile) const
     {
         unsigned row = by_x(tile), n = by_y(row);
@@ -148,22 +155,24 @@ static __device__ __forceinline__ unsigned look_at(int n, int p, int x, bool las
     int words = (im.W + 31) / 32;
     unsigned bits = 0, count = 0;
     mask += (size_t)n * im.H * words;
-#if STRIDE > 1 || DILATION > 1
+#if BOTH
+    bits = mask_bits(mask, p, x, im.H, words);
+#elif STRIDE > 1 || DILATION > 1
 #pragma unroll 1
     for (int tap = 0; tap < TAPS; tap++)
         for (int i = 0; i < 32; i += 8)
-            bits |= every_stride(mask_bits(mask, p * STRIDE - im.pad + tap / S * DILATION, (x + i) * STRIDE - im.pad + tap % S * DILATION, im.H, words)) << i;
+            bits |= every_stride(mask_bits(mask, p * STRIDE - im.pad + tap / S * DILATION, (x + i) * STRIDE - im.left() + tap % S * DILATION, im.H, words)) << i;
 #else
     uint2 rows[R];
     unsigned ahead[R];
 #pragma unroll
     for (int r = 0; r < R; r++) { /* on their way together */
-        rows[r] = load_row(mask, p - im.pad + r, x - im.pad, im.H, words);
-        ahead[r] = load_row(mask, p - im.pad + r, x - im.pad + 32, im.H, words).y;
+        rows[r] = load_row(mask, p - im.pad + r, x - im.left(), im.H, words);
+        ahead[r] = load_row(mask, p - im.pad + r, x - im.left() + 32, im.H, words).y;
     }
 #pragma unroll
     for (int r = 0; r < R; r++) {
-        unsigned low = __funnelshift_r(rows[r].x, rows[r].y, x - im.pad), high = __funnelshift_r(rows[r].y, ahead[r], x - im.pad);
+        unsigned low = __funnelshift_r(rows[r].x, rows[r].y, x - im.left()), high = __funnelshift_r(rows[r].y, ahead[r], x - im.left());
 #pragma unroll
         for (int s = 0; s < S; s++)
             bits |= __funnelshift_r(low, high, s);
@@ -368,11 +377,11 @@ template <int WARPS> struct lister {
 /* The marks of a tile's inputs: lane i has those of row i of its halo, as the two words they lie in. */
 struct row_marks {
     unsigned low, high;
-    __device__ __forceinline__ unsigned bits(const work &tile, int pad) const { return __funnelshift_r(low, high, tile.at.x - pad); }
+    __device__ __forceinline__ unsigned bits(const work &tile, int left) const { return __funnelshift_r(low, high, tile.at.x - left); }
 };
 static __device__ __forceinline__ row_marks load_marks(const work &tile, const image &im, const unsigned *mask)
 {
-    int lane = threadIdx.x % 32, words = (im.W + 31) / 32, y = tile.at.y - im.pad + lane, word = (tile.at.x - im.pad) >> 5;
+    int lane = threadIdx.x % 32, words = (im.W + 31) / 32, y = tile.at.y - im.pad + lane, word = (tile.at.x - im.left()) >> 5;
     bool inside = lane < HALO_H && y >= 0 && y < im.H;
     const unsigned *row = mask + ((size_t)tile.at.n * im.H + (inside ? y : 0)) * words;
     return {inside && word >= 0 && word < words ? __ldg(row + word) : 0, inside && word + 1 < words ? __ldg(row + word + 1) : 0};

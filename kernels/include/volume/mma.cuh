@@ -27,11 +27,17 @@
 #ifndef MASKED
 #define MASKED 0
 #endif
+#ifndef BOTH
+#define BOTH 0 /* 1: outputs are active where inputs are marked, instead of wherever a marked one reaches */
+#endif
 #ifndef DILATION
 #define DILATION 1
 #endif
 #ifndef FLAT
 #define FLAT 0
+#endif
+#ifndef PAD_LEFT
+#define PAD_LEFT PAD /* of the columns */
 #endif
 constexpr int PAD_D = FLAT ? 0 : PAD; /* an image has no planes around it */
 constexpr int PIECE = 16 / sizeof(TYPE), PIECES = (C + PIECE - 1) / PIECE; /* channels of 16 bytes; of them in a voxel */
@@ -121,7 +127,7 @@ static __device__ __forceinline__ void clear_stages()
 /* Bits of row `row` of a tile: which of its columns lie in the volume. */
 static __device__ __forceinline__ unsigned inside_bits(const volume &v, const volume_place &at, int row)
 {
-    int z = at.o * STRIDE - PAD_D + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, x = at.q * STRIDE - PAD;
+    int z = at.o * STRIDE - PAD_D + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, x = at.q * STRIDE - PAD_LEFT;
     if (z < 0 || z >= v.D || y < 0 || y >= v.H || x >= v.W)
         return 0;
     unsigned bits = v.W - x >= 32 ? ~0u : (1u << (v.W - x)) - 1;
@@ -133,7 +139,7 @@ static __device__ __forceinline__ unsigned inside_bits(const volume &v, const vo
 static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *input, const volume &v, const volume_place &at, const unsigned *bits)
 {
     constexpr int PARTS = C / VEC_IN, BYTES = VEC_IN * sizeof(TYPE), LONG = IN_W * PARTS, AT_ONCE = GROUP_THREADS < LONG ? 1 : GROUP_THREADS / LONG;
-    const TYPE *first = input + (((long long)at.n * v.D + at.o * STRIDE - PAD_D) * v.H + at.p * STRIDE - PAD) * v.W * C + (long long)(at.q * STRIDE - PAD) * C;
+    const TYPE *first = input + (((long long)at.n * v.D + at.o * STRIDE - PAD_D) * v.H + at.p * STRIDE - PAD) * v.W * C + (long long)(at.q * STRIDE - PAD_LEFT) * C;
     long long line = (long long)v.W * C, plane = (v.H - IN_H) * line; /* what a tile's rows of a plane leave out */
     for (int e = threadIdx.x % GROUP_THREADS; e < AT_ONCE * LONG; e += GROUP_THREADS) {
         int x = e % LONG / PARTS, part = e % PARTS * VEC_IN, y = e / LONG;
@@ -263,6 +269,8 @@ static __device__ __forceinline__ unsigned reached(const unsigned *bits, const w
 {
     int lane = threadIdx.x % 8;
     unsigned any = 0, word = 0;
+    if (BOTH) /* the input at the output's place */
+        return bits[(warp.plane(lane % 2) + PAD_D) * IN_H + warp.row(lane / 2, lane % 2) + PAD] >> PAD_LEFT;
 #pragma unroll
     for (int i = 0; i < FILTER_D * R; i++)
         any |= bits[(warp.plane(lane % 2) * STRIDE + i / R) * IN_H + warp.row(lane / 2, lane % 2) * STRIDE + i % R * DILATION];

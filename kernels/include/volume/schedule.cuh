@@ -39,7 +39,9 @@ struct schedule {
 /* One bit for each of 32 outputs from q on of a row: does its window hold a marked input? mask: of the volume. */
 static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const volume &v, int o, int p, int q)
 {
-    int across = (v.W + 31) / 32, x = q * STRIDE - PAD;
+    int across = (v.W + 31) / 32, x = q * STRIDE - PAD_LEFT;
+    if (BOTH) /* as the inputs are marked */
+        return mask_bits(mask + (long long)o * v.H * across, p, q, v.H, across);
     unsigned inputs[REACH + 1] = {0}, reached = 0;
 #pragma unroll
     for (int t = 0; t < FILTER_D; t++) {
@@ -188,6 +190,6 @@ conv_active_tiles(const TYPE *input, const TYPE *filter, const float *bias, cons
         },
         [&](const volume_place &at, int row) {
             int z = at.o * STRIDE - PAD_D + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, words = (W + 31) / 32;
-            return z >= 0 && z < D ? mask_bits(mask_in + ((size_t)at.n * D + z) * H * words, y, at.q * STRIDE - PAD, H, words) : 0;
+            return z >= 0 && z < D ? mask_bits(mask_in + ((size_t)at.n * D + z) * H * words, y, at.q * STRIDE - PAD_LEFT, H, words) : 0;
         });
 }

@@ -4,7 +4,7 @@ what: the sparse variant that this shape wants, by rule; what the mask wants is 
 dtype: {input: [f32, f16, bf16], output: same, bias: f32}
 math: [f32, tf32, f16_acc32, f16_acc16, bf16_acc32]
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched}
+mask: {needs: [input, both], writes: output, inactive: untouched}
 let:
   half: dtype == f16 or dtype == bf16
   plain: stride == 1 and dilation == 1 and groups == 1

@@ -48,7 +48,7 @@ steps:
     grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
     attributes: {cooperative: yes, carveout: 100}
 */
 

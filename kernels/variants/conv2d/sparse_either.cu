@@ -4,6 +4,7 @@ like: sparse_tile
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and c <= 64 and r <= 3 and s <= 3 and k % 2 == 0
   - n * h * w < 4294967296 and n * p * q < 4294967296 and c * h * w < 2147483648 and k * p * q < 2147483648
+mask: {needs: input}
 params:
   ROWS: {values: [4, 8], default: 8}               # rows of a tile, which is 8 wide
   SWITCH: {values: [4, 6, 8, 10, 12, 16, 24], default: 8}   # inputs are taken when an active tile has fewer of them
@@ -13,6 +14,7 @@ let:
   weights_at: select(max(4 * group, whole) + weights + 10240 <= smem_per_block_optin, max(4 * group, whole), 0)   # behind groups or tiles, or there before
   smem: max(inputs, whole, weights_at + weights)
 define:
+  BOTH: null
   INPUTS: 1
   SWITCH: null
 */

@@ -16,20 +16,20 @@ steps:
   - kernel: list_tiles
     grid: shares
     block: 128
-    args: mask_in, mask_out, tile_bits, sums, notes, h, w, p, q, pad, tiles_x, tiles_y, tiles, per_share
+    args: mask_in, mask_out, tile_bits, sums, notes, h, w, p, q, pad_top, tiles_x, tiles_y, tiles, per_share
   - kernel: gather_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: input, mask_in, tile_bits, sums, notes, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    args: input, mask_in, tile_bits, sums, notes, gathered, h, w, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: gathered, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    args: gathered, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, results, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
   - kernel: scatter_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
 */
 
 /* What changed from sparse_tile, which reads and writes the image in place: the active tiles are copied with their halos to memory side by side, one after
@@ -70,8 +70,8 @@ gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned *tiles, unsign
     int lane = threadIdx.x % 32;
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     for_tiles(common(tiles, sums, notes, 0, count, shares, per_share), im, [&](const work &tile, unsigned rank) {
-        unsigned own = load_marks(tile, im, mask_in).bits(tile, pad);
-        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
+        unsigned own = load_marks(tile, im, mask_in).bits(tile, im.left());
+        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - im.left()) * C;
         uint4 *to = reinterpret_cast<uint4 *>(gathered + (size_t)rank * (STAGE_BYTES / 2));
         for (int i = 0; i < HALO_H; i++, from += W * C) {
             unsigned bits = __shfl_sync(~0u, own, i);

@@ -4,6 +4,7 @@ like: sparse_tile
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and c <= 64 and r <= 3 and s <= 3 and k % 2 == 0
   - n * h * w < 4294967296 and n * p * q < 4294967296 and c * h * w < 2147483648 and k * p * q < 2147483648
+mask: {needs: input}
 params:
   ROWS: {values: [4, 8], default: 8}               # rows of a tile, which is 8 wide
   STAGES: null
@@ -13,6 +14,7 @@ let:
   smem: weights_at + 64 * (r * s * 64 + 4) * 4
   whole: null
 define:
+  BOTH: null
   WHOLE: 0
   INPUTS: 1
 */

@@ -10,7 +10,7 @@ dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 math: [tf32, f16_acc32, bf16_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [ROWS, 8]}
+mask: {needs: [input, both], writes: output, inactive: untouched, reads: active, tile: [ROWS, 8]}
 params:
   ROWS: {values: [8, 16], default: 8}               # of a tile, which is 8 wide
   KB: {values: [auto, 16, 32, 48, 64], default: auto} # output channels a block
@@ -59,9 +59,11 @@ define:
   VEC_IN: v_in
   STORE: v_out
   MASKED: 1
+  PAD: pad_top
+  BOTH: marks(mask) == 'both'
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s, stride, pad, dilation]
+specialise: [c, r, s, stride, pad_left, dilation]
 scratch:
   unit_tiles: u32[4 * units]
   notes: u32[4 * blocks * blocks_k]

@@ -5,7 +5,7 @@ needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1], weights: k * c / groups * r * s * size(filter)}
+mask: {needs: [input, both], writes: output, inactive: untouched, reads: active, tile: [1, 1], weights: k * c / groups * r * s * size(filter)}
 params:
   ROWS: {values: [1, 4, 8], default: 4}    # warps of a block, a row of 32 pixels each
 let:
@@ -14,6 +14,7 @@ define:
   PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows; of these 0: as along rows
   STRIDE_ACROSS: select(stride_x == stride_y, 0, stride_x)
   DILATION_ACROSS: select(dilation_x == dilation_y, 0, dilation_x)
+  BOTH: marks(mask) == 'both'                       # outputs are active where inputs are marked
   NHWC: layout(input) == NHWC
   FILTER: layout(filter)
   INPUT_T: type(input)
@@ -55,8 +56,8 @@ conv_sparse(const INPUT_T *input, const INPUT_T *filter, const float *bias, cons
     output += (size_t)n * K * P * Q;
     mask_in += (size_t)n * H * ((W + 31) / 32);
 
-    bool active = false;
-    for (int r = 0; r < R && q < Q; r++)
+    bool active = BOTH && marked(mask_in, p, q, H, W);
+    for (int r = 0; r < R && q < Q && !BOTH; r++)
         for (int s = 0; s < S; s++)
             active |= marked(mask_in, p * stride - pad + r * dilation, column_of(q, s, stride, pad, dilation), H, W);
     unsigned word = __ballot_sync(~0u, active);

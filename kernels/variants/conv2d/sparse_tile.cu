@@ -9,7 +9,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [ROWS, 8]}
+mask: {needs: [input, both], writes: output, inactive: untouched, reads: active, tile: [ROWS, 8]}
 params:
   ROWS: {values: [3, 4, 5, 6, 7, 8], default: 8}      # rows of a tile, which is 8 wide
   STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
@@ -38,6 +38,8 @@ define:
   INPUTS: 0
   SWITCH: 0
   WEIGHTS_AT: weights_at
+  PAD_MORE: pad_left - pad_top
+  BOTH: marks(mask) == 'both'
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]
@@ -55,7 +57,7 @@ steps:
     grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
     attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]

@@ -2,7 +2,7 @@
 what: mma_sync over the tiles that a marked input reaches - listed by rank inside the one launch; reads and writes what is active
 like: mma_sync
 layout: {mask_in: bits, mask_out: bits}
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [td, th, 8]}
+mask: {needs: [input, both], writes: output, inactive: untouched, reads: active, tile: [td, th, 8]}
 let:
   words_q: ceil(q, 32)                               # four tiles
   units: n * tiles_o * tiles_p * words_q
@@ -17,6 +17,7 @@ where:
   - cc >= 80
 define:
   MASKED: 1
+  BOTH: marks(mask) == 'both'
 scratch:
   unit_tiles: u32[4 * units]
   notes: u32[4 * blocks * blocks_k]

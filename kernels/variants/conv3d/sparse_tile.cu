@@ -2,7 +2,9 @@
 what: tiles without a marked input are skipped, the others computed whole; writes the active voxels
 like: tiled
 layout: {mask_in: bits, mask_out: bits}
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [TD, TH, 32], weights: k * c * t * r * s * size(filter)}
+mask: {needs: [input, both], writes: output, inactive: untouched, reads: active, tile: [TD, TH, 32], weights: k * c * t * r * s * size(filter)}
+define:
+  BOTH: marks(mask) == 'both'                       # outputs are active where inputs are marked
 steps:
   - kernel: conv3d_sparse
     grid: ceil(o, TD) * ceil(p, TH) * ceil(q, 32), ceil(k, KPT), n
@@ -31,6 +33,8 @@ static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const
 {
     int q = q0 + threadIdx.x, words = (v.W + 31) / 32;
     unsigned word = 0;
+    if (BOTH)
+        return mask_bits(mask + ((size_t)o * v.H + p) * words, q0, words);
     for (int i = threadIdx.x; STRIDE == 1 && i < FILTER_D * R; i += 32) {
         int z = o - PAD + i / R, y = p - PAD + i % R;
         for (int s = 0; s < S && z >= 0 && z < v.D && y >= 0 && y < v.H; s++)
