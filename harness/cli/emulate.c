@@ -304,7 +304,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         {"--chip", 0, OPTION_TEXT, "CHIP", "chip to emulate: sm_86, H200 ...; default that of --arch, or GH100", &a.chip},
         {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this architecture instead of the chip's: sm_75 ... sm_121", &a.arch},
         {"--define", 'D', OPTION_LIST, "NAME=VALUE", "for the compiler", &a.defines},
-        {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
+        {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:13.5 (ci/setup --nvrtc), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "also run the launch on this device, cuda:0: timed, counted and stored like bench run",
          &a.device},
         {"--out", 'o', OPTION_TEXT, "DIR", "with --device: default ./.bench", &a.out},

@@ -29,7 +29,7 @@ static bool compiler_parse(const char *name, enum compiler_kind *kind, const cha
         *kind = COMPILER_NVCC;
     else {
         error_set(err, ERROR_USAGE, "no such compiler: '%s'", name);
-        return error_hint(err, "nvrtc (the pinned one), nvrtc:/path/libnvrtc.so.13, nvcc, nvcc:/path/nvcc");
+        return error_hint(err, "nvrtc (the pinned one), nvrtc:13.5, nvrtc:/path/libnvrtc.so.13, nvcc, nvcc:/path/nvcc");
     }
     if (*path && !**path)
         return error_set(err, ERROR_USAGE, "compiler '%s': a path is missing after the colon", name);

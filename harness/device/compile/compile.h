@@ -19,7 +19,8 @@ struct compile_request {
     int define_count;
     const char *include;  /* folder of the shared headers; NULL: kernels/include of this installation. Part of the cache's key */
     const char *arch;     /* "sm_90a" */
-    const char *compiler; /* NULL or "nvrtc": the pinned one; "nvrtc:/path/libnvrtc.so.13"; "nvcc" or "nvcc:/path": that nvcc with ptxas */
+    const char *compiler; /* NULL or "nvrtc": the pinned one; "nvrtc:13.5"; "nvrtc:/path/libnvrtc.so.13"; "nvcc" or "nvcc:/path": that nvcc
+                             with ptxas */
     struct compile_bounds bounds;
 };
 struct compiled {

@@ -152,9 +152,36 @@ static char *find_include(const char *library)
     return compile_cuda_include();
 }
 
-bool nvrtc_open(struct compiler *c, const char *path, struct error *err)
+/* The library of a release that ci/setup fetched: the newest whose version begins so; NULL with an error otherwise. Caller frees. */
+static char *release_path(const char *version, struct error *err)
+{
+    SCOPED char *folder = file_share(".deps/nvrtc"), **names = NULL, *best = NULL;
+    SCOPED_TEXT all = {0};
+    int count = file_list(folder, "", &names, NULL), found = -1;
+    for (int i = 0; i < count; i++) {
+        size_t n = strlen(version);
+        bool fits = !strncmp(names[i], version, n) && (!names[i][n] || names[i][n] == '.');
+        found = fits && (found < 0 || strverscmp(names[i], names[found]) > 0) ? i : found;
+        text_addf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    if (found >= 0)
+        best = text_format("%s/%s/libnvrtc.so.13", folder, names[found]);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    if (best)
+        return xstrdup(best);
+    error_set(err, ERROR_ENVIRONMENT, "compiler nvrtc:%s: %s has %s", version, folder, count > 0 ? text_get(&all) : "no other release");
+    error_hint(err, "sh ci/setup --nvrtc %s COMMAND fetches it; or name a library: nvrtc:/path/libnvrtc.so.13", version);
+    return NULL;
+}
+
+bool nvrtc_open(struct compiler *c, const char *named, struct error *err)
 {
     static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    bool release = named && !named[strspn(named, "0123456789.")];
+    SCOPED char *path = !named ? NULL : release ? release_path(named, err) : xstrdup(named);
+    if (named && !path)
+        return false;
     struct nvrtc *n = xcalloc(1, sizeof *n);
     if (path) {
         n->library.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
