@@ -201,7 +201,8 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
         {"--budget", 0, OPTION_REAL, "SECONDS", "time to spend on one layer, instead of the scenario's", &a->budget_s},
         {"--seed", 0, OPTION_TEXT, "NUMBER",
          "repeat the random inputs and the order of rounds of an earlier run (bench show RUN prints its seed)", &a->seed},
-        {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:13.5 (ci/setup --nvrtc), nvrtc:FILE, nvcc, nvcc:FILE", &a->compiler},
+        {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:13.5 (ci/setup --nvrtc), nvrtc:FILE, nvcc, nvcc:FILE",
+         &a->compiler},
         {"--bundle", 0, OPTION_TEXT, "FILE", "use the compiled kernels of a bundle (bench compile --bundle)", &a->bundle},
     };
     memcpy(options, all, sizeof all);
