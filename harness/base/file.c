@@ -308,3 +308,15 @@ char *file_share(const char *relative)
     free(root);
     return result;
 }
+
+double file_memory_available(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && fgets(line, sizeof line, f) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
+        ;
+    if (f)
+        fclose(f);
+    return (double)kib * 1024;
+}

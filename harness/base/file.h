@@ -33,6 +33,8 @@ char *file_join(const char *dir, const char *name);
 /* The folder part ("." if there is none) and the last part of a path. Caller frees the folder. */
 char *file_dir(const char *path);
 const char *file_base(const char *path);
+/* Bytes of memory that the host can give without swapping (MemAvailable); 0: not known. */
+double file_memory_available(void);
 /* The absolute path of this executable. */
 const char *file_self(void);
 /* A path in the installation's data: `file_share("scenarios/edsr.yaml")`. The root is the first of: $BENCH_HOME; the folder of the

@@ -128,6 +128,9 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
                   useful.output_share * 100, useful.flop / 1e9, useful.bytes / 1e6);
     else if (sparse)
         text_addf(t, "  %s", mask.text);
+    struct work_memory memory = work_memory(&c->work);
+    if (!c->work.chain && work_memory_total(&memory) >= 1e9)
+        text_addf(t, "  memory %.3g GB", work_memory_total(&memory) / 1e9);
     text_addf(t, "  speed of light %.3g us (data sheet, %s)", f.ns / 1e3, floor_by_name(f.by));
     plan_record(record, c->id, text_get(&line), (double[]){flop, bytes, f.ns, (double)c->repeat, ready, infeasible, broken, claimed}, 8);
     text_free(&line);

@@ -12,13 +12,15 @@
 static bool check_tensors(const struct work *work, struct error *err)
 {
     struct tensor raw, list[OP_MAX_TENSORS];
+    bool masked = work->mask.pattern != MASK_NONE; /* masks are made when a plan is */
+    int64_t most = work->op->file || masked ? SHAPE_MAX_ELEMENTS : SHAPE_MAX_IMAGE;
     if (work->op->raw_output)
         work->op->raw_output(work, &raw);
-    if ((work->op->raw_output && !shape_check("the op's own output", &raw, err)) || !epilogue_check(work, err))
+    if ((work->op->raw_output && !shape_check("the op's own output", &raw, most, err)) || !epilogue_check(work, err))
         return false;
     int count = work->op->tensors(work, list);
     for (int i = 0; i < count; i++)
-        if (!shape_check(list[i].role->name, &list[i], err))
+        if (!shape_check(list[i].role->name, &list[i], most, err))
             return false;
     return true;
 }
@@ -205,6 +207,26 @@ void work_reads(struct work *work, const struct tensor *input)
 double work_flop(const struct work *work)
 {
     return work->op->flop(work);
+}
+
+#define VALUE_BYTES 4.0      /* of an input: a float */
+#define REFERENCE_BYTES 12.0 /* of an output: a double and its bound */
+struct work_memory work_memory(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    struct work_memory m = {0};
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        double elements = (double)tensor_elements(&list[i]);
+        m.part += elements * (list[i].written ? REFERENCE_BYTES : VALUE_BYTES);
+        m.buffers += (double)tensor_bytes(&list[i]) * (list[i].written ? 2 : 1);
+        m.making += work->op->has_filter && list[i].role->slot == SLOT_INPUT ? elements * sizeof(double) : 0; /* sums read doubles */
+    }
+    return m;
+}
+
+double work_memory_total(const struct work_memory *m)
+{
+    return 2 * m->part + m->making + m->buffers;
 }
 
 bool op_has_variants_of(const struct op *op, const struct op *of)

@@ -163,6 +163,14 @@ int64_t work_terms(const struct work *work);
 double work_flop(const struct work *work);
 /* Compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_bytes(const struct work *work);
+/* Bytes that a work needs where its rows run: values and references of one part of its data, what making them takes for a while, and the
+ * buffers of a row: inputs once, outputs twice. */
+struct work_memory {
+    double part, making, buffers;
+};
+struct work_memory work_memory(const struct work *work);
+/* The exact and the precision data at once, with all that goes with them. */
+double work_memory_total(const struct work_memory *m);
 /* upsample_conv2d: share of the products that remain when taps on the same input pixel are added first: 4 / 9 for 3x3 and a block of 2.
  * Other ops: 1. */
 double work_collapsed_share(const struct work *work);

@@ -22,8 +22,7 @@ const struct tensor_role shape_roles[SLOT_COUNT] = {
     [SLOT_SECOND] = {.name = "second", .slot = SLOT_SECOND, ACTIVATION, .share = SHARE_INPUTS, .marked_by = "mask_second"},
     [SLOT_MASK_SECOND] = {.name = "mask_second", .slot = SLOT_MASK_SECOND, MASK},
 };
-/* The element count of every tensor fits in 31 bits, so no int index of a kernel and no product here overflows. */
-bool shape_check(const char *what, const struct tensor *t, struct error *err)
+bool shape_check(const char *what, const struct tensor *t, int64_t most, struct error *err)
 {
     int64_t count = 1;
     struct text sizes = {0};
@@ -31,13 +30,14 @@ bool shape_check(const char *what, const struct tensor *t, struct error *err)
     for (int i = 0; i < t->rank; i++) {
         text_addf(&sizes, "%s%ld", i ? " x " : "", (long)t->dim[i]);
         positive &= t->dim[i] >= 1;
-        small = small && positive && t->dim[i] <= SHAPE_MAX_ELEMENTS / count;
+        small = small && positive && t->dim[i] <= most / count;
         count *= small ? t->dim[i] : 1;
     }
     if (!positive)
         error_set(err, ERROR_USAGE, "%s would have the shape %s", what, text_get(&sizes));
     else if (!small)
-        error_set(err, ERROR_USAGE, "%s of %s elements exceeds %ld (2^31 - 1)", what, text_get(&sizes), (long)SHAPE_MAX_ELEMENTS);
+        error_set(err, ERROR_USAGE, "%s of %s elements exceeds %ld (%s)", what, text_get(&sizes), (long)most,
+                  most == SHAPE_MAX_ELEMENTS ? "2^31 - 1" : "2^40");
     text_free(&sizes);
     return small;
 }

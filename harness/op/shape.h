@@ -24,9 +24,10 @@ extern const struct tensor_role shape_roles[SLOT_COUNT];
 #define SHAPE_WEIGHTS(drawn) .values = drawn, .share = SHARE_ANY, .constant = true
 #define ROLE(slot) (&shape_roles[SLOT_##slot])
 
-#define SHAPE_MAX_ELEMENTS INT64_C(0x7fffffff)
-/* Checks: rank 1 to TENSOR_MAX_RANK, positive sizes, product at most SHAPE_MAX_ELEMENTS. The error names `what`. */
-bool shape_check(const char *what, const struct tensor *t, struct error *err);
+#define SHAPE_MAX_ELEMENTS INT64_C(0x7fffffff) /* with a mask, or of an op with tensors of its own, whose reference may index with int */
+#define SHAPE_MAX_IMAGE (INT64_C(1) << 40)     /* of an op of images: every index of ours has 64 bits */
+/* Checks: rank 1 to TENSOR_MAX_RANK, positive sizes, product at most SHAPE_MAX_ELEMENTS or SHAPE_MAX_IMAGE. The error names `what`. */
+bool shape_check(const char *what, const struct tensor *t, int64_t most, struct error *err);
 /* n, c, h, width; for a volume, whose rows h are those of all planes: n, c, d, h / d, width. */
 struct tensor shape_activation(const struct work *w, enum shape_slot slot, int64_t c, int64_t h, int64_t width, enum layout layout);
 /* Lists the tensors of a work in the order of its op's roles. */

@@ -40,18 +40,36 @@ static uint64_t distance(const struct buffer *b, uint64_t address, uint32_t byte
     return address < b->base ? b->base - address : address + bytes - (b->base + b->bytes);
 }
 
+/* The buffer that an address would be in, had an index of 32 bits not wrapped: 2^32 elements of `*size` bytes further on. NULL: none. */
+static const struct buffer *wrapped(const struct address_space *s, uint64_t address, uint32_t bytes, int *size)
+{
+    for (int i = 0; i < s->count; i++)
+        for (*size = 1; *size <= 16; *size *= 2) {
+            uint64_t meant = address + ((uint64_t)*size << 32);
+            const struct buffer *b = s->buffers[i];
+            if (meant >= b->base && meant + bytes <= b->base + b->bytes)
+                return b;
+        }
+    return NULL;
+}
+
 /* Reports an address outside all buffers, relative to the nearest one; null pointers and far addresses on their own. */
 static void report_outside(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
     const struct address_space *s = w->runner->launch->space;
-    const struct buffer *best = NULL;
+    const struct buffer *best = NULL, *meant;
     const char *what = access_word(access);
+    int size;
     for (int i = 0; i < s->count; i++)
         if (!best || distance(s->buffers[i], address, bytes) < distance(best, address, bytes))
             best = s->buffers[i];
     if (address < NULL_BYTES)
         emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, a null pointer", what, bytes,
                    (unsigned long long)address);
+    else if ((meant = wrapped(s, address, bytes, &size)))
+        emu_report(w, ip, lane, "out_of_bounds",
+                   "global %s of %u bytes at 0x%llx; index overflow: 2^32 elements of %d byte%s further on is `%s`", what, bytes,
+                   (unsigned long long)address, size, size == 1 ? "" : "s", meant->label);
     else if (!best || distance(best, address, bytes) > FAR_BYTES)
         emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", what, bytes, (unsigned long long)address);
     else if (address < best->base)

@@ -188,7 +188,7 @@ static bool sit_down(struct pair_session *c, int sitting, double left_s, struct 
     b->blame = -1; /* for errors before the first row is loaded */
     if (!make_pads(job, sitting, pads, err))
         return false;
-    b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), DATA_SETS, POOL_REPLICAS);
+    b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), data_sets(b->timing->data, b->index[0]), POOL_REPLICAS);
     for (int k = 0; k < c->here_count; k++)
         if (!b->rigs[c->here[k]] && !timing_enter(b, c->here[k], err))
             return false;
@@ -227,7 +227,7 @@ static bool sit_until_decided(struct pair_session *c, struct error *err)
 static bool enter_library(struct pair_session *c, struct error *err)
 {
     const struct job *job = c->b->timing->job;
-    c->b->pool = buffer_pool_open(job->dev, data_card(c->b->timing->data), DATA_SETS, POOL_REPLICAS);
+    c->b->pool = buffer_pool_open(job->dev, data_card(c->b->timing->data), data_sets(c->b->timing->data, c->b->index[0]), POOL_REPLICAS);
     return c->library < 0 || timing_enter(c->b, c->library, err);
 }
 

@@ -299,7 +299,7 @@ static bool all_modes(struct timing_group *b, struct error *err)
 static bool time_group(struct timing_group *b, const struct timing_request *request, struct error *err)
 {
     const struct job *job = b->timing->job;
-    b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), DATA_SETS, POOL_REPLICAS);
+    b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), data_sets(b->timing->data, b->index[0]), POOL_REPLICAS);
     b->warms = buffer_pool_check(b->pool) && job->plan.time.load[LOAD_ISOLATED];
     for (int i = 0; i < b->count; i++)
         if (!timing_enter(b, i, err))

@@ -556,6 +556,11 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
     code_check_factors(&p->program, build, t->row);
     p->program.rounds = p->kind == PLAN_LAYER && code_sums_round(&p->program, build->images);
     code_check_waits(&p->program, build, t->row);
+    struct error memory = {0};
+    if (t->row->status == ROW_PLANNED && !data_fits(v->data, t->index, &memory)) {
+        t->row->status = ROW_SKIPPED;
+        row_set_reason(t->row, &memory);
+    }
     bool tried = t->row->status == ROW_PLANNED && !(v->job->options.tune && tried_refuse(v->tried, v->job, t->index, t->row));
     return (!tried || (p->part ? try_part(t, build, err) : try_row(t, build, err))) &&
            (t->row->status != ROW_OK || nearby_run(v->neighbours, t->index, build, t->row, err)) &&

@@ -1,4 +1,5 @@
 #include "measure/verify/data.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "measure/verify/reference.h"
 #include "op/chain/chain.h"
@@ -6,6 +7,9 @@
 #include "op/reference/data.h"
 #include <stdlib.h>
 #include <string.h>
+
+#define MEMORY_SHARE 0.9 /* of what is free */
+#define MEMORY_ASKED 1e9 /* smaller works are not asked about */
 
 void data_open(struct data_store *d, struct job *job)
 {
@@ -200,6 +204,49 @@ void data_drop_ahead(struct data_store *d)
 }
 
 /* ---- in hand ---- */
+
+/* Memory that is free where the data are made; 0: not known. */
+static double free_memory(const struct data_store *d)
+{
+    struct device *dev = d->job->dev;
+    return d->card && dev->ops->spare ? (double)dev->ops->spare(dev) : file_memory_available();
+}
+
+int data_sets(const struct data_store *d, int row)
+{
+    struct work_memory m = work_memory(&d->job->plan.cases[d->job->plan.rows[row].case_index].work);
+    double left = free_memory(d);
+    return left > 0 && DATA_SETS * (m.part + m.buffers) + m.making > MEMORY_SHARE * left ? 1 : DATA_SETS;
+}
+
+/* What a case occupies already. */
+static double held_bytes(const struct data_store *d, int in_case, double part)
+{
+    double held = 0;
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++)
+        held += d->data_case[i / DATA_SLOTS][i % DATA_SLOTS] == in_case ? part : 0;
+    return held;
+}
+
+bool data_fits(struct data_store *d, int row, struct error *err)
+{
+    int in_case = d->job->plan.rows[row].case_index;
+    const struct work *work = &d->job->plan.cases[in_case].work;
+    struct work_memory m = work_memory(work);
+    double needed = work_memory_total(&m);
+    if (work->chain || needed < MEMORY_ASKED)
+        return true;
+    const char *whose = data_card(d) ? "GPU" : "host";
+    needed -= held_bytes(d, in_case, m.part);
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS && needed > free_memory(d); i++) /* of the case before */
+        if (d->data_case[i / DATA_SLOTS][i % DATA_SLOTS] != in_case)
+            data_drop(d, i / DATA_SLOTS, i % DATA_SLOTS);
+    double left = free_memory(d);
+    return needed <= left || !(left > 0) ||
+           error_set(err, ERROR_MACHINE,
+                     "the layer needs %.1f GB of the %s's memory (%.1f for values and references, %.1f for buffers), and %.1f GB are free",
+                     work_memory_total(&m) / 1e9, whose, (2 * m.part + m.making) / 1e9, m.buffers / 1e9, left / 1e9);
+}
 
 bool data_make(struct data_store *d, int in_case, enum data_part part, int set, struct op_data *data, struct error *err)
 {

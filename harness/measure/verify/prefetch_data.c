@@ -6,24 +6,12 @@
 #include "op/reference/data.h"
 #include <stdlib.h>
 
-#define SHARE 3           /* uses this fraction (1/SHARE) of the free memory */
-#define OF_INPUT 4.0      /* bytes per element on the device: floats; */
-#define OF_REFERENCE 12.0 /* doubles, plus their bounds */
+#define SHARE 3 /* uses this fraction (1/SHARE) of the free memory */
 
 struct early_case {
     int row; /* the first that is due */
     double flop, bytes;
 };
-
-/* The device memory of one part of its data. */
-static double part_bytes(const struct work *work)
-{
-    struct tensor list[OP_MAX_TENSORS];
-    double bytes = 0;
-    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
-        bytes += (double)tensor_elements(&list[i]) * (list[i].written ? OF_REFERENCE : OF_INPUT);
-    return bytes;
-}
 
 /* Orders cases: the next case first, then by computation per byte of memory, largest first. */
 static int by_worth(const void *a, const void *b)
@@ -60,7 +48,7 @@ static void make_case(struct prefetch_budget *b, const struct early_case *c)
     const struct job *job = b->d->job;
     int in_case = job->plan.rows[c->row].case_index;
     bool more = make(b, c->row, DATA_PART_EXACT, 0, c->bytes) && make(b, c->row, DATA_PART_PRECISION, 0, c->bytes);
-    for (int set = 0; more && set < DATA_SETS; set++)
+    for (int set = 0; more && set < data_sets(b->d, c->row); set++)
         for (int row = c->row; more && row < job->plan.row_count && job->plan.rows[row].case_index == in_case; row++)
             more = make(b, row, job_timed_part(job, row), set, c->bytes);
 }
@@ -79,7 +67,7 @@ void prefetch_data(struct data_store *d, const int *rows, int row_count)
         bool masked_net = work->chain && work->mask.pattern != MASK_NONE; /* the data that its rows are timed on depend on the choice of
                                                                              rows, made later */
         if (job->plan.rows[row].kind != PLAN_SEQUENCE && card_makes(work) && !masked_net)
-            *APPEND(cases, count) = (struct early_case){row, work_flop(work), part_bytes(work)};
+            *APPEND(cases, count) = (struct early_case){row, work_flop(work), work_memory(work).part};
     }
     if (count > 1)
         qsort(cases + 1, (size_t)count - 1, sizeof *cases, by_worth);

@@ -21,6 +21,7 @@ struct tally {
     struct candidate worst;
     int64_t *wrong_at[TENSOR_MAX_RANK];
     int64_t border;
+    size_t first_wrong;
 };
 struct pass {
     struct verify_look *look;
@@ -40,7 +41,8 @@ static void count_wrong(struct verify_look *look, struct tally *t, const int64_t
 {
     int64_t row = at[0] * look->fold[2] + at[2], place[TENSOR_MAX_RANK], border = INT64_MAX;
     tensor_coordinates(&look->t, index, place);
-    t->v.wrong++;
+    size_t stored = tensor_index(&look->t, index);
+    t->first_wrong = t->v.wrong++ && t->first_wrong < stored ? t->first_wrong : stored;
     for (int i = 0; i < look->t.rank; i++) {
         int64_t far = look->t.dim[i] - 1 - place[i], near = place[i] < far ? place[i] : far;
         t->wrong_at[i][place[i]]++;
@@ -146,6 +148,8 @@ static struct candidate merge(struct verify_look *look, struct tally *tallies, i
         out->nan += t->v.nan;
         out->unwritten += t->v.unwritten;
         out->touched_inactive += t->v.touched_inactive;
+        if (t->v.wrong && t->first_wrong < look->first_wrong)
+            look->first_wrong = t->first_wrong;
         if (t->border > look->border)
             look->border = t->border;
         keep_worst(&all, t->worst);

@@ -77,7 +77,8 @@ bool verify_is_poison(enum dtype t, const void *row, int64_t i)
 void verify_begin(struct verify_look *look, const struct program *p, int tensor, const struct op_data *data, const void *storage)
 {
     const struct tensor *t = &p->tensors[tensor];
-    *look = (struct verify_look){.program = p, .data = data, .storage = storage, .t = *t, .want = &data->at[t->role->slot], .block = 1};
+    *look = (struct verify_look){
+        .program = p, .data = data, .storage = storage, .t = *t, .want = &data->at[t->role->slot], .block = 1, .first_wrong = SIZE_MAX};
     tensor_fold(t, look->fold);
     look->image = t->layout == LAYOUT_NCHW || t->layout == LAYOUT_NHWC;
     look->factor = (p->rounds ? bound_factor_rounded : bound_factor)(p->algorithm, &p->work) *

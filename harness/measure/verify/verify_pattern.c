@@ -259,6 +259,21 @@ static void explain_shift(const struct verify_look *look, struct text *t)
         }
 }
 
+const char *verify_overflow(size_t first_wrong, size_t element_bytes, size_t elements)
+{
+    static const struct {
+        bool bytes;
+        int bits;
+        const char *words;
+    } limits[] = {{false, 31, "2^31 elements"}, {false, 32, "2^32 elements"}, {true, 31, "2^31 bytes"}, {true, 32, "2^32 bytes"}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        size_t limit = ((size_t)1 << limits[i].bits) / (limits[i].bytes ? element_bytes : 1);
+        if (elements > limit && first_wrong >= limit && first_wrong - limit < limit / 64) /* a block computes some elements */
+            return limits[i].words;
+    }
+    return NULL;
+}
+
 static void explain(const struct verify_look *look, const struct verdict *v, struct text *t)
 {
     static const int64_t none[3] = {0};
@@ -266,7 +281,10 @@ static void explain(const struct verify_look *look, const struct verdict *v, str
     int d2s = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE);
     int64_t block = d2s >= 0 ? w->epilogue[d2s].block : w->block;
     int64_t mode[3] = {block, d2s >= 0 ? (int64_t)w->epilogue[d2s].mode : (int64_t)w->mode};
-    if (v->unwritten == v->wrong)
+    const char *overflow = verify_overflow(look->first_wrong, dtype_bytes(look->t.dtype), tensor_elements(&look->t));
+    if (overflow)
+        text_addf(t, ": index overflow: right up to %s, so an index of 32 bits is too small", overflow);
+    else if (v->unwritten == v->wrong)
         text_add(t, ": never written");
     else if (v->nan == v->wrong)
         text_add(t, ": NaN");

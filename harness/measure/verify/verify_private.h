@@ -29,6 +29,7 @@ struct verify_look {
     int64_t block;         /* output pixels per mask pixel, each direction */
     /* collected */
     int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
+    size_t first_wrong;                 /* the first wrong element's place in the storage */
     int64_t border;                     /* largest distance of a wrong element from the nearest image edge */
     struct verify_sample *samples;      /* up to VERIFY_SAMPLES_PER_ROW for each row of all channels */
     int64_t *row_wrong;                 /* wrong elements of each such row */
@@ -62,6 +63,8 @@ void verify_describe_odd(const struct verify_look *look, struct text *t);
  * device lets the CPU look. */
 #define VERIFY_SUSPECTS 0.01
 bool verify_suspects_matter(int64_t suspects, int64_t all, double share);
+/* The limit of an index of 32 bits at which an output with this first wrong place begins to be wrong, in words; NULL: at none. */
+const char *verify_overflow(size_t first_wrong, size_t element_bytes, size_t elements);
 /* Describes in words what the wrong elements have in common. */
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
 

@@ -5,7 +5,7 @@
 #define SIZE(yaml, member, least, words) \
     { \
         .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = least, .min = 1, \
-        .max = (least) == 1 ? 65535 : 1 << 20, .what = words \
+        .max = (least) == 1 ? 1 << 24 : 1 << 20, .what = words \
     }
 const struct op_field op_image_fields[OP_IMAGE_FIELDS] = {SIZE("n", n, 1, "images"), SIZE("c", c, OP_REQUIRED, "input channels"),
                                                           SIZE("h", h, OP_REQUIRED, "input height, pixels"),
