@@ -146,6 +146,17 @@ static void the_fastest_value_along_an_axis(void **state)
     fixture_free(&f);
 }
 
+/* All variants in order; one that some cases lack comes last, with the number of its cases. */
+static void variants_in_order(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, "");
+    row_set(&f.run.scenario_text, "answers:\n  - rank: {of: [conv2d/naive, tiled, conv2d/other], over: layer}\n");
+    add(&f, 3, "13x6", "conv2d/other", "", 155, 0.5);
+    expect(&f, "layer image: tiled 1.19x, naive 1.53x, other 1.00x (1) the time of the fastest of each case, geometric mean of 4");
+    fixture_free(&f);
+}
+
 /* Rows of two cases: equal layers and other axes, one value of an axis against another. */
 static void a_value_of_an_axis_against_another(void **state)
 {
@@ -251,11 +262,17 @@ static void one_machine_code_is_one_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
-        cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
-        cmocka_unit_test(configurations_along_the_density),        cmocka_unit_test(the_fastest_value_along_an_axis),
-        cmocka_unit_test(a_value_of_an_axis_against_another),      cmocka_unit_test(calls_are_listed),
-        cmocka_unit_test(a_call_as_baseline_hides_no_knee),        cmocka_unit_test(one_machine_code_is_one_row),
+        cmocka_unit_test(an_axis_shows_the_turning_point),
+        cmocka_unit_test(without_an_axis_the_best_are_compared),
+        cmocka_unit_test(overlapping_intervals_differ_in_nothing),
+        cmocka_unit_test(unequal_parameters_are_not_compared),
+        cmocka_unit_test(configurations_along_the_density),
+        cmocka_unit_test(the_fastest_value_along_an_axis),
+        cmocka_unit_test(variants_in_order),
+        cmocka_unit_test(a_value_of_an_axis_against_another),
+        cmocka_unit_test(calls_are_listed),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
+        cmocka_unit_test(one_machine_code_is_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

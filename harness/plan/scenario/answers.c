@@ -29,14 +29,11 @@ static void coordinate_names(const struct scenario *s, bool masks, const char **
     out[count] = NULL;
 }
 
-/* Checks that the key's value is one of the scenario's variants. */
-static bool check_variant(const struct scenario *s, const char *kind, const struct node *answer, const char *key, struct error *err)
+/* Checks that a value is one of the scenario's variants. */
+static bool check_variant_node(const struct scenario *s, const char *kind, const struct node *n, const char *key, struct error *err)
 {
     const char *names[SCENARIO_MAX_ITEMS + 1];
     char what[WHAT_MAX];
-    const struct node *n = node_get(answer, key);
-    if (!n)
-        return node_error(answer, err, "answer %s: '%s' (a variant) is missing", kind, key);
     for (int i = 0; i < s->variant_count; i++)
         names[i] = s->variants[i].name;
     names[s->variant_count] = NULL;
@@ -45,6 +42,12 @@ static bool check_variant(const struct scenario *s, const char *kind, const stru
     SCOPED char *name = n->kind == NODE_SCALAR ? text_format("%.*s", (int)strcspn(n->text, "["), n->text) : NULL;
     variant.text = name;
     return node_word(&variant, what, names, err) >= 0;
+}
+
+static bool check_variant(const struct scenario *s, const char *kind, const struct node *answer, const char *key, struct error *err)
+{
+    const struct node *n = node_get(answer, key);
+    return n ? check_variant_node(s, kind, n, key, err) : node_error(answer, err, "answer %s: '%s' (a variant) is missing", kind, key);
 }
 
 /* Checks that the key's value is one of the coordinates, or a list of them. */
@@ -107,6 +110,20 @@ static bool check_best_value(const struct scenario *s, const struct node *answer
            check_variant(s, "best", answer, "of", err);
 }
 
+/* A list of two variants or more. */
+static bool check_rank(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    const struct node *of = node_get(answer, "of");
+    coordinate_names(s, true, names);
+    if (!of || of->kind != NODE_LIST || of->count < 2)
+        return node_error(answer, err, "answer rank: 'of' (a list of variants) is missing");
+    for (int i = 0; i < of->count; i++)
+        if (!check_variant_node(s, "rank", of->items[i], "of", err))
+            return false;
+    return check_names("rank", answer, "over", names, err) && check_names("rank", answer, "each", names, err);
+}
+
 static bool check_calls(const struct scenario *s, const struct node *answer, struct error *err)
 {
     (void)s;
@@ -126,13 +143,17 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", "rank", NULL};
     static const struct {
         const char *keys[5];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
-    } kinds[] = {{{"over", "by", "against"}, check_curves},           {{"by", "against"}, check_best},
-                 {{"what", "than", "over"}, check_compare},           {{"by"}, check_plan},
-                 {{"of", "param", "over", "each"}, check_best_value}, {{NULL}, check_calls}};
+    } kinds[] = {{{"over", "by", "against"}, check_curves},
+                 {{"by", "against"}, check_best},
+                 {{"what", "than", "over"}, check_compare},
+                 {{"by"}, check_plan},
+                 {{"of", "param", "over", "each"}, check_best_value},
+                 {{NULL}, check_calls},
+                 {{"of", "over", "each"}, check_rank}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

@@ -201,7 +201,8 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         const char *name;
         void (*say)(const struct ask *ask, struct block *list);
     } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even},
-                 {"plan", answer_plan},       {"best", answer_value},          {"calls", answer_calls}};
+                 {"plan", answer_plan},       {"best", answer_value},          {"calls", answer_calls},
+                 {"rank", answer_rank}};
     enum { CALLS = 5 };
     struct error ignored = {0};
     const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";

@@ -34,6 +34,7 @@ char *answer_coordinate(const struct row *row, const char *axis);
 void answer_compare(const struct ask *ask, struct block *list);
 /* answer_best.c */
 void answer_value(const struct ask *ask, struct block *list);
+void answer_rank(const struct ask *ask, struct block *list);
 /* answer_calls.c */
 void answer_calls(const struct ask *ask, struct block *list);
 /* As a profiler lists them: each row over all cases. */

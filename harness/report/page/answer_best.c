@@ -1,5 +1,5 @@
-/* report/page/answer_best: `best: {of, param, over, each}`: which value of a parameter is the fastest, along an axis; and `calls: {}`: what
- * a call costs beside its kernels. */
+/* report/page/answer_best: `best: {of, param, over, each}`: which value of a parameter is the fastest, along an axis; `rank: {of: [...],
+ * over, each}`: the same of variants, all of them in order. */
 #include "base/spec.h"
 #include "report/limits.h"
 #include "report/page/answer.h"
@@ -57,17 +57,35 @@ static char *each_of(const struct row *row, const struct node *each)
     return t.len ? text_take(&t) : xstrdup("");
 }
 
-/* Of each value of the parameter the fastest row of the case; rows that are another one's machine code are no candidates of their own. */
-static int candidates(const struct case_view *c, const struct side *of, const char *param, const struct view **out, int most)
+/* What is asked. */
+struct query {
+    struct side *of;
+    int of_count;
+    const char *param; /* NULL: the values are the variants */
+    const char *over;
+    const struct node *each;
+};
+
+/* The row's value; NULL: it is not asked for. */
+static const char *value_in(const struct query *q, const struct row *row)
+{
+    for (int i = 0; i < q->of_count; i++)
+        if (side_has(&q->of[i], row))
+            return q->param ? row_pair_value(row->param, row->param_count, q->param) : without_folder(q->of[i].variant);
+    return NULL;
+}
+
+/* Of each value the fastest row of the case; of one variant, rows that are another one's machine code are no candidates of their own. */
+static int candidates(const struct case_view *c, const struct query *q, const struct view **out, int most)
 {
     int n = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        const char *value = row_pair_value(v->row->param, v->row->param_count, param);
+        const char *value = value_in(q, v->row);
         int k = 0;
-        if (!value || !v->ranked || v->row->status != ROW_OK || v->same_as || !side_has(of, v->row))
+        if (!value || !v->ranked || v->row->status != ROW_OK || (q->param && v->same_as))
             continue;
-        while (k < n && strcmp(row_pair_value(out[k]->row->param, out[k]->row->param_count, param), value) != 0)
+        while (k < n && strcmp(value_in(q, out[k]->row), value) != 0)
             k++;
         if (k < most && (k == n || v->time->median_ns < out[k]->time->median_ns))
             out[k] = v;
@@ -78,21 +96,20 @@ static int candidates(const struct case_view *c, const struct side *of, const ch
 
 #define VALUES_MOST 64
 
-static void add_case(struct place **places, int *count, const struct case_view *c, const struct ask *ask, const struct side *of)
+static void add_case(struct place **places, int *count, const struct case_view *c, const struct query *q)
 {
     const struct view *list[VALUES_MOST], *fastest = NULL;
-    const char *param = ask_word(ask, "param"), *over = ask_word(ask, "over");
-    int n = candidates(c, of, param, list, VALUES_MOST);
+    int n = candidates(c, q, list, VALUES_MOST);
     for (int i = 0; i < n; i++)
         fastest = !fastest || list[i]->time->median_ns < fastest->time->median_ns ? list[i] : fastest;
-    SCOPED char *at = n > 1 ? (*over ? answer_coordinate(list[0]->row, over) : xstrdup("")) : NULL;
+    SCOPED char *at = n > 1 ? (*q->over ? answer_coordinate(list[0]->row, q->over) : xstrdup("")) : NULL;
     if (!at)
         return;
-    SCOPED char *group = each_of(list[0]->row, node_get(ask->answer, "each"));
-    struct place *p = best_place(places, count, group, at, strcmp(over, "mask.density") ? (double)*count : list[0]->row->density_in);
+    SCOPED char *group = each_of(list[0]->row, q->each);
+    struct place *p = best_place(places, count, group, at, strcmp(q->over, "mask.density") ? (double)*count : list[0]->row->density_in);
     p->cases++;
     for (int i = 0; i < n; i++) {
-        struct value *v = best_value(p, row_pair_value(list[i]->row->param, list[i]->row->param_count, param));
+        struct value *v = best_value(p, value_in(q, list[i]->row));
         v->log_sum += log(list[i]->time->median_ns / fastest->time->median_ns);
         v->close += list[i]->time->low_ns <= fastest->time->high_ns;
         v->cases++;
@@ -161,48 +178,67 @@ static void say_places(struct text *t, const struct place *p, int count, const c
     text_add(t, ")");
 }
 
-static void say_group(struct block *list, const char *question, const struct place *p, int count, const char *param, const char *over)
+/* The values in the order of their geometric means; those that not all cases have come last, with the number of theirs. */
+static int by_mean(const void *a, const void *b)
+{
+    const struct value *v = a, *w = b;
+    double x = v->log_sum / v->cases, y = w->log_sum / w->cases;
+    return v->cases != w->cases ? w->cases - v->cases : (x > y) - (x < y);
+}
+
+static void say_rank(struct text *t, const struct place *p, const char *over)
+{
+    char a[NUMBER_TEXT];
+    if (*p->at)
+        text_addf(t, "%s %s: ", over, p->at);
+    qsort(p->values, (size_t)p->value_count, sizeof *p->values, by_mean);
+    for (int i = 0; i < p->value_count; i++) {
+        const struct value *v = &p->values[i];
+        text_addf(t, "%s%s %sx", i ? ", " : "", v->name, number_3(exp(v->log_sum / v->cases), a));
+        if (v->cases < p->cases)
+            text_addf(t, " (%d)", v->cases);
+    }
+    text_addf(t, " the time of the fastest of each case, geometric mean of %d", p->cases);
+}
+
+static void say_group(struct block *list, const char *question, const struct place *p, int count, const struct query *q)
 {
     SCOPED_TEXT t = {0};
-    int most = 0;
-    bool any = false;
+    int most = 0, n = 0;
     for (int i = 0; i < count; i++)
         most = most > p[i].cases ? most : p[i].cases;
     SCOPED struct place *kept = xcalloc((size_t)count + 1, sizeof *kept); /* a density that bisection added for one case is none for all */
-    int n = 0;
     for (int i = 0; i < count; i++)
-        if (2 * p[i].cases >= most && extreme(&p[i], false))
+        if (2 * p[i].cases >= most && (!q->param || extreme(&p[i], false)))
             kept[n++] = p[i];
     if (*p->group)
         text_addf(&t, "%s: ", p->group);
     for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && !strcmp(extreme(&kept[i], false)->name, extreme(&kept[end], false)->name);)
+        for (end = i + 1; q->param && end < n && !strcmp(extreme(&kept[i], false)->name, extreme(&kept[end], false)->name);)
             end++;
-        text_add(&t, any ? ", " : "");
-        say_places(&t, kept + i, end - i, param, over);
-        any = true;
+        text_add(&t, i ? (q->param ? ", " : "; ") : "");
+        if (q->param)
+            say_places(&t, kept + i, end - i, q->param, q->over);
+        else
+            say_rank(&t, kept + i, q->over);
     }
-    if (any)
+    if (n)
         block_item(list, "answer", question, text_get(&t));
 }
 
-void answer_value(const struct ask *ask, struct block *list)
+static void answer_query(const struct ask *ask, struct block *list, const struct query *q, const char *question)
 {
-    const char *param = ask_word(ask, "param"), *over = ask_word(ask, "over");
-    struct side of;
-    side_read(&of, ask_word(ask, "of"));
-    SCOPED char *question = text_format("Which %s is the fastest for %s?", param, without_folder(ask_word(ask, "of")));
     struct place *places = NULL;
     int count = 0, before = list->item_count;
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
         if (!w.view.counts)
-            add_case(&places, &count, &w.view, ask, &of);
+            add_case(&places, &count, &w.view, q);
     if (count)
         qsort(places, (size_t)count, sizeof *places, by_x);
     for (int i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && !strcmp(places[i].group, places[end].group);)
             end++;
-        say_group(list, list->item_count == before ? question : NULL, places + i, end - i, param, over);
+        say_group(list, list->item_count == before ? question : NULL, places + i, end - i, q);
     }
     if (list->item_count == before)
         block_item(list, "answer", question,
@@ -214,5 +250,26 @@ void answer_value(const struct ask *ask, struct block *list)
         free(places[i].values);
     }
     free(places);
+}
+
+void answer_value(const struct ask *ask, struct block *list)
+{
+    struct side of;
+    side_read(&of, ask_word(ask, "of"));
+    SCOPED char *question = text_format("Which %s is the fastest for %s?", ask_word(ask, "param"), without_folder(ask_word(ask, "of")));
+    answer_query(ask, list, &(struct query){&of, 1, ask_word(ask, "param"), ask_word(ask, "over"), node_get(ask->answer, "each")},
+                 question);
     side_free(&of);
+}
+
+void answer_rank(const struct ask *ask, struct block *list)
+{
+    const struct node *names = node_get(ask->answer, "of");
+    struct query q = {.over = ask_word(ask, "over"), .each = node_get(ask->answer, "each")};
+    for (int i = 0; names && i < names->count; i++)
+        side_read(APPEND(q.of, q.of_count), names->items[i]->text);
+    answer_query(ask, list, &q, "Which variants are the fastest?");
+    for (int i = 0; i < q.of_count; i++)
+        side_free(&q.of[i]);
+    free(q.of);
 }

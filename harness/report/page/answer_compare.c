@@ -51,7 +51,7 @@ void side_free(struct side *s)
 bool side_has(const struct side *s, const struct row *row)
 {
     const char *name = row->part_count ? row->parts[0].variant : row->variant;
-    bool has = name && !strcmp(name, s->variant);
+    bool has = name && (!strcmp(name, s->variant) || !strcmp(without_folder(name), s->variant)); /* cudnn stands for each op's */
     for (int i = 0; has && i < s->fixed_count; i++) {
         const char *value = row_pair_value(row->param, row->param_count, s->fixed[i].name);
         SCOPED char *at = value ? NULL : answer_coordinate(row, s->fixed[i].name);
