@@ -180,7 +180,7 @@ static bool check_work(struct degenerate *known, const struct work *work, struct
     known->is_known = true;
     if (!known->why)
         return true;
-    char *reason = text_format("the work cannot be verified: %s", known->why);
+    char *reason = text_format("the layer cannot be verified: %s", known->why);
     refuse_row(row, reason);
     free(reason);
     return true;
@@ -222,11 +222,16 @@ bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool 
         return true;
     const char *key = node_get(f->root, "reference") ? "reference" : "stages";
     const struct node *at = node_get(f->root, key);
-    char *reason = text_format("the work cannot be verified: %s; %s:%d: change `%s:`, or the `data:` of its inputs", known->why,
-                               file_base(f->path), at ? at->line : 1, key);
+    /* bench's own ops can be verified in other sizes (a softmax of one column is 1) */
+    char *reason = f->installed ? text_format("the layer cannot be verified: %s; give it other sizes", known->why)
+                                : text_format("the layer cannot be verified: %s; give it other sizes, or, if that holds "
+                                              "for all sizes, change `%s:` (%s:%d) or the `data:` of its inputs",
+                                              known->why, key, file_base(f->path), at ? at->line : 1);
     refuse_row(row, reason);
-    row_set(&row->reason_file, f->path);
-    row->reason_line = at ? at->line : 1;
+    if (!f->installed) {
+        row_set(&row->reason_file, f->path);
+        row->reason_line = at ? at->line : 1;
+    }
     free(reason);
     return true;
 }
