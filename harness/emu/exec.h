@@ -202,7 +202,7 @@ struct memo {
     uint8_t spans;             /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
     uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
     bool gaps, doubles;        /* the spans hold bytes of no lane; lanes share an address */
-    uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
+    uint8_t wavefronts, ideal; /* ideal: shared: the fewest wavefronts; global: sectors that would do */
     int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
     uint8_t quarters;          /* by eight lanes, a bit: all are on, and their words of 4 bytes side by side */
     uint8_t runs;              /* lanes side by side, of 2 or 4 bytes each: few such runs make the pattern; 0: not so */
@@ -217,6 +217,7 @@ struct memo {
     struct bypass *bypass; /* what some of its cp.async.cg cost: async.c */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
+    uint64_t wave_sum, waved;                           /* global: wavefronts of so many of the requests; the others have this pattern */
     uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */
     uint64_t local_requests, local_sectors;
     uint64_t lanes_off; /* lanes switched off by a guard, summed; also divergent branches */
@@ -224,6 +225,12 @@ struct memo {
     uint64_t split;     /* cp.async.cg: pieces beyond the sectors they are of */
     uint64_t bytes;
 };
+/* Global requests add no wavefronts where they are counted: those of a pattern are added when another one takes its place. */
+static inline void memo_add_waves(struct memo *m)
+{
+    m->wave_sum += (m->requests - m->waved) * m->wavefronts;
+    m->waved = m->requests;
+}
 #define PATTERN_BYTES offsetof(struct memo, others)
 #define MEMO_WAYS 32
 struct block_count {

@@ -39,9 +39,9 @@ static void run(struct emu_test *t, const char *kernel, int n)
 static void strides(void **state)
 {
     static const struct {
-        int stride, sectors, lines;
-    } table[] = {{0, 1, 1},  {1, 4, 1},  {2, 8, 2},    {3, 12, 3},   {4, 16, 4},
-                 {5, 20, 5}, {8, 32, 8}, {16, 32, 16}, {32, 32, 32}, {100, 32, 32}};
+        int stride, sectors, lines, waves; /* waves: words in the fullest of 32 banks */
+    } table[] = {{0, 1, 1, 1},  {1, 4, 1, 1},  {2, 8, 2, 2},     {3, 12, 3, 1},    {4, 16, 4, 4},
+                 {5, 20, 5, 1}, {8, 32, 8, 8}, {16, 32, 16, 16}, {32, 32, 32, 32}, {100, 32, 32, 4}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct emu_test t;
         run(&t, "strided", table[i].stride);
@@ -50,6 +50,7 @@ static void strides(void **state)
         expect(&t, "emu.global_sectors_ld", 2, table[i].sectors);
         expect(&t, "emu.global_sectors_st", 2, 4);
         expect(&t, "emu.global_lines", 0, table[i].lines + 1);
+        expect(&t, "emu.global_wavefronts", 0, table[i].waves + 1);
         expect(&t, "emu.global_sectors_ideal_ld", 0, table[i].stride ? 4 : 1);
         expect(&t, "emu.unique_bytes_read", 0, 32.0 * table[i].sectors);
         expect(&t, "emu.unique_bytes_written", 0, 128);

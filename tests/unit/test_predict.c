@@ -93,7 +93,7 @@ static void each_unit_by_hand(void **state)
     near(p.ns, 1e6);
     c.math = MATH_F16_ACC32;
     c.shared_wavefronts = 132 * 2e9 * 0.003;
-    c.lines = 132 * 2e9 * 0.001;
+    c.waves = 132 * 2e9 * 0.001;
     predict_launch(&m, h200, &c, &p); /* a wavefront an SM and cycle: 4 ms, of which shared memory has 3 */
     near(p.ns, 4e6);
     near(p.shared_busy, 0.75);

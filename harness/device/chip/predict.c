@@ -114,7 +114,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     double peak[UNIT_COUNT] = {
         [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
-        [UNIT_L1] = (c->shared_wavefronts + c->lines) * per_sm_ns,
+        [UNIT_L1] = (c->shared_wavefronts + c->waves) * per_sm_ns,
         [UNIT_L2] = l2_bytes(m, c) / k[PREDICT_l2_bytes_s] * 1e9,
         [UNIT_DRAM] = (c->read_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
     };

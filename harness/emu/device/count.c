@@ -115,6 +115,7 @@ static void count_memory(uint64_t *v, const struct ptx_instr *in, enum op op, co
         v[store ? COUNT_global_sectors_ideal_st : COUNT_global_sectors_ideal_ld] += m->best_sum;
     }
     v[COUNT_global_lines] += m->line_sum;
+    v[COUNT_global_wavefronts] += m->wave_sum;
     v[COUNT_shared_requests] += m->shared_requests;
     v[store || atomic || async ? COUNT_shared_wavefronts_st : COUNT_shared_wavefronts_ld] += m->wavefront_sum;
     v[store || atomic || async ? COUNT_shared_wavefronts_ideal_st : COUNT_shared_wavefronts_ideal_ld] += m->ideal_sum;
@@ -168,7 +169,9 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
         }
         for (uint32_t i = 0; i < p->memo_count; i++) {
             struct memo *to = &memos[i];
-            const struct memo *m = &l->runners[k].memos[i];
+            struct memo *m = &l->runners[k].memos[i];
+            memo_add_waves(m);
+            to->wave_sum += m->wave_sum;
             to->requests += m->requests, to->sector_sum += m->sector_sum, to->line_sum += m->line_sum, to->best_sum += m->best_sum;
             to->shared_requests += m->shared_requests, to->wavefront_sum += m->wavefront_sum, to->ideal_sum += m->ideal_sum;
             to->local_requests += m->local_requests, to->local_sectors += m->local_sectors;

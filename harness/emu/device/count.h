@@ -48,6 +48,7 @@
     X(global_sectors_ideal_ld, "sector") \
     X(global_sectors_ideal_st, "sector") \
     X(global_lines, "line") \
+    X(global_wavefronts, "wavefront") \
     X(shared_requests, "request") \
     X(shared_wavefronts_ld, "wavefront") \
     X(shared_wavefronts_st, "wavefront") \

@@ -130,6 +130,7 @@ bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const ui
     struct buffer *b = space_find(w->runner->launch->space, first_address);
     const struct buffer *from = origin_buffer(w, ip);
     int32_t rel[32];
+    memo_add_waves(m);
     if (!b || b == w->runner->launch->heap.buffer || (from && from != b))
         return false;
     if (!relative_64(w, rel, a)) {
@@ -144,6 +145,8 @@ bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const ui
         m->phase = 0;
         /* what the different elements would need if they lay together */
         m->ideal = (uint8_t)((memo_learn(m, bytes, SECTOR_GAP) * bytes + 31) / 32);
+        int fewest;
+        m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, (uint32_t)first_address & 3, bytes, &fewest);
         if (place)
             memcpy(place, m, PATTERN_BYTES);
     }
@@ -226,6 +229,7 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
     int32_t rel[32];
     for (int i = 0; i < 32; i++)
         rel[i] = (int32_t)(a[i] - first) & w->on[i];
+    memo_add_waves(m);
     struct memo *place = memo_place(m, w->mask, rel, phase);
     if (memo_recall(m, place, w->mask, rel, SPACE_SHARED, phase))
         return;

@@ -260,7 +260,11 @@ void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, co
         m->ideal_sum += (uint64_t)ideal;
     } else {
         uint32_t lines, distinct = memo_learn(&t, bytes, SECTOR_GAP);
+        int fewest;
+        memo_add_waves(m);
         m->requests++;
+        m->waved++;
+        m->wave_sum += (uint64_t)shared_wavefronts(&t, t.mask, (uint32_t)first & 3, bytes, &fewest);
         m->sector_sum += span_sectors(&t, (int64_t)first, &lines);
         m->line_sum += lines;
         m->best_sum += (distinct * bytes + 31) / 32;

@@ -44,6 +44,8 @@ void sample_take(struct runner *k, struct device_group *g)
 {
     const struct program *p = k->launch->program;
     size_t count = count_of(p);
+    for (uint32_t i = 0; i < p->memo_count; i++)
+        memo_add_waves(&k->memos[i]);
     uint64_t *now = xmalloc(count * sizeof *now + 1), hash = 0xcbf29ce484222325ull;
     move_counts(p, k, now, NULL);
     g->counts = xcalloc(count + 1, sizeof *g->counts);

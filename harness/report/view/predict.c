@@ -48,7 +48,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .code_bytes = fmax(0, (double)s->code_bytes),
         .instructions = emu_of(v, step, "warp_instructions"),
         .requests_ld = emu_of(v, step, "global_requests_ld"),
-        .lines = emu_of(v, step, "global_lines"),
+        .waves = emu_of(v, step, "global_wavefronts"),
         .sectors_ld = emu_of(v, step, "global_sectors_ld"),
         .sectors_st = emu_of(v, step, "global_sectors_st") + emu_of(v, step, "global_sectors_atomic"),
         .sectors_async = emu_of(v, step, "async_sectors"),
