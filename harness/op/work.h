@@ -164,7 +164,7 @@ struct work {
 
 #define CHAIN_INPUT (-1) /* the chain's own input */
 #define CHAIN_NONE (-2)
-#define CHAIN_MAX_LINKS 1000
+#define CHAIN_MAX_LINKS 2000
 struct chain_link {
     struct work work;    /* as it runs: its layout, its seed */
     const char *name;    /* of the layer, for messages; borrowed */

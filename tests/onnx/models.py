@@ -1,4 +1,4 @@
-"""Thirty public networks as small ONNX files: models.py DIR [SEED] [NAME ...]
+"""Public networks as small ONNX files: models.py DIR [SEED] [NAME ...]
 
 The networks of super-resolution are written here from their papers; the others come from torchvision and timm. The seed draws weights,
 image size, batch, opset and exporter. Prints one line a file. Needs torch, onnx, torchvision, timm, onnxscript.
@@ -301,28 +301,65 @@ class C3(nn.Module):
 
 
 class Yolo(nn.Module):
-    """YOLOv5s (release 6): backbone, neck and one head."""
+    """YOLOv5s (release 6): backbone, neck and the three heads."""
 
     def __init__(self, c=32):
         super().__init__()
         self.p3 = nn.Sequential(Cbs(3, c, 6, 2, 2), Cbs(c, 2 * c, 3, 2), C3(2 * c, 2 * c, 1), Cbs(2 * c, 4 * c, 3, 2), C3(4 * c, 4 * c, 2))
         self.p4 = nn.Sequential(Cbs(4 * c, 8 * c, 3, 2), C3(8 * c, 8 * c, 3))
         self.p5 = nn.Sequential(Cbs(8 * c, 16 * c, 3, 2), C3(16 * c, 16 * c, 1))
-        self.sa, self.sb = Cbs(16 * c, 8 * c), Cbs(32 * c, 16 * c)
+        self.pool_in, self.pool_out = Cbs(16 * c, 8 * c), Cbs(32 * c, 16 * c)
         self.l5, self.n4, self.l4, self.n3 = Cbs(16 * c, 8 * c), C3(16 * c, 8 * c, 1, False), Cbs(8 * c, 4 * c), C3(8 * c, 4 * c, 1, False)
-        self.d3, self.m4, self.head = Cbs(4 * c, 4 * c, 3, 2), C3(8 * c, 8 * c, 1, False), nn.Conv2d(8 * c, 255, 1)
+        self.d3, self.m4, self.d4, self.m5 = Cbs(4 * c, 4 * c, 3, 2), C3(8 * c, 8 * c, 1, False), Cbs(8 * c, 8 * c, 3, 2), C3(16 * c, 16 * c, 1, False)
+        self.heads = nn.ModuleList([nn.Conv2d(k * c, 255, 1) for k in (4, 8, 16)])
 
     def forward(self, x):
         a = self.p3(x)
         b = self.p4(a)
-        y = self.sa(self.p5(b))
+        y = self.pool_in(self.p5(b))
         one = F.max_pool2d(y, 5, 1, 2)
         two = F.max_pool2d(one, 5, 1, 2)
-        y = self.sb(torch.cat([y, one, two, F.max_pool2d(two, 5, 1, 2)], 1))
-        top = self.l5(y)
-        y = self.l4(self.n4(torch.cat([F.interpolate(top, scale_factor=2.0), b], 1)))
-        y = self.n3(torch.cat([F.interpolate(y, scale_factor=2.0), a], 1))
-        return self.head(self.m4(torch.cat([self.d3(y), y[:, :0] if False else self.l4(F.interpolate(top, scale_factor=2.0))], 1)))
+        l5 = self.l5(self.pool_out(torch.cat([y, one, two, F.max_pool2d(two, 5, 1, 2)], 1)))
+        l4 = self.l4(self.n4(torch.cat([F.interpolate(l5, scale_factor=2.0), b], 1)))
+        n3 = self.n3(torch.cat([F.interpolate(l4, scale_factor=2.0), a], 1))
+        m4 = self.m4(torch.cat([self.d3(n3), l4], 1))
+        m5 = self.m5(torch.cat([self.d4(m4), l5], 1))
+        return self.heads[0](n3), self.heads[1](m4), self.heads[2](m5)
+
+
+class EfficientDet(nn.Module):
+    """EfficientDet-D0: EfficientNet-B0, three layers of BiFPN with 64 channels, and the heads of its coarsest level. Fusion adds."""
+
+    def __init__(self, classes=90):
+        super().__init__()
+        import timm
+        c = 64
+        self.body = timm.create_model("efficientnet_b0", pretrained=False, features_only=True, out_indices=(2, 3, 4))
+        self.first = nn.ModuleList([nn.Sequential(nn.Conv2d(k, c, 1, bias=False), nn.BatchNorm2d(c)) for k in (40, 112, 320)])
+        self.p6 = nn.Sequential(nn.Conv2d(320, c, 1, bias=False), nn.BatchNorm2d(c), nn.MaxPool2d(3, 2, 1))
+        self.p7 = nn.MaxPool2d(3, 2, 1)
+
+        def separable(k=c, norm=True):
+            return nn.Sequential(nn.Conv2d(c, c, 3, padding=1, groups=c, bias=False), nn.Conv2d(c, k, 1, bias=not norm), *([nn.BatchNorm2d(k)] if norm else []))
+        self.nodes = nn.ModuleList([nn.ModuleList([separable() for _ in range(8)]) for _ in range(3)])
+        self.boxes = nn.Sequential(*[m for _ in range(3) for m in (separable(), nn.SiLU())], separable(36, False))
+        self.classes = nn.Sequential(*[m for _ in range(3) for m in (separable(), nn.SiLU())], separable(9 * classes, False))
+
+    def forward(self, x):
+        all = self.body(x)
+        p = [f(y) for f, y in zip(self.first, all)]
+        p.append(self.p6(all[-1]))
+        p.append(self.p7(p[-1]))
+        for nodes in self.nodes:
+            down = [p[4]]
+            for i in range(3, -1, -1):  # from coarse to fine
+                down.insert(0, nodes[i](F.silu(p[i] + F.interpolate(down[0], scale_factor=2.0))))
+            up = [down[0]]
+            for i in range(1, 5):  # from fine to coarse
+                finer = F.max_pool2d(up[-1], 3, 2, 1)
+                up.append(nodes[3 + i](F.silu(p[i] + down[i] + finer if i < 4 else p[i] + finer)))
+            p = up
+        return [h(y) for y in p for h in (self.boxes, self.classes)]
 
 
 class Nin(nn.Sequential):
@@ -381,7 +418,7 @@ MODELS = {
     "espcn": (espcn, 1, (16, 23)), "fsrcnn": (fsrcnn, 1, (14, 21)), "srcnn": (srcnn, 1, (18, 25)), "vdsr": (Vdsr, 1, (8, 11)),
     "edsr": (edsr, 3, (10, 15)), "edsr_full": (lambda: edsr(32, 256, 0.1), 3, (4, 6)), "rcan": (rcan, 3, (10, 14)), "rrdb": (Rrdb, 3, (8, 12)),
     "carn": (Carn, 3, (9, 13)), "imdn": (Imdn, 3, (10, 14)), "rfdn": (Rfdn, 3, (20, 26)), "safmn": (Safmn, 3, (16, 24)), "span": (Span, 3, (10, 15)),
-    "unet": (UNet, 3, (16, 24)), "nin": (Nin, 3, (67, 83)), "inception": (Inception, 3, (15, 22)), "yolov5s": (Yolo, 3, (32, 64)),
+    "unet": (UNet, 3, (16, 24)), "nin": (Nin, 3, (67, 83)), "inception": (Inception, 3, (15, 22)), "yolov5s": (Yolo, 3, (32, 64)), "efficientdet": (EfficientDet, 3, (128,)),
     "alexnet": (features("alexnet", 95), 3, (95,)), "vgg11": (features("vgg11_bn", 32), 3, (32,)), "googlenet": (tv("googlenet", init_weights=False, aux_logits=False), 3, (32, 47)),
     "resnet18": (tv("resnet18"), 3, (32, 45)), "resnet50": (tv("resnet50"), 3, (32, 41)), "squeezenet": (tv("squeezenet1_1"), 3, (35, 49)),
     "mobilenet_v2": (tv("mobilenet_v2"), 3, (32, 45)), "mobilenet_v3": (tv("mobilenet_v3_small"), 3, (32, 45)),

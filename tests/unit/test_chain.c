@@ -300,7 +300,7 @@ static void what_cannot_run_whole_says_why(void **state)
 {
     refused("[a, {layer: b, residual: d}]", "which has not run before it");
     refused("[a, d, a, {layer: b, residual: d}]", "but 'd' outputs 1x3x6x5");
-    refused("[{repeat: 2000, of: [a, d]}]", "more than 1000 layer runs");
+    refused("[{repeat: 2000, of: [a, d]}]", "more than 2000 layer runs");
     refused("[a, {layer: d, with: a}]", "layer 'd' has no second tensor");
     refused("[a, {layer: d, input: b}]", "'d' reads the output of 'b', which has not run before it");
     refused("[a, d, {layer: d, input: d}]", "outputs 1x3x6x5 f32 NCHW, but 'd' takes 1x8x6x5");

@@ -36,8 +36,9 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err);
  * output.
  *
  * Values: the input is that of the first link's own precision data. Filters are N(0, 1) times sqrt(g / terms), g = 2 before relu, 2 / (1 +
- * a^2) before leaky relu, 1 else, so that activations keep their size from link to link (He et al. 2015); a link that adds a residual has a
- * quarter of that, so that a row of residual blocks does not grow beyond f16. The biases are a tenth of N(0, 1).
+ * a^2) before leaky relu, 1 else, so that activations keep their size from link to link (He et al. 2015); a link that adds a residual, or
+ * whose output is added to what its branch began with, has a quarter of that, so that a row of residual blocks does not grow beyond f16.
+ * The biases are a tenth of N(0, 1).
  *
  * Reference: the whole net in double, nothing rounded between links, weights as the dtype holds them.
  *

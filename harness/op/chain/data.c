@@ -11,16 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Gain of a link's filter: see chain.h. */
-static double gain_of(const struct work *w)
+#define BRANCH_MOST 16 /* links of a branch */
+/* Does the link's output go, through links without filters, to an addition of what its branch began with? */
+static bool adds_later(const struct chain *chain, int link)
 {
+    bool from[BRANCH_MOST] = {true}; /* by link, from this one on */
+    for (int i = link + 1; i < chain->count && i < link + BRANCH_MOST; i++) {
+        const struct chain_link *l = &chain->links[i];
+        struct tensor second;
+        bool input = l->input >= link && from[l->input - link], other = l->residual >= link && from[l->residual - link];
+        from[i - link] = (input || other) && !l->work.op->has_filter;
+        bool adds = from[i - link] && work_tensor(&l->work, "second", &second) && work_terms(&l->work) == 2;
+        for (int back = link, steps = 0; adds && steps < BRANCH_MOST && back >= 0; steps++)
+            if ((back = chain->links[back].input) == (input ? l->residual : l->input))
+                return true;
+    }
+    return false;
+}
+
+/* Gain of a link's filter: see chain.h. */
+static double gain_of(const struct chain *chain, int link)
+{
+    const struct work *w = &chain->links[link].work;
     double gain = epilogue_curves(work_activation(w)) || work_activation(w) == EPILOGUE_PRELU ? 1.8 : 1;
     int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
     if (work_epilogue_find(w, EPILOGUE_RELU) >= 0)
         gain = 2;
     else if (leaky >= 0)
         gain = 2 / (1 + w->epilogue[leaky].alpha * w->epilogue[leaky].alpha);
-    return sqrt(gain) * (work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? 0.25 : 1);
+    return sqrt(gain) * (work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 || adds_later(chain, link) ? 0.25 : 1);
 }
 
 static bool make_values(const struct work *w, const char *name, bool reserve, double scale, float **out, struct error *err)
@@ -59,7 +78,7 @@ bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *ou
         if (l->layer >= 0 && own.op->file)
             ok = chain_file_constants(&own, &out->links[l->layer], err);
         else if (l->layer >= 0)
-            ok = make_values(&own, "filter", false, gain_of(&own), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
+            ok = make_values(&own, "filter", false, gain_of(chain, i), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
                  make_values(&own, "bias", false, 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err) &&
                  make_values(&own, "slopes", false, 1, &out->links[l->layer].at[SLOT_SLOPES].value, err);
     }

@@ -1,6 +1,7 @@
 #include "plan/rows/choose.h"
 #include "base/text.h"
 #include "counter/layout_kernels.h"
+#include "kernel/head/load.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,10 @@ static bool is_library(const struct plan_row *p)
     return p->variant && variant_is_library(p->variant);
 }
 
-/* True if a step is the library's, as where a rule takes it. */
-static bool calls_library(const struct plan_row *p)
+/* True if the row is the library's, or a rule's, which may take the library for another size of the layer. */
+static bool may_call_library(const struct plan_row *p)
 {
-    for (int i = 0; i < p->program.step_count; i++)
-        if (p->program.steps[i].kind == STEP_CUDNN)
-            return true;
-    return is_library(p);
+    return is_library(p) || (p->variant && variant_selects(p->variant));
 }
 
 /* The isolated time that reports show first: cold if measured. NaN: none. */
@@ -88,7 +86,7 @@ static int pick(const struct plan *plan, const struct chain_link *link, struct r
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && calls_library(p)) ||
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && may_call_library(p)) ||
             p->program.uses_mask != sparse || (p->side && p->side != side))
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;

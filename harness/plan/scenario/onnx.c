@@ -1,6 +1,7 @@
 /* From nodes to layers (onnx.h). Values are images n, c, h, w; what has two dimensions is an image of one pixel, and a flattened image
  * keeps its own shape: a matrix product that follows is a convolution with a filter as large as the image. */
 #include "plan/scenario/onnx_graph.h"
+#include "op/work.h"
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
@@ -252,14 +253,18 @@ static void put_network(const struct graph *g, struct text *out)
     }
 }
 
-static bool is_whole(const struct graph *g)
+/* Of several outputs, the layer that runs last is what the whole network is checked by. */
+static bool is_whole(struct graph *g)
 {
-    bool whole = !g->unknown && g->image_inputs == 1 && g->m->output_count == 1 && g->layer_count > 1 && g->layer_count <= 1000;
-    const struct place *out = g->m->output_count ? graph_value((struct graph *)(uintptr_t)g, g->m->outputs[0].name) : NULL;
-    whole = whole && out->layer == g->layer_count - 1;
+    bool whole = !g->unknown && g->image_inputs == 1 && g->layer_count > 1 && g->layer_count <= CHAIN_MAX_LINKS, ends = false;
+    for (int i = 0; whole && i < g->m->output_count; i++) {
+        const struct place *out = graph_value(g, g->m->outputs[i].name);
+        whole = out->layer != LAYER_NONE;
+        ends |= out->layer == g->layer_count - 1;
+    }
     for (int i = 0; whole && i < g->layer_count; i++)
         whole = g->layers[i].input != LAYER_NONE;
-    return whole;
+    return whole && ends;
 }
 
 static void put_variants(const struct graph *g, struct text *out)
