@@ -27,6 +27,8 @@ SAME(DESCRIPTOR_TENSOR, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 SAME(DESCRIPTOR_DEVICEPROP, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
 SAME(ATTR_POINTWISE_MODE, CUDNN_ATTR_POINTWISE_MODE);
 SAME(ATTR_POINTWISE_MATH_PREC, CUDNN_ATTR_POINTWISE_MATH_PREC);
+SAME(ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP);
+SAME(ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
 SAME(ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
 SAME(ATTR_CONVOLUTION_COMP_TYPE, CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
 SAME(ATTR_CONVOLUTION_CONV_MODE, CUDNN_ATTR_CONVOLUTION_CONV_MODE);
@@ -100,6 +102,11 @@ SAME(HEURISTIC_B, CUDNN_HEUR_MODE_B);
 SAME(HEURISTIC_FALLBACK, CUDNN_HEUR_MODE_FALLBACK);
 SAME(POINTWISE_ADD, CUDNN_POINTWISE_ADD);
 SAME(POINTWISE_RELU_FWD, CUDNN_POINTWISE_RELU_FWD);
+SAME(POINTWISE_TANH_FWD, CUDNN_POINTWISE_TANH_FWD);
+SAME(POINTWISE_SIGMOID_FWD, CUDNN_POINTWISE_SIGMOID_FWD);
+SAME(POINTWISE_GELU_FWD, CUDNN_POINTWISE_GELU_FWD);
+SAME(POINTWISE_SWISH_FWD, CUDNN_POINTWISE_SWISH_FWD);
+SAME(POINTWISE_GELU_APPROX_TANH_FWD, CUDNN_POINTWISE_GELU_APPROX_TANH_FWD);
 SAME(NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 SAME(NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
 SAME(NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
@@ -274,6 +281,26 @@ static void fused_epilogues(void **state)
     int count = ask(&c, 4);
     assert_null(strstr(cudnn_plan_facts(plans[0])->notes, "BIAS_NARROWED"));
     give_back(count);
+}
+
+/* Graphs that end with another activation than relu: some have precompiled engines, the others need one that cuDNN compiles, if it offers
+ * any. */
+static void activations_have_engines(void **state)
+{
+    need_library();
+    for (int i = CUDNN_SILU; i <= CUDNN_CLIP; i++) {
+        struct cudnn_conv c = conv(DTYPE_F16, LAYOUT_NHWC, MATH_F16_ACC32);
+        struct error err = {0};
+        c.bias = true;
+        c.activation = (enum cudnn_activation)i;
+        c.most = i == CUDNN_CLIP ? 6 : 0;
+        int count = cudnn_plans(handle, &c, 1, &plans, &err);
+        if (i == CUDNN_SIGMOID || i == CUDNN_TANH || i == CUDNN_CLIP)
+            assert_true(count > 0);
+        else if (!count)
+            assert_non_null(strstr(err.text, "no engine for this layer with this epilogue"));
+        give_back(count);
+    }
 }
 
 /* What one rig's timing chose, a later one makes again from its facts alone, the kind of bias included. */
@@ -458,6 +485,7 @@ int main(void)
         cmocka_unit_test(plans_of_the_headline_layer),
         cmocka_unit_test(made_side_by_side),
         cmocka_unit_test(fused_epilogues),
+        cmocka_unit_test(activations_have_engines),
         cmocka_unit_test(a_choice_is_kept_and_made_again),
         cmocka_unit_test(the_math_mode_filters),
         cmocka_unit_test(whole_numbers),

@@ -11,7 +11,7 @@ bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
            !memcmp(a->more_dilation, b->more_dilation, sizeof a->more_dilation) &&
            !memcmp(a->more_before, b->more_before, sizeof a->more_before) && !memcmp(a->more_after, b->more_after, sizeof a->more_after) &&
            a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias && a->residual == b->residual &&
-           a->activation == b->activation && a->alpha == b->alpha;
+           a->activation == b->activation && a->alpha == b->alpha && a->most == b->most;
 }
 
 char *cudnn_conv_text(const struct cudnn_conv *c)
@@ -28,6 +28,8 @@ char *cudnn_conv_text(const struct cudnn_conv *c)
               (long long)c->p, (long long)c->q, (long long)c->stride, (long long)c->pad, (long long)c->dilation, (long long)c->groups,
               (long long)c->d, (long long)c->t, (long long)c->o, dtype_name(c->dtype), layout_name(c->layout), math_name(c->math), c->bias,
               c->residual, c->activation, c->alpha);
+    if (c->most != 0)
+        text_addf(&t, " most%.17g", c->most);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (more[i].of[0] || more[i].of[1] || more[i].of[2])
             text_addf(&t, " %s+%lld+%lld+%lld", more[i].name, (long long)more[i].of[0], (long long)more[i].of[1], (long long)more[i].of[2]);

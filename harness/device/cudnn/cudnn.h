@@ -6,6 +6,18 @@
 #include "base/dtype.h"
 #include "device/device.h"
 
+/* What a graph ends with; the values are part of stored choices. */
+enum cudnn_activation {
+    CUDNN_NOTHING,
+    CUDNN_RELU,
+    CUDNN_LEAKY_RELU,
+    CUDNN_SILU,
+    CUDNN_SIGMOID,
+    CUDNN_TANH,
+    CUDNN_GELU,
+    CUDNN_GELU_TANH,
+    CUDNN_CLIP
+};
 struct cudnn_conv { /* the graph: y = activation(conv(x, w) + bias + residual) */
     int64_t n, c, h, w, k, r, s, p, q;
     int64_t d, t, o; /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
@@ -15,8 +27,8 @@ struct cudnn_conv { /* the graph: y = activation(conv(x, w) + bias + residual) *
     enum layout layout; /* NHWC (filter KRSC) or NCHW (filter KCRS) */
     enum math math;     /* f32 drops TENSOR_CORE and DOWN_CONVERT engines; tf32 keeps TENSOR_CORE without DOWN_CONVERT on f32 data */
     bool bias, residual;
-    int activation; /* 0 none, 1 relu, 2 leaky relu */
-    double alpha;   /* leaky relu */
+    enum cudnn_activation activation;
+    double alpha, most; /* slope of leaky relu; limits of clip */
 };
 struct cudnn; /* a handle on a device */
 struct cudnn_plan;

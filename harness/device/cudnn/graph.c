@@ -116,15 +116,20 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
     return cudnn_graph_finish(b, op, "the convolution");
 }
 
-/* other NULL: of one operand. slope: of negative values, for RELU_FWD. */
-static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, void *other, void *y, double slope)
+/* other NULL: of one operand; the graph's activation. */
+static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, void *other, void *y)
 {
     int mode = (int)kind, precision = DATA_FLOAT;
     void *d = graph_descriptor(b, DESCRIPTOR_POINTWISE);
     set(b, d, ATTR_POINTWISE_MODE, TYPE_POINTWISE_MODE, 1, &mode);
     set(b, d, ATTR_POINTWISE_MATH_PREC, TYPE_DATA_TYPE, 1, &precision);
-    if (slope != 0)
-        set(b, d, ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, TYPE_DOUBLE, 1, &slope);
+    const struct cudnn_conv *c = b->conv;
+    if (!other && c->activation == CUDNN_LEAKY_RELU && c->alpha != 0)
+        set(b, d, ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, TYPE_DOUBLE, 1, &c->alpha);
+    if (!other && c->activation == CUDNN_CLIP) {
+        set(b, d, ATTR_POINTWISE_RELU_LOWER_CLIP, TYPE_DOUBLE, 1, &c->alpha);
+        set(b, d, ATTR_POINTWISE_RELU_UPPER_CLIP, TYPE_DOUBLE, 1, &c->most);
+    }
     cudnn_graph_finish(b, d, "the epilogue");
     void *op = graph_descriptor(b, DESCRIPTOR_OPERATION_POINTWISE);
     set_descriptor(b, op, ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, d);
@@ -138,10 +143,18 @@ static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, vo
 /* The operations in order; each result but the last is virtual and f32, sums of i8 are i32. */
 static int operations(struct builder *b, void *ops[4])
 {
+    static const enum cudnn_pointwise modes[] = {[CUDNN_RELU] = POINTWISE_RELU_FWD,
+                                                 [CUDNN_LEAKY_RELU] = POINTWISE_RELU_FWD,
+                                                 [CUDNN_SILU] = POINTWISE_SWISH_FWD,
+                                                 [CUDNN_SIGMOID] = POINTWISE_SIGMOID_FWD,
+                                                 [CUDNN_TANH] = POINTWISE_TANH_FWD,
+                                                 [CUDNN_GELU] = POINTWISE_GELU_FWD,
+                                                 [CUDNN_GELU_TANH] = POINTWISE_GELU_APPROX_TANH_FWD,
+                                                 [CUDNN_CLIP] = POINTWISE_RELU_FWD};
     const struct cudnn_conv *c = b->conv;
     bool whole = c->dtype == DTYPE_I8;
     int data = data_of(c->dtype), stored = whole ? DATA_FLOAT : data, sums = whole ? DATA_INT32 : DATA_FLOAT;
-    int left = c->bias + c->residual + (c->activation != 0), count = 0;
+    int left = c->bias + c->residual + (c->activation != CUDNN_NOTHING), count = 0;
     int64_t x_dim[] = {c->n, c->c, c->d, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->t, c->r, c->s},
             y_dim[] = {c->n, c->k, c->o, c->p, c->q}, bias_dim[] = {1, c->k, 1, 1, 1};
     int64_t uid = UID_VIRTUAL;
@@ -150,17 +163,17 @@ static int operations(struct builder *b, void *ops[4])
     ops[count++] = convolution(b, tensor(b, UID_X, x_dim, data, false), tensor(b, UID_W, w_dim, data, false), now);
     if (c->residual) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next, 0);
+        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next);
         now = next;
     }
     if (c->bias) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
         ops[count++] =
-            pointwise(b, POINTWISE_ADD, now, tensor(b, UID_BIAS, bias_dim, b->graph->bias_is_narrow ? data : DATA_FLOAT, false), next, 0);
+            pointwise(b, POINTWISE_ADD, now, tensor(b, UID_BIAS, bias_dim, b->graph->bias_is_narrow ? data : DATA_FLOAT, false), next);
         now = next;
     }
     if (c->activation)
-        ops[count++] = pointwise(b, POINTWISE_RELU_FWD, now, NULL, y, c->activation == 2 ? c->alpha : 0);
+        ops[count++] = pointwise(b, modes[c->activation], now, NULL, y);
     return count;
 }
 

@@ -6,6 +6,23 @@
 
 #define PLANS_MAX 24
 
+static void fuse(struct cudnn_conv *out, const struct epilogue *e)
+{
+    static const enum cudnn_activation activations[EPILOGUE_COUNT] = {
+        [EPILOGUE_RELU] = CUDNN_RELU,           [EPILOGUE_LEAKY_RELU] = CUDNN_LEAKY_RELU,
+        [EPILOGUE_SILU] = CUDNN_SILU,           [EPILOGUE_SIGMOID] = CUDNN_SIGMOID,
+        [EPILOGUE_TANH] = CUDNN_TANH,           [EPILOGUE_GELU] = CUDNN_GELU,
+        [EPILOGUE_GELU_TANH] = CUDNN_GELU_TANH, [EPILOGUE_CLIP] = CUDNN_CLIP};
+    out->bias |= e->kind == EPILOGUE_BIAS;
+    out->residual |= e->kind == EPILOGUE_RESIDUAL;
+    if (activations[e->kind])
+        out->activation = activations[e->kind];
+    if (e->kind == EPILOGUE_LEAKY_RELU || e->kind == EPILOGUE_CLIP)
+        out->alpha = e->alpha;
+    if (e->kind == EPILOGUE_CLIP)
+        out->most = e->most;
+}
+
 static void conv_of(const struct program *p, const struct step *step, struct cudnn_conv *out)
 {
     const struct work *w = program_step_work(p, step);
@@ -39,16 +56,7 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
         out->d = w->d, out->t = w->t, out->o = w->o, out->h = w->plane, out->p = w->plane_out;
     int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
     for (int i = 0; i < fused && i < w->epilogue_count; i++)
-        switch (w->epilogue[i].kind) {
-        case EPILOGUE_BIAS: out->bias = true; break;
-        case EPILOGUE_RESIDUAL: out->residual = true; break;
-        case EPILOGUE_RELU: out->activation = 1; break;
-        case EPILOGUE_LEAKY_RELU:
-            out->activation = 2;
-            out->alpha = w->epilogue[i].alpha;
-            break;
-        default: break;
-        }
+        fuse(out, &w->epilogue[i]);
 }
 
 static bool make_like(struct rig *rig, int step, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like, struct error *err)
