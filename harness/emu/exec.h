@@ -211,7 +211,12 @@ struct memo {
     struct buffer *buffer;
     uint32_t low_at, high_at; /* shared: where the instruction may go */
     bool lanes_known;
-    uint8_t lane_of[128];  /* shared: the lane of each grain of the spans, MANY_LANES */
+    uint8_t lane_of[128]; /* shared: the lane of each grain of the spans, MANY_LANES */
+    /* A load that needs no more than a look (reach.inc): its first byte lies at most quick_span behind quick_from. Above all addresses:
+     * none is so. */
+    uint64_t quick_from, quick_span;
+    uint32_t quick_mask;   /* of a misaligned address */
+    uint8_t quick_lane;    /* the first of mask */
     struct memo *others;   /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
     uint32_t learnt;       /* how many it has learnt */
     struct bypass *bypass; /* what some of its cp.async.cg cost: async.c */

@@ -23,6 +23,7 @@ enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
 void memo_rows(struct memo *m, const uint32_t *a, int matrices);
 uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap);
+#define QUICK_NEVER (1ull << 63)
 #define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
 /* The buffer that the instruction's pointer was derived from; NULL: unknown. */
 const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip);

@@ -70,6 +70,8 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
     for (int s = 0; s < m->spans; s++)
         covered += (uint32_t)(m->to[s] - m->from[s]);
     m->gaps = covered != distinct * bytes;
+    m->quick_from = QUICK_NEVER;
+    m->quick_span = 0;
     m->doubles = distinct != (uint32_t)n;
     m->runs = m->quarters = 0;
     if ((bytes == 4 || bytes == 2) && m->pattern != PATTERN_UNIFORM)
