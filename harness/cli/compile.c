@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
+#include "cli/region.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "measure/verify/device_check.h"
@@ -369,13 +370,40 @@ static void compile_ahead(struct plan *plan, const char *arch, const char *compi
             waitpid(pids[i], NULL, 0);
 }
 
+/* All values of every parameter, also those that the scenario does not name. */
+static bool show_region(struct plan_options *options, const char *kind, const struct chip *chip, const struct plan *asked,
+                        struct error *err)
+{
+    SCOPED const char **names = xcalloc((size_t)asked->row_count + 1, sizeof *names);
+    SCOPED_BY(plan_free) struct plan plan = {0};
+    int n = 0;
+    for (int i = 0; i < asked->row_count; i++) {
+        const struct plan_row *r = &asked->rows[i];
+        bool known = r->kind != PLAN_LAYER || !r->config || !r->config->count;
+        for (int k = 0; k < n && !known; k++)
+            known = !strcmp(names[k], plan_row_variant(r));
+        if (!known)
+            names[n++] = plan_row_variant(r);
+    }
+    options->variant_names = names;
+    options->tune = true;
+    options->layers_only = true;
+    bool made = plan_make(options, kind, chip, &plan, err);
+    if (made)
+        cli_region(&plan);
+    else if (!err->hint[0])
+        error_hint(err, "--only VARIANT selects the variants");
+    options->variant_names = NULL;
+    return made;
+}
+
 int cli_compile(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *chip_name = NULL, *bundle = NULL;
-    bool full = false, registers = false;
-    struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
+    bool full = false, registers = false, region = false;
+    struct option options[PLAN_OPTION_COUNT + 5] = {{0}};
     SCOPED_BY(compiling_free) struct compiling list = {0};
     SCOPED_BY(plan_free) struct plan plan = {0};
     struct error err = {0};
@@ -389,6 +417,13 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         (struct option){"--emu", 0, OPTION_FLAG, NULL, "use the cropped shapes of emu instead of the shapes of a GPU", &full};
     options[PLAN_OPTION_COUNT + 2] = (struct option){
         "--registers", 0, OPTION_FLAG, NULL, "also show registers and spills of each kernel at other launch bounds", &registers};
+    options[PLAN_OPTION_COUNT + 3] =
+        (struct option){"--region",
+                        0,
+                        OPTION_FLAG,
+                        NULL,
+                        "only show which combinations of a variant's parameters the chip takes, and what refuses the others",
+                        &region};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 1)
@@ -397,6 +432,8 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     const struct chip *chip = cli_chip(chip_name, "--chip ", &err);
     if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, kind, chip, &plan, &err))
         return cli_fail(&err);
+    if (region)
+        return show_region(&a.plan, kind, chip, &plan, &err) ? 0 : cli_fail(&err);
     list.compiler = a.compiler;
     if (bundle)
         compile_ahead(&plan, chip->arch, a.compiler);
