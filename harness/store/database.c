@@ -32,12 +32,17 @@ bool store_error(struct store *store, const char *doing, struct error *err)
         error_set(err, ERROR_ENVIRONMENT, "%s: locked by another program, while %s", store->path, doing);
         return error_hint(err, "close it there (an open `sqlite3`?) and try again");
     case SQLITE_NOMEM: return error_set(err, ERROR_MACHINE, "%s: no memory, while %s", store->path, doing);
-    case SQLITE_ERROR:
-        if (strstr(message, "no such ")) { /* every schema that bench opens has all tables and columns that it uses */
-            error_set(err, ERROR_USAGE, "%s: damaged, while %s: %s", store->path, doing, message);
-            return error_hint(err, "nothing was changed; move it away and run again");
-        }
+    case SQLITE_ERROR: /* statements are constant, and every schema that bench opens has what they name: the file lacks it, or its format */
+        if (strstr(message, "syntax error") && !strstr(message, "malformed"))
+            return error_set(err, ERROR_INTERNAL, "%s: while %s: %s", store->path, doing, message);
         /* fall through */
+    case SQLITE_SCHEMA:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+    case SQLITE_FORMAT:
+    case SQLITE_EMPTY:
+        error_set(err, ERROR_USAGE, "%s: damaged, while %s: %s", store->path, doing, message);
+        return error_hint(err, "nothing was changed; move it away and run again");
     default: return error_set(err, ERROR_INTERNAL, "%s: while %s: %s", store->path, doing, message);
     }
 }

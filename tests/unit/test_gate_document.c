@@ -228,6 +228,56 @@ static void annotations_are_escaped(void **state)
     gate_annotations(&t, &c);
     is(text_get(&t), "::error title=WRONG s/a%3Ab%2Cc%25/x::WRONG by status: a:b,c%25%0Ad\n");
     done();
+    compare(NULL, "s/a/x ok A emu.local_sectors=1", "s/a/x ok B emu.local_sectors=9", false);
+    c.pairs[0].changes[0].file = xstrdup("/w/k,1/a:b.cu");
+    c.pairs[0].changes[0].line = 7;
+    SCOPED_TEXT of_file = {0};
+    gate_annotations(&of_file, &c);
+    if (strncmp(text_get(&of_file), "::error file=k%2C1/a%3Ab.cu,line=7,title=SLOWER s/a/x::SLOWER by ", 64) != 0)
+        fail_msg("%s", text_get(&of_file));
+    done();
+}
+
+static void an_expired_waiver_is_an_annotation(void **state)
+{
+    compare(
+        "waivers: [{row: a, what: time, why: w, owner: o, until: 2026-06-14}, {row: b, what: time, why: w, owner: o, until: 2099-01-01}]",
+        "s/a/x ok A", "s/a/x ok A", false);
+    SCOPED_TEXT t = {0};
+    gate_annotations(&t, &c);
+    is(text_get(&t), "::error file=gate.yaml,line=1::the waiver expired 2026-06-14\n");
+    done();
+}
+
+/* Times of one run are paired; those of two runs say so, and how many rounds they have. */
+static void a_ratio_says_whether_it_is_paired(void **state)
+{
+    for (int paired = 0; paired < 2; paired++) {
+        compare(NULL, "s/a/x ok A emu.local_sectors=1", "s/a/x ok B emu.local_sectors=9", false);
+        struct gate_pair *p = &c.pairs[0];
+        p->rounds = 21, p->ratio = 1.25, p->low = 1.21, p->high = 1.29, p->paired = paired;
+        SCOPED_TEXT says = {0};
+        SCOPED char *text = printed(&code);
+        gate_sentence(&c, p, &says);
+        assert_non_null(strstr(text_get(&says), "1.25 x [1.21 1.29] in 21 rounds"));
+        assert_true((strstr(text_get(&says), ", not paired (two runs)") == NULL) == paired && (strstr(text, "two runs") == NULL) == paired);
+        assert_true(strstr(text, "1.25 [1.21 1.29]") && strstr(text, "21"));
+        done();
+    }
+}
+
+/* Rows that are the same are not listed, except those that were timed. */
+static void a_timed_row_is_listed(void **state)
+{
+    for (int timed = 0; timed < 2; timed++) {
+        compare(NULL, "s/a/x ok A", "s/a/x ok A", false);
+        assert_true(c.counts[GATE_SAME] == 1 && c.count == 1);
+        if (timed)
+            c.pairs[0].by = GATE_BY_TIME;
+        SCOPED char *text = printed(&code);
+        assert_true((strstr(text, "s/a/x") != NULL) == timed);
+        done();
+    }
 }
 
 static void json_has_what_the_page_has(void **state)
@@ -271,6 +321,9 @@ int main(void)
                                        cmocka_unit_test(a_waived_row_says_whose_it_is),
                                        cmocka_unit_test(junit_has_a_case_for_each_row),
                                        cmocka_unit_test(annotations_are_escaped),
+                                       cmocka_unit_test(a_ratio_says_whether_it_is_paired),
+                                       cmocka_unit_test(an_expired_waiver_is_an_annotation),
+                                       cmocka_unit_test(a_timed_row_is_listed),
                                        cmocka_unit_test(json_has_what_the_page_has)};
     return cmocka_run_group_tests_name("gate_document", tests, in_own_folder, tear_down);
 }

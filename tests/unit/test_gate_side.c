@@ -167,6 +167,7 @@ static void the_line_that_grew_is_found(void **state)
     struct row *base = new_row("s/a/one", NULL, "A"), *head = new_row("s/a/one", NULL, "B");
     const int same[] = {3, 5, 9, 20};
     step(base, "conv", "a.cu", 1);
+    step(base, "last", "z.cu", 1);
     step(head, "fill", "", 1);
     step(head, "conv", "b.cu", 1);
     step(head, "new", "c.cu", 1);
@@ -194,6 +195,37 @@ static void the_line_that_grew_is_found(void **state)
     place_is(NULL, head, "", "emu.warp_instructions", "b.cu", 0); /* which all lines of a file share */
     row_free(base);
     row_free(head);
+}
+
+/* Lines are matched by the longest common sequence of their counts; the rest of head is new or another count of the line in its place. */
+static void lines_are_matched_by_their_counts(void **state)
+{
+    static const struct {
+        int base[4], head[4], line;
+    } all[] = {
+        {{10, 20}, {20, 25}, 2},                 /* the first is gone, the last is new */
+        {{1, 60, 70}, {60, 70, 9}, 3},           /* a pair of lines moved up */
+        {{60, 70, 9}, {1, 60, 70}, 1},           /* or down */
+        {{10, 20, 30}, {10, 29, 30}, 2},         /* one in its place has another count */
+        {{10, 20, 30, 40}, {10, 30, 45, 41}, 4}, /* one is gone, the third grew, the last is new */
+        {{5, 5, 5}, {5, 6, 5}, 2},
+        {{7}, {7, 7}, 2},
+        {{50, 40, 30}, {49, 39, 29}, 0}, /* none grew: the file alone */
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct row *base = new_row("s/a/one", NULL, "A"), *head = new_row("s/a/one", NULL, "B");
+        step(base, "conv", "a.cu", 1);
+        step(head, "conv", "b.cu", 1);
+        for (int k = 3; k >= 0; k--) { /* stored in any order */
+            if (all[i].base[k])
+                count(base, 0, k + 1, "global_sectors_ld", all[i].base[k]);
+            if (all[i].head[k])
+                count(head, 0, k + 1, "global_sectors_ld", all[i].head[k]);
+        }
+        place_is(base, head, "", "emu.global_sectors_ld", "b.cu", all[i].line);
+        row_free(base);
+        row_free(head);
+    }
 }
 
 static void the_line_that_differs_is_found(void **state)
@@ -371,6 +403,7 @@ int main(void)
                                        cmocka_unit_test(two_rows_of_one_name_are_refused),
                                        cmocka_unit_test(what_made_a_side_is_said),
                                        cmocka_unit_test(the_line_that_grew_is_found),
+                                       cmocka_unit_test(lines_are_matched_by_their_counts),
                                        cmocka_unit_test(the_line_that_differs_is_found),
                                        cmocka_unit_test(a_reason_names_its_line),
                                        cmocka_unit_test(two_runs_are_judged_at_their_worst),

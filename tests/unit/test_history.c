@@ -123,11 +123,83 @@ static void each_run_has_its_line(void **state)
     assert_non_null(strstr(text, "0001000000"));
     assert_non_null(strstr(text, "0001000001 (since)"));
     assert_null(strstr(text, "0001000000 (since)"));
-    assert_non_null(strstr(text, "[9.9 10.1]"));
+    int lines = 0;
+    for (const char *at = text; (at = strstr(at, "10 [9.9 10.1]")); at++)
+        lines++;
+    assert_int_equal(lines, 5);
     assert_true(!strstr(text, "other code") && !strstr(text, ", not 5") && strstr(text, " 0 in 5 runs"));
     free(text);
     history_free(&h);
     free_runs(5);
+}
+
+/* Steps of exactly the margin are none that a gate reports; more than that is. The number is the row's, or else that of the first step that
+ * has it. */
+static void steps_at_the_margin_creep(void **state)
+{
+    static const struct {
+        double value[3];
+        bool crept;
+    } all[] = {{{4, 5, 6.25}, true}, {{4, 5, 6.5}, false}};
+    for (int k = 0; k < 2; k++) {
+        const double us[] = {1, 1, 1};
+        struct history h;
+        struct error err = {0};
+        make_runs(3, us);
+        for (int i = 0; i < 3; i++) {
+            struct gate_part *part = sides[i].parts[0];
+            free(part->run.revision);
+            part->run.revision = text_format("abcd%d", i);
+            gate_entry_add(&sides[i].entries[0], "conv", gate_kind_find("emu.barriers"), 70 + i);
+            gate_entry_add(&sides[i].entries[0], "conv", gate_kind_find("emu.warp_instructions"), all[k].value[i]);
+            gate_entry_add(&sides[i].entries[0], "pool", gate_kind_find("emu.warp_instructions"), 1000);
+        }
+        if (!history_make(sides, 3, "s/conv/my/one", "emu.warp_instructions", 0.25, "abcd0", &h, &err))
+            fail_msg("%s", err.text);
+        assert_true(h.change_count == 2 && h.points[2].value == all[k].value[2]);
+        assert_true(history_drift(&h) == all[k].value[2] / 4 - 1);
+        char *text = shown(&h);
+        assert_true((strstr(text, "it crept up in steps within the margin of 25 %") != NULL) == all[k].crept);
+        assert_true((strstr(text, "beyond the margin of 25 %; the largest step is 30.00 %") == NULL) == all[k].crept);
+        assert_non_null(strstr(text, all[k].crept ? "+56.25 % since run 1 of abcd0" : "+62.50 % since run 1 of abcd0"));
+        assert_non_null(strstr(text, "+25.00 % from here on"));
+        free(text);
+        history_free(&h);
+        assert_true(history_make(sides, 3, "s/conv/my/one", "emu.warp_instructions", 0.6, "abcd1", &h, &err));
+        text = shown(&h);
+        assert_non_null(strstr(text, "within the margin of 60 %"));
+        free(text);
+        history_free(&h);
+        assert_false(history_make(sides, 3, "s/conv/my/one", "emu.local_sectors", 0.25, NULL, &h, &err)); /* no step has it */
+        history_free(&h);
+        error_clear(&err);
+        free_runs(3);
+    }
+}
+
+/* A run repeats the one before it if revision, code and number are the same. */
+static void what_differs_is_no_repeat(void **state)
+{
+    static const struct {
+        int revision, launch, value, repeats;
+    } all[] = {{1, 1, 1, 2}, {1, 1, 2, 1}, {1, 2, 1, 1}, {2, 1, 1, 1}};
+    for (int k = 0; k < 4; k++) {
+        const double us[] = {1, 1, 1};
+        struct history h;
+        struct error err = {0};
+        make_runs(3, us);
+        for (int i = 0; i < 3; i++) {
+            struct gate_part *part = sides[i].parts[0];
+            free(part->run.revision);
+            part->run.revision = text_format("abcd%d", i == 2 ? all[k].revision : 1);
+            snprintf(sides[i].entries[0].launch, sizeof sides[i].entries[0].launch, "%d", i == 2 ? all[k].launch : 1);
+            gate_entry_add(&sides[i].entries[0], "", gate_kind_find("emu.warp_instructions"), i == 2 ? all[k].value : 1);
+        }
+        assert_true(history_make(sides, 3, "s/conv/my/one", "emu.warp_instructions", 0.01, NULL, &h, &err));
+        assert_int_equal(h.repeats, all[k].repeats);
+        history_free(&h);
+        free_runs(3);
+    }
 }
 
 /* Twelve gates of two commits and a tree with changes, and one older commit that was run last: by commit, there is one change for each.
@@ -182,7 +254,8 @@ static void gates_do_not_alternate(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is), cmocka_unit_test(creeping_is_seen),
-                                       cmocka_unit_test(each_run_has_its_line), cmocka_unit_test(gates_do_not_alternate)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is),     cmocka_unit_test(creeping_is_seen),
+                                       cmocka_unit_test(each_run_has_its_line),     cmocka_unit_test(steps_at_the_margin_creep),
+                                       cmocka_unit_test(what_differs_is_no_repeat), cmocka_unit_test(gates_do_not_alternate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
