@@ -146,6 +146,31 @@ static void the_fastest_value_along_an_axis(void **state)
     fixture_free(&f);
 }
 
+/* Along the density, apart for each type, with the densities in order. */
+static void the_fastest_tile_by_density_and_type(void **state)
+{
+    static const double densities[] = {0.25, 0.01};
+    struct fixture f = {0};
+    fixture_run(&f.run, "delta", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - best: {of: conv2d/tile, param: EDGE, over: mask.density, each: [dtype]}\n");
+    for (int type = 0; type < 2; type++)
+        for (int i = 0; i < 2; i++)
+            for (int edge = 4; edge <= 6; edge += 2) {
+                char axes[48];
+                snprintf(axes, sizeof axes, "dtype=%s,mask=iid:%g", type ? "f32" : "f16", densities[i]);
+                struct row *r =
+                    fixture_row(&f, 2 * type + i, "conv3", axes, "conv2d", "conv2d/tile", edge == 4 ? "EDGE=4" : "EDGE=6", ROW_OK);
+                r->density_in = densities[i];
+                fixture_time(r, -1, (edge == 4) == (type || i) ? 100 : 150, 0.5, 0, 0, 0);
+            }
+    expect(&f,
+           "dtype=f16: EDGE=4 at mask.density 1 % (1.00x the time of the fastest value of each case, geometric mean of 1; EDGE=6 1.50x), "
+           "EDGE=6 at mask.density 25 %");
+    expect(&f, "dtype=f32: EDGE=4 at mask.density 1 % to 25 % (1.00x the time of the fastest value of each case, geometric mean of 2; "
+               "EDGE=6 1.50x)");
+    fixture_free(&f);
+}
+
 /* All variants in order; one that some cases lack comes last, with the number of its cases. */
 static void variants_in_order(void **state)
 {
@@ -262,17 +287,12 @@ static void one_machine_code_is_one_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_axis_shows_the_turning_point),
-        cmocka_unit_test(without_an_axis_the_best_are_compared),
-        cmocka_unit_test(overlapping_intervals_differ_in_nothing),
-        cmocka_unit_test(unequal_parameters_are_not_compared),
-        cmocka_unit_test(configurations_along_the_density),
-        cmocka_unit_test(the_fastest_value_along_an_axis),
-        cmocka_unit_test(variants_in_order),
-        cmocka_unit_test(a_value_of_an_axis_against_another),
-        cmocka_unit_test(calls_are_listed),
-        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
-        cmocka_unit_test(one_machine_code_is_one_row),
+        cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
+        cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
+        cmocka_unit_test(configurations_along_the_density),        cmocka_unit_test(the_fastest_value_along_an_axis),
+        cmocka_unit_test(the_fastest_tile_by_density_and_type),    cmocka_unit_test(variants_in_order),
+        cmocka_unit_test(a_value_of_an_axis_against_another),      cmocka_unit_test(calls_are_listed),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),        cmocka_unit_test(one_machine_code_is_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
