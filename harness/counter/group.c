@@ -9,8 +9,8 @@
 
 enum { NAME_MAX_BYTES = 60, UNIT_MAX_BYTES = 15, METRIC_MAX_BYTES = 200 };
 
-const char *const counter_bottleneck_names[] = {"latency",   "memory",     "compute", "occupancy", "spills",
-                                                "conflicts", "divergence", "launch",  "tail",      NULL};
+const char *const counter_bottleneck_names[] = {"latency",    "memory", "compute", "occupancy",  "spills", "conflicts",
+                                                "divergence", "launch", "tail",    "small_grid", NULL};
 
 const struct counter_fact counter_facts[] = {
     {"occupancy_theoretical", "%", "theoretical occupancy: warps per SM that fit, over the maximum"},

@@ -56,6 +56,7 @@ enum counter_bottleneck {
     COUNTER_BOTTLENECK_DIVERGENCE,
     COUNTER_BOTTLENECK_LAUNCH,
     COUNTER_BOTTLENECK_TAIL,
+    COUNTER_BOTTLENECK_SMALL_GRID,
 };
 extern const char *const counter_bottleneck_names[]; /* NULL-terminated, in that order */
 

@@ -63,7 +63,7 @@ static void verdicts_without_counters(void **state)
     expect(&f, 0, "", "");
     expect(&f, 1, "compute", "its operations alone, at the peak rate of the pipe, take 90.9 %");
     expect(&f, 2, "compute", "no tensor instruction: tensor cores have 16x");
-    expect(&f, 3, "launch", "0.4 of a wave: the other block slots stay empty");
+    expect(&f, 3, "small_grid", "0.4 of a wave: the other block slots stay empty");
     expect(&f, 4, "spills", "100 B of spilled registers at 32 registers");
     expect(&f, 5, "occupancy", "theoretical occupancy is 25 %");
     expect(&f, 6, "tail", "the last of 1.2 waves does not fill the GPU: 40 %");

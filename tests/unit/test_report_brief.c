@@ -48,7 +48,7 @@ static void nothing_is_said_twice(void **state)
             const char *words;
             int plain, brief;
         } said[] = {{remedy, 3, 1},
-                    {"one**: launch", 1, 0},
+                    {"one**: small_grid", 1, 0},
                     {"one, ", 1, 2}, /* the tiles' line, and two rows of one verdict */
                     {"the grid fills only 0.3 of a wave", 1, 1},
                     {"mine 0.400", 2, 2},

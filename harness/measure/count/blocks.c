@@ -6,12 +6,13 @@
 #include <string.h>
 
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
-#define MACS 256.0      /* of a tensor instruction that cost as much */
-#define PROBE_S 3.0     /* at most, for its first block */
-#define WHOLE_S 30.0    /* and for a launch that runs whole */
-#define ROWS_MOST 8     /* ways to see one axis of the grid as rows of tiles */
-#define FEW 12          /* if the budget allows fewer blocks than this, they are spread evenly */
-#define FEW_ERROR 0.005 /* whatever their variance is: rare blocks may be among those that did not run */
+#define MACS_UNSEEN 1024.0 /* the same where they are not computed: what brings them their operands */
+#define MACS 256.0         /* of a tensor instruction that cost as much */
+#define PROBE_S 3.0        /* at most, for its first block */
+#define WHOLE_S 30.0       /* and for a launch that runs whole */
+#define ROWS_MOST 8        /* ways to see one axis of the grid as rows of tiles */
+#define FEW 12             /* if the budget allows fewer blocks than this, they are spread evenly */
+#define FEW_ERROR 0.005    /* whatever their variance is: rare blocks may be among those that did not run */
 #define LEAST 3
 #define SAMPLE_MOST 48 /* blocks of a class whose blocks differ */
 #define NORMAL_95 1.96
@@ -56,7 +57,7 @@ double blocks_cost(const struct counting *c)
 {
     double cost = 0;
     for (int i = 0; i < c->sample.ran; i++)
-        cost += (double)c->sample.groups[i].instructions + (c->multiplies ? (double)c->sample.groups[i].macs / MACS : 0);
+        cost += (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / (c->multiplies ? MACS : MACS_UNSEEN);
     return cost;
 }
 

@@ -203,7 +203,8 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
         least = fmin(least, p[i].ns);
     double far = p[count - 1].x - p[0].x, zero = (p[count - 1].zero_ns - p[0].zero_ns) / far;
     double knee = p[count - 1].x - (p[count - 1].ns - least) / slope;
-    bool limit = p[count - 1].bottleneck[0] && strcmp(p[count - 1].bottleneck, "launch"); /* one more needs no launch more */
+    const char *last = p[count - 1].bottleneck; /* one more needs no launch more, and no other grid */
+    bool limit = *last && strcmp(last, "launch") && strcmp(last, "small_grid");
     struct text t = {0};
     if (p[count - 1].ns < KNEE_GROWN * least || !(slope > 0))
         text_addf(&t, "one launch takes %s us from %s %s to %s: one more is free in this range", number_3(least / 1e3, a), axis,
