@@ -18,6 +18,7 @@ struct emulate_arguments {
     struct option_list defines;
     bool no_check;
     int threads, seed;
+    double time_limit_s; /* 0: the launch's */
 };
 struct emulate_source {
     char *path, *text; /* of the .cu or .ptx */
@@ -176,7 +177,8 @@ static struct emulate_request request_of(const struct emulate_arguments *a, cons
                                     .chip = a->chip,
                                     .no_check = a->no_check,
                                     .threads = a->threads,
-                                    .seed = a->seed};
+                                    .seed = a->seed,
+                                    .time_limit_s = a->time_limit_s};
 }
 
 /* The same launches on a device. emu runs them first: it finds unsafe accesses and computes outputs that the launch file expects nothing
@@ -313,6 +315,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         {"--threads", 0, OPTION_INT, "N", "host threads; default: all cores. The result does not depend on it", &a.threads},
         {"--seed", 0, OPTION_INT, "N", "run the blocks in another order to find more races; default 0: in the order of their numbers",
          &a.seed},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "instead of the launch's `time limit:`; default 60", &a.time_limit_s},
         {0},
     };
     struct emulate_source s = {0};

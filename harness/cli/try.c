@@ -100,7 +100,7 @@ static bool tried_load(struct tried *t, const char *file, struct plan_arguments 
     return op_load(a->ops.items, err) && tried_add(t, real, err);
 }
 
-static int try_once(const char *file, const char *device, const char *out, const char *line, struct plan_arguments *a)
+static int try_once(const char *file, const char *device, const char *out, const char *line, double limit_s, struct plan_arguments *a)
 {
     struct error err = {0};
     SCOPED_BY(tried_free) struct tried t = {0};
@@ -138,6 +138,7 @@ static int try_once(const char *file, const char *device, const char *out, const
                                 .verb = "try",
                                 .tried = t.items[0]->name,
                                 .asked_out = strcmp(out, cli_out_dir(NULL)) ? out : NULL,
+                                .time_limit_s = limit_s,
                                 .dump = true};
     return cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);
 }
@@ -147,6 +148,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *device = NULL, *out = NULL;
     bool loop = false;
+    double limit_s = 0;
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     struct option counters[COUNTER_OPTION_COUNT];
     cli_counter_options(&a, counters);
@@ -157,6 +159,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {"--ops", 0, OPTION_LIST, "FILE", "as for bench run", &a.ops},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a.plan.compiler},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "as for bench run", &limit_s},
         counters[0],
         counters[1],
         counters[2],
@@ -175,7 +178,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
     a.counters.metrics = a.metrics.items;
     do {
         stat(rest[0], &before);
-        code = try_once(rest[0], device, cli_out_dir(out), line, &a);
+        code = try_once(rest[0], device, cli_out_dir(out), line, limit_s, &a);
         while (loop && !cli_interrupted() && (stat(rest[0], &now) || now.st_mtime == before.st_mtime))
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !cli_interrupted());

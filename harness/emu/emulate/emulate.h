@@ -39,6 +39,7 @@ struct emulate_request {
     bool no_check;             /* only bounds and alignment */
     int threads;               /* 0: all */
     int seed;                  /* of the order of blocks; 0: as they are numbered */
+    double time_limit_s;       /* 0: the launch's */
 };
 struct emulate_counter {
     const char *name, *unit;

@@ -53,6 +53,7 @@ bool emulate_read_launch(struct emulation *e, struct error *err)
         return false;
     if (node_get(n, "time limit") && !node_quantity(node_get(n, "time limit"), "time limit", "s", &limit, err))
         return false;
+    limit = e->request->time_limit_s > 0 ? e->request->time_limit_s : limit;
     if (!(limit > 0 && limit < 1e6))
         return node_error(node_get(n, "time limit"), err, "a time limit must be more than 0 s and less than 1e6 s");
     e->launch.smem = (uint32_t)smem;
