@@ -31,7 +31,7 @@ struct direct_pixels {
             add.x += r.x;
             add.y += r.y;
         }
-        return make_float2(activate(x + add.x), activate(y + add.y));
+        return make_float2(activate_sloped(x + add.x, slope_of(k)), activate_sloped(y + add.y, slope_of(k + 1)));
     }
     /* The whole warpgroup: PIXEL_BLOCKS blocks of 64 pixels from (p0, q0) of image n on, channels from k0 on. */
     template <typename SUM>

@@ -53,8 +53,8 @@ struct staged_pixels {
             ask(residual_map, i, (count + i) % 2, k0, n, p0, q0);
     }
 
-    /* 16 channels of a warp's 16 pixels, from `at` on, which differs from lane to lane. */
-    __device__ __forceinline__ void put(unsigned at, const float sum[8], const float2 own_bias[2]) const
+    /* 16 channels of a warp's 16 pixels, from `at` on, which differs from lane to lane. k: the lane's first channel. */
+    __device__ __forceinline__ void put(unsigned at, const float sum[8], const float2 own_bias[2], int k) const
     {
         unsigned m[4];
         pack<TYPE, 2> add[4];
@@ -71,7 +71,7 @@ struct staged_pixels {
                 x = branch(x) + to_f32(add[i].item[0]);
                 y = branch(y) + to_f32(add[i].item[1]);
             }
-            m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate(x), activate(y));
+            m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate_sloped(x, slope_of(k + i / 2 * 8)), activate_sloped(y, slope_of(k + i / 2 * 8 + 1)));
         }
         store_matrix_4(at, m);
     }
@@ -104,7 +104,7 @@ struct staged_pixels {
                 for (int h = 0; h < 2 && EPI_BIAS; h++)
                     own[h] = load_shared_2(own_bias + (channel + h * 8) * 4);
                 unsigned in = row + k * 2;
-                put(at + (in ^ (in >> 3 & STORE_BOX * 2 - 16)), sum[i % PIXEL_BLOCKS] + channel / 2, own);
+                put(at + (in ^ (in >> 3 & STORE_BOX * 2 - 16)), sum[i % PIXEL_BLOCKS] + channel / 2, own, k0 + lane % 4 * 2 + channel);
             }
             fence_async();
             warpgroup_sync(group);

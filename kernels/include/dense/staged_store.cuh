@@ -115,6 +115,8 @@ template <int PIXELS> struct staged_rows {
                                         unsigned row) const
     {
         unsigned first = first_block(area + row % STORE_AREAS * BYTES);
+        int channel = k0 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
+        const float slope[2] = {slope_of(channel), slope_of(channel + 8)};
 #pragma unroll
         for (int j = 0; j < PIXELS / 8; j += 2) {
             unsigned at = block(first, j), m[4];
@@ -133,7 +135,7 @@ template <int PIXELS> struct staged_rows {
                     x = branch(x) + to_f32(add[i].item[0]);
                     y = branch(y) + to_f32(add[i].item[1]);
                 }
-                m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate(x), activate(y));
+                m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate_sloped(x, slope[i % 2]), activate_sloped(y, slope[i % 2]));
             }
             if (NCHW)
                 store_matrix_4(at, m);

@@ -62,6 +62,16 @@ __device__ __forceinline__ float activate_channel(float x, int k)
     return activate(x);
 #endif
 }
+/* The same for a kernel that asks for its channels' slopes ahead; channels past the last have the last one's. */
+__device__ __forceinline__ float slope_of(int k)
+{
+#if EPI_PRELU
+    return epi_slopes[k < EPI_PRELU ? k : EPI_PRELU - 1];
+#else
+    return 1.0f;
+#endif
+}
+__device__ __forceinline__ float activate_sloped(float x, float slope) { return EPI_PRELU ? (x < 0.0f ? x * slope : x) : activate(x); }
 /* What a residual is added to. */
 __device__ __forceinline__ float branch(float x) { return EPI_SCALE == 1 ? x : x * float(EPI_SCALE); }
 __device__ __forceinline__ float bias_of(const float *bias, int k) { return EPI_BIAS ? bias[k] : 0.0f; }

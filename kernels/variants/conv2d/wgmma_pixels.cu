@@ -10,7 +10,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16, f32, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
 math: [f16_acc32, bf16_acc32, tf32, i8_acc32]
 algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu]
 claims:
   - math != f32
   - c < 112 or n * p * q >= 4096 and 3 * cover <= 4 * p * q
@@ -83,12 +83,16 @@ define:
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
   EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [r, s, dilation_y, dilation_x]
 tensor_maps:
   input_map: {of: input, box: "channels, tile_row, 1, 1", swizzle: 128, l2: 256}
   filter_map: {of: filter, dims: "c, r * s, 1, k", box: "channels, 1, 1, kb", swizzle: 128, l2: 256}
   output_map: {of: output, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * size(output)}
   residual_map: {of: residual, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * size(output), l2: 256}
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_wgmma_pixels
     grid: min(tiles, sm_count)

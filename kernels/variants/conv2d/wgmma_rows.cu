@@ -9,7 +9,7 @@ needs:
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, prelu]
 params:
   STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
   RING: {values: [6, 7], default: 7}                  # image rows in shared memory
@@ -37,12 +37,16 @@ define:
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
   EPI_SCALE: scale(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
 specialise: [r, s]
 tensor_maps:
   input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
   filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
   output_map: {of: output, box: "64, strip, 1, 1", swizzle: 128}
   residual_map: {of: residual, box: "64, strip, 1, 1", swizzle: 128, l2: 256}
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
 steps:
   - kernel: conv_wgmma_rows
     grid: ceil(rows_all, rows_block), blocks_k

@@ -6,6 +6,7 @@ needs:
   - c * h * w < 2147483648 and k * p * q < 2147483648
 dtype: {input: f32, output: f32}
 math: [tf32]
+epilogue: [bias, residual, relu, leaky_relu]
 claims: c >= 48 and n * p * q >= 65536
 params:
   RING:
