@@ -18,8 +18,14 @@ static const struct {
     [DTYPE_I32] = {"i32", "int", 4, 0, 0x1p31 - 1},
     [DTYPE_U32] = {"u32", "unsigned", 4, 0, 0x1p32 - 1},
     [DTYPE_U16] = {"u16", "unsigned short", 2, 0, 65535},
+    [DTYPE_E4M3] = {"e4m3", "__nv_fp8_e4m3", 1, 0x1p-4, 0x1p4, 0x1p-10},
+    [DTYPE_E5M2] = {"e5m2", "__nv_fp8_e5m2", 1, 0x1p-3, 0x1p3, 0x1p-17},
+    [DTYPE_I64] = {"i64", "long long", 8, 0, 0x1p53},
+    [DTYPE_U64] = {"u64", "unsigned long long", 8, 0, 0x1p53},
+    [DTYPE_BOOL] = {"bool", "bool", 1, 0, 1},
 };
-const char *const dtype_names[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "u16", NULL};
+const char *const dtype_names[] = {"f32", "f16",  "bf16", "f64", "i8",  "u8",   "i32", "u32",
+                                   "u16", "e4m3", "e5m2", "i64", "u64", "bool", NULL};
 const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
 const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", "i8_acc32", NULL};
 
@@ -65,14 +71,17 @@ void dtype_range(enum dtype t, double *below, double *above)
              : t == DTYPE_F16  ? 65520
              : t == DTYPE_BF16 ? 0x1.ffp127
              : t == DTYPE_F32  ? 0x1.ffffffp127
+             : t == DTYPE_E4M3 ? 464 /* half way from the largest number, 448, to the next one */
+             : t == DTYPE_E5M2 ? 61440
                                : INFINITY;
-    *below = t == DTYPE_U8 || t == DTYPE_U16 || t == DTYPE_U32 ? -1 : dtype_is_whole(t) ? -*above - 1 : -*above;
+    bool no_sign = t == DTYPE_U8 || t == DTYPE_U16 || t == DTYPE_U32 || t == DTYPE_U64 || t == DTYPE_BOOL;
+    *below = no_sign ? -1 : dtype_is_whole(t) ? -*above - 1 : -*above;
 }
 bool dtype_holds(enum dtype t, double value)
 {
     double below, above;
     dtype_range(t, &below, &above);
-    return (value > below && value < above) || (isinf(value) && !dtype_is_whole(t));
+    return (value > below && value < above) || (isinf(value) && !dtype_is_whole(t) && dtype_bytes(t) > 1);
 }
 double dtype_exact_integer(enum dtype t)
 {
@@ -193,6 +202,37 @@ static uint16_t bf16_from_f64(double x)
     return bf16_from_f32(f);
 }
 
+static const struct float8 {
+    int mantissa, bias;
+    double most;
+} e4m3 = {3, 7, 448}, e5m2 = {2, 15, 57344};
+
+static double float8_get(const struct float8 *f, uint8_t bits)
+{
+    int field = bits & 0x7f, exponent = field >> f->mantissa, m = field & ((1 << f->mantissa) - 1);
+    double v = exponent ? ldexp((1 << f->mantissa) + m, exponent - f->bias - f->mantissa) : ldexp(m, 1 - f->bias - f->mantissa);
+    if (v > f->most) /* e5m2: infinity, then NaN; e4m3: NaN alone */
+        v = f == &e5m2 && !m ? INFINITY : NAN;
+    return bits & 0x80 ? -v : v;
+}
+
+static uint8_t float8_from_f64(const struct float8 *f, double x)
+{
+    uint8_t sign = signbit(x) ? 0x80 : 0;
+    double a = fmin(fabs(x), f->most);
+    int e, least = 1 - f->bias, one = 1 << f->mantissa;
+    if (isnan(x))
+        return sign | 0x7f;
+    frexp(a, &e);
+    e = e - 1 < least ? least : e - 1; /* the number's exponent, or that of subnormal numbers */
+    int units = (int)nearbyint(ldexp(a, f->mantissa - e));
+    if (units == 2 * one) { /* carried into the next binade */
+        units = one;
+        e++;
+    }
+    return sign | (uint8_t)(units < one ? units : ((e + f->bias) << f->mantissa) + units - one);
+}
+
 double dtype_get(enum dtype t, const void *array, size_t i)
 {
     switch (t) {
@@ -205,6 +245,11 @@ double dtype_get(enum dtype t, const void *array, size_t i)
     case DTYPE_I32: return ((const int32_t *)array)[i];
     case DTYPE_U32: return ((const uint32_t *)array)[i];
     case DTYPE_U16: return ((const uint16_t *)array)[i];
+    case DTYPE_E4M3: return float8_get(&e4m3, ((const uint8_t *)array)[i]);
+    case DTYPE_E5M2: return float8_get(&e5m2, ((const uint8_t *)array)[i]);
+    case DTYPE_I64: return (double)((const int64_t *)array)[i];
+    case DTYPE_U64: return (double)((const uint64_t *)array)[i];
+    case DTYPE_BOOL: return ((const uint8_t *)array)[i]; /* another value than 0 and 1 is wrong */
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }
@@ -223,6 +268,11 @@ void dtype_set(enum dtype t, void *array, size_t i, double v)
     case DTYPE_I32: ((int32_t *)array)[i] = (int32_t)v; break;
     case DTYPE_U32: ((uint32_t *)array)[i] = (uint32_t)v; break;
     case DTYPE_U16: ((uint16_t *)array)[i] = (uint16_t)v; break;
+    case DTYPE_E4M3: ((uint8_t *)array)[i] = float8_from_f64(&e4m3, v); break;
+    case DTYPE_E5M2: ((uint8_t *)array)[i] = float8_from_f64(&e5m2, v); break;
+    case DTYPE_I64: ((int64_t *)array)[i] = (int64_t)v; break;
+    case DTYPE_U64: ((uint64_t *)array)[i] = (uint64_t)v; break;
+    case DTYPE_BOOL: ((uint8_t *)array)[i] = v != 0; break;
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }

@@ -6,28 +6,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dtype { DTYPE_NONE, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_I8, DTYPE_U8, DTYPE_I32, DTYPE_U32, DTYPE_U16, DTYPE_COUNT };
+/* e4m3 and e5m2: 8-bit floats of the OCP (e4m3 without infinity); bool: a byte that is 0 or 1. The order is also that of
+ * kernels/reference/storage.cuh. */
+enum dtype {
+    DTYPE_NONE,
+    DTYPE_F32,
+    DTYPE_F16,
+    DTYPE_BF16,
+    DTYPE_F64,
+    DTYPE_I8,
+    DTYPE_U8,
+    DTYPE_I32,
+    DTYPE_U32,
+    DTYPE_U16,
+    DTYPE_E4M3,
+    DTYPE_E5M2,
+    DTYPE_I64,
+    DTYPE_U64,
+    DTYPE_BOOL,
+    DTYPE_COUNT
+};
 
 /* "f32", "f16" ...; DTYPE_NONE for an unknown name. dtype_names lists the valid ones (NULL-terminated). */
 enum dtype dtype_parse(const char *name);
 const char *dtype_name(enum dtype t);
 extern const char *const dtype_names[];
 size_t dtype_bytes(enum dtype t);
-/* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned, unsigned short. */
+/* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned, unsigned short, __nv_fp8_e4m3, long
+ * long, bool ... */
 const char *dtype_cuda(enum dtype t);
-/* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 0 for integers. */
+/* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53, e4m3 2^-4, e5m2 2^-3; 0 for integers. */
 double dtype_unit_roundoff(enum dtype t);
 /* The largest rounding error of a subnormal value, half of the smallest number: f32 2^-150, f16 2^-25, bf16 2^-134. */
 double dtype_underflow(enum dtype t);
 bool dtype_is_whole(enum dtype t);
 /* Values strictly between these two round to a finite number of the type (integers: are truncated to one). */
 void dtype_range(enum dtype t, double *below, double *above);
-/* Types that are not integers can hold infinity. */
+/* Types that are not integers and have more than 8 bits can hold infinity. */
 bool dtype_holds(enum dtype t, double value);
-/* The largest N such that the type holds every integer up to N: f32 2^24, f16 2^11, bf16 2^8. */
+/* The largest N such that the type holds every integer up to N: f32 2^24, f16 2^11, bf16 2^8; of 64-bit integers, what a double holds. */
 double dtype_exact_integer(enum dtype t);
 
-/* Conversions, round to nearest even; overflow to infinity; NaN stays NaN. */
+/* Conversions, round to nearest even; overflow to infinity, of 8-bit floats to the largest number (cvt.satfinite); NaN stays NaN. */
 uint16_t f16_from_f32(float x);
 float f16_to_f32(uint16_t h);
 uint16_t f16_from_f64(double x); /* one rounding */

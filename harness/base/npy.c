@@ -38,8 +38,9 @@ bool npy_write(const char *path, const int64_t *dim, int rank, const float *valu
 
 bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype type, const void *values, struct error *err)
 {
-    static const char *const descr[DTYPE_COUNT] = {[DTYPE_F32] = "<f4", [DTYPE_F16] = "<f2", [DTYPE_F64] = "<f8", [DTYPE_I8] = "|i1",
-                                                   [DTYPE_U8] = "|u1",  [DTYPE_I32] = "<i4", [DTYPE_U32] = "<u4", [DTYPE_U16] = "<u2"};
+    static const char *const descr[DTYPE_COUNT] = {
+        [DTYPE_F32] = "<f4", [DTYPE_F16] = "<f2", [DTYPE_F64] = "<f8", [DTYPE_I8] = "|i1",  [DTYPE_U8] = "|u1",  [DTYPE_I32] = "<i4",
+        [DTYPE_U32] = "<u4", [DTYPE_U16] = "<u2", [DTYPE_I64] = "<i8", [DTYPE_U64] = "<u8", [DTYPE_BOOL] = "|b1"};
     if (descr[type])
         return write_bytes(path, descr[type], dtype_bytes(type), dim, rank, values, err);
     size_t count = 1;

@@ -97,10 +97,16 @@ void convert_round(enum dtype t, float *values, size_t count)
     else if (t == DTYPE_I8)
         for (size_t i = 0; i < count; i++)
             values[i] = fmaxf(-127, fminf(127, rintf(values[i])));
-    else if (t == DTYPE_U8 || t == DTYPE_U16 || t == DTYPE_I32 || t == DTYPE_U32) /* i32, u32: as far as a float counts */
+    else if (t == DTYPE_E4M3 || t == DTYPE_E5M2 || t == DTYPE_BOOL)
+        for (size_t i = 0; i < count; i++) {
+            uint8_t stored;
+            dtype_set(t, &stored, 0, values[i]);
+            values[i] = (float)dtype_get(t, &stored, 0);
+        }
+    else if (dtype_is_whole(t)) /* of 32 and 64 bits: as far as a float counts */
         for (size_t i = 0; i < count; i++)
-            values[i] = fmaxf(t == DTYPE_I32 ? -0x1p24f : 0, fminf(t == DTYPE_U8    ? 255
-                                                                   : t == DTYPE_U16 ? 65535
-                                                                                    : 0x1p24f,
-                                                                   rintf(values[i])));
+            values[i] = fmaxf(t == DTYPE_I32 || t == DTYPE_I64 ? -0x1p24f : 0, fminf(t == DTYPE_U8    ? 255
+                                                                                     : t == DTYPE_U16 ? 65535
+                                                                                                      : 0x1p24f,
+                                                                                     rintf(values[i])));
 }

@@ -35,7 +35,9 @@ class Call(C.Structure):
                 ("real_count", C.c_int), ("reals", C.c_void_p), ("source", C.c_char_p)]
 
 
-TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "u8": "|u1", "u16": "<u2", "i32": "<i4", "u32": "<u4"}
+TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "u8": "|u1", "u16": "<u2", "i32": "<i4", "u32": "<u4",
+           "e4m3": "|u1", "e5m2": "|u1", "i64": "<i8", "u64": "<u8", "bool": "|b1"}
+NO_NUMPY = ("bf16", "e4m3", "e5m2")
 
 
 class Buffer:
@@ -60,7 +62,8 @@ def torch_tensor(address, size, shape, dtype, layout, call):
     memory, permutation = order(shape, layout)
     kind = torch_kind(dtype)
     if call.on_host:
-        tensor = torch.frombuffer((C.c_char * size).from_address(address), dtype=kind)[:max(1, product(memory))].reshape(memory)
+        tensor = torch.frombuffer((C.c_char * size).from_address(address), dtype=torch.uint8 if dtype in NO_NUMPY else kind)
+        tensor = tensor.view(kind)[:max(1, product(memory))].reshape(memory)
     else:
         tensor = torch.as_tensor(Buffer(address, memory, dtype, call.stream), device="cuda")
         tensor = tensor.view(kind) if tensor.dtype != kind else tensor
@@ -72,8 +75,8 @@ def plain_array(address, size, shape, dtype, layout, call):
     if not call.on_host:
         return Buffer(address, memory, dtype, call.stream)
     import numpy
-    if dtype == "bf16":
-        raise bench.Refused("NumPy has no bf16")
+    if dtype in NO_NUMPY:
+        raise bench.Refused(f"NumPy has no {dtype}")
     array = numpy.frombuffer((C.c_char * size).from_address(address), dtype=TYPESTR[dtype])[:product(memory)].reshape(memory)
     return array if permutation is None else array.transpose(permutation)
 
@@ -157,7 +160,8 @@ class Row:
 def torch_kind(dtype):
     import torch
     return getattr(torch, {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "u16": "uint16",
-                           "i32": "int32", "u32": "uint32"}[dtype])
+                           "i32": "int32", "u32": "uint32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "i64": "int64", "u64": "uint64",
+                           "bool": "bool"}[dtype])
 
 
 def uses_torch(entry):

@@ -57,7 +57,8 @@ def number(value):
 
 
 class Triton:
-    KINDS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "i8": "i8", "u8": "u8", "u16": "u16", "i32": "i32", "u32": "u32"}
+    KINDS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "i8": "i8", "u8": "u8", "u16": "u16", "i32": "i32", "u32": "u32",
+             "e4m3": "fp8e4nv", "e5m2": "fp8e5", "i64": "i64", "u64": "u64", "bool": "i1"}
 
     def takes(self, function):
         return module_of(function) == "triton"
@@ -221,7 +222,8 @@ def launch_of(work, ptx, entry, args, block=None, name=None):
 
 
 class Numba:
-    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32"}
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32",
+             "i64": "int64", "u64": "uint64", "bool": "boolean"}
 
     def takes(self, function):
         return module_of(function) in ("numba", "numba_cuda") and hasattr(function, "py_func")
@@ -251,7 +253,7 @@ class Numba:
 class Cute:
     """A @cute.jit function that launches one kernel with its own arguments in the same order."""
     KINDS = {"f64": "Float64", "f32": "Float32", "f16": "Float16", "bf16": "BFloat16", "i8": "Int8", "u8": "Uint8", "u16": "Uint16", "i32": "Int32",
-             "u32": "Uint32"}
+             "u32": "Uint32", "e4m3": "Float8E4M3FN", "e5m2": "Float8E5M2", "i64": "Int64", "u64": "Uint64", "bool": "Boolean"}
 
     def takes(self, function):
         return module_of(inspect.unwrap(function)) == "cutlass" or "cutlass" in str(getattr(inspect.unwrap(function), "_dsl_cls", "")) or \
@@ -286,7 +288,8 @@ class Cute:
 
 
 class Warp:
-    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32"}
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32",
+             "i64": "int64", "u64": "uint64", "bool": "bool"}
 
     def takes(self, function):
         return module_of(function) == "warp"
@@ -377,7 +380,8 @@ class TileLang:
 
 
 class CuTile:
-    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "i32": "int32", "u32": "uint32"}
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "i32": "int32", "u32": "uint32",
+             "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "i64": "int64", "u64": "uint64", "bool": "bool_"}
 
     def takes(self, function):
         return type(function).__module__.startswith("cuda.tile")

@@ -21,6 +21,14 @@ static __device__ double value_at(const void *storage, int type, int64_t at)
         return ((const uint32_t *)storage)[at];
     if (type == F64)
         return ((const double *)storage)[at];
+    if (type == E4M3 || type == E5M2)
+        return float8_value(type, ((const uint8_t *)storage)[at]);
+    if (type == BOOL)
+        return ((const uint8_t *)storage)[at];
+    if (type == I64)
+        return ((const int64_t *)storage)[at];
+    if (type == U64)
+        return ((const uint64_t *)storage)[at];
     return ((const float *)storage)[at];
 }
 
@@ -30,6 +38,9 @@ static __device__ double rounded(int type, double v)
         return __half2float(__double2half(v));
     if (type == BF16)
         return __bfloat162float(__double2bfloat16(v));
+    uint8_t bits;
+    if (type == E4M3 || type == E5M2)
+        return float8_rounded(type, v, &bits);
     return type == F32 ? (float)v : v; /* a whole number is held as it is or not at all */
 }
 

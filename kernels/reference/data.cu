@@ -11,7 +11,10 @@ static __device__ float rounded(int type, float v)
         return __bfloat162float(__float2bfloat16_rn(v));
     if (type == I8)
         return fmaxf(-127, fminf(127, rintf(v)));
-    return v;
+    uint8_t bits;
+    if (type == E4M3 || type == E5M2)
+        return (float)float8_rounded(type, v, &bits);
+    return type == BOOL ? v != 0 : v;
 }
 
 /* Full-mantissa values: normal, or their positive half. */
@@ -83,6 +86,14 @@ extern "C" __global__ void data_pack(const float *from, void *to, int type, int6
             ((int32_t *)to)[e.at] = (int32_t)v;
         else if (type == U32)
             ((uint32_t *)to)[e.at] = (uint32_t)v;
+        else if (type == E4M3 || type == E5M2)
+            float8_rounded(type, v, &((uint8_t *)to)[e.at]);
+        else if (type == BOOL)
+            ((uint8_t *)to)[e.at] = v != 0;
+        else if (type == I64)
+            ((int64_t *)to)[e.at] = (int64_t)v;
+        else if (type == U64)
+            ((uint64_t *)to)[e.at] = (uint64_t)v;
         else
             ((float *)to)[e.at] = v;
     }

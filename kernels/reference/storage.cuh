@@ -5,17 +5,48 @@
 #include <cuda_fp16.h>
 #include <cuda/std/cstdint>
 
-enum { F32 = 1, F16, BF16, F64, I8, U8, I32, U32, U16 };
+enum { F32 = 1, F16, BF16, F64, I8, U8, I32, U32, U16, E4M3, E5M2, I64, U64, BOOL };
 
 static __device__ double roundoff(int64_t type)
 {
-    return type == F16 ? 0x1p-11 : type == BF16 ? 0x1p-8 : type == F32 ? 0x1p-24 : type == F64 ? 0x1p-53 : 0;
+    return type == F16    ? 0x1p-11
+           : type == BF16 ? 0x1p-8
+           : type == F32  ? 0x1p-24
+           : type == F64  ? 0x1p-53
+           : type == E4M3 ? 0x1p-4
+           : type == E5M2 ? 0x1p-3
+                          : 0;
 }
 
 /* Half of the smallest number above zero: what is lost at most of a value that underflows. */
 static __device__ double underflow(int64_t type)
 {
-    return type == F16 ? 0x1p-25 : type == BF16 ? 0x1p-134 : 0x1p-150;
+    return type == F16 ? 0x1p-25 : type == BF16 ? 0x1p-134 : type == E4M3 ? 0x1p-10 : type == E5M2 ? 0x1p-17 : 0x1p-150;
+}
+
+/* The 8-bit floats: e4m3 has 3 bits of mantissa and a bias of 7, e5m2 2 bits and 15. */
+static __device__ double float8_value(int type, uint8_t bits)
+{
+    int mantissa = type == E4M3 ? 3 : 2, bias = type == E4M3 ? 7 : 15, field = bits & 0x7f, e = field >> mantissa, m = field & ((1 << mantissa) - 1);
+    double v = e ? ldexp((double)((1 << mantissa) + m), e - bias - mantissa) : ldexp((double)m, 1 - bias - mantissa);
+    if (v > (type == E4M3 ? 448 : 57344))
+        v = type == E5M2 && !m ? __longlong_as_double(0x7ff0000000000000) : __longlong_as_double(0x7ff8000000000000);
+    return bits & 0x80 ? -v : v;
+}
+
+/* Rounds to nearest even, up to the largest number; *bits: as it is stored. */
+static __device__ double float8_rounded(int type, double v, uint8_t *bits)
+{
+    int mantissa = type == E4M3 ? 3 : 2, bias = type == E4M3 ? 7 : 15, one = 1 << mantissa;
+    double a = fmin(fabs(v), type == E4M3 ? 448. : 57344.);
+    int e = a > 0 ? ilogb(a) : 1 - bias;
+    e = e < 1 - bias ? 1 - bias : e;
+    int units = (int)rint(ldexp(a, mantissa - e));
+    uint8_t sign = __double_as_longlong(v) < 0 ? 0x80 : 0;
+    *bits = isnan(v) ? 0x7f : units < one ? units : ((e + bias) << mantissa) + units - one; /* a carry goes into the exponent */
+    *bits |= sign;
+    double rounded = isnan(v) ? v : ldexp((double)units, e - mantissa);
+    return sign && !isnan(v) ? -rounded : rounded;
 }
 
 /* A logical (a, b, c, d; d fastest) tensor whose element (i, j, k, l) lies at i * sa + j * sb + k * sc + l * sd elements of its storage.

@@ -67,6 +67,40 @@ static void sixteen_bit_rounds_once(void **state)
                 dtype_holds(DTYPE_I32, -0x1p31) && !dtype_holds(DTYPE_I32, 0x1p31) && !dtype_holds(DTYPE_U8, INFINITY));
 }
 
+/* Each number of an 8-bit float is its own nearest one; half way between two the even one is taken. */
+static void eight_bit_floats(void **state)
+{
+    static const struct {
+        enum dtype t;
+        uint8_t one, most, least, nan;
+        double most_value, least_value;
+    } types[] = {{DTYPE_E4M3, 0x38, 0x7e, 1, 0x7f, 448, 0x1p-9}, {DTYPE_E5M2, 0x3c, 0x7b, 1, 0x7e, 57344, 0x1p-16}};
+    for (int i = 0; i < 2; i++) {
+        enum dtype t = types[i].t;
+        uint8_t bits;
+        assert_true(dtype_get(t, &types[i].one, 0) == 1 && dtype_get(t, &types[i].most, 0) == types[i].most_value);
+        assert_true(dtype_get(t, &types[i].least, 0) == types[i].least_value && isnan(dtype_get(t, &types[i].nan, 0)));
+        for (int code = 0; code < types[i].most; code++) {
+            uint8_t low = (uint8_t)code, high = (uint8_t)(code + 1), negative = (uint8_t)(code | 0x80);
+            double a = dtype_get(t, &low, 0), b = dtype_get(t, &high, 0);
+            dtype_set(t, &bits, 0, a);
+            assert_int_equal(bits, low);
+            dtype_set(t, &bits, 0, -a);
+            assert_int_equal(bits, negative);
+            dtype_set(t, &bits, 0, (a + b) / 2);
+            assert_int_equal(bits, code & 1 ? high : low);
+            dtype_set(t, &bits, 0, (a + b) / 2 * (1 + 0x1p-40));
+            assert_int_equal(bits, high);
+        }
+        dtype_set(t, &bits, 0, -INFINITY);
+        assert_int_equal(bits, types[i].most | 0x80);
+        assert_true(!dtype_holds(t, INFINITY) && dtype_holds(t, types[i].most_value));
+    }
+    int64_t far = (INT64_C(1) << 52) + 1;
+    assert_true(dtype_get(DTYPE_I64, &far, 0) == 0x1p52 + 1 && dtype_parse("u64") == DTYPE_U64 && dtype_holds(DTYPE_BOOL, 1) &&
+                !dtype_holds(DTYPE_BOOL, 2));
+}
+
 static void sha256_is_the_published_one(void **state)
 {
     char out[HASH_TEXT];
@@ -433,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_agrees_with_the_compiler),
         cmocka_unit_test(sixteen_bit_rounds_once),
+        cmocka_unit_test(eight_bit_floats),
         cmocka_unit_test(sha256_is_the_published_one),
         cmocka_unit_test(sha256_of_many_blocks),
         cmocka_unit_test(nearest_word),

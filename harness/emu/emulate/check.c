@@ -22,7 +22,7 @@ char *emulate_file(const struct emulation *e, const char *name)
 /* Of the expected value, or of the root mean square of those of its scale where that is more: sums near 0 are as good as the others are. */
 static double default_tolerance(enum dtype t)
 {
-    return t == DTYPE_F32 ? 1e-5 : t == DTYPE_F16 ? 2e-3 : t == DTYPE_BF16 ? 1.6e-2 : t == DTYPE_F64 ? 1e-12 : 0;
+    return t == DTYPE_F32 ? 1e-5 : t == DTYPE_F16 ? 2e-3 : t == DTYPE_BF16 ? 1.6e-2 : t == DTYPE_F64 ? 1e-12 : 2 * dtype_unit_roundoff(t);
 }
 
 struct truth {

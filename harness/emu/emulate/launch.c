@@ -119,7 +119,7 @@ static bool fill_word(const struct node *data, const struct buffer_wanted *b, ui
     if (word < 0)
         return false;
     *none = word == 4;
-    bool real = b->type == DTYPE_F32 || b->type == DTYPE_F16 || b->type == DTYPE_BF16 || b->type == DTYPE_F64;
+    bool real = !dtype_is_whole(b->type);
     for (int64_t i = 0; i < b->count && word < 4; i++) {
         double v = word == 1   ? 1
                    : word == 2 ? (double)i

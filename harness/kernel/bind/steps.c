@@ -132,7 +132,7 @@ static bool fill_pattern(const struct expr *e, enum dtype dtype, const struct va
         return expr_fail(e, err, "a buffer of %s can only be filled with 0", dtype_name(dtype));
     if (dtype_is_whole(dtype)) {
         int64_t low = dtype == DTYPE_I8 ? INT8_MIN : dtype == DTYPE_I32 ? INT32_MIN : 0;
-        int64_t high = dtype == DTYPE_I8 || dtype == DTYPE_U8 ? UINT8_MAX : UINT32_MAX;
+        int64_t high = dtype == DTYPE_BOOL ? 1 : size == 1 ? UINT8_MAX : UINT32_MAX;
         if (v->kind != VALUE_INT || v->i < low || v->i > high)
             return expr_fail(e, err, "%g does not fit a buffer of %s", d, dtype_name(dtype));
         for (size_t i = 0; i < size; i++)

@@ -102,7 +102,11 @@ static bool read_layouts(struct head *h, const struct node *m, struct error *err
 
 static bool read_dtypes(struct head *h, const struct node *m, struct error *err)
 {
-    static const char *const words[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "u16", "same", NULL};
+    const char *words[DTYPE_COUNT + 1] = {0};
+    int types = 0;
+    for (; dtype_names[types]; types++)
+        words[types] = dtype_names[types];
+    words[types] = "same";
     if (!check_tensors(h, m, "dtype", "accumulate", err))
         return false;
     for (int i = 0; i < m->count; i++) {

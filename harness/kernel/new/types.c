@@ -17,12 +17,16 @@ static const struct {
     {"u16", " uint16_t ushort unsigned_short ushort2 ushort3 ushort4 "},
     {"i32", " int32_t int signed int2 int3 int4 "},
     {"u32", " uint32_t uint unsigned unsigned_int uint2 uint3 uint4 "},
+    {"i64", " int64_t long longlong long2 longlong2 longlong4 "},
+    {"u64", " uint64_t ulong unsigned_long size_t ulonglong ulong2 ulonglong2 ulonglong4 "},
+    {"e4m3", " __nv_fp8_e4m3 __nv_fp8x2_e4m3 __nv_fp8x4_e4m3 float_e4m3_t Float8_e4m3fn "},
+    {"e5m2", " __nv_fp8_e5m2 __nv_fp8x2_e5m2 __nv_fp8x4_e5m2 float_e5m2_t Float8_e5m2 "},
+    {"bool", " bool "},
 };
 /* Other types that CUDA's headers or C++ have: none of them is a macro. */
-static const char others[] =
-    " bool void size_t short long longlong ulong ulonglong int16_t int64_t uint64_t ptrdiff_t intptr_t uintptr_t dim3 "
-    "short2 short4 ushort2 ushort4 long2 long4 longlong2 longlong4 ulong2 ulong4 ulonglong2 ulonglong4 "
-    "CUtensorMap cudaTextureObject_t cudaSurfaceObject_t cuComplex cuFloatComplex cuDoubleComplex ";
+static const char others[] = " void size_t short long longlong ulong ulonglong int16_t int64_t uint64_t ptrdiff_t intptr_t uintptr_t dim3 "
+                             "short2 short4 ushort2 ushort4 long2 long4 longlong2 longlong4 ulong2 ulong4 ulonglong2 ulonglong4 "
+                             "CUtensorMap cudaTextureObject_t cudaSurfaceObject_t cuComplex cuFloatComplex cuDoubleComplex ";
 
 static bool in_list(const char *list, const char *word)
 {

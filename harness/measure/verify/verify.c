@@ -116,6 +116,7 @@ static void check_row(void *context, int64_t index, int thread)
     void *bits = raw + (size_t)width * sizeof(float);
     int64_t row = (n * (dim[2] / look->block) + h / look->block) * (width / look->block);
     const float *mask = look->mask ? look->mask + row : NULL;
+    bool wide = dtype_is_whole(o->dtype) && dtype_bytes(o->dtype) >= 4; /* a float has fewer digits */
     for (int64_t c = 0; c < dim[1]; c++) {
         tensor_row(o, look->storage, n, c, h, bits);
         convert_to_float(o->dtype, bits, got, (size_t)width);
@@ -123,15 +124,16 @@ static void check_row(void *context, int64_t index, int thread)
         const double *want = look->want->reference + first;
         for (int64_t w = 0; w < width; w++) {
             int64_t at[4] = {n, c, h, w};
+            double value = wide ? dtype_get(o->dtype, bits, (size_t)w) : got[w];
             if (mask && mask[w / look->block] == 0) {
                 if (look->spared && look->spared[row + w / look->block])
                     t->v.elements++;
                 else if (look->program->uses_mask)
-                    check_inactive(look, t, at, first + (size_t)w, got[w], verify_is_poison(o->dtype, bits, w));
-            } else if (got[w] == want[w]) {
+                    check_inactive(look, t, at, first + (size_t)w, value, verify_is_poison(o->dtype, bits, w));
+            } else if (value == want[w]) {
                 t->v.elements++;
             } else {
-                check_element(look, t, at, first + (size_t)w, got[w], verify_is_poison(o->dtype, bits, w));
+                check_element(look, t, at, first + (size_t)w, value, verify_is_poison(o->dtype, bits, w));
             }
         }
     }

@@ -159,6 +159,8 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
     r->bits = t->dtype == DTYPE_U16 && values != VALUES_BYTES ? 16 : 8;
     if (values == VALUES_BYTES || (whole && bytes))
         r->draw = DRAW_BITS;
+    else if (whole && t->dtype == DTYPE_BOOL)
+        r->draw = DRAW_ONES, r->ones = 0.5;
     else if (values == VALUES_MASK)
         r->draw = DRAW_ONES;
     else if (values == VALUES_UNIFORM && !(first && work_is_exact(work))) /* in an op that is exact small whole numbers */
@@ -167,7 +169,7 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
         r->line = t->dim[t->rank - 1];
     if (r->draw == DRAW_EXACT && r->magnitude > (int64_t)dtype_exact_integer(t->dtype))
         r->magnitude = (int64_t)dtype_exact_integer(t->dtype);
-    if (r->draw == DRAW_EXACT && (bytes || t->dtype == DTYPE_U32)) { /* no sign: from 0 on */
+    if (r->draw == DRAW_EXACT && (bytes || t->dtype == DTYPE_U32 || t->dtype == DTYPE_U64)) { /* no sign: from 0 on */
         r->draw = DRAW_BITS;
         for (r->bits = 1; (int64_t)2 << r->bits <= r->magnitude + 1;)
             r->bits++;
