@@ -280,7 +280,7 @@ void dtype_set(enum dtype t, void *array, size_t i, double v)
 
 void factor_type_names(unsigned factors, char *out, size_t bytes)
 {
-    static const char *const names[] = {"f16", "bf16", "tf32", "f64", "i8", "fp8 or less", "i4 or bits", "f16 sums"};
+    static const char *const names[] = {"f16", "bf16", "tf32", "f64", "i8", "fp8 or less", "i4 or bits", "f16 sums", "f16 or bf16"};
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

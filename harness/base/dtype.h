@@ -101,6 +101,7 @@ enum factor_type {
     FACTOR_F8 = 32,   /* and all narrower floating types */
     FACTOR_BITS = 64, /* whole numbers of 4 bits and 1 */
     FACTOR_SUM_F16 = 128,
+    FACTOR_HALF = 256, /* f16 or bf16: a descriptor tells at run time */
 };
 /* The set in words: "f16, tf32". */
 void factor_type_names(unsigned factors, char *out, size_t bytes);

@@ -273,6 +273,7 @@ static void factors_are_read(void **state)
         {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f1}, {%r1}, {%r2}, {%f2};", FACTOR_F16},
         {"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {%r1}, {%r1}, {%r2}, {%r2};", FACTOR_F16 | FACTOR_SUM_F16},
         {"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 {%f1}, {%r1};", FACTOR_TF32},
+        {"tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r3, p;", FACTOR_HALF},
         {"tcgen05.mma.cta_group::1.kind::tf32 [%r1], %rd1, %rd2, %r3, p;", FACTOR_TF32},
         {"tcgen05.mma.cta_group::2.kind::f8f6f4 [%r1], %rd1, %rd2, %r3, p;", FACTOR_F8},
         {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1];", 0},

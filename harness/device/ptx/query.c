@@ -211,7 +211,7 @@ static unsigned factor_of(const struct factor_name *names, const char *at, size_
 }
 
 /* Behind the first part of a matrix product: the types of result, two factors and addend (wgmma has no addend; wmma of f16 names result and
- * addend alone; tcgen05 has `kind::f16`, which is bf16 as well). */
+ * addend alone; tcgen05 has kinds, of which `kind::f16` is bf16 as well). */
 static unsigned product_factors(struct parts *p)
 {
     static const struct factor_name types[] = {{"f16", FACTOR_F16},
@@ -237,7 +237,7 @@ static unsigned product_factors(struct parts *p)
                                                {"mxf4nvf4", FACTOR_F8},
                                                {"i8", FACTOR_I8},
                                                {"tf32", FACTOR_TF32},
-                                               {"f16", FACTOR_F16 | FACTOR_BF16},
+                                               {"f16", FACTOR_HALF},
                                                {NULL, 0}};
     unsigned found[8] = {0}, count = 0, kind = 0;
     const char *at;

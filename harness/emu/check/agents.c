@@ -414,7 +414,19 @@ uint32_t agent_store_tag(struct warp *w, uint32_t group)
     return races_tag_of(w, w->bulk_writer, group);
 }
 
-/* ---- wgmma ---- */
+/* ---- tcgen05, wgmma ---- */
+uint32_t agent_of_tensor_core(struct block *b)
+{
+    return b->shadow ? agent_new(b) : 0;
+}
+
+void agent_commits(struct block *b, uint32_t offset, uint32_t agent, uint32_t group)
+{
+    struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
+    if (p && p->now.clocks[agent] < group)
+        p->now.clocks[agent] = p->now.fenced[agent] = group;
+}
+
 uint8_t *agent_of_matrix(struct warp *w)
 {
     uint8_t *agent = &w->block->matrix_agent[w->id / 4 & 7];

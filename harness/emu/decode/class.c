@@ -89,11 +89,24 @@ static const struct {
                {"griddepcontrol", CLASS_OTHER},
                {"createpolicy", CLASS_OTHER}};
 
+static enum insn_class tensor_memory_class(const struct ptx_instr *in)
+{
+    if (instr_has(in, "mma"))
+        return CLASS_TENSOR;
+    if (instr_has(in, "commit") || instr_has(in, "wait::ld") || instr_has(in, "wait::st"))
+        return CLASS_BARRIER;
+    return instr_has(in, "ld") || instr_has(in, "st") || instr_has(in, "cp") ? CLASS_ASYNC : CLASS_OTHER;
+}
+
 void decode_classify(const struct ptx_instr *in, struct cold *c)
 {
     enum ptx_type t = first_type(in);
     if (instr_is(in, "ld") || instr_is(in, "ldu") || instr_is(in, "st")) {
         c->class = (uint8_t)memory_class(in, !instr_is(in, "st"));
+        return;
+    }
+    if (instr_is(in, "tcgen05")) {
+        c->class = (uint8_t)tensor_memory_class(in);
         return;
     }
     if (instr_is(in, "wmma")) {

@@ -56,6 +56,8 @@ int instr_writes(const struct ptx_instr *in, bool *also_read)
         *also_read = true;
         return instr_has(in, "mma_async") ? 1 : 0;
     }
+    if (instr_is(in, "tcgen05"))
+        return instr_has(in, "ld") ? 1 : 0;
     if (instr_is(in, "wmma"))
         return instr_has(in, "store") ? 0 : 1;
     return in->operands[0].kind == OPERAND_ADDRESS ? 0 : 1;

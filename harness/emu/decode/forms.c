@@ -24,6 +24,11 @@ struct form {
 #define HALVES "f16|f16x2|bf16|bf16x2"
 #define STRONG_SPACE "global|" SHARED "?"
 #define FRACTION "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged"
+#define PAIR "cta_group::1|cta_group::2"
+#define TIMES "x1|x2|x4|x8|x16|x32|x64|x128"
+#define COLLECT_A "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard?"
+#define COLLECT_OF(b) "collector::" b "::fill|collector::" b "::use|collector::" b "::lastuse|collector::" b "::discard"
+#define COLLECT_B COLLECT_OF("b0") "|" COLLECT_OF("b1") "|" COLLECT_OF("b2") "|" COLLECT_OF("b3") "?"
 #define ATOMIC "add|min|max|inc|dec|and|or|xor"
 
 static const struct form forms[] = {
@@ -77,6 +82,21 @@ static const struct form forms[] = {
     {"movmatrix", "sync aligned m8n8 trans b16"},
     {"isspacep", "global|const|local|param|param::entry|param::func|" SHARED},
     {"cvta", "to? global|const|local|param|param::entry|" SHARED " u64"},
+    {"tcgen05", "alloc " PAIR " sync aligned shared::cta? b32"},
+    {"tcgen05", "dealloc " PAIR " sync aligned b32"},
+    {"tcgen05", "relinquish_alloc_permit " PAIR " sync aligned"},
+    {"tcgen05", "ld sync aligned 32x32b|16x64b|16x128b|16x256b|16x32bx2 " TIMES " pack::16b? b32"},
+    {"tcgen05", "st sync aligned 32x32b|16x64b|16x128b|16x256b|16x32bx2 " TIMES " unpack::16b? b32"},
+    {"tcgen05", "wait::ld|wait::st sync aligned"},
+    {"tcgen05", "fence::before_thread_sync|fence::after_thread_sync"},
+    {"tcgen05", "cp " PAIR " 128x256b|4x256b|128x128b b8x16? b6x16_p32|b4x16_p64?"},
+    {"tcgen05", "cp " PAIR " 64x128b warpx2::02_13|warpx2::01_23 b8x16? b6x16_p32|b4x16_p64?"},
+    {"tcgen05", "cp " PAIR " 32x128b warpx4 b8x16? b6x16_p32|b4x16_p64?"},
+    {"tcgen05", "commit " PAIR " mbarrier::arrive::one shared::cluster? multicast::cluster? b64"},
+    {"tcgen05", "mma sp? " PAIR " kind::f16|kind::tf32|kind::f8f6f4|kind::i8 ashift? " COLLECT_A},
+    {"tcgen05", "mma ws sp? cta_group::1 kind::f16|kind::tf32|kind::f8f6f4|kind::i8 " COLLECT_B},
+    {"tcgen05", "mma sp? " PAIR " kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4 block_scale "
+                "scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32? " COLLECT_A},
     {"cp", "async bulk prefetch L2 global " HINT},
     {"cp", "async bulk prefetch tensor 1d|2d|3d|4d|5d L2 global tile|im2col|im2col::w|im2col::w::128|tile::gather4? " HINT},
 };
@@ -244,6 +264,7 @@ static const char *const operations[] = {"abs",
                                          "subc",
                                          "szext",
                                          "tanh",
+                                         "tcgen05",
                                          "testp",
                                          "trap",
                                          "vote",

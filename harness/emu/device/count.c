@@ -147,6 +147,10 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
         v[COUNT_tensor_ops] += runs * (c->mmas ? c->mmas : 1);
         v[COUNT_tensor_macs] += runs * c->macs;
     }
+    if (ip->op == OP_tensor_product && m) {
+        v[COUNT_tensor_ops] += m->events;
+        v[COUNT_tensor_macs] += m->macs;
+    }
     if (c->class == CLASS_BARRIER)
         v[COUNT_barriers] += runs;
     if (ip->op == OP_bra_if || ip->op == OP_bra || ip->op == OP_brx) {
@@ -175,7 +179,7 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
             to->requests += m->requests, to->sector_sum += m->sector_sum, to->line_sum += m->line_sum, to->best_sum += m->best_sum;
             to->shared_requests += m->shared_requests, to->wavefront_sum += m->wavefront_sum, to->ideal_sum += m->ideal_sum;
             to->local_requests += m->local_requests, to->local_sectors += m->local_sectors;
-            to->lanes_off += m->lanes_off, to->events += m->events, to->bytes += m->bytes, to->split += m->split;
+            to->lanes_off += m->lanes_off, to->events += m->events, to->bytes += m->bytes, to->macs += m->macs, to->split += m->split;
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "emu/handlers.h"
 #include "emu/run/tensor_sum.h"
 #include "emu/tensor.h"
+#include "emu/tensor_memory.h"
 #include <fenv.h>
 #include <math.h>
 #include <string.h>

@@ -59,8 +59,11 @@ void sample_take(struct runner *k, struct device_group *g)
     g->hash = hash;
     add_instructions(p, g);
     g->sectors = 0;
-    for (size_t i = 0; i < p->memo_count; i++)
-        g->sectors += g->counts[(size_t)p->flow_count * FLOW_COUNTS + i * MEMO_COUNTS + 1];
+    for (size_t i = 0; i < p->memo_count; i++) {
+        const uint64_t *memo = &g->counts[(size_t)p->flow_count * FLOW_COUNTS + i * MEMO_COUNTS];
+        g->sectors += memo[1];
+        g->macs += memo[MEMO_COUNTS - 2];
+    }
 }
 
 void sample_weigh(struct launch *l, const struct device_sample *sample)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "emu/tensor_memory.h"
 #include "emu/check/agents.h"
 #include "emu/async.h"
 #include "emu/check/report.h"
@@ -100,6 +101,7 @@ static void resident_free(struct block *b)
     free(b->shared);
     free(b->shared_known);
     free(b->mbarriers);
+    free(b->tensor);
     free(b->points);
     free(b->sent);
     free(b->touched);
@@ -195,6 +197,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
         if (b->shadow->source)
             memset(b->shadow->source, 0, b->shadow->grains * sizeof *b->shadow->source);
     }
+    tensor_memory_begin(b);
     b->ids = (uint32_t)b->warp_count;
     memset(b->matrix_agent, 0, sizeof b->matrix_agent);
     b->cluster_relaxed = 0;
@@ -263,6 +266,8 @@ static void run_turn(struct warp *w)
         barrier_warp_done(w->block);
         if ((w->program->uses_async || w->program->uses_mbarrier) && block_ended(w->block))
             agents_end(w->block);
+        if (w->block->tensor && block_ended(w->block))
+            tensor_memory_end(w->block);
         if (w->block->touched && block_ended(w->block))
             dsmem_block_ends(w->block);
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {

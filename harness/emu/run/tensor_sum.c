@@ -5,13 +5,15 @@
 
 int tensor_least(enum tensor_type type)
 {
-    static const int least[] = {-14, -126, -126, -6, -14};
+    static const int least[] = {-14, -126, -126, -6, -14, 0, -2, 0};
     return least[type];
 }
 
 struct tensor_rule tensor_rule_of(int cc, enum tensor_unit unit, enum tensor_type type)
 {
     bool fp8 = type == TENSOR_E4M3 || type == TENSOR_E5M2;
+    if (unit == TENSOR_TCGEN05)
+        return (struct tensor_rule){0, 25, 23, false};
     if (unit == TENSOR_WGMMA)
         return (struct tensor_rule){0, fp8 ? 13 : 25, fp8 ? 13 : 23, false};
     if (cc >= 90) /* sm_120 has fp8 units of its own */

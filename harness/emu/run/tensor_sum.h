@@ -14,9 +14,9 @@
 
 #define TENSOR_K_MAX 64
 
-enum tensor_type { TENSOR_F16, TENSOR_BF16, TENSOR_TF32, TENSOR_E4M3, TENSOR_E5M2 };
-/* The instruction: mma and wmma, or wgmma. */
-enum tensor_unit { TENSOR_MMA, TENSOR_WGMMA };
+enum tensor_type { TENSOR_F16, TENSOR_BF16, TENSOR_TF32, TENSOR_E4M3, TENSOR_E5M2, TENSOR_E2M3, TENSOR_E3M2, TENSOR_E2M1 };
+/* The instruction: mma and wmma, wgmma, or tcgen05.mma. */
+enum tensor_unit { TENSOR_MMA, TENSOR_WGMMA, TENSOR_TCGEN05 };
 
 struct tensor_rule {
     int group;    /* products added in one step; 0: all */
@@ -27,7 +27,8 @@ struct tensor_rule {
 
 /* cc: compute capability x 10. */
 struct tensor_rule tensor_rule_of(int cc, enum tensor_unit unit, enum tensor_type type);
-/* The least exponent of a type, that of its subnormal numbers: -14 for f16, -126 for bf16 and tf32, -6 for e4m3, -14 for e5m2. */
+/* The least exponent of a type, that of its subnormal numbers: -14 for f16, -126 for bf16 and tf32, -6 for e4m3, -14 for e5m2, 0 for e2m3 and e2m1,
+ * -2 for e3m2. */
 int tensor_least(enum tensor_type type);
 /* c + the sum of a[i] * b[i], n of them (at most TENSOR_K_MAX). half: c and the result are f16 values. NaN has no sign or payload. */
 float tensor_sum(const struct tensor_rule *rule, const float *a, enum tensor_type ta, const float *b, enum tensor_type tb, int n, float c,

@@ -27,6 +27,8 @@ void code_check_factors(const struct program *p, const struct build *build, stru
         const struct work *work = program_step_work(p, s);
         unsigned may = work->op->has_math ? bound_factors(work->math, p->algorithm) : ~0u;
         unsigned does = image->ptx ? ptx_factors(image->ptx, s->name) : cubin_factors(image->cubin, image->cubin_bytes, s->name);
+        if (may & (FACTOR_F16 | FACTOR_BF16))
+            does &= ~(unsigned)FACTOR_HALF;
         if (!(does & ~may))
             continue;
         factor_type_names(does & ~may, lesser, sizeof lesser);
