@@ -13,12 +13,12 @@ enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_DEPTH = 64 /* most eleme
 
 struct tensor_memory {
     uint32_t cell[TENSOR_LANES][TENSOR_COLUMNS];
-    uint8_t known[TENSOR_LANES][TENSOR_COLUMNS]; /* written since the block began */
-    uint16_t owner[TENSOR_COLUMNS];              /* 1 + first column of its allocation; 0: free */
+    uint8_t known[TENSOR_LANES][TENSOR_COLUMNS];                   /* written since the block began */
+    uint16_t owner[TENSOR_COLUMNS];                                /* 1 + first column of its allocation; 0: free */
     uint32_t writer[4][TENSOR_COLUMNS], reader[4][TENSOR_COLUMNS]; /* tags (shadow.h) by 32 lanes: the last access */
-    const struct insn *made;                     /* the last allocation */
+    const struct insn *made;                                       /* the last allocation */
     bool relinquished;
-    uint32_t agent, group;           /* of what is issued: id among the block's clocks; groups that tcgen05.commit has ended */
+    uint32_t agent, group; /* of what is issued: id among the block's clocks; groups that tcgen05.commit has ended */
     float a[TENSOR_LANES * TENSOR_DEPTH], b[256 * TENSOR_DEPTH]; /* operands of one product: rows of k; of each 8 columns k rows of 8 */
     float scale_a[TENSOR_LANES][4], scale_b[256][4];
 };
@@ -95,6 +95,7 @@ bool product_operands(struct warp *w, const struct insn *ip, int lane, const str
 void product_place(const struct product *p, bool stationary, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column);
 int product_type(const struct product *p, uint32_t type);
 /* Sums of whole numbers and of scaled blocks, which are not those of tensor_sum.h. */
-void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell, bool keep);
+void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell,
+                    bool keep);
 
 #endif

@@ -20,11 +20,11 @@ struct emu_test {
     struct device_launch launch;
 };
 
-static inline void emu_test_text(struct emu_test *t, const char *label, const char *ptx, const char *kernel)
+static inline void emu_test_chip(struct emu_test *t, const char *chip, const char *label, const char *ptx, const char *kernel)
 {
     memset(t, 0, sizeof *t);
     t->dev.ops = &emu_device;
-    if (!emu_device.open(&t->dev, "GH100", &t->err))
+    if (!emu_device.open(&t->dev, chip, &t->err))
         fail_msg("%s", t->err.text);
     struct device_image image = {.label = label, .ptx = ptx, .ptx_bytes = strlen(ptx)};
     if (!emu_device.load(&t->dev, &image, &t->module, &t->err) || !emu_device.function(&t->dev, t->module, kernel, &t->function, &t->err))
@@ -33,6 +33,11 @@ static inline void emu_test_text(struct emu_test *t, const char *label, const ch
     emu_device.signature(&t->dev, t->function, &params, &t->param_bytes);
     t->launch = (struct device_launch){
         .grid = {1, 1, 1}, .block = {32, 1, 1}, .params = t->params, .param_bytes = t->param_bytes, .time_limit_s = 30};
+}
+
+static inline void emu_test_text(struct emu_test *t, const char *label, const char *ptx, const char *kernel)
+{
+    emu_test_chip(t, "GH100", label, ptx, kernel);
 }
 
 /* PTX of a source in tests/emu: "races.ptx" is races.cu for sm_90a, "races_100.ptx" the same for sm_100. The compile cache has it after the

@@ -53,8 +53,9 @@ static bool load_or_store(struct decode *d, bool store)
     static const int registers[] = {1, 1, 2, 4, 1};
     int shape = word_of(d, shapes), repeat = 1 << word_of(d, repeats);
     bool packed = instr_has(d->in, "pack::16b") || instr_has(d->in, "unpack::16b"), split = shape == SHAPE_16X32BX2;
-    const struct ptx_operand *regs = decode_operand(d, store ? (split ? 2 : 1) : 0), *distance = split ? decode_operand(d, store ? 1 : 2) : NULL;
-    int count = repeat * registers[shape] / (packed ? 2 : 1), have = regs->kind == OPERAND_VECTOR ? regs->count : 1;
+    const struct ptx_operand *regs = decode_operand(d, store ? (split ? 2 : 1) : 0),
+                             *distance = split ? decode_operand(d, store ? 1 : 2) : NULL;
+    int count = repeat * registers[shape], have = regs->kind == OPERAND_VECTOR ? regs->count : 1;
     uint32_t a, offset;
     if (!tensor_address(d, store ? 0 : 1, &a, &offset))
         return true;
@@ -150,7 +151,7 @@ static bool product_rest(struct decode *d, int k, uint32_t *l, uint32_t *keep, b
 
 static bool product(struct decode *d)
 {
-    static const char *const kinds[] = {"kind::f16",       "kind::tf32",  "kind::f8f6f4",     "kind::i8",
+    static const char *const kinds[] = {"kind::f16",      "kind::tf32", "kind::f8f6f4",   "kind::i8",
                                         "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", NULL};
     const struct ptx_operand *a = decode_operand(d, 1);
     int kind = word_of(d, kinds);

@@ -48,8 +48,8 @@ bool product_read(struct warp *w, const struct insn *ip, int lane, struct produc
     if (v >> 2 & 1)
         return wrong(w, ip, lane, v, "emu supports no sparse matrices");
     if (!shape_is_legal(p, l[PRODUCT_STATIONARY])) {
-        emu_report(w, ip, lane, "descriptor", "instruction descriptor 0x%x: a product of %u x %u with %u block%s does not exist", v, p->m, p->n, p->groups,
-                   p->groups == 1 ? "" : "s");
+        emu_report(w, ip, lane, "descriptor", "instruction descriptor 0x%x: a product of %u x %u with %u block%s does not exist", v, p->m,
+                   p->n, p->groups, p->groups == 1 ? "" : "s");
         return false;
     }
     if (product_type(p, p->type_a) < 0 || product_type(p, p->type_b) < 0 || (p->kind == KIND_F16 && p->type_a != p->type_b))
@@ -137,13 +137,15 @@ struct operand {
 };
 
 /* out[r * row + k * step] for all r and k. */
-static bool from_shared(struct warp *w, const struct insn *ip, int lane, const struct product *p, const struct operand *o, float *out, bool columns)
+static bool from_shared(struct warp *w, const struct insn *ip, int lane, const struct product *p, const struct operand *o, float *out,
+                        bool columns)
 {
     uint32_t per = per_chunk(p, o->type), outer = o->across ? p->k : o->rows, inner = o->across ? o->rows : p->k;
     for (uint32_t x = 0; x < outer; x++)
         for (uint32_t y = 0; y < inner; y += per) {
             uint32_t r = o->across ? y : x, k = o->across ? x : y;
-            const uint8_t *chunk = tensor_chunk(w, ip, lane, o->b, o->d, o->across ? y / per * 16 : r, o->across ? k : y / per * 16, o->across);
+            const uint8_t *chunk =
+                tensor_chunk(w, ip, lane, o->b, o->d, o->across ? y / per * 16 : r, o->across ? k : y / per * 16, o->across);
             if (!chunk)
                 return false;
             for (uint32_t i = 0; i < per; i++) {
@@ -155,7 +157,8 @@ static bool from_shared(struct warp *w, const struct insn *ip, int lane, const s
     return true;
 }
 
-static bool a_from_tensor(struct warp *w, const struct insn *ip, const struct product *p, struct block *b, uint32_t address, enum element type)
+static bool a_from_tensor(struct warp *w, const struct insn *ip, const struct product *p, struct block *b, uint32_t address,
+                          enum element type)
 {
     struct tensor_memory *t = b->tensor;
     uint32_t bits = element_bits[type] < 8 ? 8 : element_bits[type], columns = p->k * bits / 32, row, lane, column;
@@ -181,8 +184,8 @@ static float scale_of(uint8_t v, bool e8m0)
 }
 
 /* Scales: row r has its bytes in lane r % 32, column r / 32. */
-static bool read_scales(struct warp *w, const struct insn *ip, struct block *b, uint32_t address, uint32_t rows, uint32_t first, uint32_t count,
-                        bool e8m0, bool own, float (*out)[4])
+static bool read_scales(struct warp *w, const struct insn *ip, struct block *b, uint32_t address, uint32_t rows, uint32_t first,
+                        uint32_t count, bool e8m0, bool own, float (*out)[4])
 {
     for (uint32_t q = 0; q < 4; q++)
         if (!tensor_memory_allows(w, ip, b, q, address & 0xffff, (rows + 31) / 32, false, true))
@@ -190,7 +193,8 @@ static bool read_scales(struct warp *w, const struct insn *ip, struct block *b, 
     for (uint32_t r = 0; r < rows; r++) {
         uint32_t lane = r % 32 + (own ? r / 32 % 4 * 32 : 0), column = (address & 0xffff) + r / 32;
         if (!b->tensor->known[lane][column] && (w->checks & CHECK_KNOWN)) {
-            emu_report(w, ip, -1, "uninitialised", "the scale of row %u, in lane %u and column %u of tensor memory, was never written", r, lane, column);
+            emu_report(w, ip, -1, "uninitialised", "the scale of row %u, in lane %u and column %u of tensor memory, was never written", r,
+                       lane, column);
             return false;
         }
         for (uint32_t i = 0; i < count; i++)
@@ -214,7 +218,8 @@ bool product_operands(struct warp *w, const struct insn *ip, int lane, const str
             return false;
     } else {
         struct operand a = {b, &da, (enum element)product_type(p, p->type_a), p->across_a, p->negative_a, p->rows};
-        if (!tensor_descriptor_read(w, ip, lane, SLOT(const uint64_t, w, l[PRODUCT_A])[lane], &da) || !from_shared(w, ip, lane, p, &a, t->a, false))
+        if (!tensor_descriptor_read(w, ip, lane, SLOT(const uint64_t, w, l[PRODUCT_A])[lane], &da) ||
+            !from_shared(w, ip, lane, p, &a, t->a, false))
             return false;
     }
     for (uint32_t g = 0; g < p->groups; g++) { /* each block of a pair has its part of the columns */
@@ -226,10 +231,10 @@ bool product_operands(struct warp *w, const struct insn *ip, int lane, const str
         return true;
     uint32_t count = p->k / l[PRODUCT_BLOCK];
     bool e8m0 = p->kind != KIND_MXF4NVF4 || (idesc >> 23 & 1);
-    return read_scales(w, ip, b, SLOT(const uint32_t, w, l[PRODUCT_SCALE_A])[lane] + l[PRODUCT_SCALE_A_AT], p->rows, idesc >> 29 & 3, count, e8m0, true,
-                       t->scale_a) &&
-           read_scales(w, ip, b, SLOT(const uint32_t, w, l[PRODUCT_SCALE_B])[lane] + l[PRODUCT_SCALE_B_AT], p->n, idesc >> 4 & 3, count, e8m0, false,
-                       t->scale_b);
+    return read_scales(w, ip, b, SLOT(const uint32_t, w, l[PRODUCT_SCALE_A])[lane] + l[PRODUCT_SCALE_A_AT], p->rows, idesc >> 29 & 3, count,
+                       e8m0, true, t->scale_a) &&
+           read_scales(w, ip, b, SLOT(const uint32_t, w, l[PRODUCT_SCALE_B])[lane] + l[PRODUCT_SCALE_B_AT], p->n, idesc >> 4 & 3, count,
+                       e8m0, false, t->scale_b);
 }
 
 void product_place(const struct product *p, bool stationary, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column)
@@ -239,7 +244,8 @@ void product_place(const struct product *p, bool stationary, uint32_t row, uint3
     *column = n % width;
 }
 
-void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell, bool keep)
+void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell,
+                    bool keep)
 {
     const float *a = t->a + row * p->k, *b = t->b + n / 8 * 8 * p->k + n % 8;
     float c;

@@ -29,8 +29,9 @@ void tensor_memory_end(struct block *b)
     for (int c = 0; t && c < TENSOR_COLUMNS; c++)
         columns += t->owner[c] != 0;
     if (columns && (b->warps[0].checks & CHECK_SYNC))
-        emu_report(&b->warps[0], t->made, -1, "tensor_memory", "block %u,%u,%u ends with %d columns of tensor memory allocated: tcgen05.dealloc is missing",
-                   b->index[0], b->index[1], b->index[2], columns);
+        emu_report(&b->warps[0], t->made, -1, "tensor_memory",
+                   "block %u,%u,%u ends with %d columns of tensor memory allocated: tcgen05.dealloc is missing", b->index[0], b->index[1],
+                   b->index[2], columns);
 }
 
 static bool whole_warp(struct warp *w, const struct insn *ip)
@@ -50,8 +51,8 @@ static uint32_t same_operand(struct warp *w, const struct insn *ip, uint32_t ref
     int first = __builtin_ctz(w->mask);
     for (uint32_t rest = w->mask; rest; rest &= rest - 1)
         if (v[__builtin_ctz(rest)] != v[first]) {
-            emu_report(w, ip, __builtin_ctz(rest), "tensor_memory", "lanes %d and %d of the warp have different operands: 0x%x and 0x%x", first,
-                       __builtin_ctz(rest), v[first], v[__builtin_ctz(rest)]);
+            emu_report(w, ip, __builtin_ctz(rest), "tensor_memory", "lanes %d and %d of the warp have different operands: 0x%x and 0x%x",
+                       first, __builtin_ctz(rest), v[first], v[__builtin_ctz(rest)]);
             break;
         }
     return v[first];
@@ -83,7 +84,8 @@ const struct insn *emu_tensor_alloc(struct warp *w, const struct insn *ip)
     else if (t->relinquished)
         emu_report(w, ip, -1, "tensor_memory", "the block has given up the right to allocate: tcgen05.relinquish_alloc_permit came before");
     else if (run < count)
-        emu_report(w, ip, -1, "tensor_memory", "%u columns are asked for; so many in a row are not free: the instruction waits for ever", count);
+        emu_report(w, ip, -1, "tensor_memory", "%u columns are asked for; so many in a row are not free: the instruction waits for ever",
+                   count);
     if (!sound || t->relinquished || run < count)
         return warp_stop(w);
     for (uint32_t c = first; c < first + count; c++)
@@ -112,7 +114,8 @@ const struct insn *emu_tensor_dealloc(struct warp *w, const struct insn *ip)
     for (uint32_t c = first; t && c < TENSOR_COLUMNS && t->owner[c] == first + 1; c++)
         have++;
     if (!have || have != count || LANE_OF(at)) {
-        emu_report(w, ip, -1, "tensor_memory", "%u columns at 0x%x are no allocation%s", count, at, have && !LANE_OF(at) ? " of that size" : "");
+        emu_report(w, ip, -1, "tensor_memory", "%u columns at 0x%x are no allocation%s", count, at,
+                   have && !LANE_OF(at) ? " of that size" : "");
         return ip + 1;
     }
     for (uint32_t q = 0; q < 4; q++)
@@ -127,7 +130,8 @@ const struct insn *emu_tensor_dealloc(struct warp *w, const struct insn *ip)
 
 /* ---- checks ---- */
 /* Reports an access behind one that it did not wait for. */
-static bool unordered(struct warp *w, const struct insn *ip, const struct tensor_memory *t, uint32_t tag, uint32_t column, bool reads, bool issued)
+static bool unordered(struct warp *w, const struct insn *ip, const struct tensor_memory *t, uint32_t tag, uint32_t column, bool reads,
+                      bool issued)
 {
     const char *what = issued ? "the tensor core" : "the warp";
     if (issued && (tag & 63) == t->agent) /* products and copies of a block are done in order */
@@ -135,16 +139,18 @@ static bool unordered(struct warp *w, const struct insn *ip, const struct tensor
     if (!race_unordered(w, tag))
         return false;
     if ((tag & 63) == t->agent)
-        emu_report(w, ip, -1, "race", "%s %s column %u of tensor memory while the tensor core %s it: nobody has waited for an mbarrier of a tcgen05.commit behind that",
+        emu_report(w, ip, -1, "race",
+                   "%s %s column %u of tensor memory while the tensor core %s it: nobody has waited for an mbarrier of a tcgen05.commit "
+                   "behind that",
                    what, issued ? "uses" : "accesses", column, reads ? "reads" : "writes");
     else
-        emu_report(w, ip, -1, "race", "%s accesses column %u of tensor memory, which warp %u %s: no barrier between them", what, column, tag & 63,
-                   reads ? "reads" : "writes");
+        emu_report(w, ip, -1, "race", "%s accesses column %u of tensor memory, which warp %u %s: no barrier between them", what, column,
+                   tag & 63, reads ? "reads" : "writes");
     return true;
 }
 
-bool tensor_memory_allows(struct warp *w, const struct insn *ip, struct block *b, uint32_t quarter, uint32_t column, uint32_t count, bool write,
-                          bool issued)
+bool tensor_memory_allows(struct warp *w, const struct insn *ip, struct block *b, uint32_t quarter, uint32_t column, uint32_t count,
+                          bool write, bool issued)
 {
     struct tensor_memory *t = b->tensor;
     uint32_t tag = issued ? (t ? (t->group + 1) << 7 | t->agent : 0) : w->clocks[w->id] << 7 | (uint32_t)w->id;
@@ -222,9 +228,10 @@ static const struct insn *move(struct warp *w, const struct insn *ip, bool store
     struct block *b = w->block;
     if (!whole_warp(w, ip))
         return ip + 1;
-    uint32_t base = same_operand(w, ip, ip->a) + (uint32_t)ip->imm, quarter = (uint32_t)w->id % 4, lane = LANE_OF(base), column = COLUMN_OF(base);
+    uint32_t base = same_operand(w, ip, ip->a) + (uint32_t)ip->imm, quarter = (uint32_t)w->id % 4, lane = LANE_OF(base),
+             column = COLUMN_OF(base);
     bool half = ip->kind != SHAPE_32X32B;
-    uint32_t count = l[TENSOR_REPEAT] * shape_columns[ip->kind] * (l[TENSOR_PACKED] ? 1 : 1);
+    uint32_t count = l[TENSOR_REPEAT] * shape_columns[ip->kind] * (l[TENSOR_PACKED] ? 2 : 1);
     if (lane != 32 * quarter && !(half && lane == 32 * quarter + 16)) {
         emu_report(w, ip, -1, "out_of_bounds", "warp %d reaches lanes %u to %u of tensor memory, not those from %u on", w->id, 32 * quarter,
                    32 * quarter + 31, lane);
@@ -253,8 +260,8 @@ bool tensor_descriptor_read(struct warp *w, const struct insn *ip, int lane, uin
 {
     static const uint32_t widths[] = {0, 128, 128, 0, 64, 0, 32, 0};
     uint32_t mode = (uint32_t)(v >> 61);
-    *d = (struct tensor_descriptor){(uint32_t)(v & 0x3fff) << 4, (uint32_t)(v >> 16 & 0x3fff) << 4, (uint32_t)(v >> 32 & 0x3fff) << 4, widths[mode],
-                                    mode == 1};
+    *d = (struct tensor_descriptor){(uint32_t)(v & 0x3fff) << 4, (uint32_t)(v >> 16 & 0x3fff) << 4, (uint32_t)(v >> 32 & 0x3fff) << 4,
+                                    widths[mode], mode == 1};
     if ((v >> 46 & 7) == 1 && (v >> 49 & 7) == 0 && !(v >> 52 & 1) && (!mode || widths[mode]))
         return true;
     emu_report(w, ip, lane, "descriptor", "matrix descriptor 0x%llx: %s", (unsigned long long)v,
@@ -269,7 +276,8 @@ static uint32_t chunk_offset(const struct tensor_descriptor *d, uint32_t r, uint
 {
     uint32_t w = d->swizzle, at;
     if (!across)
-        at = !w ? r / 8 * d->stride + r % 8 * 16 + k / 16 * d->leading : r / 8 * d->stride + r % 8 * w + k / w * d->leading + k % w / 16 * 16;
+        at = !w ? r / 8 * d->stride + r % 8 * 16 + k / 16 * d->leading
+                : r / 8 * d->stride + r % 8 * w + k / w * d->leading + k % w / 16 * 16;
     else if (!w)
         at = r / 16 * d->stride + k % 8 * 16 + k / 8 * d->leading;
     else
@@ -286,7 +294,8 @@ const uint8_t *tensor_chunk(struct warp *w, const struct insn *ip, int lane, str
     const struct tensor_memory *t = w->block->tensor;
     uint32_t at = chunk_offset(d, r, k, across);
     if (at < SHARED_RESERVED || at + 16 > b->shared_bytes) {
-        emu_report(w, ip, lane, "out_of_bounds", "matrix descriptor reads shared memory at 0x%x; the block ends at 0x%x", at, b->shared_bytes);
+        emu_report(w, ip, lane, "out_of_bounds", "matrix descriptor reads shared memory at 0x%x; the block ends at 0x%x", at,
+                   b->shared_bytes);
         return NULL;
     }
     if (b == w->block && b->shadow)
@@ -341,7 +350,8 @@ const struct insn *emu_tensor_commit(struct warp *w, const struct insn *ip)
     int lane = __builtin_ctz(w->mask);
     lane_addresses(w, ip, (enum ptx_space)ip->aux, address);
     address[lane] &= WINDOW_BYTES - 1;
-    uint32_t mask = ip->b == NO_REF ? 0 : SLOT(const uint32_t, w, ip->b)[lane] & 0xffff, rank = (uint32_t)(address[lane] >> CLUSTER_SHIFT) & 0xff;
+    uint32_t mask = ip->b == NO_REF ? 0 : SLOT(const uint32_t, w, ip->b)[lane] & 0xffff,
+             rank = (uint32_t)(address[lane] >> CLUSTER_SHIFT) & 0xff;
     uint32_t offset = (uint32_t)address[lane] & ((1u << CLUSTER_SHIFT) - 1);
     for (int i = 0; i < (b->cluster_count > 1 ? b->cluster_count : 1); i++) {
         struct block *to = b->cluster_count > 1 ? b->cluster[i] : b;
@@ -349,7 +359,8 @@ const struct insn *emu_tensor_commit(struct warp *w, const struct insn *ip)
             continue;
         int checks = w->checks;
         w->checks &= ~(CHECK_RACE | CHECK_KNOWN);
-        uint8_t *host = resolve_lane(w, ip, lane, SPACE_SHARED, b->cluster_count > 1 ? (uint64_t)(i + 1) << CLUSTER_SHIFT | offset : offset, 8, ACCESS_ATOMIC);
+        uint8_t *host = resolve_lane(w, ip, lane, SPACE_SHARED, b->cluster_count > 1 ? (uint64_t)(i + 1) << CLUSTER_SHIFT | offset : offset,
+                                     8, ACCESS_ATOMIC);
         w->checks = checks;
         if (!host)
             continue;

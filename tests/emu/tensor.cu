@@ -1,0 +1,122 @@
+/* Products in tensor memory (sm_100a): right with `fault` 0, else wrong in one place each. Blocks of 128 threads. */
+#define KERNEL extern "C" __global__ void
+enum { M = 128, N = 64, K = 16, COLUMNS = 64 };
+enum { NONE, READS_EARLY, NEVER_FREES, NO_FENCE, OVERWRITES, OTHER_LANES, NOT_ALLOCATED, ADDS_TO_NOTHING, TOO_MUCH, NO_SHAPE };
+__device__ unsigned at_shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void alloc(unsigned *to, int n) { asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(at_shared(to)), "r"(n) : "memory"); }
+__device__ void dealloc(unsigned at, int n) { asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(at), "r"(n) : "memory"); }
+__device__ void commit(unsigned long long *b)
+{
+    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(at_shared(b)) : "memory");
+}
+__device__ void await(unsigned long long *b, unsigned parity)
+{
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra again; }" ::"r"(at_shared(b)), "r"(parity) : "memory");
+}
+/* K-major, no swizzle: 8 rows of 16 bytes lie together; the next 16 bytes of k 128 bytes on, the next 8 rows 256 bytes on. */
+__device__ unsigned long long descriptor(const void *p) { return (at_shared(p) >> 4) | (128ull >> 4) << 16 | (256ull >> 4) << 32 | 1ull << 46; }
+__device__ int place(int r, int k) { return (r / 8 * 256 + r % 8 * 16 + k / 8 * 128) / 2 + k % 8; }
+
+KERNEL product(const unsigned short *a, const unsigned short *b, float *out, int fault)
+{
+    __shared__ __align__(128) unsigned short x[M * K], y[N * K];
+    __shared__ unsigned long long done;
+    __shared__ unsigned where;
+    const int t = threadIdx.x, warp = t / 32;
+    for (int k = 0; k < K; k++)
+        x[place(t, k)] = a[t * K + k];
+    for (int k = 0; k < K && t < N; k++)
+        y[place(t, k)] = b[t * K + k];
+    if (t == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
+    if (warp == 0) {
+        alloc(&where, COLUMNS);
+        if (fault == TOO_MUCH)
+            alloc(&where, 512);
+        asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
+    }
+    if (fault != NO_FENCE)
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    const unsigned at = where + (fault == NOT_ALLOCATED ? 32 : 0), lanes = fault == OTHER_LANES ? 0 : warp << 21;
+    const unsigned idesc = 1 << 4 | N / 8 << 17 | (fault == NO_SHAPE ? 6 : M / 16) << 24; /* f32 sums of f16 */
+    if (t == 0) {
+        for (int i = 0; i < 2; i++) /* the product twice: the second adds */
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p; }" ::"r"(at), "l"(descriptor(x)),
+                         "l"(descriptor(y)), "r"(idesc), "r"(i | (fault == ADDS_TO_NOTHING))
+                         : "memory");
+        commit(&done);
+    }
+    if (fault == OVERWRITES)
+        x[t] = 0;
+    if (fault != READS_EARLY)
+        await(&done, 0);
+    __syncthreads();
+    asm volatile("tcgen05.fence::after_thread_sync;");
+    for (int c = 0; c < N; c += 4) {
+        unsigned v[4];
+        asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(where + lanes + c));
+        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+        for (int i = 0; i < 4; i++)
+            out[t * N + c + i] = __uint_as_float(v[i]);
+    }
+    __syncthreads();
+    if (warp == 0 && fault != NEVER_FREES)
+        dealloc(where, COLUMNS);
+}
+
+/* What each shape of load finds: lane * 100 + column, stored by .32x32b. */
+KERNEL shapes(unsigned *out)
+{
+    __shared__ unsigned where;
+    const unsigned t = threadIdx.x, warp = t / 32;
+    if (warp == 0)
+        alloc(&where, 32);
+    __syncthreads();
+    const unsigned at = where + (warp << 21);
+    for (unsigned c = 0; c < 16; c++)
+        asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(at + c), "r"(t * 100 + c) : "memory");
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+    unsigned v[12];
+    asm volatile("tcgen05.ld.sync.aligned.16x64b.x2.b32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(at));
+    asm volatile("tcgen05.ld.sync.aligned.16x128b.x1.b32 {%0, %1}, [%2];" : "=r"(v[2]), "=r"(v[3]) : "r"(at + (16 << 16)));
+    asm volatile("tcgen05.ld.sync.aligned.16x256b.x1.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v[4]), "=r"(v[5]), "=r"(v[6]), "=r"(v[7]) : "r"(at));
+    asm volatile("tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%0, %1}, [%2], 8;" : "=r"(v[8]), "=r"(v[9]) : "r"(at));
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.pack::16b.b32 {%0}, [%1];" : "=r"(v[10]) : "r"(at + 4));
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    for (int i = 0; i < 11; i++)
+        out[t * 11 + i] = v[i];
+    __syncthreads();
+    if (warp == 0)
+        dealloc(where, 32);
+}
+
+/* 32 rows of 16 bytes, to all four quarters; out: the lane's four columns. */
+KERNEL copies(const unsigned *in, unsigned *out)
+{
+    __shared__ __align__(128) unsigned s[128];
+    __shared__ unsigned long long done;
+    __shared__ unsigned where;
+    const unsigned t = threadIdx.x, warp = t / 32;
+    s[t] = in[t];
+    if (t == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
+    if (warp == 0)
+        alloc(&where, 32);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (t == 0) {
+        unsigned long long d = (at_shared(s) >> 4) | (128ull >> 4) << 32 | 1ull << 46;
+        asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(where), "l"(d) : "memory");
+        commit(&done);
+    }
+    await(&done, 0);
+    unsigned v[4];
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(where + (warp << 21)));
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    for (int i = 0; i < 4; i++)
+        out[t * 4 + i] = v[i];
+    __syncthreads();
+    if (warp == 0)
+        dealloc(where, 32);
+}

@@ -1,0 +1,143 @@
+/* Tensor memory and tcgen05 on emu, tests/emu/tensor.cu: values against sums in double, what each shape of load holds (PTX ISA 9.0,
+ * "tcgen05 data movement shape"), and one fault a launch. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/dtype.h"
+#include "emu_run.h"
+
+enum { M = 128, N = 64, K = 16 };
+
+static void open_kernel(struct emu_test *t, const char *kernel)
+{
+    SCOPED char *ptx = emu_test_ptx("tensor_100a.ptx");
+    emu_test_chip(t, "GB100", "tensor.cu", ptx, kernel);
+    t->launch.block[0] = 128;
+}
+
+static float value(int i, int k)
+{
+    return (float)((i * 7 + k * 5) % 9 - 4);
+}
+
+/* Of the launch: the kind of its first report, and its text. */
+static void launch_product(int fault, float *out, char kind[32], char text[512])
+{
+    struct emu_test t;
+    const struct device_report *reports;
+    uint16_t a[M * K], b[N * K];
+    float zero[M * N] = {0};
+    int count;
+    for (int i = 0; i < M * K; i++)
+        a[i] = f16_from_f32(value(i / K, i % K));
+    for (int i = 0; i < N * K; i++)
+        b[i] = f16_from_f32(value(3 * (i / K) + 1, i % K));
+    open_kernel(&t, "product");
+    emu_test_pointer(&t, emu_test_buffer(&t, "a", a, sizeof a));
+    emu_test_pointer(&t, emu_test_buffer(&t, "b", b, sizeof b));
+    uint64_t to = emu_test_buffer(&t, "out", zero, sizeof zero);
+    emu_test_pointer(&t, to);
+    emu_test_int(&t, fault);
+    (void)emu_test_launch(&t);
+    count = emu_device.reports(&t.dev, &reports);
+    snprintf(kind, 32, "%s", count ? reports[0].kind : "");
+    snprintf(text, 512, "%s", count ? reports[0].text : "");
+    emu_test_read(&t, to, out, sizeof zero);
+    emu_test_close(&t);
+}
+
+static void a_product_is_its_sums(void **state)
+{
+    float out[M * N];
+    char kind[32], text[512];
+    launch_product(0, out, kind, text);
+    assert_string_equal(text, "");
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            double want = 0;
+            for (int k = 0; k < K; k++)
+                want += 2 * (double)value(i, k) * (double)value(3 * j + 1, k);
+            if ((double)out[i * N + j] != want)
+                fail_msg("(%d, %d) is %g, want %g", i, j, (double)out[i * N + j], want);
+        }
+}
+
+static void each_fault_is_reported(void **state)
+{
+    static const struct {
+        const char *kind, *text;
+    } want[] = {{"race", "nobody has waited for an mbarrier of a tcgen05.commit"},
+                {"tensor_memory", "tcgen05.dealloc is missing"},
+                {"proxy_fence", "no fence.proxy.async between them"},
+                {"async_wait", "may still read"},
+                {"out_of_bounds", "reaches lanes 32 to 63 of tensor memory"},
+                {"out_of_bounds", "column 64 of tensor memory is not allocated"},
+                {"uninitialised", "the product adds to lane 0, column 0"},
+                {"tensor_memory", "512 columns are asked for"},
+                {"descriptor", "a product of 96 x 64 with 1 block does not exist"}};
+    float out[M * N];
+    for (int i = 0; i < (int)(sizeof want / sizeof *want); i++) {
+        char kind[32], text[512];
+        launch_product(i + 1, out, kind, text);
+        if (strcmp(kind, want[i].kind) || !strstr(text, want[i].text))
+            fail_msg("fault %d: %s: %s; want %s: %s", i + 1, kind, text, want[i].kind, want[i].text);
+    }
+}
+
+static void shapes_hold_their_lanes_and_columns(void **state)
+{
+    struct emu_test t;
+    uint32_t out[128 * 11] = {0};
+    open_kernel(&t, "shapes");
+    uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
+    emu_test_pointer(&t, to);
+    emu_test_run(&t);
+    assert_false(emu_test_reports(&t));
+    emu_test_read(&t, to, out, sizeof out);
+    emu_test_close(&t);
+    for (uint32_t i = 0; i < 128; i++) {
+        uint32_t l = i % 32, base = i / 32 * 32, row = l / 4, of = (l / 4 + l / 2 % 2 * 8 + base) * 100 + l % 2;
+        const uint32_t want[11] = {of,
+                                   of + 2,
+                                   (base + 16 + row) * 100 + l % 4,
+                                   (base + 24 + row) * 100 + l % 4,
+                                   (base + row) * 100 + l % 4 * 2,
+                                   (base + row) * 100 + l % 4 * 2 + 1,
+                                   (base + 8 + row) * 100 + l % 4 * 2,
+                                   (base + 8 + row) * 100 + l % 4 * 2 + 1,
+                                   (base + l % 16) * 100 + l / 16 * 8,
+                                   (base + l % 16) * 100 + l / 16 * 8 + 1,
+                                   (i * 100 + 4) | (i * 100 + 5) << 16};
+        for (int r = 0; r < 11; r++)
+            if (out[i * 11 + (uint32_t)r] != want[r])
+                fail_msg("thread %u, register %d: %u, want %u", i, r, out[i * 11 + (uint32_t)r], want[r]);
+    }
+}
+
+static void a_copy_goes_to_all_quarters(void **state)
+{
+    struct emu_test t;
+    uint32_t in[128], out[512] = {0};
+    for (uint32_t i = 0; i < 128; i++)
+        in[i] = i * i + 3;
+    open_kernel(&t, "copies");
+    emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
+    uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
+    emu_test_pointer(&t, to);
+    emu_test_run(&t);
+    assert_false(emu_test_reports(&t));
+    emu_test_read(&t, to, out, sizeof out);
+    emu_test_close(&t);
+    for (int i = 0; i < 512; i++)
+        assert_int_equal(out[i], in[i % 128]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_product_is_its_sums), cmocka_unit_test(each_fault_is_reported),
+                                       cmocka_unit_test(shapes_hold_their_lanes_and_columns),
+                                       cmocka_unit_test(a_copy_goes_to_all_quarters)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
