@@ -228,8 +228,8 @@ struct memo {
     uint64_t lanes_off; /* lanes switched off by a guard, summed; also divergent branches */
     uint64_t events;    /* divergent branches, contention, async copies */
     uint64_t split;     /* cp.async.cg: pieces beyond the sectors they are of */
-    uint64_t macs;  /* of products whose shape is known only here */
-    uint64_t bytes; /* the last of the counters */
+    uint64_t macs;      /* of products whose shape is known only here */
+    uint64_t bytes;     /* the last of the counters */
 };
 /* Global requests add no wavefronts where they are counted: those of a pattern are added when another one takes its place. */
 static inline void memo_add_waves(struct memo *m)
@@ -362,7 +362,7 @@ struct barrier {
     uint32_t generation;
 };
 struct tensor_memory; /* emu/tensor_memory.h */
-struct shadow; /* race check, check/shadow.h */
+struct shadow;        /* race check, check/shadow.h */
 struct block {
     uint32_t index[3];
     uint64_t number;
@@ -377,11 +377,11 @@ struct block {
     struct barrier barriers[16];
     int done;
     struct tensor_memory *tensor; /* NULL: nothing was allocated yet */
-    uint64_t *mbarriers;         /* by 8 bytes, a bit: somebody has initialised an mbarrier there */
-    uint32_t first_tag, now_tag; /* of the block, of its last barrier; 0: blocks take turns, each tag is looked up */
-    uint32_t fences;             /* of its warps */
-    uint32_t global_fenced;      /* the moment of the last fence between its writes to global memory and the async proxy */
-    struct block **cluster;      /* by rank */
+    uint64_t *mbarriers;          /* by 8 bytes, a bit: somebody has initialised an mbarrier there */
+    uint32_t first_tag, now_tag;  /* of the block, of its last barrier; 0: blocks take turns, each tag is looked up */
+    uint32_t fences;              /* of its warps */
+    uint32_t global_fenced;       /* the moment of the last fence between its writes to global memory and the async proxy */
+    struct block **cluster;       /* by rank */
     int cluster_rank, cluster_count;
     uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
     uint64_t cluster_relaxed;                /* its warps that arrived there without a release */

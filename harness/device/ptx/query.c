@@ -231,14 +231,9 @@ static unsigned product_factors(struct parts *p)
                                                {"f32", RESULT_32},
                                                {"s32", RESULT_32},
                                                {NULL, 0}};
-    static const struct factor_name kinds[] = {{"f8f6f4", FACTOR_F8},
-                                               {"mxf8f6f4", FACTOR_F8},
-                                               {"mxf4", FACTOR_F8},
-                                               {"mxf4nvf4", FACTOR_F8},
-                                               {"i8", FACTOR_I8},
-                                               {"tf32", FACTOR_TF32},
-                                               {"f16", FACTOR_HALF},
-                                               {NULL, 0}};
+    static const struct factor_name kinds[] = {
+        {"f8f6f4", FACTOR_F8}, {"mxf8f6f4", FACTOR_F8}, {"mxf4", FACTOR_F8},  {"mxf4nvf4", FACTOR_F8},
+        {"i8", FACTOR_I8},     {"tf32", FACTOR_TF32},   {"f16", FACTOR_HALF}, {NULL, 0}};
     unsigned found[8] = {0}, count = 0, kind = 0;
     const char *at;
     for (size_t n; next_part(p, &at, &n);) {

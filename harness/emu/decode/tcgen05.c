@@ -77,7 +77,7 @@ static bool load_or_store(struct decode *d, bool store)
     return true;
 }
 
-static bool copy(struct decode *d)
+static bool copy_in(struct decode *d)
 {
     static const char *const shapes[] = {"128x256b", "4x256b", "128x128b", "warpx2::02_13", "warpx2::01_23", "32x128b", NULL};
     uint32_t a, offset;
@@ -198,7 +198,7 @@ bool decode_tcgen05(struct decode *d)
     if (instr_has(d->in, "ld") || instr_has(d->in, "st"))
         return load_or_store(d, instr_has(d->in, "st"));
     if (instr_has(d->in, "cp"))
-        return copy(d);
+        return copy_in(d);
     if (instr_has(d->in, "commit"))
         return commit(d);
     if (instr_has(d->in, "alloc") || instr_has(d->in, "dealloc") || instr_has(d->in, "relinquish_alloc_permit"))

@@ -27,8 +27,8 @@ struct tensor_rule {
 
 /* cc: compute capability x 10. */
 struct tensor_rule tensor_rule_of(int cc, enum tensor_unit unit, enum tensor_type type);
-/* The least exponent of a type, that of its subnormal numbers: -14 for f16, -126 for bf16 and tf32, -6 for e4m3, -14 for e5m2, 0 for e2m3 and e2m1,
- * -2 for e3m2. */
+/* The least exponent of a type, that of its subnormal numbers: -14 for f16, -126 for bf16 and tf32, -6 for e4m3, -14 for e5m2, 0 for e2m3
+ * and e2m1, -2 for e3m2. */
 int tensor_least(enum tensor_type type);
 /* c + the sum of a[i] * b[i], n of them (at most TENSOR_K_MAX). half: c and the result are f16 values. NaN has no sign or payload. */
 float tensor_sum(const struct tensor_rule *rule, const float *a, enum tensor_type ta, const float *b, enum tensor_type tb, int n, float c,
