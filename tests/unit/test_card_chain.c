@@ -65,7 +65,7 @@ static struct net opened(const char *text, enum layout_plan plan, bool masks)
     bool cropped;
     char *path = text_file(text);
     n.s = scenario_load(path, &err);
-    if (!n.s || !scenario_chain(n.s, &n.s->networks[0], "cuda", plan, masks ? &mask : NULL, &n.chain, &cropped, &err))
+    if (!n.s || !scenario_chain(n.s, &n.s->networks[0], "cuda", plan, masks ? &mask : NULL, 0, &n.chain, &cropped, &err))
         fail_msg("%s", err.text);
     unlink(path);
     free(path);

@@ -24,7 +24,7 @@ static void make(const struct scenario *s, enum layout_plan plan, struct chain *
 {
     struct error err = {0};
     bool cropped;
-    if (!scenario_chain(s, &s->networks[0], "cuda", plan, NULL, chain, &cropped, &err) || !chain_work(chain, work, &err))
+    if (!scenario_chain(s, &s->networks[0], "cuda", plan, NULL, 0, chain, &cropped, &err) || !chain_work(chain, work, &err))
         fail_msg("%s", err.text);
     assert_false(cropped);
 }
@@ -287,7 +287,7 @@ static void refused(const char *order, const char *want)
     struct chain c;
     bool cropped;
     if (s)
-        assert_false(scenario_chain(s, &s->networks[0], "cuda", LAYOUT_PLAN_GIVEN, NULL, &c, &cropped, &err));
+        assert_false(scenario_chain(s, &s->networks[0], "cuda", LAYOUT_PLAN_GIVEN, NULL, 0, &c, &cropped, &err));
     if (!strstr(err.text, want))
         fail_msg("'%s' is not said: %s", want, err.text);
     scenario_free(s);

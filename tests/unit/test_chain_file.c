@@ -46,7 +46,7 @@ static void run(const struct scenario *s, int network, struct made *m, struct op
     bool cropped;
     struct chain_maker maker = {make_rows, m};
     m->gains = true;
-    if (!scenario_chain(s, &s->networks[network], "cuda", LAYOUT_PLAN_GIVEN, NULL, c, &cropped, &err) || !chain_work(c, &w, &err))
+    if (!scenario_chain(s, &s->networks[network], "cuda", LAYOUT_PLAN_GIVEN, NULL, 0, c, &cropped, &err) || !chain_work(c, &w, &err))
         fail_msg("%s", err.text);
     assert_true(w.n == 2 && w.h == 3 && w.w == 4 && w.layout == LAYOUT_NHWC && w.to == LAYOUT_NONE && w.p == 3 && w.q == 4);
     assert_true(chain_data_make(&w, DATA_PART_PRECISION, &maker, d, &err));

@@ -26,7 +26,7 @@ static struct scenario *make(const struct mask *mask, struct chain *chain, struc
     struct error err = {0};
     bool cropped;
     struct scenario *s = loaded(pair);
-    if (!scenario_chain(s, &s->networks[0], "cuda", LAYOUT_PLAN_GIVEN, mask, chain, &cropped, &err) || !chain_work(chain, work, &err))
+    if (!scenario_chain(s, &s->networks[0], "cuda", LAYOUT_PLAN_GIVEN, mask, 0, chain, &cropped, &err) || !chain_work(chain, work, &err))
         fail_msg("%s", err.text);
     return s;
 }

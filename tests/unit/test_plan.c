@@ -3,6 +3,29 @@
 #include "plan/rows/plan.h"
 #include <math.h>
 
+/* A network runs whole for each number of images that all of its layers have. */
+static void networks_have_images(void **state)
+{
+    char *path = text_file("scenario: t\nlayers:\n"
+                           "  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1}\n"
+                           "  b: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1}\n"
+                           "networks: {x: {order: [a, b]}, y: {order: [a, a]}}\n"
+                           "axes: {n: {values: [1, 3], layers: [a]}}\nvariants: [conv2d/naive]\n");
+    const char *const all[] = {"t/a", "t/a[n=3]", "t/b", "t/x", "t/y", "t/y[n=3]"};
+    struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(plan.case_count, 6);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(plan.cases[i].id, all[i]);
+    assert_int_equal(plan.cases[5].work.n, 3);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 /* The rows of a layer carry its runs in each network; those of a layer in none carry none. */
 static void rows_name_their_networks(void **state)
 {
@@ -430,16 +453,12 @@ static void the_library_on_padded_channels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),
-                                       cmocka_unit_test(masks_that_are_missing),
-                                       cmocka_unit_test(files_are_told_apart),
-                                       cmocka_unit_test(only_leaves_the_denominator),
-                                       cmocka_unit_test(the_library_on_padded_channels),
-                                       cmocka_unit_test(split3_has_its_own_floor),
-                                       cmocka_unit_test(searches_and_remembered_points),
-                                       cmocka_unit_test(rules_take_what_won),
-                                       cmocka_unit_test(names_without_a_layer),
-                                       cmocka_unit_test(rows_name_their_networks),
-                                       cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_layer_takes_its_variants),     cmocka_unit_test(masks_that_are_missing),
+        cmocka_unit_test(files_are_told_apart),           cmocka_unit_test(only_leaves_the_denominator),
+        cmocka_unit_test(the_library_on_padded_channels), cmocka_unit_test(split3_has_its_own_floor),
+        cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rules_take_what_won),
+        cmocka_unit_test(names_without_a_layer),          cmocka_unit_test(rows_name_their_networks),
+        cmocka_unit_test(networks_have_images),           cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

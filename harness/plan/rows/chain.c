@@ -139,13 +139,13 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
     return true;
 }
 
-/* True if every layer of the network has a row in this plan, with the network's mask. */
+/* True if every layer of the network has a row in this plan, with the network's mask and images. */
 static bool is_whole(const struct plan *plan, int layer_cases, const struct chain *chain)
 {
     for (int i = 0; i < chain->count; i++) {
         bool found = chain->links[i].layer < 0;
         for (int c = 0; c < layer_cases && !found; c++)
-            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name) &&
+            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name) && plan->cases[c].work.n == chain->links[i].work.n &&
                     mask_same(&plan->cases[c].work.mask, &chain->links[i].work.mask);
         if (!found)
             return false;
@@ -153,10 +153,11 @@ static bool is_whole(const struct plan *plan, int layer_cases, const struct chai
     return true;
 }
 
-/* A mask under which the network runs: one of its layers' cases. */
+/* A mask under which the network runs, or a number of images: those of its layers' cases. */
 struct marks {
     struct mask mask;
-    const char *label; /* the mask's coordinate in ids; NULL: no mask, or the layers' own */
+    int64_t n;                   /* images; 0: those of the layers */
+    const struct coordinate *at; /* the coordinate in ids; NULL: no mask and no axis, or the layers' own */
 };
 
 /* NULL: it cannot be run whole, which a note says once, or it is not measured whole */
@@ -165,7 +166,7 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
 {
     struct way *way = xcalloc(1, sizeof *way);
     struct error why = {0};
-    bool made = scenario_chain(plan->scenario, network, device_kind, layout, &marks->mask, &way->chain, cropped, &why);
+    bool made = scenario_chain(plan->scenario, network, device_kind, layout, &marks->mask, marks->n, &way->chain, cropped, &why);
     if (made && is_whole(plan, layer_cases, &way->chain) && chain_work(&way->chain, &way->work, &why)) {
         way->layer = (struct layer){.name = network->name, .work = way->work, .repeat = 1, .node = network->root.node};
         return plan_way_keep(plan, way);
@@ -182,16 +183,16 @@ static int add_chain_case(struct plan *plan, const struct way *way, const struct
 {
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
-    if (marks->label)
-        text_addf(&id, "[mask=%s]", marks->label);
+    if (marks->at)
+        text_addf(&id, "[%s=%s]", marks->at->axis, marks->at->value);
     for (int i = 0; i < plan->case_count; i++)
         if (!strcmp(plan->cases[i].id, text_get(&id))) /* a layer has the network's name */
             text_add(&id, "[network]");
     int at = plan_case_add(plan, way, text_take(&id));
     struct scenario_case *c = &plan->cases[at];
     c->cropped = cropped;
-    if (marks->label)
-        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label), NAN, false};
+    if (marks->at)
+        c->axes[c->axis_count++] = (struct coordinate){xstrdup(marks->at->axis), xstrdup(marks->at->value), marks->at->number, false};
     return at;
 }
 
@@ -220,21 +221,29 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
     return true;
 }
 
-/* None, and every mask that a layer has here. */
-static struct marks *list_masks(const struct plan *plan, int layer_cases, int *count)
+/* None, every mask that a layer has here, and every number of images that an axis gives. */
+static struct marks *list_marks(const struct plan *plan, int layer_cases, int *count)
 {
-    struct marks *list = xcalloc((size_t)layer_cases + 1, sizeof *list);
+    struct marks *list = xcalloc(2 * (size_t)layer_cases + 1, sizeof *list);
     *count = 1;
     for (int i = 0; i < layer_cases; i++) {
-        struct marks one = {.mask = plan->cases[i].work.mask};
-        bool known = false;
-        for (int k = 0; k < *count && !known; k++)
-            known = mask_same(&list[k].mask, &one.mask);
-        for (int a = 0; a < plan->cases[i].axis_count; a++)
-            if (!strcmp(plan->cases[i].axes[a].axis, "mask"))
-                one.label = plan->cases[i].axes[a].value;
-        if (!known)
-            list[(*count)++] = one;
+        const struct scenario_case *c = &plan->cases[i];
+        struct marks mask = {.mask = c->work.mask}, images = {.n = c->work.n};
+        bool masked = false, several = false;
+        for (int a = 0; a < c->axis_count; a++) {
+            if (!strcmp(c->axes[a].axis, "mask"))
+                mask.at = &c->axes[a];
+            if (!strcmp(c->axes[a].axis, "n") && c->work.n != c->layer->work.n)
+                images.at = &c->axes[a];
+        }
+        for (int k = 0; k < *count; k++) {
+            masked |= mask_same(&list[k].mask, &mask.mask);
+            several |= list[k].n == images.n;
+        }
+        if (!masked)
+            list[(*count)++] = mask;
+        if (!several && images.at)
+            list[(*count)++] = images;
     }
     return list;
 }
@@ -247,10 +256,10 @@ bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char
         kernels |= plan_resolve(&plan->variants, o->variant_names[i], op_for(TASK_NETWORK)) != NULL;
     if ((o->variant_names && !kernels) || !scenario_filter_by_mask(&o->filter))
         return true; /* parts of a network */
-    SCOPED struct marks *masks = list_masks(plan, layer_cases, &count);
+    SCOPED struct marks *marks = list_marks(plan, layer_cases, &count);
     for (int i = 0; i < plan->scenario->network_count; i++)
         for (int k = 0; ok && k < count; k++)
-            ok = add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &masks[k], err);
+            ok = add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &marks[k], err);
     return ok;
 }
 

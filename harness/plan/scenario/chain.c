@@ -10,6 +10,7 @@ struct builder {
     const struct node *crop;
     enum layout_plan plan;
     struct mask mask;
+    int64_t n; /* images; 0: those of the layers */
     struct chain *chain;
     bool *cropped;
     int layers;              /* runs of layers so far */
@@ -102,6 +103,7 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
     struct tensor t;
     *w = layer->work;
     w->mask = b->mask;
+    w->n = b->n ? b->n : w->n;
     if (b->plan != LAYOUT_PLAN_GIVEN) {
         if (w->op->task == TASK_LAYOUT || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
             return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout, so the network has only this layout plan", layer->name);
@@ -165,10 +167,11 @@ static bool add_group(struct builder *b, const struct network_item *group, int *
 }
 
 bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
-                    const struct mask *mask, struct chain *out, bool *cropped, struct error *err)
+                    const struct mask *mask, int64_t n, struct chain *out, bool *cropped, struct error *err)
 {
     const struct parsed *p = s->parsed;
-    struct builder b = {.crop = node_get(node_get(p->on, device_kind), "crop"), .plan = plan, .chain = out, .cropped = cropped, .err = err};
+    struct builder b = {
+        .crop = node_get(node_get(p->on, device_kind), "crop"), .plan = plan, .n = n, .chain = out, .cropped = cropped, .err = err};
     int now = CHAIN_INPUT;
     if (mask)
         b.mask = *mask;

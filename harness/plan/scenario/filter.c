@@ -48,7 +48,7 @@ bool scenario_filter_by_mask(const struct scenario_filter *filter)
     bool all = true;
     for (const char *const *set = filter->set; all && set && *set; set++) {
         SCOPED char *name = xstrndup(*set, strcspn(*set, "="));
-        bool mask = false;
+        bool mask = !strcmp(name, "n"); /* a network runs with the images of its layers */
         for (size_t i = 0; i < sizeof mask_parts / sizeof *mask_parts; i++)
             mask = mask || !strcmp(name, mask_parts[i]);
         all = mask;

@@ -136,7 +136,7 @@ struct scenario_filter {
     /* NULL-terminated numbers: each case once for each of these GPUs, which its axis `gpu` names; NULL: no such axis. */
     const char *const *gpus;
 };
-/* True if the filter distinguishes cases only by their masks, or not at all. */
+/* True if the filter distinguishes cases only by their masks and images, or not at all. */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);
 /* Expands a scenario into cases for a device kind ("emu", "cuda": uses `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing
  * is an error that names it. Returns the count; -1 on error. */
@@ -155,10 +155,10 @@ bool scenario_crop(const struct scenario *s, const char *device_kind, struct wor
  * networks. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* Makes the links of a network under a layout plan, with its input cut to the device kind's crop; free with chain_free. `mask`: of the
- * network's input, which also selects the layers' cases; NULL: none. False with the reason when it cannot be run whole: more than
- * CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
+ * network's input, which also selects the layers' cases; NULL: none. `n`: images; 0: those of the layers. False with the reason when it
+ * cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
 bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
-                    const struct mask *mask, struct chain *out, bool *cropped, struct error *err);
+                    const struct mask *mask, int64_t n, struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
 /* Appends "edsr_x2:16, x4:1", the layer's runs in each network; nothing if it is in none. */
