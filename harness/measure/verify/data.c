@@ -214,7 +214,9 @@ static double free_memory(const struct data_store *d)
 
 int data_sets(const struct data_store *d, int row)
 {
-    struct work_memory m = work_memory(&d->job->plan.cases[d->job->plan.rows[row].case_index].work);
+    enum data_part part = DATA_PART_PRECISION;
+    const struct work work = data_work(d->job, d->job->plan.rows[row].case_index, &part, 0);
+    struct work_memory m = work_memory(&work);
     double left = free_memory(d);
     return left > 0 && DATA_SETS * (m.part + m.buffers) + m.making > MEMORY_SHARE * left ? 1 : DATA_SETS;
 }
@@ -231,10 +233,11 @@ static double held_bytes(const struct data_store *d, int in_case, double part)
 bool data_fits(struct data_store *d, int row, struct error *err)
 {
     int in_case = d->job->plan.rows[row].case_index;
-    const struct work *work = &d->job->plan.cases[in_case].work;
-    struct work_memory m = work_memory(work);
+    enum data_part part = DATA_PART_PRECISION;
+    const struct work work = data_work(d->job, in_case, &part, 0);
+    struct work_memory m = work_memory(&work);
     double needed = work_memory_total(&m);
-    if (work->chain || needed < MEMORY_ASKED)
+    if (work.chain || needed < MEMORY_ASKED)
         return true;
     const char *whose = data_card(d) ? "GPU" : "host";
     needed -= held_bytes(d, in_case, m.part);
