@@ -160,9 +160,14 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
             row_list_copy(l, row, like);
     row_add_part(row, variant, variant_own_name(variant));
     SCOPED char *id = text_format("%s/%s", like->case_id, variant);
+    const char *protocol = text_at(m->provenance, "protocol");
+    SCOPED char *other = !protocol ? xstrdup("; its protocol is not named, so its times may not compare with bench's")
+                         : strcmp(protocol, "bench")
+                             ? text_format("; times of another protocol (%s), which do not compare with bench's", protocol)
+                             : xstrdup("");
     SCOPED char *note =
-        text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); not verified by bench, and not paired with its rounds",
-                    text_at(m->provenance, "tool"), file_base(m->path), m->hash);
+        text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); not verified by bench, and not paired with its rounds%s",
+                    text_at(m->provenance, "tool"), file_base(m->path), m->hash, other);
     row_set(&row->id, id);
     row_set(&row->variant, variant);
     row_set(&row->what, what ? what : "an op of another tool");

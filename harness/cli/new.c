@@ -41,10 +41,8 @@ static void no_op(const char *name, const char *path, struct error *err)
 {
     const char *near = op_nearest(name);
     error_set(err, ERROR_USAGE, "no op '%s'", name);
-    if (near)
-        error_hint(err, "bench new %s %s", near, path);
-    else
-        error_hint(err, "to define your own op: bench new %s %s --op >%s.yaml, fill it in, then use --ops %s.yaml", name, path, name, name);
+    error_hint(err, "%s%s%s%s%sto define your own op: bench new %s %s --op >%s.yaml, fill it in, then use --ops %s.yaml",
+               near ? "bench new " : "", near ? near : "", near ? " " : "", near ? path : "", near ? "; " : "", name, path, name, name);
 }
 
 int cli_new(const struct verb *verb, int argc, char **argv)

@@ -289,7 +289,7 @@ int main(int argc, char **argv)
     unsigned char u[16];
     memcpy(u, &chip.uuid, 16);
     fprintf(out,
-            "{\"bench_import\": 1, \"scenario\": \"fkl\", \"provenance\": {\"tool\": \"Fused Kernel Library " REVISION "\", \"device\": \"%s\", "
+            "{\"bench_import\": 1, \"scenario\": \"fkl\", \"provenance\": {\"tool\": \"Fused Kernel Library " REVISION "\", \"protocol\": \"bench\", \"device\": \"%s\", "
             "\"uuid\": \"GPU-",
             chip.name);
     for (int i = 0; i < 16; i++)

@@ -373,7 +373,7 @@ def main():
         rows.append({"layer": name, "variant": variants[key], "what": names[key], "cache": "cold", "load": "isolated", "samples_ns": values,
                      "kernels": kernels[key]})
     if a.output:
-        provenance = {"tool": tool, "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
+        provenance = {"tool": tool, "protocol": "bench", "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
                       "scenario_sha256": hashlib.sha256(open(a.scenario, "rb").read()).hexdigest(), "measured": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                       "method": "rest of 1 ms, strange code, wait for the host, flush 2x L2, event, ops, event; layers in turns; cudnn.benchmark", "rounds": a.rounds}
         json.dump({"bench_import": 1, "scenario": scenario["scenario"], "provenance": provenance, "rows": rows}, open(a.output, "w"))
