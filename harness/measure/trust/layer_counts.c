@@ -14,6 +14,7 @@
 #define VALUES_MOST ((size_t)1 << 22) /* elements of an input whose values may decide what a kernel does; larger ones are images */
 #define FILE_MOST ((size_t)1 << 26)   /* elements of all inputs of an op from a file, whose values are all made */
 #define STAGE_S 120.0
+#define ALIKE 0.01 /* instructions on two sets of inputs, of a kernel that does not look at values */
 
 struct counting {
     const struct job *job;
@@ -141,6 +142,38 @@ static void drop_counts(struct row *row)
     row->code_count = 0;
 }
 
+/* The instructions of the part on zeros, of which most inputs of the layer were; 0: not known. */
+static double count_zeros(const struct counting *k, const struct program *part)
+{
+    struct rig *rig = NULL;
+    struct error why = {0};
+    struct op_data data = {0};
+    bool same = part->unit_count == k->program->unit_count && op_data_reserve(&part->work, DATA_PART_EXACT, &data, &why);
+    for (int i = 0; same && i < part->unit_count; i++)
+        same = unit_same(&part->units[i], &k->program->units[i]);
+    k->dev->ops->clear(k->dev);
+    bool ran = same && rig_open(k->dev, NULL, part, k->build->images, false, &rig, &why) && rig_feed_small(rig, &data, 0, &why) &&
+               rig_prepare(rig, NULL, &why) && rig_run(rig, &why);
+    double instructions = ran ? code_instructions(k->dev) : 0;
+    rig_close(rig);
+    op_data_free(&data);
+    return instructions;
+}
+
+void layer_counts_compare(struct device *dev, struct row *row, double *executed)
+{
+    double now = row ? code_instructions(dev) : 0, before = *executed;
+    if (!(now > 0) || !(before > 0 && fabs(now / before - 1) > ALIKE)) {
+        *executed = now > 0 ? now : before;
+        return;
+    }
+    drop_counts(row);
+    row_set(&row->ran, NULL);
+    snprintf(row->part_because, sizeof row->part_because, "%s", by_values.word);
+    row_add_note(row, "it has no counts: it executed %.0f instructions on one set of inputs and %.0f on another of equal sizes", before,
+                 now);
+}
+
 /* The counts will be those of the part. */
 static void count_part(const struct work *part, struct refusal why, struct row *row)
 {
@@ -196,7 +229,7 @@ void layer_counts_free(struct counted_layers *known)
 }
 
 bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
-                  struct row *row, bool *counted, struct error *err)
+                  struct row *row, bool *counted, double *executed, struct error *err)
 {
     const struct plan_row *p = &job->plan.rows[index];
     struct counting k = {.job = job, .program = &p->program, .build = build, .row = row};
@@ -231,6 +264,8 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
         say(&k);
     if (ran)
         keep_known(known, row);
+    if (ran && !k.program->work.op->file)
+        *executed = count_zeros(&k, p->part);
     else
         count_part(&p->part->work, refused.word ? refused : (struct refusal){"fault", why.text}, row);
     rig_close(k.rig);

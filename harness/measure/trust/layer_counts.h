@@ -16,6 +16,9 @@ void layer_counts_free(struct counted_layers *known);
  * of the layer. *counted: false if they are not to be had from a part of the blocks; the row then has none, and its note says why. An
  * access out of bounds decides the row's status. */
 bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
-                  struct row *row, bool *counted, struct error *err);
+                  struct row *row, bool *counted, double *executed, struct error *err);
+/* After each launch that verifies a row whose layer was counted, on zeros: if the instructions differ from those of the last one, which had
+ * other values, the row loses its counts. row NULL: does nothing. *executed: 0 before the first. */
+void layer_counts_compare(struct device *dev, struct row *row, double *executed);
 
 #endif

@@ -27,6 +27,7 @@ struct trial {
     struct row *row;
     int index, step;
     bool counted; /* already: of the whole layer */
+    double executed;
     char *dump_dir;
     const char *rounds; /* the type to which the store rounds, if that is most of the largest error's tolerance; NULL: it is not */
 };
@@ -171,6 +172,7 @@ static bool launch(struct trial *t, struct op_data *data, enum trial_left left, 
         return false;
     double start = clock_s();
     bool ok = run_once(t, counted, err);
+    layer_counts_compare(t->dev, ok && t->counted && !t->program->work.op->file ? t->row : NULL, &t->executed);
     *first_ns = (clock_s() - start) * 1e9;
     return ok;
 }
@@ -525,7 +527,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
         free(reason);
         return true;
     }
-    if (!layer_counts(v->job, &v->counter, &v->counted, t->index, build, t->row, &t->counted, err))
+    if (!layer_counts(v->job, &v->counter, &v->counted, t->index, build, t->row, &t->counted, &t->executed, err))
         return false;
     if (t->row->status != ROW_PLANNED)
         return true;
