@@ -124,6 +124,20 @@ template <> __device__ __forceinline__ void multiply_16x8x16<__nv_bfloat16>(floa
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+/* The same, 8 deep: a is the first two matrices, b the first. */
+template <typename T> __device__ __forceinline__ void multiply_16x8x8(float d[4], const unsigned a[2], unsigned b);
+template <> __device__ __forceinline__ void multiply_16x8x8<__half>(float d[4], const unsigned a[2], unsigned b)
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+template <> __device__ __forceinline__ void multiply_16x8x8<__nv_bfloat16>(float d[4], const unsigned a[2], unsigned b)
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
 /* d = a * b + c, where c is the same for both rows of a lane: c[0] and c[1] belong to its two columns. */
 template <typename T> __device__ __forceinline__ void multiply_16x8x16_from(float d[4], const unsigned a[4], const unsigned b[2], const float c[2]);
 template <> __device__ __forceinline__ void multiply_16x8x16_from<__half>(float d[4], const unsigned a[4], const unsigned b[2], const float c[2])

@@ -124,14 +124,18 @@ steps:
  *   192->192     119.3 us, 1.10 x    128->32       32.3 us, 1.42 x     64->64 1x1  14.9 us, 1.21 x    128->128 tf32    108.8 us, 1.08 x
  * and 256->256 at 48 x 48 15.90 us, 0.930 x. At 48 x 48 108 blocks and fewer read all weights, and shared memory limits each of them; what is left to try is a cluster that shares the sums of half the channels
  * each. */
-#if OUTPUT_BYTES == 2
+#ifdef RAGGED
+#include "dense/ragged_pixels.cuh"
+using stored_pixels = ragged_pixels;
+constexpr int STAGED = 0, LOADERS = 224, PRODUCERS = 256; /* threads that bring pixels, and those before the consumers */
+#elif OUTPUT_BYTES == 2
 #include "dense/staged_pixels.cuh"
 using stored_pixels = staged_pixels;
-constexpr int STAGED = 2 * STAGED_BYTES; /* of two consumers */
+constexpr int STAGED = 2 * STAGED_BYTES, PRODUCERS = 128; /* of two consumers; threads before them */
 #else
 #include "dense/direct_pixels.cuh"
 using stored_pixels = direct_pixels;
-constexpr int STAGED = 0;
+constexpr int STAGED = 0, PRODUCERS = 128;
 #endif
 
 constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;
@@ -175,6 +179,87 @@ struct share {
 };
 
 /* Slices and taps have a producer each: neither waits for the other's place. */
+#ifdef RAGGED
+/* BYTES of channels from c on of a tile and its border, to where the copy engine would put them. What is no channel or no pixel is zero. */
+template <int BYTES> static __device__ __forceinline__ void copy_slice(unsigned to, const TYPE *image, int c, int y0, int x0, int H, int W)
+{
+    constexpr int WORD = GRAIN == 8 ? 8 : 4, UNITS = BYTES / WORD, ABREAST = LOADERS / UNITS, TURNS = (TILE_ROW + ABREAST - 1) / ABREAST; /* pixels at once; of a row */
+    int unit = threadIdx.x % UNITS, first = threadIdx.x / UNITS, e = c + unit * (WORD / (int)sizeof(TYPE));
+    if (first >= ABREAST)
+        return;
+    unsigned inside = 0;
+#pragma unroll
+    for (int i = 0; i < TURNS; i++)
+        inside |= (unsigned)(e < RAGGED && x0 + first + i * ABREAST >= 0 && x0 + first + i * ABREAST < W) << i;
+    int from = (y0 * W + x0 + first) * RAGGED + e;
+    to += first * 128;
+#pragma unroll 1
+    for (int y = 0; y < SLICE_ROWS; y++, y0++, from += W * RAGGED, to += PITCH * 128) {
+        unsigned own = (unsigned)y0 < (unsigned)H ? inside : 0;
+#pragma unroll(GRAIN == 2 ? 1 : TURNS) /* a loader has 32 registers */
+        for (int i = 0; i < TURNS; i++) {
+            if (first + i * ABREAST >= TILE_ROW)
+                break;
+            bool there = own >> i & 1;
+            const TYPE *at = image + (there ? from + i * (ABREAST * RAGGED) : 0);
+            unsigned place = to + i * (ABREAST * 128) + (unit * WORD ^ (first + i * ABREAST & 7) << 4);
+            if constexpr (GRAIN == 8)
+                copy_async_8(place, at, there);
+            else if constexpr (GRAIN == 4)
+                copy_async_4(place, at, there);
+            else { /* 2 bytes each: an odd number of channels */
+                pack<unsigned short, 2> two;
+                two.word = 0;
+                if (there)
+                    two.item[0] = *reinterpret_cast<const unsigned short *>(at);
+                if (there && e + 1 < RAGGED)
+                    two.item[1] = *reinterpret_cast<const unsigned short *>(at + 1);
+                store_shared(place, two.word);
+            }
+        }
+    }
+}
+
+/* LOADERS threads. A slice is there when each has waited for its own copies and made them visible to wgmma. */
+static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const TYPE *input, int H, int W)
+{
+    constexpr int WHOLE = RAGGED / CHANNELS, REST = (RAGGED % CHANNELS * (int)sizeof(TYPE) + 31) / 32 * 32;
+    int slice = 0;
+    bool asked = false; /* the slice before is on its way, and nobody was told */
+    auto tell = [&] {
+        fence_async();
+        barrier_arrive(b.slice_full + (slice - 1) % SLICES * 8);
+    };
+    for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
+        tile at = own.at(t);
+        const TYPE *image = input + (size_t)at.n * H * W * RAGGED;
+#pragma unroll 1
+        for (int c = 0; c < RAGGED; c += CHANNELS) {
+            unsigned empty = b.slice_empty + slice % SLICES * 8, parity = (slice / SLICES & 1) ^ 1;
+            if (asked && !barrier_over(empty, parity)) {
+                copy_async_wait<0>();
+                tell();
+                asked = false;
+            }
+            barrier_wait(empty, parity);
+            if (c < WHOLE * CHANNELS)
+                copy_slice<128>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
+            else
+                copy_slice<REST ? REST : 32>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
+            copy_async_commit();
+            if (asked) {
+                copy_async_wait<1>();
+                tell();
+            }
+            asked = true;
+            slice++;
+        }
+    }
+    copy_async_wait<0>();
+    if (asked)
+        tell();
+}
+#else
 static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const tensor_map *input_map)
 {
     int slice = 0;
@@ -190,6 +275,7 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
         }
     }
 }
+#endif
 
 static __device__ __forceinline__ void produce_taps(const buffers &b, const share &own, const tensor_map *filter_map)
 {
@@ -261,7 +347,7 @@ static __device__ __forceinline__ void multiply_tile(sum_type sum[PIXEL_BLOCKS][
 static __device__ __forceinline__ void consume(const buffers &b, const share &own, stored_pixels stored, const tensor_map *output_map,
                                                const tensor_map *residual_map)
 {
-    int me = warpgroup_index() - 1, slices = (own.C + CHANNELS - 1) / CHANNELS;
+    int me = warpgroup_index() - PRODUCERS / 128, slices = (own.C + CHANNELS - 1) / CHANNELS;
     constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
     stored.take(me);
     unsigned phase = 0;
@@ -286,6 +372,42 @@ static __device__ __forceinline__ void consume(const buffers &b, const share &ow
     stored.finish();
 }
 
+/* One thread, before all others. residual: barriers of residuals on their way. */
+static __device__ __forceinline__ void init_barriers(const buffers &b, unsigned residual)
+{
+    for (int i = 0; i < SLICES; i++) {
+#ifdef RAGGED
+        barrier_init(b.slice_full + i * 8, LOADERS);
+#else
+        barrier_init(b.slice_full + i * 8, 1);
+#endif
+        barrier_init(b.slice_empty + i * 8, SHARED_TILE ? 8 : 4); /* a lane of each consuming warp */
+    }
+    for (int i = 0; i < TAP_SLOTS; i++) {
+        barrier_init(b.tap_full + i * 8, 1);
+        barrier_init(b.tap_empty + i * 8, SHARED_TILE ? 8 : 4);
+    }
+    for (int i = 0; i < 2; i++)
+        barrier_init(b.turn + i * 8, 4);
+    for (int i = 0; i < 4; i++)
+        barrier_init(residual + i * 8, 1);
+    barrier_init_done();
+}
+
+#ifdef RAGGED
+extern "C" __global__ void __launch_bounds__(256) pad_weights(const TYPE *filter, TYPE *padded, int K, int c8, int all)
+{
+    int i = blockIdx.x * 256 + threadIdx.x, c = i % c8, tap = i / c8 % TAPS, row = i / c8 / TAPS, k = row / BLOCK_K * BLOCK_K + channel_of(row % BLOCK_K);
+    if (i < all)
+        padded[i] = k < K && c < RAGGED ? filter[((size_t)k * TAPS + tap) * RAGGED + c] : (TYPE)0.0f;
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1)
+conv_wgmma_ragged(const TYPE *input, const __grid_constant__ tensor_map filter_map, const float *bias, const OUTPUT_T *residual_at, OUTPUT_T *output_at, int H, int W, int K, int P,
+                  int Q, int pad, int tiles_x, int tiles_y, int blocks_k, int tiles)
+{
+    constexpr int C = RAGGED;
+#else
 /* Once, and before the first tile: the weights are asked for in all SMs' name, so that each waits once for memory and not once for every few taps. */
 static __device__ __forceinline__ void prefetch_weights(const TYPE *filter, int elements)
 {
@@ -308,30 +430,31 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
         prefetch_weights(filter, K * TAPS * C);
     else if (threadIdx.x == 128)
         prefetch_map(&output_map);
+#endif
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
     unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + STAGED, at = taps + TAP_SLOTS * TAP_BYTES;
     buffers b = {base, taps, at, at + SLICES * 8, at + SLICES * 16, at + SLICES * 16 + TAP_SLOTS * 8, at + SLICES * 16 + TAP_SLOTS * 16};
     unsigned residual = b.turn + 16, biases = residual + 32;
     if (EPI_BIAS)
-        for (int k = threadIdx.x; k < blocks_k * BLOCK_K; k += 384)
+        for (int k = threadIdx.x; k < blocks_k * BLOCK_K; k += 256 + PRODUCERS)
             store_shared(biases + k * 4, k < K ? __float_as_uint(bias[k]) : 0);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < SLICES; i++) {
-            barrier_init(b.slice_full + i * 8, 1);
-            barrier_init(b.slice_empty + i * 8, SHARED_TILE ? 8 : 4); /* a lane of each consuming warp */
-        }
-        for (int i = 0; i < TAP_SLOTS; i++) {
-            barrier_init(b.tap_full + i * 8, 1);
-            barrier_init(b.tap_empty + i * 8, SHARED_TILE ? 8 : 4);
-        }
-        for (int i = 0; i < 2; i++)
-            barrier_init(b.turn + i * 8, 4);
-        for (int i = 0; i < 4; i++)
-            barrier_init(residual + i * 8, 1);
-        barrier_init_done();
-    }
+    if (threadIdx.x == 0)
+        init_barriers(b, residual);
     __syncthreads();
     share own = {C, K, pad, tiles_x, tiles_y, blocks_k, tiles};
+#ifdef RAGGED
+    if (threadIdx.x < PRODUCERS) {
+        give_registers<32>();
+        if (threadIdx.x < LOADERS)
+            produce_slices(b, own, input, H, W);
+        else if (threadIdx.x == LOADERS)
+            produce_taps(b, own, &filter_map);
+    } else {
+        take_registers<224>();
+        stored_pixels stored = {output_at, residual_at, P, Q, biases};
+        consume(b, own, stored, nullptr, nullptr);
+    }
+#else
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
@@ -347,4 +470,5 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
 #endif
         consume(b, own, stored, &output_map, &residual_map);
     }
+#endif
 }

@@ -1,0 +1,49 @@
+/* bench 1
+what: wgmma_pixels for any number of channels - seven warps bring the pixels by cp.async and fill them up with zeros, weights are padded once
+like: wgmma_pixels
+needs:
+  - stride == 1 and groups == 1 and r <= 7 and s <= 7 and c * size(input) % 2 == 0 and (size(input) == 2 or c % 4 == 0)
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+claims:
+  - cc == 90 and math != i8_acc32
+  - c % 2 == 0 and c >= 16 and (c % 8 != 0 or k % 8 != 0)
+  - r * s > 1 and n * p * q >= 65536 and k >= 16
+dtype: {input: [f16, bf16, i8]}
+math: [f16_acc32, bf16_acc32, i8_acc32]
+let:
+  c8: piece * ceil(c, piece)
+  piece: 16 / size(input)
+  four: size(output) == 4
+  fixed: 1024 + 512 + 4 * blocks_k * kb            # barriers, biases
+define:
+  RAGGED: c
+  OUTPUT_T: type(output)
+  GRAIN: select(c * size(input) % 8 == 0, 8, select(c * size(input) % 4 == 0, 4, 2))   # bytes of a pixel that are copied together
+  JOINED: select(k % 8 == 0 and kb % 32 == 0 and not four, 4, select(k % 4 == 0, 2, 1))
+tensor_maps:
+  input_map:
+  output_map:
+  residual_map:
+  filter_map: {of: padded, dims: "c8, r * s, 1, blocks_k * kb"}
+scratch:
+  padded: filter[c8 * r * s * blocks_k * kb]
+prepare:
+  - kernel: pad_weights
+    grid: ceil(c8 * r * s * blocks_k * kb, 256)
+    block: 256
+    args: filter, padded, k, c8, c8 * r * s * blocks_k * kb
+steps:
+  - kernel: conv_wgmma_ragged
+    grid: min(tiles, sm_count)
+    block: 512
+    smem: smem
+    args: input, filter_map, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, blocks_k, tiles
+*/
+
+/* What changed from wgmma_pixels: who brings the pixels. The copy engine wants pixels whose channels are a multiple of 16 bytes. Here 224 threads copy 8 bytes each, 4 or 2 if
+ * c is no multiple of 4 or 2, to where the copy engine would have put them, with zeros up to the depth of a product (16 channels), and the products do not know.
+ *
+ *  - A thread always has the same bytes of a pixel and the same columns of the tile: a copy is an addition to either address and a question whether the row is in the image.
+ *  - cp.async writes as ordinary stores do, so each thread waits for its copies and fences them before it arrives at the slice's barrier; meanwhile the next slice is asked for,
+ *    if there is a place for it.
+ *  - Results leave from registers (dense/ragged_pixels.cuh). The order of channels in a product is such that what a lane has are neighbours: weights are arranged, too. */
