@@ -188,24 +188,42 @@ static bool same_value(const struct view *a, const struct view *b, const char *b
     return x && y && strcmp(x, y) == 0;
 }
 
+static bool is_library(const struct view *v)
+{
+    return v->row->variant && !strcmp(v->row->variant, CHAIN_ROW_LIBRARY);
+}
+
+/* Of each value of `by` the fastest row, of all or of the library's; by time, after the baseline. */
+static void add_plans(struct text *t, const struct case_view *c, const char *by, bool library, const char *head)
+{
+    const char *separator = head;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        bool known = v->row->status != ROW_OK || !v->ranked || (library && !is_library(v));
+        for (int k = 0; k < c->count && !known; k++) {
+            const struct view *other = &c->views[k];
+            known = other != v && other->row->status == ROW_OK && other->ranked && (!library || is_library(other)) &&
+                    same_value(v, other, by) && other->time->median_ns < v->time->median_ns;
+        }
+        if (!known) {
+            text_add(t, separator);
+            add_plan(t, v, by);
+            separator = "; ";
+        }
+    }
+}
+
 void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by, const char *question)
 {
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
         const struct case_view *c = &w.view;
+        if (!op_is_for(c->rows[0]->op, TASK_NETWORK))
+            continue;
+        SCOPED char *head = text_format("whole network %s, fastest configuration of each: ", c->rows[0]->layer);
         struct text t = {0};
-        for (int i = 0; op_is_for(c->rows[0]->op, TASK_NETWORK) && i < c->count; i++) { /* by time, after the baseline */
-            const struct view *v = &c->views[c->order[i]];
-            bool known = v->row->status != ROW_OK || !v->ranked;
-            for (int k = 0; k < c->count && !known; k++) {
-                const struct view *other = &c->views[k];
-                known = other != v && other->row->status == ROW_OK && other->ranked && same_value(v, other, by) &&
-                        other->time->median_ns < v->time->median_ns;
-            }
-            if (!known) {
-                text_addf(&t, t.len ? "; " : "whole network %s, fastest configuration of each: ", c->rows[0]->layer);
-                add_plan(&t, v, by);
-            }
-        }
+        add_plans(&t, c, by, false, head);
+        if (t.len)
+            add_plans(&t, c, by, true, ". With the library's kernels: ");
         bool answered = t.len > 0;
         block_text(list, "answer", answered ? question : NULL, &t);
         question = answered ? NULL : question;
