@@ -266,6 +266,20 @@ static void a_ratio_says_whether_it_is_paired(void **state)
     }
 }
 
+/* Counts of two versions of bench may differ by themselves. */
+static void other_versions_are_told(void **state)
+{
+    for (int other = 0; other < 2; other++) {
+        compare(NULL, "s/a/x ok A", "s/a/x ok A", false);
+        free(base.bench), free(head.bench);
+        base.bench = xstrdup("1.0"), head.bench = xstrdup(other ? "1.1" : "1.0");
+        SCOPED char *text = printed(&code);
+        assert_true((strstr(text, "base was counted with bench 1.0, head with 1.1") != NULL) == other);
+        assert_true((strstr(text, "base was counted") != NULL) == other);
+        done();
+    }
+}
+
 /* Rows that are the same are not listed, except those that were timed. */
 static void a_timed_row_is_listed(void **state)
 {
@@ -324,6 +338,7 @@ int main(void)
                                        cmocka_unit_test(a_ratio_says_whether_it_is_paired),
                                        cmocka_unit_test(an_expired_waiver_is_an_annotation),
                                        cmocka_unit_test(a_timed_row_is_listed),
+                                       cmocka_unit_test(other_versions_are_told),
                                        cmocka_unit_test(json_has_what_the_page_has)};
     return cmocka_run_group_tests_name("gate_document", tests, in_own_folder, tear_down);
 }

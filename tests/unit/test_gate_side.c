@@ -210,7 +210,9 @@ static void lines_are_matched_by_their_counts(void **state)
         {{10, 20, 30, 40}, {10, 30, 45, 41}, 4}, /* one is gone, the third grew, the last is new */
         {{5, 5, 5}, {5, 6, 5}, 2},
         {{7}, {7, 7}, 2},
-        {{50, 40, 30}, {49, 39, 29}, 0}, /* none grew: the file alone */
+        {{9, 10, 20}, {10, 12, 20}, 2},   /* the first is gone, 12 is new */
+        {{80, 1, 2, 3}, {1, 2, 3, 5}, 4}, /* three lines moved up */
+        {{50, 40, 30}, {49, 39, 29}, 0},  /* none grew: the file alone */
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct row *base = new_row("s/a/one", NULL, "A"), *head = new_row("s/a/one", NULL, "B");

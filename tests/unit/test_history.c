@@ -214,6 +214,7 @@ static void gates_do_not_alternate(void **state)
         {NULL, "abaBaBabaBc", "aaaaabbBBBc"},
         {"1:aaaaaaaaaa11", "abab", "aabb"},
         {"7:aaaaaaaaaa11 3:bbbbbbbbbb22", "abab", "bbaa"},
+        {"1:bbbbbbbbbb22", "-b", "-b"},
         {"1:dddddddddd11", "a-b-", "a-b-"}, /* a run without a revision stays where it is */
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
