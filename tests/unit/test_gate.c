@@ -337,6 +337,56 @@ static void hostile_baselines(void **state)
     gate_side_free(&side);
 }
 
+/* Each mistake in a baseline with a right sum is refused where it is; a text that YAML could mistake is quoted. */
+static void mistakes_in_baselines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *says;
+    } all[] = {{"registers: 32", "registers: 33", NULL},
+               {"registers: 32", "registers: many", "registers"},
+               {"emu.warp_instructions: 7", "emu.warp_instructions: [7]", "emu.warp_instructions"},
+               {"status: foil", "status: wrong", "status: `foil` is the only value"},
+               {"0123456789abcdef", "0123456789abcde", "16 hexadecimal digits"},
+               {"version: ", "version: 9", "version"},
+               {"rows:", "lows:", "without rows"},
+               {"layer: conv", "later: conv", "a scenario and a layer"}};
+    char path[] = "/tmp/bench-gate-XXXXXX", sum[HASH_TEXT];
+    struct gate_side side = {.name = xstrdup("a"), .device = xstrdup("emu"), .about = xstrdup("caf\303\251"), .arch = xstrdup("sm_90a")};
+    struct gate_entry *e = gate_side_add(&side, "s/conv/my/one");
+    struct text text = {0};
+    struct error err = {0};
+    e->status = ROW_FOIL;
+    e->scenario = xstrdup("s"), e->layer = xstrdup("conv");
+    strcpy(e->launch, "0123456789abcdef");
+    gate_entry_add(e, "fill", gate_kind_find("registers"), 32);
+    gate_entry_add(e, "", gate_kind_find("emu.warp_instructions"), 7);
+    baseline_write(&text, &side);
+    close(mkstemp(path));
+    assert_non_null(strstr(text_get(&text), ": 'caf\303\251'\n"));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct gate_side read;
+        SCOPED_TEXT whole = {0};
+        const char *at = strstr(text_get(&text), all[i].from), *end = strstr(text_get(&text), "sum: ");
+        assert_true(at && end && at < end);
+        text_add_bytes(&whole, text.data, (size_t)(at - text.data));
+        text_add(&whole, all[i].to);
+        text_add_bytes(&whole, at + strlen(all[i].from), (size_t)(end - at) - strlen(all[i].from));
+        hash_bytes(text_get(&whole), whole.len, sum);
+        text_addf(&whole, "sum: %s\n", sum);
+        assert_true(file_write(path, whole.data, whole.len, &err));
+        bool ok = baseline_read(path, &read, &err);
+        if (ok != !all[i].says || (!ok && !strstr(err.text, all[i].says)))
+            fail_msg("%s: %s", all[i].to, ok ? "read" : err.text);
+        if (ok)
+            gate_side_free(&read);
+        error_clear(&err);
+    }
+    unlink(path);
+    text_free(&text);
+    gate_side_free(&side);
+}
+
 /* A fact of a step is placed in that step's file, also where another step's name begins its own. */
 static void a_step_has_its_own_file(void **state)
 {
@@ -365,8 +415,8 @@ static void a_step_has_its_own_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_decide),           cmocka_unit_test(company_is_not_judged),           cmocka_unit_test(nothing_tells),
-        cmocka_unit_test(two_runs_decide_less),   cmocka_unit_test(chances_are_those_of_the_family), cmocka_unit_test(hostile_baselines),
-        cmocka_unit_test(a_step_has_its_own_file)};
+        cmocka_unit_test(times_decide),          cmocka_unit_test(company_is_not_judged),           cmocka_unit_test(nothing_tells),
+        cmocka_unit_test(two_runs_decide_less),  cmocka_unit_test(chances_are_those_of_the_family), cmocka_unit_test(hostile_baselines),
+        cmocka_unit_test(mistakes_in_baselines), cmocka_unit_test(a_step_has_its_own_file)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "gate/document.h"
 #include "gate_world.h"
 #include <jansson.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 static struct gate_side base, head;
@@ -214,6 +215,9 @@ static void junit_has_a_case_for_each_row(void **state)
     assert_non_null(strstr(xml, "<testcase classname=\"waivers\" name=\"line 1\" time=\"0\">\n      <failure type=\"expired\" "
                                 "message=\"expired 2026-06-14\"/>"));
     assert_non_null(strstr(xml, "<property name=\"device\" value=\"emu:GH100\"/>"));
+    struct utsname machine;
+    SCOPED char *host = uname(&machine) ? NULL : text_format(" hostname=\"%s\"", machine.nodename);
+    assert_non_null(strstr(xml, host && *machine.nodename ? host : " hostname=\"localhost\""));
     assert_true(!strstr(xml, "name=\"driver\""));
     assert_non_null(strstr(xml, "s/b/x: SAME by image: a b\n c\n"));
     done();
