@@ -164,6 +164,26 @@ static void refused(const char *want)
     text_free(&out);
 }
 
+/* An error, or a scenario that may be read. */
+static void every_byte_another(void)
+{
+    size_t all = model.len;
+    SCOPED char *whole_one = xstrndup("", 0);
+    whole_one = xrealloc(whole_one, all);
+    memcpy(whole_one, model.data, all);
+    for (size_t at = 0; at < all; at++) /* every byte another one: an error */
+        for (int turn = 0; turn < 3; turn++) {
+            struct text out = {0};
+            struct error err;
+            int unknown;
+            memcpy(model.data, whole_one, all);
+            model.data[at] = (char)(turn == 0 ? 0xff : turn == 1 ? 0 : model.data[at] ^ 1 << at % 8);
+            if (!imported(&out, &unknown, &err))
+                assert_true(err.text[0]);
+            text_free(&out);
+        }
+}
+
 static void damaged_models(void **state)
 {
     make(17, 1, 10);
@@ -179,20 +199,7 @@ static void damaged_models(void **state)
         refused("m.onnx");
     }
     model.len = all;
-    SCOPED char *whole_one = xstrndup("", 0);
-    whole_one = xrealloc(whole_one, all);
-    memcpy(whole_one, model.data, all);
-    for (size_t at = 0; at < all; at++) /* every byte another one: an error, or a scenario that may be read */
-        for (int turn = 0; turn < 3; turn++) {
-            struct text out = {0};
-            struct error err;
-            int unknown;
-            memcpy(model.data, whole_one, all);
-            model.data[at] = (char)(turn == 0 ? 0xff : turn == 1 ? 0 : model.data[at] ^ 1 << at % 8);
-            if (!imported(&out, &unknown, &err))
-                assert_true(err.text[0]);
-            text_free(&out);
-        }
+    every_byte_another();
 }
 
 /* What no op computes is named, and the rest is there. */
@@ -337,6 +344,7 @@ static void channels_move(void **state)
     assert_non_null(strstr(text_get(&out), "  y: {op: channels, n: 1, c: 8, h: 4, w: 6, k: 6, first: 2}\n"));
     scenario_free(loaded(text_get(&out)));
     text_free(&out);
+    every_byte_another();
 }
 
 int main(void)

@@ -110,7 +110,7 @@ bool graph_leaves(struct graph *g, const struct onnx_node *n, int64_t c, int64_t
 {
     struct place *out = find_value(g, n->output_count ? n->outputs[0] : "");
     struct made_layer *l = &g->layers[g->layer_count - 1];
-    bool fits = c > 0 && h > 0 && w > 0 && c <= 1 << 20 && h <= 1 << 20 && w <= 1 << 20;
+    bool fits = c > 0 && h > 0 && w > 0 && c <= SIZE_MAX_LAYER && h <= SIZE_MAX_LAYER && w <= SIZE_MAX_LAYER;
     if (!fits) { /* the layer cannot be */
         free(l->name);
         text_free(&l->keys);
@@ -163,10 +163,13 @@ static void count_uses(struct graph *g)
 
 static bool image_of(const struct onnx_value *v, int64_t out[4])
 {
+    bool fits = v->rank == 4 || v->rank == 2;
     memcpy(out, (int64_t[]){1, 1, 1, 1}, 4 * sizeof *out);
-    for (int i = 0; i < v->rank && i < 4; i++)
+    for (int i = 0; i < v->rank && i < 4; i++) {
         out[i] = i == 0 && v->dim[i] < 0 ? 1 : v->dim[i];
-    return (v->rank == 4 || v->rank == 2) && out[0] > 0 && out[1] > 0 && out[2] > 0 && out[3] > 0;
+        fits &= out[i] > 0 && out[i] <= (i ? SIZE_MAX_LAYER : 65535);
+    }
+    return fits;
 }
 
 /* "1x3x224x224" */
@@ -202,7 +205,7 @@ static bool take_inputs(struct graph *g, const char *shape, struct error *err)
         p->known = image_of(v, p->dim);
         p->layer = p->known ? LAYER_INPUT : LAYER_NONE;
         if (!p->known && v->rank == 4)
-            return error_set(err, ERROR_USAGE, "%s: the input '%.100s' has open sizes", g->file, v->name),
+            return error_set(err, ERROR_USAGE, "%s: the input '%.100s' has open sizes, or one of more than 1048576", g->file, v->name),
                    error_hint(err, "--shape 1x3x224x224");
     }
     return true;

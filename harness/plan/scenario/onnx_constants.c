@@ -103,7 +103,7 @@ bool graph_target(const struct onnx_node *n, const struct place *shape, int64_t 
         dim[*rank] = v == 0 && *rank < own_rank && !graph_int(n, "allowzero", 0) ? own[*rank] : v;
         if (v == -1)
             open = *rank;
-        else if (dim[*rank] < 1 || rest > count)
+        else if (dim[*rank] < 1 || dim[*rank] > count / rest)
             return false;
         else
             rest *= dim[*rank];

@@ -245,9 +245,11 @@ static bool find_gelu(struct graph *g, int erf)
 
 void fold_find_gelu(struct graph *g)
 {
-    for (int i = 0, count = 0; i < g->m->node_count && count < 500; i++)
-        if (!strcmp(g->m->nodes[i].op, "Erf") && g->m->nodes[i].input_count == 1 && g->m->nodes[i].output_count == 1)
-            count += find_gelu(g, i);
+    for (int i = 0, tried = 0; i < g->m->node_count && tried < 500; i++)
+        if (!strcmp(g->m->nodes[i].op, "Erf") && g->m->nodes[i].input_count == 1 && g->m->nodes[i].output_count == 1) {
+            find_gelu(g, i);
+            tried++;
+        }
 }
 
 bool fold_gelu(struct graph *g, const struct onnx_node *n, const char *x, const char **why)

@@ -4,8 +4,9 @@
 
 #include "plan/scenario/onnx_private.h"
 
-#define LAYER_INPUT (-1) /* the model's input */
-#define LAYER_NONE (-2)  /* no layer */
+#define SIZE_MAX_LAYER (1 << 20) /* of channels, height, width */
+#define LAYER_INPUT (-1)         /* the model's input */
+#define LAYER_NONE (-2)          /* no layer */
 /* A named value: where it comes from. */
 struct place {
     const char *name;

@@ -314,9 +314,9 @@ bool move_reshape(struct graph *g, const struct onnx_node *n, const char **why)
     struct place *x = graph_in(g, n, 0);
     const struct place *image = x->parts_of ? x->parts_of : x;
     struct place *out = graph_value(g, n->outputs[0]);
-    int64_t dim[ONNX_RANK], count = image->dim[0] * image->dim[1] * image->dim[2] * image->dim[3];
+    int64_t dim[ONNX_RANK], pixels = image->dim[0] * image->dim[2] * image->dim[3], count;
     int rank;
-    if (!image->known)
+    if (!image->known || __builtin_mul_overflow(pixels, image->dim[1], &count))
         return graph_lacks(why, NEEDS_IMAGE);
     if (strcmp(n->op, "Reshape")) /* Flatten, Dropout, Identity, Squeeze, Unsqueeze */
         return graph_rename(g, n, x) || graph_lacks(why, "it reads its own output");

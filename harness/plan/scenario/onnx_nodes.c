@@ -100,9 +100,11 @@ static bool conv(struct graph *g, const struct onnx_node *n, const char **why)
         graph_list(n, "output_padding", NULL, i, &extra[i]);
     if (turned && onnx_attribute(n, "output_shape"))
         return graph_lacks(why, "output_shape is not supported");
+    if (groups < 1 || groups > SIZE_MAX_LAYER || f->constant->dim[0] > SIZE_MAX_LAYER || f->constant->dim[1] > SIZE_MAX_LAYER)
+        return graph_lacks(why, "its filter has more than a million channels");
     int64_t k = turned ? f->constant->dim[1] * groups : f->constant->dim[0],
             depth = turned ? f->constant->dim[0] : f->constant->dim[1] * groups;
-    if (groups < 1 || depth != x->dim[1] || k < 1 || k % groups)
+    if (depth != x->dim[1] || k < 1 || k > SIZE_MAX_LAYER || k % groups)
         return graph_lacks(why, "its filter does not fit the channels of its input");
     struct made_layer *l = graph_layer(g, n, turned ? "conv_transpose2d" : "conv2d", x);
     text_addf(&l->keys, ", k: %lld", (long long)k);
@@ -131,7 +133,7 @@ static bool product(struct graph *g, const struct onnx_node *n, const char **why
     if (!x->known || !f->constant || f->constant->rank != 2 || (gemm && graph_int(n, "transA", 0)))
         return graph_lacks(why, "only products of an image with a constant matrix are supported");
     int64_t k = f->constant->dim[rows ? 0 : 1], depth = f->constant->dim[rows ? 1 : 0], all = x->dim[1] * x->dim[2] * x->dim[3];
-    if (depth != all || x->dim[2] > 255 || x->dim[3] > 255)
+    if (depth != all || x->dim[2] > 255 || x->dim[3] > 255 || k < 1 || k > SIZE_MAX_LAYER)
         return graph_lacks(why, "its matrix does not fit its input");
     struct made_layer *l = graph_layer(g, n, "conv2d", x);
     text_addf(&l->keys, ", k: %lld", (long long)k);
