@@ -309,6 +309,31 @@ def ours_of(path):
     return ours
 
 
+def span(values):
+    """The values of an axis: a list, or a range."""
+    if isinstance(values, dict) and "from" in values:
+        return list(range(values["from"], values["to"] + 1, values.get("step", 1)))
+    return values
+
+
+def cases_of(scenario, name, layer):
+    """(case id, layer) of each value of the axis that varies the layer; (None, layer) where none does."""
+    axes = {axis: x for axis, x in scenario.get("axes", {}).items() if not (isinstance(x, dict) and "layers" in x and name not in x["layers"])}
+    if not axes:
+        return [(None, layer)]
+    (axis, x), more = next(iter(axes.items())), len(axes) - 1
+    fields = x["zip"] if isinstance(x, dict) and "zip" in x else {axis: x["values"] if isinstance(x, dict) and "values" in x else x}
+    columns = {field: span(values) for field, values in fields.items()}
+    if more or any(isinstance(v, (dict, list)) for values in columns.values() for v in values):
+        raise Unsupported("its axes are not one of plain values")
+    out = []
+    for values in zip(*columns.values()):
+        own = dict(zip(columns, values))
+        label = "" if all(layer.get(field) == v for field, v in own.items()) else f"[{axis}={'x'.join(map(str, values))}]"
+        out.append((f"{scenario['scenario']}/{name}{label}", {**layer, **own}))
+    return out
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("scenario")
@@ -339,23 +364,28 @@ def main():
             if a.layers and name not in a.layers.split(","):
                 continue
             layer = {**scenario.get("defaults", {}), **keys}
-            if any(name in x["layers"] if isinstance(x, dict) and "layers" in x else True for x in scenario.get("axes", {}).values()):
-                print(f"{name:16s} left out: an axis varies it, and a row belongs to one case", file=sys.stderr)
-                continue
             try:
-                run, what = call_of(layer)
-                op = what.split("+")[0]
-                add((name, "torch"), f"torch/{op}", f"PyTorch's own ops: {what.replace('+', ', ')}", run, layer)
-                if a.compile:
-                    torch._dynamo.reset()
-                    began = time.monotonic()
-                    compiled = torch.compile(run)
-                    compiled()
-                    torch.cuda.synchronize()
-                    spent = time.monotonic() - began
-                    add((name, "compile"), f"torch.compile/{op}", f"torch.compile of {what.replace('+', ', ')}; {spent:.1f} s to compile", compiled, layer)
+                cases = cases_of(scenario, name, layer)
             except Unsupported as why:
                 print(f"{name:16s} left out: {why}", file=sys.stderr)
+                continue
+            for case, layer in cases:
+                try:
+                    run, what = call_of(layer)
+                    op = what.split("+")[0]
+                    add((case or name, "torch"), f"torch/{op}", f"PyTorch's own ops: {what.replace('+', ', ')}", run, layer)
+                    if a.compile:
+                        torch._dynamo.reset()
+                        began = time.monotonic()
+                        compiled = torch.compile(run)
+                        compiled()
+                        torch.cuda.synchronize()
+                        spent = time.monotonic() - began
+                        add((case or name, "compile"), f"torch.compile/{op}", f"torch.compile of {what.replace('+', ', ')}; {spent:.1f} s to compile", compiled, layer)
+                except Unsupported as why:
+                    print(f"{case or name:16s} left out: {why}", file=sys.stderr)
+            if name in own and cases[0][0]:
+                sys.exit(f"--callable: {name} has several cases, and a callable belongs to one")
             if name in own:
                 run, variant = own_callable(own[name], layer)
                 add((name, "own"), variant, (run.__doc__ or f"a callable: {os.path.basename(own[name])}").split("\n")[0], run, layer)
@@ -370,7 +400,7 @@ def main():
         name, us = key[0], statistics.median(values) / 1e3
         other = f"  bench {ours[name]:8.2f} us  ratio {ours[name] / us:.3f}" if name in ours and key[1] == "torch" else ""
         print(f"{name:16s} {variants[key]:24s} {us:8.2f} us  {names[key]}{other}")
-        rows.append({"layer": name, "variant": variants[key], "what": names[key], "cache": "cold", "load": "isolated", "samples_ns": values,
+        rows.append({"case" if "/" in name else "layer": name, "variant": variants[key], "what": names[key], "cache": "cold", "load": "isolated", "samples_ns": values,
                      "kernels": kernels[key]})
     if a.output:
         provenance = {"tool": tool, "protocol": "bench", "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
