@@ -35,6 +35,12 @@ static __device__ __forceinline__ float channel(sum_t sum, int) { return sum; }
 #define TRANSPOSED 0 /* 1: conv_transpose2d; needs PAD as a constant, TILE a multiple of STRIDE, no dilation */
 #define PAD 0
 #endif
+#ifndef PAD_MORE
+#define PAD_MORE 0 /* of the left side, beside that of the top */
+#endif
+#ifndef BOTH
+#define BOTH 0 /* 1: outputs are active where inputs are marked */
+#endif
 /* Along an axis: the first input of a tile whose outputs begin at 0, and how many there are. */
 static __host__ __device__ constexpr int first_input(int taps) { return TRANSPOSED ? -((taps - 1 - PAD + STRIDE * 64) / STRIDE - 64) : 0; } /* rounds (PAD - taps + 1) / STRIDE up */
 static __host__ __device__ constexpr int inputs_of(int taps) { return TRANSPOSED ? (TILE - 1 + PAD) / STRIDE - first_input(taps) + 1 : (TILE - 1) * STRIDE + taps; }
@@ -51,6 +57,8 @@ static __shared__ unsigned marks[(INPUTS + 31) / 32], active[2]; /* of the tile'
 /* Is any input under the filter of output (p, q) marked? */
 static __device__ __forceinline__ bool receptive(const unsigned *mask, int p, int q, int H, int words, int pad)
 {
+    if (BOTH)
+        return mask_bits(mask, p, q, H, words) & 1;
     if (TRANSPOSED) { /* inputs ceil((p + pad - R + 1) / STRIDE) .. floor((p + pad) / STRIDE) */
         int y0 = p + pad - R + 1, x0 = q + pad - S + 1, width = (q + pad) / STRIDE - (x0 > 0 ? (x0 + STRIDE - 1) / STRIDE : 0) + 1;
         unsigned any = 0;
@@ -65,7 +73,7 @@ static __device__ __forceinline__ bool receptive(const unsigned *mask, int p, in
         taps |= 1u << s * DILATION;
 #pragma unroll
     for (int r = 0; r < R; r++) {
-        int y = p * STRIDE - pad + r * DILATION, x = q * STRIDE - pad;
+        int y = p * STRIDE - pad + r * DILATION, x = q * STRIDE - (pad + PAD_MORE);
         any |= mask_bits(mask, y, x, H, words) & taps;
         if (REACH > 32)
             for (int s = 31 / DILATION + 1; s < S; s++)
@@ -131,7 +139,7 @@ static __device__ __forceinline__ tile begin(int &k, int pad)
     at.columns = blockIdx.x / DILATION * TILE * DILATION;
     at.q = at.columns + blockIdx.x % DILATION, at.p = blockIdx.y / DILATION * TILE * DILATION + blockIdx.y % DILATION;
     at.y = TRANSPOSED ? at.p / STRIDE + first_input(R) : at.p * STRIDE - pad;
-    at.x = TRANSPOSED ? at.q / STRIDE + first_input(S) : at.q * STRIDE - pad;
+    at.x = TRANSPOSED ? at.q / STRIDE + first_input(S) : at.q * STRIDE - (pad + PAD_MORE);
     at.writes_mask = blockIdx.z % BLOCKS_K == 0 && blockIdx.x % DILATION == 0;
     k = (blockIdx.z % BLOCKS_K * THREADS + threadIdx.x) * OWN;
     return at;

@@ -17,7 +17,7 @@ steps:
   - kernel: conv_delta_depthwise
     grid: ceil(q, tile * dilation) * dilation, ceil(p, tile * dilation) * dilation, n * blocks_k
     block: threads
-    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad
+    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad_top
 */
 
 /* What changed from delta_tile: an input channel is read by one output channel only, so there is nothing to share and nothing to stage. A warp's lanes are

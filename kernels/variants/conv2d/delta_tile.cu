@@ -9,7 +9,7 @@ layout: {input: NHWC, filter: CRSK, output: NHWC, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16], output: same, bias: f32}
 math: [f32, f16_acc16, f16_acc32]
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [tile, tile, dilation], weights: r * s * c * k * size(filter)}
+mask: {needs: [input, both], writes: output, inactive: untouched, reads: active, tile: [tile, tile, dilation], weights: r * s * c * k * size(filter)}
 params:
   EDGE: {values: [auto, 3, 4, 5, 6, 7, 8], default: auto}   # output pixels of a tile's side
   VERY_SPARSE: {values: [auto, 0], default: auto}           # auto: where DeltaCNN's do, tiles of up to four marked inputs go input by input; 0: none does
@@ -33,6 +33,8 @@ define:
   THREADS: threads
   BLOCKS_K: blocks_k
   FEW: select(VERY_SPARSE == 'auto' and math != f16_acc16 and r == 3 and s == 3 and stride == 1 and dilation == 1, 4, 0)
+  PAD_MORE: pad_left - pad_top
+  BOTH: marks(mask) == 'both'
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s, stride, dilation]
@@ -40,7 +42,7 @@ steps:
   - kernel: conv_delta
     grid: ceil(q, tile * dilation) * dilation, ceil(p, tile * dilation) * dilation, n * blocks_k
     block: threads
-    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad
+    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad_top
 */
 
 /* sparse/delta_tile.cuh says how. The tiles are DeltaCNN's: 6 x 6 in f32, 5 x 5 in half2, 3 x 3 with a stride; and like it, in f32 with 3x3 filters, tiles of up to four
