@@ -163,6 +163,35 @@ static void threads_leave_nothing(void **state)
     }
 }
 
+/* Two steps of a network may have the same kernel with more and less shared memory: the driver keeps one limit for both. */
+static void a_kernel_has_one_limit_of_shared_memory(void **state)
+{
+    static const char source[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n ret;\n}\n";
+    struct device_image image = {.label = "k", .ptx = source, .ptx_bytes = sizeof source - 1};
+    struct device_function *function[2];
+    struct device_module *module;
+    struct device *dev;
+    struct error err = {0};
+    if (!device_open("cuda:0", &dev, &err)) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    image.cubin = (unsigned char *)machine_code(source, &image.cubin_bytes);
+    if (!image.cubin || !dev->ops->load(dev, &image, &module, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 2; i++)
+        assert_true(dev->ops->function(dev, module, "k", &function[i], &err));
+    static const uint32_t smem[] = {124480, 61440, 124480};
+    for (int i = 0; i < 3; i++) {
+        struct device_launch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .smem = smem[i], .carveout = -1, .time_limit_s = 5};
+        if (!dev->ops->launch(dev, function[i & 1], &launch, &err))
+            fail_msg("%s", err.text);
+    }
+    dev->ops->unload(dev, module);
+    free((void *)image.cubin);
+    device_close(dev);
+}
+
 int main(void)
 {
     if (!getenv("BENCH_HOME"))
@@ -173,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_missing_gpu_is_said_in_words),
         cmocka_unit_test(throttle_reasons_in_words),
         cmocka_unit_test(the_flush_reads_and_writes),
+        cmocka_unit_test(a_kernel_has_one_limit_of_shared_memory),
         cmocka_unit_test(threads_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
