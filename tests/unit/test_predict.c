@@ -70,6 +70,11 @@ static void each_unit_by_hand(void **state)
     near(p.busy[UNIT_ISSUE], 1);
     near(p.low_ns, 1e6);
     near(p.high_ns, 1.875e6);
+    m.constant[PREDICT_machine_per_branch] = 2; /* a quarter of them are branches: half as many more */
+    c.branches = 1.32e9 / 4;
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 1.875e6);
+    m.constant[PREDICT_machine_per_branch] = 0;
     c.blocks = 133; /* one SM has two blocks, the others wait for it */
     predict_launch(&m, h200, &c, &p);
     near(p.ns, 1.25e6 * 2 * 132 / 133);

@@ -110,7 +110,8 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     double slots = c->resident > 0 ? c->resident : sms * c->blocks_per_sm, waves = c->blocks / slots,
            rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks,
            warps = c->blocks * c->warps_per_block;
-    double machine = k[PREDICT_machine_per_ptx] * c->instructions, per_sm_ns = 1 / (sms * ghz);
+    double machine = k[PREDICT_machine_per_ptx] * c->instructions + k[PREDICT_machine_per_branch] * c->branches,
+           per_sm_ns = 1 / (sms * ghz);
     double peak[UNIT_COUNT] = {
         [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,

@@ -16,6 +16,7 @@
     X(next_launch_ns) \
     X(code_ns_per_byte) \
     X(machine_per_ptx) \
+    X(machine_per_branch) \
     X(issue_share) \
     X(tensor_group_share) \
     X(tensor_warp_share) \
@@ -63,7 +64,7 @@ struct chip_model *chip_model_load(const char *chip, struct error *err);
 struct predict_counts {
     double blocks, warps_per_block, blocks_per_sm, registers, code_bytes;
     double resident; /* blocks that the chip holds at once, where clusters make it fewer than its SMs hold; 0: no clusters */
-    double instructions, requests_ld, waves, sectors_ld, sectors_st, sectors_async, shared_wavefronts, shared_loads, barriers;
+    double instructions, branches, requests_ld, waves, sectors_ld, sectors_st, sectors_async, shared_wavefronts, shared_loads, barriers;
     double tensor_macs, kind[PREDICT_KIND_COUNT];
     double read_bytes, written_bytes; /* distinct */
     bool groups;                      /* warp-group matrix instructions */

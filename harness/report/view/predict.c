@@ -47,6 +47,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .registers = s->registers,
         .code_bytes = fmax(0, (double)s->code_bytes),
         .instructions = emu_of(v, step, "warp_instructions"),
+        .branches = emu_of(v, step, "warp_branch"),
         .requests_ld = emu_of(v, step, "global_requests_ld"),
         .waves = emu_of(v, step, "global_wavefronts"),
         .sectors_ld = emu_of(v, step, "global_sectors_ld"),
