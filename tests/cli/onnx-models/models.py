@@ -4,6 +4,7 @@ The networks of super-resolution are written here from their papers; the others 
 image size, batch, opset and exporter. Prints one line a file. Needs torch, onnx, torchvision, timm, onnxscript.
 """
 import contextlib
+import importlib.util
 import io
 import os
 import random
@@ -446,7 +447,7 @@ def main():
             if isinstance(m, nn.PReLU):
                 nn.init.uniform_(m.weight, -0.1, 0.4)
         size = [draw.choice(sizes), draw.choice(sizes)] if name not in ("yolov5s", "hrnet_w32", "unet") else [draw.choice(sizes)] * 2
-        opset, dynamo, path = draw.randint(11, 22), draw.random() < 0.4, f"{folder}/{name}.onnx"
+        opset, dynamo, path = draw.randint(11, 22), draw.random() < 0.4 and bool(importlib.util.find_spec("onnxscript")), f"{folder}/{name}.onnx"
         if dynamo:
             opset = max(opset, 18)
         x = torch.randn(draw.choice((1, 1, 2)), channels, *size)
