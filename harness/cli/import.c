@@ -192,7 +192,7 @@ static int import_ops(const char *path, const char *name, const char *to)
     return ok ? 0 : cli_fail(&err);
 }
 
-static int import_model(const char *path, const char *name, const char *shape, bool weights, const char *to)
+static int import_model(const char *path, const char *to, struct onnx_options o, bool weights)
 {
     struct error err = {0};
     SCOPED_TEXT t = {0};
@@ -200,9 +200,13 @@ static int import_model(const char *path, const char *name, const char *shape, b
     int unknown = 0;
     if (weights && (!to || file_is_stream(to)))
         return error_set(&err, ERROR_USAGE, "--weights writes a folder beside the scenario, so it needs --to FILE"), cli_fail(&err);
-    SCOPED char *own = name ? xstrdup(name) : name_of(path), *data = file_read(path, ONNX_MAX_BYTES, &bytes, &err);
+    if (weights && o.distinct)
+        return error_set(&err, ERROR_USAGE, "--weights and --distinct exclude each other: equal layers have weights of their own"),
+               cli_fail(&err);
+    SCOPED char *own = o.name ? xstrdup(o.name) : name_of(path), *data = file_read(path, ONNX_MAX_BYTES, &bytes, &err);
     SCOPED char *folder = weights ? text_format("%.*s.weights", (int)(strlen(to) - (text_ends(to, ".yaml") ? 5 : 0)), to) : NULL;
-    bool ok = data && onnx_scenario(path, data, bytes, &(struct onnx_options){own, shape, folder}, &t, &unknown, &err);
+    o.name = own, o.weights = folder;
+    bool ok = data && onnx_scenario(path, data, bytes, &o, &t, &unknown, &err);
     if (ok) { /* before it is printed, which may empty it */
         json_t *file = fields_item(fields_list(fields("import"), "files"));
         fields_text(file, "kind", "model");
@@ -240,15 +244,17 @@ static enum import_kind import_kind(const char *path)
 int cli_import(const struct verb *verb, int argc, char **argv)
 {
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const char *name = NULL, *shape = NULL, *to = NULL, *out = NULL;
+    const char *name = NULL, *to = NULL, *out = NULL;
     int run_id = 0, count, code, lists = 0;
     bool join = false, weights = false;
+    struct onnx_options model = {0};
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
         {"--join", 0, OPTION_FLAG, NULL, "databases or their folders: make one run of the parts that run --shard made", &join},
         {"--run", 0, OPTION_INT, "N", "times: add to this run instead of the last run of the scenario", &run_id},
         {"--name", 0, OPTION_TEXT, "NAME", "convolutions, models: name of the scenario; default: from the file name", &name},
-        {"--shape", 0, OPTION_TEXT, "NxCxHxW", "models: sizes of the input, where the file leaves them open", &shape},
+        {"--shape", 0, OPTION_TEXT, "NxCxHxW", "models: sizes of the input, where the file leaves them open", &model.shape},
+        {"--distinct", 0, OPTION_FLAG, NULL, "models: one layer for all equal ones, instead of one for each node", &model.distinct},
         {"--weights", 0, OPTION_FLAG, NULL, "models: write the model's own weights to a folder beside --to, for bench to use", &weights},
         {"--to", 0, OPTION_TEXT, "FILE", "convolutions, models: write the scenario to this file instead of stdout", &to},
         {0},
@@ -268,7 +274,7 @@ int cli_import(const struct verb *verb, int argc, char **argv)
         case IMPORT_DATABASE: code = cli_import_database(rest[i], out); break;
         case IMPORT_ROWS: code = cli_import_rows(rest[i], out, run_id); break;
         case IMPORT_OPS: code = import_ops(rest[i], name, to); break;
-        case IMPORT_MODEL: code = import_model(rest[i], name, shape, weights, to); break;
+        case IMPORT_MODEL: model.name = name, code = import_model(rest[i], to, model, weights); break;
         }
     return code;
 }

@@ -347,11 +347,55 @@ static void channels_move(void **state)
     every_byte_another();
 }
 
+/* Of equal layers the first stands for all, but not where its earlier run is still read by name. */
+static void equal_layers_are_one(void **state)
+{
+    struct text out = {0}, graph = {0}, set = {0};
+    struct error err = {0};
+    int unknown;
+    const int square[] = {4, 4, 3, 3};
+    model.len = 0;
+    constant(&graph, "w", 4, square, 1, 0);
+    value(&graph, 11, "x", (const int[]){1, 4, 9, 9});
+    value(&graph, 12, "y", NULL);
+    node(&graph, "Conv", "x w", "a", "pads 1 1 1 1");
+    node(&graph, "Conv", "a w", "b", "pads 1 1 1 1");
+    node(&graph, "Conv", "b w", "c", "pads 1 1 1 1");
+    node(&graph, "Concat", "c a", "d", "");
+    node(&graph, "Concat", "d b", "y", "");
+    part(&model, 7, &graph);
+    whole(&set, 2, 13);
+    part(&model, 8, &set);
+    if (!onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m", .distinct = true}, &out, &unknown, &err))
+        fail_msg("%s", err.text);
+    const char *order = strstr(text_get(&out), "network:");
+    assert_non_null(strstr(order, "    - a\n    - b\n    - c\n    - {layer: d, with: a}\n    - {layer: y, with: b}\n"));
+    scenario_free(loaded(text_get(&out)));
+    text_free(&out);
+    model.len = 0;
+    constant(&graph, "w", 4, square, 1, 0);
+    value(&graph, 11, "x", (const int[]){1, 4, 9, 9});
+    value(&graph, 12, "y", NULL);
+    node(&graph, "Conv", "x w", "a", "pads 1 1 1 1");
+    node(&graph, "Conv", "a w", "b", "pads 1 1 1 1");
+    node(&graph, "Concat", "b a", "c", "");
+    node(&graph, "MaxPool", "c", "d", "kernel_shape 2 2");
+    node(&graph, "Einsum", "d", "e", "");
+    part(&model, 7, &graph);
+    whole(&set, 2, 13);
+    part(&model, 8, &set);
+    if (!onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m", .distinct = true}, &out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_null(strstr(text_get(&out), "repeat")); /* `a` is read behind `b` */
+    text_free(&out);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes),   cmocka_unit_test(damaged_models),
-                                       cmocka_unit_test(unknown_nodes),     cmocka_unit_test(weights_of_nodes),
-                                       cmocka_unit_test(weights_elsewhere), cmocka_unit_test(channels_move)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes),     cmocka_unit_test(damaged_models),
+                                       cmocka_unit_test(unknown_nodes),       cmocka_unit_test(weights_of_nodes),
+                                       cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),
+                                       cmocka_unit_test(equal_layers_are_one)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

@@ -223,19 +223,48 @@ static void leave_unknown(struct graph *g, const struct onnx_node *n)
     }
 }
 
-static void put_keys(const struct graph *g, const struct made_layer *l, struct text *out)
+static bool same_layer(const struct made_layer *a, const struct made_layer *b)
+{
+    return a->op == b->op && !memcmp(a->in, b->in, sizeof a->in) && !strcmp(text_get(&a->keys), text_get(&b->keys)) &&
+           !strcmp(text_get(&a->epilogue), text_get(&b->epilogue));
+}
+
+/* Lets the first of equal layers stand for the others, unless another layer reads an earlier run of it by its name later on. */
+static void join_equal(struct graph *g)
+{
+    SCOPED int *read = xcalloc((size_t)g->layer_count, sizeof *read), *last = xcalloc((size_t)g->layer_count, sizeof *last);
+    for (int i = 0; i < g->layer_count; i++) {
+        const struct made_layer *l = &g->layers[i];
+        const int from[] = {l->input == i - 1 ? LAYER_NONE : l->input, l->with, l->residual};
+        for (int k = 0; k < 3; k++)
+            if (from[k] >= 0)
+                read[from[k]] = i;
+    }
+    for (int i = 0; i < g->layer_count; i++) {
+        struct made_layer *l = &g->layers[i];
+        l->as = i;
+        for (int j = 0; j < i && l->as == i; j++)
+            if (g->layers[j].as == j && read[last[j]] <= i && same_layer(&g->layers[j], l))
+                l->as = j;
+        last[l->as] = i;
+        g->layers[l->as].runs++;
+    }
+}
+
+static void put_keys(const struct made_layer *l, bool network, struct text *out)
 {
     text_addf(out, "  %s: {op: %s, n: %lld, c: %lld, h: %lld, w: %lld%s", l->name, l->op, (long long)l->in[0], (long long)l->in[1],
               (long long)l->in[2], (long long)l->in[3], text_get(&l->keys));
     if (l->items)
         text_addf(out, ", epilogue: [%s]", text_get(&l->epilogue));
+    if (!network && l->runs > 1)
+        text_addf(out, ", repeat: %d", l->runs);
     text_add(out, "}\n");
-    (void)g;
 }
 
 static const char *source_name(const struct graph *g, int layer)
 {
-    return layer >= 0 ? g->layers[layer].name : "input";
+    return layer >= 0 ? g->layers[g->layers[layer].as].name : "input";
 }
 
 /* The network, if every node is a layer or part of one. */
@@ -245,7 +274,7 @@ static void put_network(const struct graph *g, struct text *out)
     for (int i = 0; i < g->layer_count; i++) {
         const struct made_layer *l = &g->layers[i];
         bool plain = l->input == (i ? i - 1 : LAYER_INPUT) && l->with == LAYER_NONE && l->residual == LAYER_NONE;
-        text_addf(out, plain ? "    - %s" : "    - {layer: %s", l->name);
+        text_addf(out, plain ? "    - %s" : "    - {layer: %s", source_name(g, i));
         if (!plain && l->input != (i ? i - 1 : LAYER_INPUT))
             text_addf(out, ", input: %s", source_name(g, l->input));
         if (l->with != LAYER_NONE)
@@ -384,9 +413,15 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
         if (o->weights)
             text_addf(out, "data: {weights: '%s'}\n\n", file_base(o->weights));
         text_add(out, "layers:\n");
+        bool whole = is_whole(&g);
         for (int i = 0; i < g.layer_count; i++)
-            put_keys(&g, &g.layers[i], out);
-        if (is_whole(&g))
+            g.layers[i].as = i;
+        if (o->distinct)
+            join_equal(&g);
+        for (int i = 0; i < g.layer_count; i++)
+            if (g.layers[i].as == i)
+                put_keys(&g.layers[i], whole, out);
+        if (whole)
             put_network(&g, out);
         put_variants(&g, out);
         *unknown = g.unknown;

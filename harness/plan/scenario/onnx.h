@@ -12,6 +12,7 @@
 struct onnx_options {
     const char *name;
     const char *shape;   /* "1x3x224x224" for an input whose sizes the file leaves open; NULL: none */
+    bool distinct;       /* one layer for all equal ones */
     const char *weights; /* folder to which the weights are written, beside the scenario; NULL: bench draws them */
 };
 /* Appends a scenario. An operation that no op computes is a comment in it, and counted in *unknown. */

@@ -41,6 +41,7 @@ struct made_layer {
     int items;
     int input, with, residual; /* layers; LAYER_NONE: no such tensor */
     int64_t k;                 /* output channels */
+    int as, runs;              /* the layer that stands for it, itself or an equal one; how many it stands for */
     struct made_weights weights;
     bool foldable, activated; /* its op takes an epilogue; nothing but a residual may follow its activation */
     bool moved;               /* its epilogue rearranges pixels: channels are others behind it */
