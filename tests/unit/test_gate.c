@@ -349,6 +349,7 @@ static void mistakes_in_baselines(void **state)
                {"status: foil", "status: wrong", "status: `foil` is the only value"},
                {"0123456789abcdef", "0123456789abcde", "16 hexadecimal digits"},
                {"version: ", "version: 9", "version"},
+               {"about: ", "other: ", NULL}, /* then it is the device */
                {"rows:", "lows:", "without rows"},
                {"layer: conv", "later: conv", "a scenario and a layer"}};
     char path[] = "/tmp/bench-gate-XXXXXX", sum[HASH_TEXT];
@@ -361,6 +362,12 @@ static void mistakes_in_baselines(void **state)
     strcpy(e->launch, "0123456789abcdef");
     gate_entry_add(e, "fill", gate_kind_find("registers"), 32);
     gate_entry_add(e, "", gate_kind_find("emu.warp_instructions"), 7);
+    text_add(&text, "before");
+    baseline_write(&text, &side); /* behind what is there: the sum is of its own text */
+    SCOPED_TEXT alone = {0};
+    baseline_write(&alone, &side);
+    assert_string_equal(text_get(&text) + strlen("before"), text_get(&alone));
+    text_free(&text);
     baseline_write(&text, &side);
     close(mkstemp(path));
     assert_non_null(strstr(text_get(&text), ": 'caf\303\251'\n"));
@@ -378,8 +385,10 @@ static void mistakes_in_baselines(void **state)
         bool ok = baseline_read(path, &read, &err);
         if (ok != !all[i].says || (!ok && !strstr(err.text, all[i].says)))
             fail_msg("%s: %s", all[i].to, ok ? "read" : err.text);
-        if (ok)
+        if (ok) {
+            assert_string_equal(read.about, strncmp(all[i].to, "other", 5) ? "caf\303\251" : "emu");
             gate_side_free(&read);
+        }
         error_clear(&err);
     }
     unlink(path);

@@ -214,6 +214,7 @@ static void junit_has_a_case_for_each_row(void **state)
     assert_non_null(strstr(xml, "<testcase classname=\"s.b\" name=\"s/b/x\" time=\"0\"/>\n"));
     assert_non_null(strstr(xml, "<testcase classname=\"waivers\" name=\"line 1\" time=\"0\">\n      <failure type=\"expired\" "
                                 "message=\"expired 2026-06-14\"/>"));
+    assert_non_null(strstr(xml, "<property name=\"base\" value=\"main\"/>"));
     assert_non_null(strstr(xml, "<property name=\"device\" value=\"emu:GH100\"/>"));
     struct utsname machine;
     SCOPED char *host = uname(&machine) ? NULL : text_format(" hostname=\"%s\"", machine.nodename);
