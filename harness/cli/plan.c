@@ -243,8 +243,13 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     scenario_network_explain(plan.scenario, &t);
     for (int i = 0; i < plan.note_count; i++)
         text_addf(&t, "%s\n", plan.notes[i]);
-    text_addf(&t, "%d case%s, %d row%s; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, text_s(plan.case_count),
+    int kernels;
+    double compiling = plan_compile_cost(&plan, &kernels);
+    text_addf(&t, "%d case%s, %d row%s; %.4g GFLOP with repeats; about %.0f s on %s", plan.case_count, text_s(plan.case_count),
               plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(total), cuda ? "an H200" : "emu with 2 cores");
+    if (kernels && !cuda)
+        text_addf(&t, ", a first run compiles %d kernel%s for about %.0f s more", kernels, text_s(kernels), ceil(compiling));
+    text_add(&t, "\n");
     struct table *shares = shards ? plan_shares(&t, &plan, cuda, seconds, shards) : NULL;
     if (cli_json())
         cli_table(record);

@@ -24,6 +24,25 @@ void plan_costs(const struct plan *plan, bool timed, double *seconds)
     }
 }
 
+#define COMPILE_S 0.3 /* one unit, on two cores */
+
+double plan_compile_cost(const struct plan *plan, int *kernels)
+{
+    SCOPED const struct unit **known = NULL;
+    *kernels = 0;
+    for (int i = 0; i < plan->row_count; i++) {
+        const struct program *p = &plan->rows[i].program;
+        for (int k = 0; p->feasible && k < p->unit_count; k++) {
+            bool new = p->units[k].path || p->units[k].code;
+            for (int n = 0; n < *kernels && new; n++)
+                new = !unit_same(known[n], &p->units[k]);
+            if (new)
+                *APPEND(known, *kernels) = &p->units[k];
+        }
+    }
+    return *kernels * COMPILE_S;
+}
+
 static int root(int *unit, int i)
 {
     while (unit[i] != i)
