@@ -1,6 +1,6 @@
 /* bench 1
 op: resize_cubic
-what: positions and weights once a pixel - lanes take vectors of its channels (NHWC), or a thread takes eight planes (NCHW)
+what: a thread keeps its column for many rows - lanes take vectors of the channels of a pixel (NHWC), or a thread takes eight planes (NCHW)
 like: resize_linear/pixel
 from: element
 define:
