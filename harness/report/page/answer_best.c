@@ -207,9 +207,10 @@ static void say_group(struct block *list, const char *question, const struct pla
     int most = 0, n = 0;
     for (int i = 0; i < count; i++)
         most = most > p[i].cases ? most : p[i].cases;
-    SCOPED struct place *kept = xcalloc((size_t)count + 1, sizeof *kept); /* a density that bisection added for one case is none for all */
+    bool density = !strcmp(q->over, "mask.density"); /* a density that bisection added for one case is none for all */
+    SCOPED struct place *kept = xcalloc((size_t)count + 1, sizeof *kept);
     for (int i = 0; i < count; i++)
-        if (2 * p[i].cases >= most && (!q->param || extreme(&p[i], false)))
+        if ((!density || 2 * p[i].cases >= most) && (!q->param || extreme(&p[i], false)))
             kept[n++] = p[i];
     if (*p->group)
         text_addf(&t, "%s: ", p->group);
