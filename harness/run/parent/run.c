@@ -95,7 +95,7 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
         return true;
     case OUTCOME_DIED:
         if (child_stop(&s->worker, how, sizeof how)) /* the kernel may be correct, so --resume tries it again */
-            condemn(s, row, ROW_PLANNED, "not judged: the system killed its process during '%s': %s", s->stage, how);
+            condemn(s, row, ROW_PLANNED, "not judged, since the system ended its process during '%s': %s", s->stage, how);
         else
             condemn(s, row, ROW_CRASHED, "its process died during '%s': %s", s->stage, how);
         return true;
