@@ -33,13 +33,15 @@ void verify_errors_begin(struct verify_look *look)
 {
     const struct program *p = look->program;
     const struct work *w = &p->work;
-    const struct op_file *f = w->op->file;
     enum dtype t = look->t.dtype;
-    bool none = look->data->exact || w->chain || !look->want->bound || look->roundings > 1 || tensor_role_is_mask(look->t.role),
+    look->large = INFINITY;
+    if (!w->op || tensor_role_is_mask(look->t.role)) /* a mask of a sequence belongs to no op */
+        return;
+    const struct op_file *f = w->op->file;
+    bool none = look->data->exact || w->chain || !look->want->bound || look->roundings > 1,
          rounds = w->math == MATH_F32 || w->math == MATH_NONE, direct = bound_factor(p->algorithm, w) == 1;
     double rms = f ? f->error_rms : w->op->has_filter ? SUM_RMS : 0;
     look->narrow = !none && (t == DTYPE_F16 || t == DTYPE_BF16);
-    look->large = INFINITY;
     if (!none && t == DTYPE_F32 && rounds && direct && rms > 0 && work_terms(w) >= (work_is_exact(w) ? SUM_TERMS : SUM_TERMS_MOST))
         look->large = LARGE * rms;
 }
