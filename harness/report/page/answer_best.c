@@ -83,7 +83,7 @@ static int candidates(const struct case_view *c, const struct query *q, const st
         const struct view *v = &c->views[i];
         const char *value = value_in(q, v->row);
         int k = 0;
-        if (!value || !v->ranked || v->row->status != ROW_OK || (q->param && v->same_as))
+        if (!value || !v->ranked || row_is_network(v->row) || v->row->status != ROW_OK || (q->param && v->same_as))
             continue;
         while (k < n && strcmp(value_in(q, out[k]->row), value) != 0)
             k++;
