@@ -45,6 +45,32 @@ const char *dtype_name(enum dtype t)
 {
     return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].name : "none";
 }
+enum dtype dtype_of_c(const char *type, bool no_sign)
+{
+    static const char *const words[DTYPE_COUNT] = {
+        [DTYPE_F32] = " float float2 float3 float4 ",
+        [DTYPE_F16] = " half __half half2 __half2 half_t Half float16_t ",
+        [DTYPE_BF16] = " __nv_bfloat16 nv_bfloat16 __nv_bfloat162 nv_bfloat162 bfloat16_t BFloat16 ",
+        [DTYPE_F64] = " double double2 double4 ",
+        [DTYPE_I8] = " int8_t char signed_char char2 char3 char4 ",
+        [DTYPE_U8] = " uint8_t uchar unsigned_char uchar2 uchar3 uchar4 ",
+        [DTYPE_U16] = " uint16_t ushort unsigned_short ushort2 ushort3 ushort4 ",
+        [DTYPE_I32] = " int32_t int signed int2 int3 int4 ",
+        [DTYPE_U32] = " uint32_t uint unsigned unsigned_int uint2 uint3 uint4 ",
+        [DTYPE_I64] = " int64_t long longlong long2 longlong2 longlong4 ",
+        [DTYPE_U64] = " uint64_t ulong unsigned_long size_t ulonglong ulong2 ulonglong2 ulonglong4 ",
+        [DTYPE_E4M3] = " __nv_fp8_e4m3 __nv_fp8x2_e4m3 __nv_fp8x4_e4m3 float_e4m3_t Float8_e4m3fn ",
+        [DTYPE_E5M2] = " __nv_fp8_e5m2 __nv_fp8x2_e5m2 __nv_fp8x4_e5m2 float_e5m2_t Float8_e5m2 ",
+        [DTYPE_BOOL] = " bool ",
+    };
+    char word[80];
+    snprintf(word, sizeof word, " %s%.60s ", no_sign && type[0] != 'u' ? "unsigned_" : "", type);
+    for (int t = DTYPE_NONE + 1; t < DTYPE_COUNT; t++)
+        if (strstr(words[t], word))
+            return (enum dtype)t;
+    return DTYPE_NONE;
+}
+
 size_t dtype_bytes(enum dtype t)
 {
     return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].bytes : 0;

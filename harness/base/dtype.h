@@ -31,6 +31,9 @@ enum dtype {
 enum dtype dtype_parse(const char *name);
 const char *dtype_name(enum dtype t);
 extern const char *const dtype_names[];
+/* The element type that a C++ type of one word holds, or several of: f16 for half2; no_sign: behind `unsigned`. DTYPE_NONE: another type.
+ */
+enum dtype dtype_of_c(const char *type, bool no_sign);
 size_t dtype_bytes(enum dtype t);
 /* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned, unsigned short, __nv_fp8_e4m3, long
  * long, bool ... */

@@ -103,10 +103,9 @@ void convert_round(enum dtype t, float *values, size_t count)
             dtype_set(t, &stored, 0, values[i]);
             values[i] = (float)dtype_get(t, &stored, 0);
         }
-    else if (dtype_is_whole(t)) /* of 32 and 64 bits: as far as a float counts */
+    else if (dtype_is_whole(t)) { /* of 32 and 64 bits: as far as a float counts; + 0: there is no negative 0 */
+        float low = t == DTYPE_I32 || t == DTYPE_I64 ? -0x1p24f : 0, high = t == DTYPE_U8 ? 255 : t == DTYPE_U16 ? 65535 : 0x1p24f;
         for (size_t i = 0; i < count; i++)
-            values[i] = fmaxf(t == DTYPE_I32 || t == DTYPE_I64 ? -0x1p24f : 0, fminf(t == DTYPE_U8    ? 255
-                                                                                     : t == DTYPE_U16 ? 65535
-                                                                                                      : 0x1p24f,
-                                                                                     rintf(values[i])));
+            values[i] = fmaxf(low, fminf(high, rintf(values[i]))) + 0.0f;
+    }
 }

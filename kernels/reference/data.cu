@@ -14,7 +14,11 @@ static __device__ float rounded(int type, float v)
     uint8_t bits;
     if (type == E4M3 || type == E5M2)
         return (float)float8_rounded(type, v, &bits);
-    return type == BOOL ? v != 0 : v;
+    if (type == BOOL)
+        return v != 0;
+    if (type == U8 || type == U16 || type == I32 || type == U32 || type == I64 || type == U64)
+        return fmaxf(type == I32 || type == I64 ? -0x1p24f : 0, fminf(type == U8 ? 255.f : type == U16 ? 65535.f : 0x1p24f, rintf(v))) + 0.0f;
+    return v;
 }
 
 /* Full-mantissa values: normal, or their positive half. */

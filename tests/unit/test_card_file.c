@@ -96,7 +96,9 @@ static void what_stays_there_is_right(void **state)
                  {"drawn", DTYPE_F32, {19, 45}},
                  {"scores", DTYPE_F32, {30, 40, 0}},
                  {"scores", DTYPE_F32, {30, 40, 1}},
-                 {"scores", DTYPE_F32, {30, 40, 2}}};
+                 {"scores", DTYPE_F32, {30, 40, 2}},
+                 {"types", DTYPE_E4M3, {500}},
+                 {"types", DTYPE_E5M2, {500}}};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
         for (int part = 0; part < 2; part++) {
             struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
@@ -285,6 +287,16 @@ static void write_op(void)
     put("whole.cu",
         "extern \"C\" __global__ void times(const float *x, double *a, double *b, int rows)\n"
         "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < rows)\n        a[i] = 3.7 * x[i], b[i] = 1e3 * x[i];\n}\n");
+    put("types.yaml",
+        "about: other types\nfields: {n: {what: n}}\n"
+        "tensors: {x: {shape: [n]}, i: {shape: [n], dtype: i64}, u: {shape: [n], dtype: u64}, s: {shape: [n], dtype: i32}, m: "
+        "{shape: [n], dtype: bool}, y: {shape: [n], dtype: f32, written: yes}}\n"
+        "dtype: [e4m3, e5m2]\nterms: 4\nexact: no\nreference: {kernel: mixed, threads: n, args: [x, i, u, s, m, y, n]}\n"
+        "trial: {usual: {n: 3}}\n");
+    put("types.cu",
+        "extern \"C\" __global__ void mixed(const float *x, const float *i, const float *u, const float *s, const float *m, double "
+        "*y, int n)\n{\n    int k = blockIdx.x * blockDim.x + threadIdx.x;\n    if (k < n)\n        y[k] = m[k] * (x[k] + i[k] "
+        "+ u[k] + s[k]);\n}\n");
     put("byte.yaml", "about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
                      "tensors: {x: {shape: [rows]}, y: {shape: [rows], dtype: u8, written: yes}}\n"
                      "reference: {kernel: number, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n");

@@ -40,6 +40,27 @@ static const char *skip_template(const char *s) /* of <...>, (...) */
     return s;
 }
 
+/* The element type of a pointer, from its declaration: `const float4 *__restrict__ `. */
+static void type_parameter(struct guess *g, const char *from, const char *to)
+{
+    char word[64], type[64] = "";
+    bool no_sign = false;
+    const char *star = memchr(from, '*', (size_t)(to - from));
+    for (const char *p = from; star && p < star;) {
+        size_t n = 0;
+        while (p + n < star && (isalnum((unsigned char)p[n]) || p[n] == '_'))
+            n++;
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        no_sign |= !strcmp(word, "unsigned");
+        if (n && strcmp(word, "const") && strcmp(word, "volatile"))
+            memcpy(type, word, sizeof type);
+        p += n ? n : 1;
+    }
+    enum dtype t = dtype_of_c(type, no_sign);
+    g->typed = t != DTYPE_NONE;
+    g->type = g->typed ? t : g->type;
+}
+
 static void name_parameters(struct start *s, const char *text, const char *kernel)
 {
     size_t length = strlen(kernel);
@@ -61,6 +82,7 @@ static void name_parameters(struct start *s, const char *text, const char *kerne
                     first--;
                 if (last > first && isalpha((unsigned char)*first))
                     snprintf(s->params[i].name, sizeof s->params[i].name, "%.*s", (int)(last - first), first);
+                type_parameter(&s->params[i], from, first);
                 if (*to != ',')
                     return;
                 from = to + 1;
