@@ -218,7 +218,9 @@ static void lines_are_matched_by_their_counts(void **state)
         struct row *base = new_row("s/a/one", NULL, "A"), *head = new_row("s/a/one", NULL, "B");
         step(base, "conv", "a.cu", 1);
         step(head, "conv", "b.cu", 1);
-        for (int k = 3; k >= 0; k--) { /* stored in any order */
+        count(base, 0, 0, "global_sectors_ld", 5);
+        count(head, 0, 0, "global_sectors_ld", 1e6); /* of the step: no line's */
+        for (int k = 3; k >= 0; k--) {               /* stored in any order */
             if (all[i].base[k])
                 count(base, 0, k + 1, "global_sectors_ld", all[i].base[k]);
             if (all[i].head[k])
@@ -284,6 +286,15 @@ static void a_reason_names_its_line(void **state)
         free(file);
     }
     assert_false(gate_place_said(NULL, &file, &line));
+    row_free(row);
+    row = new_row("s/a/two", NULL, "A"); /* the first step's file, or a header beside it */
+    step(row, "conv", "k/a.cu", 1);
+    for (int i = 0; i < 2; i++) {
+        row_set(&row->reason_file, i ? "a.cuh" : "x/a.cu");
+        row->reason_line = 2;
+        assert_true(gate_place_said(row, &file, &line) && line == 2 && !strcmp(file, i ? "k/a.cuh" : "k/a.cu"));
+        free(file);
+    }
     row_free(row);
 }
 
