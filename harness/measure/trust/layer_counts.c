@@ -264,10 +264,10 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
         say(&k);
     if (ran)
         keep_known(known, row);
-    if (ran && !k.program->work.op->file)
-        *executed = count_zeros(&k, p->part);
     else
         count_part(&p->part->work, refused.word ? refused : (struct refusal){"fault", why.text}, row);
+    if (ran && !k.program->work.op->file)
+        *executed = count_zeros(&k, p->part);
     rig_close(k.rig);
     free(k.marks.in);
     k.dev->ops->clear(k.dev);
