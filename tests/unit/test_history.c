@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "base/file.h"
 #include "base/text.h"
 #include "gate/history.h"
 #include "noise.h"
@@ -177,6 +178,44 @@ static void steps_at_the_margin_creep(void **state)
     }
 }
 
+/* The plot's data: run, value, interval, level, and the value again where a change begins. */
+static void the_plot_has_each_run(void **state)
+{
+    const double us[] = {1, 1, 1, 1, 1};
+    struct history h;
+    struct error err = {0};
+    char dir[] = "/tmp/bench-history-XXXXXX", *problem = NULL;
+    make_runs(5, us);
+    for (int i = 0; i < 5; i++) {
+        struct gate_part *part = sides[i].parts[0];
+        free(part->run.revision);
+        part->run.revision = text_format("abcd%d", i);
+        gate_entry_add(&sides[i].entries[0], "", gate_kind_find("emu.warp_instructions"), i < 3 ? 10 : 20);
+    }
+    assert_true(history_make(sides, 5, "s/conv/my/one", "emu.warp_instructions", 0.01, NULL, &h, &err) && h.count == 5);
+    assert_non_null(mkdtemp(dir));
+    if (!history_plot(&h, dir, &problem, &err)) /* gnuplot may be missing: the data are there */
+        error_clear(&err);
+    free(problem);
+    SCOPED char *path = text_format("%s/plots/01_history.dat", dir), *remove = text_format("rm -rf %s", dir);
+    size_t bytes;
+    SCOPED char *data = file_read(path, 1 << 20, &bytes, &err);
+    assert_non_null(data);
+    int run = 0, line = 0;
+    for (char *at = strtok(data, "\n"); at; at = strtok(NULL, "\n"), line++) {
+        double value, low, high, level, ring = NAN;
+        int fields = sscanf(at, "%d %lf %lf %lf %lf %lf", &run, &value, &low, &high, &level, &ring);
+        double want = line < 3 ? 10 : 20;
+        if (fields < 5 || run != line + 1 || value != want || low != want || high != want || level != want ||
+            (line == 3 ? ring != 20 : isfinite(ring)))
+            fail_msg("line %d: %s", line, at);
+    }
+    assert_int_equal(line, 5);
+    assert_int_equal(system(remove), 0);
+    history_free(&h);
+    free_runs(5);
+}
+
 /* A run repeats the one before it if revision, code and number are the same. */
 static void what_differs_is_no_repeat(void **state)
 {
@@ -257,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is),     cmocka_unit_test(creeping_is_seen),
                                        cmocka_unit_test(each_run_has_its_line),     cmocka_unit_test(steps_at_the_margin_creep),
-                                       cmocka_unit_test(what_differs_is_no_repeat), cmocka_unit_test(gates_do_not_alternate)};
+                                       cmocka_unit_test(what_differs_is_no_repeat), cmocka_unit_test(the_plot_has_each_run),
+                                       cmocka_unit_test(gates_do_not_alternate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
