@@ -192,7 +192,8 @@ static void the_plot_has_each_run(void **state)
         part->run.revision = text_format("abcd%d", i);
         gate_entry_add(&sides[i].entries[0], "", gate_kind_find("emu.warp_instructions"), i < 3 ? 10 : 20);
     }
-    assert_true(history_make(sides, 5, "s/conv/my/one", "emu.warp_instructions", 0.01, NULL, &h, &err) && h.count == 5);
+    assert_true(history_make(sides, 5, "s/conv/my/one", "emu.warp_instructions", 0.01, "abcd", &h, &err) && h.count == 5);
+    assert_true(h.release == 0 && h.release_last == 4); /* four digits name a revision */
     assert_non_null(mkdtemp(dir));
     if (!history_plot(&h, dir, &problem, &err)) /* gnuplot may be missing: the data are there */
         error_clear(&err);
