@@ -169,7 +169,7 @@ static bool joined(struct graph *g, const struct onnx_node *n, struct place *out
     int64_t count = 0, at = 0;
     const struct onnx_tensor *first = graph_in(g, n, 0)->constant;
     for (int i = 0; i < n->input_count; i++) {
-        if (graph_in(g, n, i)->constant->rank != 1)
+        if (!graph_in(g, n, i)->constant || graph_in(g, n, i)->constant->rank != 1)
             return false;
         count += onnx_elements(graph_in(g, n, i)->constant);
     }
@@ -185,7 +185,7 @@ static bool picked(struct graph *g, const struct onnx_node *n, const struct onnx
 {
     const struct onnx_tensor *index = graph_in(g, n, 1)->constant;
     double at;
-    if (from->rank != 1 || index->rank > 1 || graph_int(n, "axis", 0))
+    if (!index || from->rank != 1 || index->rank > 1 || graph_int(n, "axis", 0))
         return false;
     struct onnx_tensor *t = graph_made(g, from->type, index->rank, index->dim);
     for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++)
@@ -195,16 +195,37 @@ static bool picked(struct graph *g, const struct onnx_node *n, const struct onnx
     return t ? out->constant = t, true : false;
 }
 
+/* Along any axes, with any steps. */
 static bool sliced(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
 {
-    int64_t axis = 0, length = from->rank == 1 ? from->dim[0] : 0, first, end, count;
-    if (from->rank != 1 || !graph_range(g, n, length, &axis, &first, &end) || axis != 0)
-        return false;
-    count = end - first;
-    struct onnx_tensor *t = graph_made(g, from->type, 1, &count);
-    for (int64_t i = 0; t && i < count; i++)
-        if (!onnx_number(from, first + i, &t->made[i]))
+    int64_t first[ONNX_RANK] = {0}, step[ONNX_RANK], dim[ONNX_RANK], begin, end, axis, by;
+    for (int i = 0; i < from->rank; i++)
+        step[i] = 1, dim[i] = from->dim[i];
+    for (int i = 0; graph_list(n, "starts", graph_in(g, n, 1), i, &begin) && graph_list(n, "ends", graph_in(g, n, 2), i, &end); i++) {
+        axis = i, by = 1;
+        graph_list(n, "axes", graph_in(g, n, 3), i, &axis);
+        graph_list(n, NULL, graph_in(g, n, 4), i, &by);
+        axis = axis < 0 ? axis + from->rank : axis;
+        if (axis < 0 || axis >= from->rank || by == 0 || by > INT32_MAX || by < INT32_MIN)
             return false;
+        int64_t length = from->dim[axis], least = by < 0 ? -1 : 0, most = by < 0 ? length - 1 : length;
+        begin += begin < 0 ? length : 0;
+        end += end < 0 ? length : 0;
+        begin = begin < least ? least : begin > most ? most : begin;
+        end = end < least ? least : end > most ? most : end;
+        int64_t count = by > 0 ? (end - begin + by - 1) / by : (begin - end - by - 1) / -by;
+        first[axis] = begin, step[axis] = by, dim[axis] = count > 0 ? count : 0;
+    }
+    struct onnx_tensor *t = graph_made(g, from->type, from->rank, dim);
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
+        int64_t at = 0, rest = i, size = 1;
+        for (int k = t->rank - 1; k >= 0; size *= from->dim[k--]) {
+            at += (first[k] + rest % dim[k] * step[k]) * size;
+            rest /= dim[k];
+        }
+        if (!onnx_number(from, at, &t->made[i]))
+            return false;
+    }
     return t ? out->constant = t, true : false;
 }
 

@@ -167,7 +167,7 @@ bool fold_hard_sigmoid(struct graph *g, const struct onnx_node *n, const char **
     return l->activated = true;
 }
 
-/* The node behind a value that only one node reads; -1: none. */
+/* The node of one output behind a value that only one node reads; -1: none. */
 static int reader(const struct graph *g, const char *value, int after)
 {
     int found = -1;
@@ -178,7 +178,7 @@ static int reader(const struct graph *g, const char *value, int after)
                     return -1;
                 found = i;
             }
-    return found;
+    return found >= 0 && g->m->nodes[found].output_count == 1 ? found : -1;
 }
 
 static bool is_number(struct graph *g, const char *value, double wanted)

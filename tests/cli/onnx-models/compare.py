@@ -1,6 +1,7 @@
 """Imports ONNX files with their weights, runs each network whole on emu, and compares with onnxruntime: compare.py BENCH FILE.onnx ...
 
-A line a file: layers, whether it is whole, and the largest error over onnxruntime's tolerance (1e-5 + 1e-3 |value|). Exit 1: an output
+A line a file: layers, whether it is whole, and the largest error over onnxruntime's tolerance (1e-5 + 1e-3 |value|; f16: 5e-3 of the value and
+the standard deviation). Exit 1: an output
 differs. Needs numpy and onnxruntime.
 """
 import os
@@ -27,11 +28,14 @@ def compare(bench, file, folder, device="emu"):
         return f"{layers} layers, whole; not run: {(ran.stdout + ran.stderr).strip().splitlines()[-1][:300]}", True
     x, got = numpy.load(os.path.join(out, "input.npy")), numpy.load(os.path.join(out, "output.npy"))
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
-    want = session.run(None, {session.get_inputs()[0].name: x.reshape([d if isinstance(d, int) else x.shape[i] for i, d in enumerate(session.get_inputs()[0].shape)])})
+    given = session.get_inputs()[0]
+    x = x.reshape([d if isinstance(d, int) else x.shape[i] for i, d in enumerate(given.shape)])
+    half = given.type == "tensor(float16)"
+    want = [w.astype(numpy.float32) for w in session.run(None, {given.name: x.astype(numpy.float16 if half else numpy.float32)})]
     same = [w for w in want if w.size == got.size]
     if not same:
         return f"{layers} layers, whole; an output of {got.shape}, onnxruntime's {[w.shape for w in want]}", True
-    ratio = min(float(numpy.max(numpy.abs(got.reshape(w.shape) - w) / (1e-5 + 1e-3 * numpy.abs(w)))) for w in same)
+    ratio = min(float(numpy.max(numpy.abs(got.reshape(w.shape) - w) / (1e-5 + 1e-3 * numpy.abs(w) if not half else 5e-3 * (numpy.abs(w) + w.std())))) for w in same)
     w = same[-1]
     return f"{layers} layers, whole; {ratio:.3g} of the tolerance, values of {float(numpy.sqrt(numpy.mean(w * w))):.3g}", not ratio <= 1
 

@@ -389,6 +389,21 @@ class Inception(nn.Module):
         return self.last(x.mean((2, 3)))
 
 
+class Parts(nn.Module):
+    """No published network: what exporters write in many nodes. Pads by side, a mirrored one, GELU, factors, hard swish, align_corners."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.last = nn.Conv2d(3, 8, 3, stride=2), nn.Conv2d(8, 8, (1, 7), padding=(0, 3)), nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = F.pad(self.a(F.pad(x, (1, 2, 0, 1))), (1, 1, 2, 2), mode="reflect")
+        x = F.gelu(F.avg_pool2d(self.b(x), 3, 2, 1, ceil_mode=True, count_include_pad=False))
+        x = F.hardswish((3 - (x * 2.5 - 0.5)) / 1.7)
+        x = F.interpolate(x, size=(7, 11), mode="bilinear", align_corners=True)
+        return self.last(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
 def tv(name, **more):
     def make():
         import torchvision
@@ -424,7 +439,7 @@ MODELS = {
     "resnet18": (tv("resnet18"), 3, (32, 45)), "resnet50": (tv("resnet50"), 3, (32, 41)), "squeezenet": (tv("squeezenet1_1"), 3, (35, 49)),
     "mobilenet_v2": (tv("mobilenet_v2"), 3, (32, 45)), "mobilenet_v3": (tv("mobilenet_v3_small"), 3, (32, 45)),
     "shufflenet": (tv("shufflenet_v2_x0_5"), 3, (32, 45)), "densenet": (tv("densenet121"), 3, (32, 39)), "mnasnet": (tv("mnasnet0_5"), 3, (32, 45)),
-    "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)),
+    "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)),
 }
 
 
