@@ -10,6 +10,7 @@ let:
   nchw: layout == NCHW and dtype != i8
   d2s: has(depth_to_space)
   planes: groups == c and c > 1
+  small: half and not d2s and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 1024 and (c * r * s <= 2048 or r * s >= 25) and n * p * q * k * c * r * s <= 200000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
   odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
@@ -19,8 +20,8 @@ select:
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   - {variant: reg_tiled, when: planes and half and r * s >= 25 and stride == 1 and n * p * q * c <= 65536}
-  - {variant: depthwise, when: planes and n * p * q * c <= 100000 and c <= 128 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
-  - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
+  - {variant: depthwise, when: planes and n * p * q * c <= 100000 and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
+  - {variant: depthwise_rows, when: half and planes and n * p * q * c <= 200000}
   - {variant: depthwise_mma, when: planes and half}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32}
   - {variant: reg_tiled, when: planes and nchw and math == f32 and r * s <= 9 and n * p * q * c <= 1000000 and c <= 128}
@@ -28,8 +29,8 @@ select:
   - {variant: depthwise, when: planes}
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
-  - {variant: mma_few_in, when: half and c >= 2 and c <= 4 and n * p * q >= 65536 and not d2s}
-  - {variant: mma_any, when: half and c >= 2 and c <= 4 and not d2s}
+  - {variant: mma_few_in, when: half and c <= 4 and (n * p * q >= 65536 or c == 1 and n * p * q >= 8192) and not d2s}
+  - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
   # a store that is the depth_to_space
@@ -39,19 +40,23 @@ select:
   - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
   - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
   # small layers, and channels that the library's engines do not take as they lie
-  - {variant: padded, when: half and not d2s and odd and r * s > 1 and stride > 1 and c % 8 == 0 and c >= 128 and k > 8}
+  - {variant: padded, when: half and not d2s and odd and r * s > 1 and stride > 1 and (c % 8 == 0 and c >= 128 or c >= 256) and k > 8}
   - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and k <= 2 and c <= 16 and r * s > 1 and r * s <= 9}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups == 1 and k <= 2 and c > 16 and r * s == 1}
-  - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and not d2s and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or k >= 256 and n * p * q >= 32768)}
+  - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and not d2s and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25) and n * p * q >= 32768) and r * s > 1}
+  - {variant: mma_any, when: nchw and math != f32 and not d2s and k <= 4 and c > 16 and r * s > 1 and r * s <= 9}
   - {variant: mma_any, when: nchw and math != f32 and not d2s and stride > 1 and c > 4 and c <= 64 and k <= 64}
-  - {variant: mma_any, when: half and not d2s and n * p * q <= 1024 and (c * r * s <= 2048 or r * s >= 25) and n * p * q * k * c * r * s <= 200000000}
+  - {variant: mma_any, when: small or math == tf32 and layout == NHWC and r * s >= 25 and c <= 32 and k <= 32}
   - {variant: wgmma_ragged, claimed: yes, when: half and not d2s}
+  - {variant: cudnn, when: half and groups == 1 and not d2s and r * s == 1 and c % 8 == 0 and k % 2 == 1 and k > 64 and cc >= 80}
   - {variant: mma_any, claimed: yes, when: math != f32 and not d2s and not (nchw and c > 2 and c <= 4 and k % 8 == 0 and n * p * q >= 65536)}
-  - {variant: cudnn_plain, when: nchw and math != f32 and math != tf32 and odd and c > 64 and k > 64}
+  - {variant: cudnn_plain, when: nchw and math != f32 and math != tf32 and odd and c > 64 and k > 64 and n * p * q < 16384}
   - {variant: padded, when: (half or math == tf32) and not d2s and odd and r * s > 1 and (c > 64 and k > 64 or math == tf32 and c > 64 and k > 8 or half and c > 8 and k > 32)}
   - {variant: cudnn_padded, when: (half or math == tf32) and not d2s and odder and r * s == 1 and c > 64 and k > 64}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
   - {variant: mma_sync, when: half and plain and not d2s and (k <= 32 and (c <= 16 or c <= 32 and r * s > 9) or c <= 16 and r * s >= 25)}
+  - {variant: mma_sync, when: half and groups == 1 and not d2s and stride > 1 and c <= 16 and k <= 32 and r * s > 1 and n * p * q >= 65536}
+  - {variant: mma_any, when: half and groups == 1 and not d2s and r * s >= 25 and c <= 48 and k <= 128}
   # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
   - {variant: wgmma_pixels, claimed: yes, when: half and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
   - {variant: wgmma_rs, claimed: yes, when: half and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
@@ -61,12 +66,12 @@ select:
   - {variant: cudnn_residual, when: half}
   - {variant: cudnn, when: half and cc >= 80}
   - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
-  - {variant: cudnn_plain, when: nchw and math != f32 and not d2s and (n * p * q < 2048 or r * s == 1 and stride == 1 and n * p * q < 65536 and (math != tf32 or n * p * q < 16384))}
+  - {variant: cudnn_plain, when: nchw and math != f32 and not d2s and (n * p * q < 2048 or r * s == 1 and stride == 1 and (n * p * q < 65536 or math != tf32 and c <= 64 and k <= 64) and (math != tf32 or n * p * q < 16384))}
   - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
-  - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and r * s >= 49}
+  - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and k <= 32 or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64))}
   - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32 and many}      # winograd's 64 channels a block would be half empty
@@ -74,6 +79,7 @@ select:
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32 and n * p * q >= 65536) and many}
   - {variant: general_tiled, when: math == f32 and layout == NHWC and c <= 4 and k <= 16 and r * s > 1}
   # 8-bit whole numbers
+  - {variant: wgmma_ragged, when: dtype == i8 and (c % 16 != 0 and n * p * q >= 4096 or c <= 64 and k <= 64 and n * p * q >= 65536)}
   - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
   - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}
   - {variant: dp4a, when: dtype == i8}

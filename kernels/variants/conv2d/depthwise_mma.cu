@@ -11,17 +11,15 @@ params:
   ROWS: {values: [auto, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64], default: auto}         # lines of outputs a warp goes down
   AHEAD: {values: [2, 4, 6, 8, 12], default: 6}                # lines of input on their way
   WARPS: {values: [1, 2, 4, 8], default: 4}
-  STEP: {values: [auto, 1, 2, 3, 4, 5, 7], default: auto}      # lines of outputs that the loop goes down at once
   RESIDENT: {values: [1, 2, 3, 4, 5, 6, 8], default: 2}        # blocks of an SM, at least: bounds the registers
 let:
   live: floor((r - 1) * dilation_y, stride_y) + 1              # lines of outputs that one line of the input belongs to
-  step: select(STEP != 'auto', STEP, 1)
-  eights: select(EIGHTS != 'auto', EIGHTS, select(4 * (r * s + 4 * live) <= 100 and c > 16, 4, select(2 * (r * s + 4 * live) <= 180 and c > 8, 2, 1)))
+  eights: select(EIGHTS != 'auto', EIGHTS, select(4 * (r * s + 4 * live) <= 100 and c > 16, 4, select(2 * (r * s + 4 * live) <= 120 and c > 8, 2, 1)))
   parts_k: ceil(c, 8 * eights)
   window: 15 * stride_x + (s - 1) * dilation_x + 1             # pixels of a line
   tiles_x: ceil(q, 16)
   all: parts_k * tiles_x * n
-  slots: sm_count * max(1, floor(2048, WARPS * (60 + eights * (r * s + 4 * live))))   # blocks at once, by their registers
+  slots: max(1, floor(2048, WARPS * (60 + eights * (r * s + 4 * live))))   # blocks of an SM at once, by their registers
   rows: select(ROWS != 'auto', ROWS, fit_rows)
   parts: ceil(p, rows)
   smem: WARPS * (AHEAD + 1) * window * eights * 16
@@ -38,7 +36,7 @@ candidates:
       r32: {fit_rows: 32}
       r48: {fit_rows: 48}
       r64: {fit_rows: 64}
-    least: ceil(ceil(all * ceil(p, fit_rows), WARPS), slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 9)   # waves; lines, and a start that is worth eight
+    least: max(ceil(ceil(all * ceil(p, fit_rows), WARPS), sm_count), slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 5)   # blocks of an SM, at least as many as it holds; lines, and a start that is worth four
 where:
   - cc >= 80
   - smem <= smem_per_block_optin
@@ -46,7 +44,6 @@ where:
 define:
   INPUT_T: type(input)
   EIGHTS_FIT: eights
-  STEP_ROWS: step
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
   EPI_PRELU: select(has(prelu), k, 0)
@@ -76,7 +73,7 @@ steps:
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"
 
-constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, GROUP = STEP_ROWS * STRIDE_Y, WINDOW = 15 * STRIDE_X + (S - 1) * DILATION_X + 1;
+constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y, WINDOW = 15 * STRIDE_X + (S - 1) * DILATION_X + 1;
 constexpr int PIXEL = 16 * EIGHTS_FIT, LINE = WINDOW * PIXEL, OWN = 2 * EIGHTS_FIT; /* bytes, bytes, channels of a lane */
 
 extern __shared__ __align__(16) unsigned char shared[];
@@ -156,8 +153,8 @@ static __device__ __forceinline__ void load_weights(unsigned weights[EIGHTS_FIT]
     }
 }
 
-/* Line u of a group, at `pixel` in shared memory, is added to all outputs that it belongs to: also above the first and below the last one, which nobody stores. */
-static __device__ __forceinline__ void add_line(float sum[LIVE - 1 + STEP_ROWS][EIGHTS_FIT][4], int u, unsigned pixel, const unsigned weights[EIGHTS_FIT][R * S],
+/* Line u of a period, at `pixel` in shared memory, is added to all outputs that it belongs to: also above the first and below the last one, which nobody stores. */
+static __device__ __forceinline__ void add_line(float sum[LIVE][EIGHTS_FIT][4], int u, unsigned pixel, const unsigned weights[EIGHTS_FIT][R * S],
                                                 const float biases[EIGHTS_FIT][2])
 {
 #pragma unroll
@@ -169,7 +166,7 @@ static __device__ __forceinline__ void add_line(float sum[LIVE - 1 + STEP_ROWS][
                 load_pixel(a[j / 2][j % 2], pixel + ((s + j / 2) * DILATION_X + j % 2 * 8 * STRIDE_X) * PIXEL);
 #pragma unroll
         for (int r = 0; r < R; r++) {
-            int reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, own = reach / STRIDE_Y;
+            int reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, own = reach / STRIDE_Y % LIVE;
             if (reach % STRIDE_Y)
                 continue;
 #pragma unroll
@@ -211,21 +208,21 @@ conv_depthwise_diagonal(const INPUT_T *__restrict__ input, const INPUT_T *__rest
 
     unsigned weights[EIGHTS_FIT][R * S];
     load_weights(weights, filter + first_k, lane, channels);
-    float biases[EIGHTS_FIT][2], sum[LIVE - 1 + STEP_ROWS][EIGHTS_FIT][4];
+    float biases[EIGHTS_FIT][2], sum[LIVE][EIGHTS_FIT][4];
 #pragma unroll
     for (int v = 0; v < OWN; v++)
         biases[v / 2][v % 2] = EPI_BIAS && own_k + v < C ? bias[own_k + v] : 0.0f;
 #pragma unroll
-    for (int j = 0; j < (LIVE - 1 + STEP_ROWS) * EIGHTS_FIT * 4; j++)
+    for (int j = 0; j < (LIVE) * EIGHTS_FIT * 4; j++)
         sum[j / (EIGHTS_FIT * 4)][j / 4 % EIGHTS_FIT][j % 4] = 0.0f;
 
     unsigned slot = ring, freed = end - LINE;
     unsigned own_pixel = lane / 4 * STRIDE_X * PIXEL + lane % 4 * (OWN * 2);
     int to = (p0 * Q + q0 + lane / 4) * C;
     int left = own_k < C ? Q - q0 - lane / 4 : 0;
-    for (int from = 0; from < lines; from += GROUP) {
+    for (int from = 0; from < lines; from += PERIOD) {
 #pragma unroll
-        for (int u = 0; u < GROUP; u++) {
+        for (int u = 0; u < PERIOD; u++) {
             if (from + u >= lines)
                 break;
             copy_async_wait<AHEAD - 1>();
@@ -234,16 +231,13 @@ conv_depthwise_diagonal(const INPUT_T *__restrict__ input, const INPUT_T *__rest
             add_line(sum, u, slot + own_pixel, weights, biases);
             freed = slot;
             slot = slot + LINE == end ? ring : slot + LINE;
-            int reach = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y, own = reach / STRIDE_Y;
-            if (reach % STRIDE_Y || from / STRIDE_Y + own < LIVE - 1) /* no output ends here */
+            int reach = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y, own = reach / STRIDE_Y % LIVE;
+            if (reach % STRIDE_Y || from / STRIDE_Y + reach / STRIDE_Y < LIVE - 1) /* no output ends here */
                 continue;
             store(sum[own], 0, output + to, own_k, left);
             store(sum[own], 2, output + to + 8 * C, own_k, left - 8);
             to += Q * C;
             asm volatile("" : "+r"(to));
         }
-#pragma unroll
-        for (int j = 0; j < (LIVE - 1) * EIGHTS_FIT * 4; j++)
-            sum[j / (EIGHTS_FIT * 4)][j / 4 % EIGHTS_FIT][j % 4] = sum[j / (EIGHTS_FIT * 4) + STEP_ROWS][j / 4 % EIGHTS_FIT][j % 4];
     }
 }

@@ -9,12 +9,11 @@ epilogue: [bias, relu, leaky_relu, prelu]
 params:
   ACROSS: {values: [auto, 2, 4, 8, 16], default: auto}         # eights of outputs side by side; 16 / ACROSS parts of the image one below another
   ROWS: {values: [auto, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64], default: auto}         # lines of outputs a warp goes down
-  STEP: {values: [auto, 1, 2, 3, 4, 6], default: auto}         # lines of outputs that the loop goes down at once; so many lines of input are on their way
+  AHEAD: {values: [1, 2, 3, 4, 6], default: 2}                 # lines of input on their way
   WARPS: {values: [1, 2, 4, 8], default: 4}
   RESIDENT: {values: [1, 4, 5, 6, 8], default: 1}              # blocks of an SM, at least: bounds the registers
 let:
   live: floor((r - 1) * dilation_y, stride_y) + 1              # lines of outputs that one line of the input belongs to
-  step: select(STEP != 'auto', STEP, select(stride_y == 1, 2, 1))
   grain: select(w % 2 == 0, 2, 1)
   shift: grain * ceil(pad_left, grain) - pad_left              # columns that are loaded before the first one that counts
   deep: ceil(shift + 7 * stride_x + (s - 1) * dilation_x + 1, 16)
@@ -22,7 +21,7 @@ let:
   tiles_x: ceil(q, 8 * across)
   below: 16 / across
   planes: tiles_x * n * k
-  slots: sm_count * max(1, min(floor(64, WARPS), floor(2048, WARPS * (40 + 4 * live + deep * (2 * r + 4 * step * stride_y)))))   # blocks at once, by their registers
+  slots: max(1, min(floor(64, WARPS), floor(2048, WARPS * (40 + 4 * live + deep * (2 * r + 4 * AHEAD)))))   # blocks of an SM at once, by their registers
   rows: select(ROWS != 'auto', ROWS, fit_rows)
   parts: ceil(p, rows * below)
 candidates:
@@ -45,7 +44,7 @@ candidates:
       r32: {fit_rows: 32}
       r48: {fit_rows: 48}
       r64: {fit_rows: 64}
-    least: ceil(ceil(planes * ceil(p, fit_rows * below), WARPS), slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 9)   # waves; lines, and a start that is worth eight
+    least: max(ceil(ceil(planes * ceil(p, fit_rows * below), WARPS), sm_count), slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 5)   # blocks of an SM, at least as many as it holds; lines, and a start that is worth four
 where:
   - cc >= 80
 define:
@@ -53,7 +52,6 @@ define:
   GRAIN: grain
   SHIFT: shift
   DEEP: deep
-  STEP_ROWS: step
   ACROSS_FIT: across
   PAIRS: q % 2 == 0
   EPI_BIAS: has(bias)
@@ -77,7 +75,7 @@ steps:
  *  - A lane's registers of a fragment are pairs of neighbouring columns, and those of a warp 64 columns that follow one another: four loads of 128 bytes, from global memory to
  *    where they are multiplied. Results lie in the same way.
  *  - A band matrix is 2 registers for a row of the filter. It is made once and stays.
- *  - A line of the input belongs to `live` lines of outputs, whose sums are in registers, as in depthwise_rows; the lines of the next turn of the loop are on their way.
+ *  - A line of the input belongs to `live` lines of outputs, whose sums are in registers, as in depthwise_rows, and which sum a line adds to repeats after `live` lines; AHEAD lines are on their way.
  *  - 16 eights of outputs need not lie side by side: ACROSS of them do, the others are the same columns of parts of the image further down.
  *
  * Cost: the products beside the band are zeros times what is there, so that an infinity or NaN of the input spreads to the outputs of its eights. */
@@ -85,7 +83,9 @@ steps:
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"
 
-constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, GROUP = STEP_ROWS * STRIDE_Y;
+constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y;
+constexpr int common(int a, int b) { return b == 0 ? a : common(b, a % b); }
+constexpr int UNROLLED = PERIOD / common(PERIOD, AHEAD) * AHEAD; /* lines, after which registers have the same roles again */
 constexpr bool LEVEL = ACROSS_FIT == 16; /* both halves of the rows of a product are in the same lines */
 
 /* What a lane has of one line. */
@@ -131,12 +131,12 @@ static __device__ __forceinline__ void load_bands(unsigned weights[R][DEEP][2], 
     }
 }
 
-/* Line u of a group is added to all outputs that it belongs to: also above the first and below the last one, which nobody stores. */
-static __device__ __forceinline__ void add_line(float sum[LIVE - 1 + STEP_ROWS][4], int u, const window &now, const unsigned weights[R][DEEP][2], const float biases[2])
+/* Line u of those unrolled is added to all outputs that it belongs to: also above the first and below the last one, which nobody stores. */
+static __device__ __forceinline__ void add_line(float sum[LIVE][4], int u, const window &now, const unsigned weights[R][DEEP][2], const float biases[2])
 {
 #pragma unroll
     for (int r = 0; r < R; r++) {
-        int reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, own = reach / STRIDE_Y;
+        int reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, own = reach / STRIDE_Y % LIVE;
         if (reach % STRIDE_Y)
             continue;
 #pragma unroll
@@ -205,7 +205,7 @@ conv_depthwise_bands(const INPUT_T *__restrict__ input, const INPUT_T *__restric
             inside[half] |= (unsigned)(x + v / 2 * 8 + v % 2 >= 0 && x + v / 2 * 8 + v % 2 < W) << v;
     }
 
-    window next[GROUP];
+    window next[AHEAD];
     auto load = [&](window &into) {
         bool own[2] = {(unsigned)y[0] < (unsigned)end[0], LEVEL ? (unsigned)y[0] < (unsigned)end[0] : (unsigned)y[1] < (unsigned)end[1]};
         unsigned columns[2] = {own[0] ? inside[0] : 0, own[1] ? inside[1] : 0};
@@ -217,22 +217,22 @@ conv_depthwise_bands(const INPUT_T *__restrict__ input, const INPUT_T *__restric
         y[1]++;
     };
 #pragma unroll
-    for (int a = 0; a < GROUP; a++)
+    for (int a = 0; a < AHEAD; a++)
         load(next[a]);
 
     unsigned weights[R][DEEP][2];
     load_bands(weights, filter, lane, k, K);
-    float biases[2] = {EPI_BIAS ? bias[k] : 0.0f, EPI_BIAS ? bias[k] : 0.0f}, sum[LIVE - 1 + STEP_ROWS][4] = {};
+    float biases[2] = {EPI_BIAS ? bias[k] : 0.0f, EPI_BIAS ? bias[k] : 0.0f}, sum[LIVE][4] = {};
 
-    for (int from = 0; from < lines; from += GROUP) {
+    for (int from = 0; from < lines; from += UNROLLED) {
 #pragma unroll
-        for (int u = 0; u < GROUP; u++) {
+        for (int u = 0; u < UNROLLED; u++) {
             if (from + u >= lines)
                 break;
-            window now = next[u];
-            load(next[u]);
+            window now = next[u % AHEAD];
+            load(next[u % AHEAD]);
             add_line(sum, u, now, weights, biases);
-            int reach = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y, own = reach / STRIDE_Y, ready = from / STRIDE_Y + own - (LIVE - 1);
+            int reach = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y, own = reach / STRIDE_Y % LIVE, ready = from / STRIDE_Y + reach / STRIDE_Y - (LIVE - 1);
             if (reach % STRIDE_Y || ready < 0) /* no output ends here */
                 continue;
             store(sum[own], output + to[0], k, LEVEL || ready < own_rows[0] ? left[0] : 0);
@@ -240,8 +240,5 @@ conv_depthwise_bands(const INPUT_T *__restrict__ input, const INPUT_T *__restric
             advance(to[0], Q);
             advance(to[1], Q);
         }
-#pragma unroll
-        for (int j = 0; j < (LIVE - 1) * 4; j++)
-            sum[j / 4][j % 4] = sum[j / 4 + STEP_ROWS][j % 4];
     }
 }

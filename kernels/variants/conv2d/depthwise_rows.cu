@@ -22,14 +22,14 @@ let:
   vec: select(not nhwc, 1, select(VEC != 'auto', VEC, min(wide, 4 / size(input), select(held >= 4, 4, select(held >= 2, 2, 1)))))
   px: select(PX != 'auto', PX, select(stride_x > 1 or live * vec * 4 > 64, 2, 4))
   live: floor((r - 1) * dilation_y, stride_y) + 1  # lines of outputs that one line of the input belongs to
-  step: select(STEP != 'auto', STEP, select(live <= 3, live, select(live <= 5, 2, 1)))
+  step: select(STEP != 'auto', STEP, select(nhwc, select(live <= 3, 2, select(live <= 5, 3, min(live, 7))), select(live == 5, 2, 3)))
   grain: select(nhwc, 1, select(w % 4 == 0 and px * stride_x % 4 == 0, 4, select(w % 2 == 0 and px * stride_x % 2 == 0, 2, 1)))
   shift: grain * ceil(pad_left, grain) - pad_left  # columns that are loaded before the first one that counts
   strip: grain * ceil(shift + (px - 1) * stride_x + (s - 1) * dilation_x + 1, grain)
   strips: ceil(q, px)
   line: select(nhwc, strips * k / vec, strips * n * k)
   all: line * select(nhwc, n, 1)
-  slots: sm_count * max(1, min(floor(2048, BLOCK), floor(65536, BLOCK * (30 + vec * (live * px + r * s) + 2 * strip * select(nhwc, vec, 1)))))   # blocks at once, by their registers
+  slots: max(1, min(floor(2048, BLOCK), floor(65536, BLOCK * (30 + vec * (live * px + r * s) + 2 * strip * select(nhwc, vec, 1)))))   # blocks of an SM at once, by their registers
   rows: select(ROWS != 'auto', ROWS, fit_rows)
   parts: ceil(p, rows)
 candidates:
@@ -45,7 +45,7 @@ candidates:
       r32: {fit_rows: 32}
       r48: {fit_rows: 48}
       r64: {fit_rows: 64}
-    least: ceil(ceil(all * ceil(p, fit_rows), BLOCK), slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 9)   # waves; lines, and a start that is worth eight
+    least: max(ceil(ceil(all * ceil(p, fit_rows), BLOCK), sm_count), slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 5)   # blocks of an SM, at least as many as it holds; lines, and a start that is worth four
 where:
   - vec == 1 or nhwc and k == c and k % vec == 0
   - vec * (live * px + r * s + 2 * strip) <= 232
@@ -58,7 +58,7 @@ define:
   GRAIN: grain
   SHIFT: shift
   STEP_ROWS: step
-  WHOLE_STRIP: select(WHOLE == 'auto', nhwc, WHOLE)
+  WHOLE_STRIP: select(WHOLE == 'auto', nhwc and size(input) == 2, WHOLE)
   STORED: select(nhwc or q % 2 == 1 or px == 1, 1, select(q % 4 == 0 and px % 4 == 0, 4, 2))
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)

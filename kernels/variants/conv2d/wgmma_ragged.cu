@@ -7,7 +7,7 @@ needs:
 claims:
   - cc == 90 and math != i8_acc32
   - c % 2 == 0 and c >= 16 and (c % 8 != 0 or k % 8 != 0)
-  - r * s > 1 and n * p * q >= 65536 and k >= 16
+  - r * s > 1 and n * p * q >= 4096 and k >= 12 and c * r * s * k >= 8000
 dtype: {input: [f16, bf16, i8]}
 math: [f16_acc32, bf16_acc32, i8_acc32]
 let:
