@@ -271,6 +271,8 @@ static void weights_of_nodes(void **state)
     assert_non_null(strstr(err.text, "layer 'a'"));
     assert_non_null(strstr(err.text, "its shape is 7, but the op's is 8"));
     text_free(&out);
+    file_remove_flat(weights);
+    file_remove_flat(folder);
 }
 
 /* A tensor in another file: the folder's own only, and as long as its sizes say. */
@@ -314,6 +316,7 @@ static void weights_elsewhere(void **state)
             fail_msg("'%s' is not said: %s", all[i].want, err.text);
         text_free(&out);
     }
+    file_remove_flat(folder);
 }
 
 /* Channels that are split and shuffled, through the arithmetic on shapes that exporters write. */
