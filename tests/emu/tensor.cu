@@ -120,3 +120,46 @@ KERNEL copies(const unsigned *in, unsigned *out)
     if (warp == 0)
         dealloc(where, 32);
 }
+
+/* A tensor map that the kernel makes itself, of `rows` rows of 32 floats: a box of 8 rows of 16 from row `first` on, column 8. */
+#define REPLACE(field, width, value) asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." width " [%0], %1;" ::"l"((unsigned long long)at_shared(map)), value : "memory")
+#define REPLACE_AT(field, k, width, value) \
+    asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." width " [%0], " k ", %1;" ::"l"((unsigned long long)at_shared(map)), value : "memory")
+KERNEL own_map(const float *in, unsigned char *kept, float *out, int rows, int first)
+{
+    __shared__ __align__(128) unsigned map[32];
+    __shared__ __align__(128) float box[128];
+    __shared__ unsigned long long full;
+    const int t = threadIdx.x;
+    if (t < 32) {
+        map[t] = 0;
+        __syncwarp();
+        if (t == 0) {
+            REPLACE("global_address", "b64", "l"(in));
+            asm volatile("tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], 1;" ::"l"((unsigned long long)at_shared(map)) : "memory");
+            REPLACE_AT("box_dim", "0", "b32", "r"(16));
+            REPLACE_AT("box_dim", "1", "b32", "r"(8));
+            REPLACE_AT("global_dim", "0", "b32", "r"(32));
+            REPLACE_AT("global_dim", "1", "b32", "r"(rows));
+            REPLACE_AT("global_stride", "0", "b64", "l"(128ull));
+            REPLACE_AT("element_stride", "0", "b32", "r"(1));
+            REPLACE_AT("element_stride", "1", "b32", "r"(1));
+            asm volatile("tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 7;" ::"l"((unsigned long long)at_shared(map)) : "memory");
+            asm volatile("tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 0;" ::"l"((unsigned long long)at_shared(map)) : "memory");
+            asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&full)) : "memory");
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        }
+        __syncwarp();
+        asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;" ::"l"(kept), "r"(at_shared(map)) : "memory");
+        asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(kept) : "memory");
+        if (t == 0) {
+            asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.shared.b64 s, [%0], 512; }" ::"r"(at_shared(&full)) : "memory");
+            asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(at_shared(box)), "l"(kept), "r"(8),
+                         "r"(first), "r"(at_shared(&full))
+                         : "memory");
+        }
+    }
+    __syncthreads();
+    await(&full, 0);
+    out[t] = box[t];
+}

@@ -134,10 +134,37 @@ static void a_copy_goes_to_all_quarters(void **state)
         assert_int_equal(out[i], in[i % 128]);
 }
 
+/* Rows behind the last are 0. */
+static void a_kernel_makes_its_own_map(void **state)
+{
+    struct emu_test t;
+    float in[12 * 32], out[128];
+    const int rows = 12, first = 7;
+    for (int i = 0; i < 12 * 32; i++)
+        in[i] = (float)(i * 3 + 1);
+    open_kernel(&t, "own_map");
+    emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
+    emu_test_pointer(&t, emu_test_buffer(&t, "kept", NULL, 128));
+    uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
+    emu_test_pointer(&t, to);
+    emu_test_int(&t, rows);
+    emu_test_int(&t, first);
+    emu_test_run(&t);
+    assert_false(emu_test_reports(&t));
+    emu_test_read(&t, to, out, sizeof out);
+    emu_test_close(&t);
+    for (int r = 0; r < 8; r++)
+        for (int c = 0; c < 16; c++) {
+            float want = first + r < rows ? in[(first + r) * 32 + 8 + c] : 0;
+            if (out[r * 16 + c] != want)
+                fail_msg("(%d, %d) is %g, want %g", r, c, (double)out[r * 16 + c], (double)want);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_product_is_its_sums), cmocka_unit_test(each_fault_is_reported),
-                                       cmocka_unit_test(shapes_hold_their_lanes_and_columns),
-                                       cmocka_unit_test(a_copy_goes_to_all_quarters)};
+                                       cmocka_unit_test(shapes_hold_their_lanes_and_columns), cmocka_unit_test(a_copy_goes_to_all_quarters),
+                                       cmocka_unit_test(a_kernel_makes_its_own_map)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

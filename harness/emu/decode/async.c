@@ -457,9 +457,7 @@ bool decode_async(struct decode *d)
         return decode_cluster(d);
     if (decode_is(d, "mapa") || decode_is(d, "getctarank"))
         return decode_mapa(d);
-    if (decode_is(d, "setmaxnreg") || decode_is(d, "griddepcontrol") || decode_is(d, "tensormap")) {
-        if (decode_is(d, "tensormap"))
-            return false; /* changing a map in place */
+    if (decode_is(d, "setmaxnreg") || decode_is(d, "griddepcontrol")) {
         if (!decode_form(d))
             return true;
         uint64_t registers = decode_is(d, "setmaxnreg") && d->in->count == 1 ? d->in->operands[0].bits : 24;

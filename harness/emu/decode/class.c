@@ -72,6 +72,7 @@ static const struct {
                {"stmatrix", CLASS_STORE_SHARED},
                {"movmatrix", CLASS_WARP},
                {"cp", CLASS_ASYNC},
+               {"tensormap", CLASS_OTHER},
                {"ex2", CLASS_SPECIAL_FN},
                {"lg2", CLASS_SPECIAL_FN},
                {"sin", CLASS_SPECIAL_FN},

@@ -1,4 +1,7 @@
 #include "emu/run/tensormap.h"
+#include "base/dtype.h"
+#include "emu/check/races.h"
+#include "emu/handlers.h"
 #include <string.h>
 
 /* The rules of cuTensorMapEncodeTiled that hold on every chip. */
@@ -54,4 +57,82 @@ bool tensormap_encode(const struct device_tensor_map *map, void *out128, struct 
     memset(out128, 0, 128);
     memcpy(out128, &t, sizeof t);
     return true;
+}
+
+/* ---- maps that a kernel changes ---- */
+/* The codes of .elemtype (PTX ISA 9.0, "tensormap.replace"). */
+static bool set_element(struct tensormap *t, uint64_t code)
+{
+    static const struct {
+        uint8_t bytes;
+        enum dtype kind;
+    } elements[] = {{1, DTYPE_U8},  {2, DTYPE_U16}, {4, DTYPE_U32}, {4, DTYPE_I32},  {8, DTYPE_U64}, {8, DTYPE_I64}, {2, DTYPE_F16},
+                    {4, DTYPE_F32}, {4, DTYPE_F32}, {8, DTYPE_F64}, {2, DTYPE_BF16}, {4, DTYPE_F32}, {4, DTYPE_F32}};
+    if (code >= sizeof elements / sizeof *elements)
+        return false;
+    t->element_bytes = elements[code].bytes;
+    t->element_kind = (uint8_t)elements[code].kind;
+    return true;
+}
+
+/* False: no such value. */
+static bool set_field(struct tensormap *t, enum map_field field, int k, uint64_t v)
+{
+    static const uint8_t swizzles[] = {0, 32, 64, 128};
+    switch (field) {
+    case MAP_ADDRESS: t->address = v; return v % 16 == 0;
+    case MAP_RANK: t->rank = (uint8_t)(v + 1); return v <= 4;
+    case MAP_BOX: t->box[k] = (uint16_t)v; return v >= 1 && v <= 256;
+    case MAP_DIM: t->dim[k] = (uint32_t)(v - 1); return v >= 1;
+    case MAP_STRIDE:
+        if (k > 3)
+            return false;
+        t->stride_16[k + 1] = (uint32_t)(v / 16);
+        return v % 16 == 0 && v < (uint64_t)1 << 36;
+    case MAP_ELEMENT_STRIDE: t->element_stride[k] = (uint8_t)v; return v >= 1 && v <= 8;
+    case MAP_ELEMENT: return set_element(t, v);
+    case MAP_SWIZZLE: t->swizzle = v < 4 ? swizzles[v] : 0; return v < 4;
+    case MAP_FILL: t->oob_nan = v == 1; return v < 2;
+    default: return v == 0; /* no interleaved layout; 16 bytes of a swizzle stay together */
+    }
+}
+
+/* a = the map, b = the value, count = the dimension */
+const struct insn *emu_tensormap_replace(struct warp *w, const struct insn *ip)
+{
+    uint64_t address[32];
+    enum ptx_space space = (enum ptx_space)ip->aux;
+    lane_addresses(w, ip, space, address);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t v = ip->size == 8 ? SLOT(const uint64_t, w, ip->b)[lane] : SLOT(const uint32_t, w, ip->b)[lane];
+        struct tensormap t;
+        uint8_t *host = resolve_lane(w, ip, lane, space, address[lane], 64, ACCESS_WRITE);
+        if (!host || !resolve_lane(w, ip, lane, space, address[lane] + 64, 64, ACCESS_WRITE))
+            continue;
+        memcpy(&t, host, sizeof t);
+        t.magic = TENSORMAP_MAGIC; /* each of its other fields is checked where the map is used */
+        if (!set_field(&t, (enum map_field)ip->kind, ip->count, v))
+            emu_report(w, ip, lane, "descriptor", "emu supports no tensor map with the value %llu in this field", (unsigned long long)v);
+        memcpy(host, &t, sizeof t);
+    }
+    return ip + 1;
+}
+
+/* The whole warp copies a map from shared to global memory: a = where to, list: from. */
+const struct insn *emu_tensormap_copy(struct warp *w, const struct insn *ip)
+{
+    int lane = __builtin_ctz(w->mask);
+    uint64_t to = SLOT(const uint64_t, w, ip->a)[lane] + (uint64_t)ip->imm;
+    uint64_t from = ip->flags ? SLOT(const uint64_t, w, ip->list[0])[lane] : SLOT(const uint32_t, w, ip->list[0])[lane];
+    lanes_sync(w);
+    for (uint64_t half = 0; half < 128; half += 64) {
+        uint8_t *target = resolve_lane(w, ip, lane, SPACE_GLOBAL, to + half, 64, ACCESS_WRITE);
+        const uint8_t *source = resolve_lane(w, ip, lane, SPACE_SHARED, (from + ip->list[1] + half) & (WINDOW_BYTES - 1), 64, ACCESS_READ);
+        if (target && source)
+            memcpy(target, source, 64);
+    }
+    races_fence_async(w); /* it is a fence between the writes and the proxy that reads maps */
+    lanes_sync(w);
+    return ip + 1;
 }
