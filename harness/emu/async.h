@@ -36,6 +36,21 @@ enum { BULK_DST, BULK_SRC, BULK_SIZE, BULK_MBAR, BULK_MASK, BULK_LEFT, BULK_RIGH
 /* insn.aux of a copy that reduces: 1 + enum atomic_op, type << 8; 0: a plain copy */
 enum bulk_kind { BULK_GLOBAL_TO_SHARED, BULK_SHARED_TO_SHARED, BULK_SHARED_TO_GLOBAL };
 
+/* insn.kind of tensormap.replace */
+enum map_field {
+    MAP_ADDRESS,
+    MAP_RANK,
+    MAP_BOX,
+    MAP_DIM,
+    MAP_STRIDE,
+    MAP_ELEMENT_STRIDE,
+    MAP_ELEMENT,
+    MAP_SWIZZLE,
+    MAP_INTERLEAVE,
+    MAP_ATOMICITY,
+    MAP_FILL
+};
+
 /* wgmma: insn.list: n, k, form of a and b, form of d, a from registers, transposed a, transposed b, negate a, negate b, counts, then slots:
  * d, a */
 enum {

@@ -117,7 +117,7 @@ bool decode_video(struct decode *d);   /* SIMD on the parts of a register */
 bool decode_tensor(struct decode *d);  /* matrix instructions */
 bool decode_tcgen05(struct decode *d); /* tensor memory */
 bool decode_tensormap(struct decode *d);
-bool decode_async(struct decode *d);   /* cp.async, mbarrier, bulk copies, wgmma, clusters */
+bool decode_async(struct decode *d); /* cp.async, mbarrier, bulk copies, wgmma, clusters */
 /* The class an instruction counts in, its FLOP per thread. */
 void decode_classify(const struct ptx_instr *in, struct cold *c);
 

@@ -1,6 +1,6 @@
 /* emu/decode/tensormap: tensor maps that a kernel makes or changes: tensormap.replace and tensormap.cp_fenceproxy. */
+#include "emu/async.h"
 #include "emu/decode/decode.h"
-#include "emu/run/tensormap.h"
 
 static bool replace(struct decode *d)
 {

@@ -1,6 +1,7 @@
 #include "emu/run/tensormap.h"
 #include "base/dtype.h"
 #include "emu/check/races.h"
+#include "emu/async.h"
 #include "emu/handlers.h"
 #include <string.h>
 

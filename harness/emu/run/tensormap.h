@@ -13,20 +13,6 @@ struct tensormap { /* not padded by chance: copied as bytes */
     uint8_t element_stride[5];
     uint8_t element_bytes, element_kind, rank, swizzle, interleave, oob_nan;
 };
-/* insn.kind of tensormap.replace */
-enum map_field {
-    MAP_ADDRESS,
-    MAP_RANK,
-    MAP_BOX,
-    MAP_DIM,
-    MAP_STRIDE,
-    MAP_ELEMENT_STRIDE,
-    MAP_ELEMENT,
-    MAP_SWIZZLE,
-    MAP_INTERLEAVE,
-    MAP_ATOMICITY,
-    MAP_FILL
-};
 bool tensormap_encode(const struct device_tensor_map *map, void *out128, struct error *err);
 
 #endif
