@@ -3,6 +3,7 @@
 #include "works.h"
 #include "base/file.h"
 #include "device/compile/compile.h"
+#include "measure/trust/degenerate.h"
 #include "measure/verify/device_check_private.h"
 #include "measure/verify/reference.h"
 #include "run/child/devices.h"
@@ -126,6 +127,25 @@ static void no_block_is_interpreted_twice(void **state)
         same(&w, DATA_PART_PRECISION);
     }
     dev->witness = NULL;
+}
+
+/* Inputs that the device draws are unset in the host's memory, where anything may stand. */
+static void what_the_device_drew_does_not_cancel(void **state)
+{
+    struct error err = {0};
+    struct op_data data = {0};
+    struct tensor list[OP_MAX_TENSORS];
+    const int64_t values[] = {64, 48};
+    struct work w = of_values("softmax", DTYPE_F32, values, 2);
+    need_card();
+    if (!card_data_make(card, &w, DATA_PART_PRECISION, &data, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0, count = w.op->tensors(&w, list); i < count; i++)
+        for (size_t k = 0; k < tensor_elements(&list[i]) && !list[i].written; k++)
+            data.at[list[i].role->slot].value[k] = 1e30f;
+    assert_false(degenerate_cancels(&w, &data));
+    card_data_free(data.card);
+    op_data_free(&data);
 }
 
 static int fills;
@@ -333,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right),
                                        cmocka_unit_test(no_block_is_interpreted_twice),
+                                       cmocka_unit_test(what_the_device_drew_does_not_cancel),
                                        cmocka_unit_test(the_witness_touches_what_it_writes),
                                        cmocka_unit_test(faults_are_seen),
                                        cmocka_unit_test(what_a_type_holds),

@@ -147,8 +147,7 @@ static double largest(const struct tensor *t, const struct op_values *v, size_t 
 
 #define NOTHING 0x1p-44 /* of the inputs: some hundred roundings of double */
 
-/* True if the results are only rounding errors of the reference. */
-static bool cancels(const struct work *work, struct op_data *data)
+bool degenerate_cancels(const struct work *work, struct op_data *data)
 {
     struct error ignored = {0};
     size_t count = data->card ? SOME : SIZE_MAX;
@@ -157,6 +156,10 @@ static bool cancels(const struct work *work, struct op_data *data)
     if (!come(data, count, &ignored))
         return false;
     for (int i = 0, tensors = work->op->tensors(work, list); i < tensors; i++) {
+        size_t elements = tensor_elements(&list[i]);
+        bool input = !list[i].written && !tensor_role_is_mask(list[i].role);
+        if (data->card && input && generate_by_index(work, &list[i])) /* the device drew it; here it is unset */
+            op_data_fill(work, DATA_PART_PRECISION, data, &list[i], 0, elements < count ? elements : count);
         double most = largest(&list[i], &data->at[list[i].role->slot], count);
         if (list[i].written)
             results = dtype_is_whole(list[i].dtype) ? INFINITY : fmax(results, most);
@@ -215,8 +218,9 @@ bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool 
         return false;
     open_case(known, p->case_index);
     if (!known->is_known)
-        known->why = cancels(work, first) ? "its results cancel to nothing: what the reference leaves are its own rounding errors"
-                                          : judge(d, kept, index, first);
+        known->why = degenerate_cancels(work, first)
+                         ? "its results cancel to nothing: what the reference leaves are its own rounding errors"
+                         : judge(d, kept, index, first);
     known->is_known = true;
     if (!known->why)
         return true;

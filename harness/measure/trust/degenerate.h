@@ -10,6 +10,9 @@ struct degenerate {
     bool is_known;
     const char *why; /* NULL: the work is a real task */
 };
+/* True if the results of these inputs (DATA_PART_PRECISION) are only rounding errors of the reference. Of data on a device the first
+ * elements count. */
+bool degenerate_cancels(const struct work *work, struct op_data *data);
 /* Marks a row of degenerate work as broken, with the reason; the check runs once per case. This function is for ops in C; */
 bool degenerate_check(struct degenerate *known, const struct job *job, int index, struct row *row, struct error *err);
 /* this one is for ops that are files. kept: the row is timed next on these input sets, so they stay in the store. False (err): bench
