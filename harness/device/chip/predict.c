@@ -159,8 +159,9 @@ void predict_launch(const struct chip_model *m, const struct chip *chip, const s
         out->busy[i] = fmin(1, out->busy[i] / out->ns);
     out->shared_busy = fmin(1, out->shared_busy / out->ns);
     out->step_ns = out->ns;
-    out->low_ns = out->ns * m->low[out->limit];
-    out->high_ns = out->ns * m->high[out->limit];
+    out->low_ns =
+        out->ns * fmin(1, m->low[out->limit]); /* the prediction lies in its interval, though 90 % of a limiter's rows are faster */
+    out->high_ns = out->ns * fmax(1, m->high[out->limit]);
 }
 
 void predict_add(const struct chip_model *m, struct prediction *sum, const struct prediction *next)

@@ -72,7 +72,7 @@ struct predict_counts {
 };
 struct prediction {
     double ns;               /* NaN: none */
-    double low_ns, high_ns;  /* 80 % of the rows that were held out lie between */
+    double low_ns, high_ns;  /* 80 % or more of the rows that were held out lie between; ns does */
     enum predict_unit limit; /* the unit that sets it */
     double unit_ns[UNIT_COUNT];
     int step;                /* of several launches the longest: whose limit and shares these are */
