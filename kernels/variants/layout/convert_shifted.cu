@@ -42,7 +42,7 @@ steps:
  *    the next tile, so V more rows are loaded than the tile has. Elements move alone only where a whole row of the output begins or ends.
  *
  * Cost: V of TILE_ROWS + V rows are loaded twice (from L2), and everything passes shared memory twice more than in convert.
- * Measured on an H200, cold, 64 channels of 719 x 1279 in f16 to NCHW: 0.89 x a device copy (reports/gallery/movement-h200.md). */
+ * Measured on an H200, cold, 64 channels of 719 x 1279 in f16 to NCHW: 0.89 x a device copy (older code, reports/gallery/movement-h200.md). */
 #include "element/element.cuh"
 #include "tensor_core/mma.cuh"
 
