@@ -1,6 +1,7 @@
 /* dense/wgmma_rows: the convolution that loads every input row once and multiplies it with all its taps, for sm_90a. Its variants:
  *   conv2d/wgmma_rows     WEIGHTS_SHARED 1: the weights lie in shared memory
  *   conv2d/wgmma_rs       WEIGHTS_SHARED 0: the weights lie in registers; wgmma_rs_d2s and wgmma_rs_nchw build on it
+ *   conv2d/wgmma_rs_s8    WORDS 1: whole numbers of 8 bits, up to 128 channels, and results of 4 bytes
  *
  * As a matrix product: 64 output channels (rows of the result) by STRIP_WIDTH pixels of one image row (columns); the depth is the channels of one tap, at most
  * 64, and all R * S taps add to the same sums. In NHWC a pixel's 64 channels are 128 bytes, exactly one row of a 128-byte swizzled operand, so an image
@@ -17,7 +18,16 @@
  * the copy engine and ldmatrix 3,500. They pass through the end of the ring and the staging area, which nobody needs yet; the first EARLY rows are loaded
  * meanwhile. */
 #pragma once
+#ifndef WORDS
+#define WORDS 0
+#endif
+#if WORDS
+#include "dense/staged_words.cuh"
+using sum_type = int;
+#else
 #include "dense/staged_store.cuh"
+using sum_type = float;
+#endif
 
 #ifndef PAD_MORE
 #define PAD_MORE 0 /* of columns, beside that of rows */
@@ -33,7 +43,7 @@ constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1
 #define TAP_COLUMNS S
 #endif
 constexpr int TAPS = TAP_ROWS * TAP_COLUMNS;
-constexpr int DEPTH = (CHANNELS + 15) / 16; /* products of 16 channels for a tap */
+constexpr int DEPTH = (CHANNELS * (int)sizeof(TYPE) + 31) / 32; /* products of 32 bytes of channels for a tap */
 constexpr int WEIGHT_BYTES = TAPS * 8192; /* of 64 output channels: per tap 64 rows of 128 bytes */
 constexpr int STORED_BYTES = STORE_AREAS * staged_rows<STRIP_WIDTH>::BYTES;
 constexpr int PASSING = WEIGHTS_SHARED ? 0 : SPLIT * WEIGHT_BYTES, REST = RING * ROW_BYTES + 2 * STORED_BYTES;
@@ -73,7 +83,7 @@ template <typename WAIT> static __device__ __forceinline__ void produce(const ri
 #endif
 
 /* Everything of one output row: TAPS * DEPTH products. Tap 0 is row `first` of the ring, `across` pixels from the left. */
-static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], const ring &ring, int first, int across, const unsigned (*held)[4], unsigned weights)
+static __device__ __forceinline__ void multiply_row(sum_type sum[STRIP_WIDTH / 2], const ring &ring, int first, int across, const unsigned (*held)[4], unsigned weights)
 {
     wgmma_begin();
 #pragma unroll
@@ -123,8 +133,8 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     constexpr int step = SPLIT == 1 ? 2 : 1;
     staged_rows<STRIP_WIDTH> stored = {staging + me * STORED_BYTES, b.residual + me * STORE_AREAS * 8, (int)(blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, me + 1};
-    int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + lane / 4;
-    float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
+    int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + lane / 4 * (WORDS ? 2 : 1), next_k = WORDS ? 1 : 8; /* this lane's two channels */
+    float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + next_k < K ? bias[filter_channel(k + next_k, K)] : 0};
 
     int phase_of = TAPS < R * S ? stored.k0 / (K / 4) : 0, down = phase_of / 2, across = phase_of % 2; /* 2x2 of the 3x3 pixels in reach */
 
@@ -133,7 +143,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
     const unsigned(*held)[4] = nullptr;
 #else
     unsigned held[TAPS * DEPTH][4]; /* the left operand of every product: the block's whole filter, for as long as it runs */
-    int row = threadIdx.x / 32 % 4 * 16 + lane % 16; /* of the matrix that this lane addresses */
+    int row = threadIdx.x / 32 % 4 * 16 + (WORDS ? lane % 8 * 2 + lane / 8 % 2 : lane % 16); /* of the matrix that this lane addresses */
     weights += (SPLIT == 2 ? me * WEIGHT_BYTES : 0) + row * 128;
 #pragma unroll
     for (int i = 0; i < TAPS * DEPTH; i++)
@@ -154,7 +164,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
             stored.ask_residual(residual_map, K, at.image, at.p, q, turn_i);
         see_rows(ring, full, at.loaded + R);
         barrier_wait(b.turn + me * 8, (STORE_AREAS == 1 ? turn_i : turn_i & 1) ^ (me == 0));
-        float sum[STRIP_WIDTH / 2];
+        sum_type sum[STRIP_WIDTH / 2];
         multiply_row(sum, ring, at.loaded + down, across, held, weights);
         if (lane == 0)
             barrier_arrive(b.turn + (me ^ 1) * 8);

@@ -193,16 +193,16 @@ template <typename T, int N> __device__ __forceinline__ void wgmma_shared(float 
 #define WGMMA_SUMS_112(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_48(R, i + 64)
 #define WGMMA_SUMS_120(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_56(R, i + 64)
 #define WGMMA_SUMS_128(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_64(R, i + 64)
-#define WGMMA_REGISTERS(NAME, SHAPE, TYPES, FLAGS, N, HALF, A0, A1, A2, A3, B, ADD)                                                                        \
-    template <> __device__ __forceinline__ void NAME(float d[HALF], const unsigned a[4], unsigned long long b, bool add)                                   \
-    {                                                                                                                                                      \
-        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N SHAPE ".f32." TYPES " {" WGMMA_TEXT_##HALF \
-                     "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #B ", add, " FLAGS ";\n}"                                                            \
-                     : WGMMA_SUMS_##HALF("f", 0)                                                                                                           \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));                                                                 \
-    }
 /* SUM, R: type of the sums, and its letter among asm's constraints. SHAPE: their PTX type behind the depth, then the operands' types. FLAGS: scales and
  * transpositions, where the operands' types have them. */
+#define WGMMA_REGISTERS(NAME, SUM, R, SHAPE, FLAGS, N, HALF, A0, A1, A2, A3, B, ADD)                                                                       \
+    template <> __device__ __forceinline__ void NAME(SUM d[HALF], const unsigned a[4], unsigned long long b, bool add)                                     \
+    {                                                                                                                                                      \
+        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" WGMMA_TEXT_##HALF               \
+                     "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #B ", add" FLAGS ";\n}"                                                             \
+                     : WGMMA_SUMS_##HALF(R, 0)                                                                                                             \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));                                                                 \
+    }
 #define WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD) WGMMA_NAMED(wgmma_shared, T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD)
 #define WGMMA_NAMED(NAME, T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD)                                                                       \
     template <> __device__ __forceinline__ void NAME<T, N>(SUM d[HALF], unsigned long long a, unsigned long long b, bool add)        \
@@ -232,8 +232,8 @@ template <typename T, int N> __device__ __forceinline__ void wgmma_shared(float 
     WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 256, 128, 128, 129, 130)
 #define WGMMA_COMMA ,
 #define WGMMA_OF_TYPE(T, TYPES)                                                                                   \
-    WGMMA_REGISTERS(wgmma_registers<T WGMMA_COMMA 64>, "k16", TYPES, "1, 1, 0", 64, 32, 32, 33, 34, 35, 36, 37)   \
-    WGMMA_REGISTERS(wgmma_registers<T WGMMA_COMMA 128>, "k16", TYPES, "1, 1, 0", 128, 64, 64, 65, 66, 67, 68, 69) \
+    WGMMA_REGISTERS(wgmma_registers<T WGMMA_COMMA 64>, float, "f", "k16.f32." TYPES, ", 1, 1, 0", 64, 32, 32, 33, 34, 35, 36, 37)   \
+    WGMMA_REGISTERS(wgmma_registers<T WGMMA_COMMA 128>, float, "f", "k16.f32." TYPES, ", 1, 1, 0", 128, 64, 64, 65, 66, 67, 68, 69) \
     WGMMA_SHAREDS(T, float, "f", "k16.f32." TYPES, ", 1, 1, 0, 0")
 WGMMA_OF_TYPE(__half, "f16.f16")
 WGMMA_OF_TYPE(__nv_bfloat16, "bf16.bf16")
@@ -250,9 +250,13 @@ WGMMA_ACROSS(__nv_bfloat16, "bf16.bf16")
 /* The same in tf32, 8 deep: a row of 128 bytes is 32 elements. a: (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4). The low 13
  * bits of an f32 in shared memory are not looked at; registers should be rounded first (round_tf32). */
 template <int N> __device__ __forceinline__ void wgmma_registers_tf32(float d[N / 2], const unsigned a[4], unsigned long long b, bool add);
-WGMMA_REGISTERS(wgmma_registers_tf32<64>, "k8", "tf32.tf32", "1, 1", 64, 32, 32, 33, 34, 35, 36, 37)
-WGMMA_REGISTERS(wgmma_registers_tf32<128>, "k8", "tf32.tf32", "1, 1", 128, 64, 64, 65, 66, 67, 68, 69)
+WGMMA_REGISTERS(wgmma_registers_tf32<64>, float, "f", "k8.f32.tf32.tf32", ", 1, 1", 64, 32, 32, 33, 34, 35, 36, 37)
+WGMMA_REGISTERS(wgmma_registers_tf32<128>, float, "f", "k8.f32.tf32.tf32", ", 1, 1", 128, 64, 64, 65, 66, 67, 68, 69)
 /* Both operands in shared memory, where every type has 32 bytes of depth in one product: 8 of tf32 (T is float), 32 whole numbers of 8 bits, whose sums are exact. */
 WGMMA_SHAREDS(float, float, "f", "k8.f32.tf32.tf32", ", 1, 1")
 template <typename T, int N> __device__ __forceinline__ void wgmma_shared(int d[N / 2], unsigned long long a, unsigned long long b, bool add);
 WGMMA_SHAREDS(signed char, int, "r", "k32.s32.s8.s8", "")
+/* a: four whole numbers of 8 bits in each register, (row l / 4, depth 4 * (l % 4) and the next three), (row + 8, same), then both 16 further in the depth. */
+template <typename T, int N> __device__ __forceinline__ void wgmma_registers(int d[N / 2], const unsigned a[4], unsigned long long b, bool add);
+WGMMA_REGISTERS(wgmma_registers<signed char WGMMA_COMMA 64>, int, "r", "k32.s32.s8.s8", "", 64, 32, 32, 33, 34, 35, 36, 37)
+WGMMA_REGISTERS(wgmma_registers<signed char WGMMA_COMMA 128>, int, "r", "k32.s32.s8.s8", "", 128, 64, 64, 65, 66, 67, 68, 69)
