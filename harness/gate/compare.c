@@ -79,7 +79,7 @@ static void decide_by_counts(struct gate_pair *p)
     for (int i = 0; i < p->change_count; i++) {
         worse += p->changes[i].judged > 0;
         better += p->changes[i].judged < 0;
-        waived += p->changes[i].judged > 0 && p->changes[i].waived;
+        waived += p->changes[i].waived; /* only a worse one can be */
     }
     p->by = GATE_BY_COUNTS;
     p->verdict = worse && !better ? GATE_SLOWER : better && !worse ? GATE_FASTER : GATE_UNDECIDED;
@@ -341,18 +341,26 @@ static void join(struct gate_comparison *c)
     }
 }
 
-/* Checks that each word of the gate's `rows` selects a row, verified or not. */
+/* Checks that each word of the gate's `rows` and of each rule's selects a row, verified or not. */
 static bool rows_hit(const struct gate_comparison *c, struct error *err)
 {
     const struct gate_side *const sides[] = {c->base, c->head};
     SCOPED const char **ids = xcalloc((size_t)(c->base->count + c->head->count) + 1, sizeof *ids);
-    SCOPED char *option = text_format("%s: rows:", c->rules->file ? c->rules->file : "gate");
     size_t count = 0;
     for (int s = 0; s < 2; s++)
         for (int i = 0; i < sides[s]->count; i++)
             if (!s || !gate_side_find(c->base, sides[s]->entries[i].id))
                 ids[count++] = sides[s]->entries[i].id;
-    return glob_list_check(&c->rules->rows, option, "row of either side", ids, count, err);
+    bool ok = true;
+    for (int r = -1; r < c->rules->count && ok; r++) {
+        const struct glob_list *rows = r < 0 ? &c->rules->rows : &c->rules->items[r].rows;
+        SCOPED char *option = r < 0 ? text_format("%s: rows:", c->rules->file ? c->rules->file : "gate")
+                                    : text_format("%s:%d: rows:", c->rules->file, c->rules->items[r].line);
+        for (size_t i = 0; i < count; i++)
+            glob_list_match(rows, ids[i]);
+        ok = glob_list_check(rows, option, "row of either side", ids, count, err);
+    }
+    return ok;
 }
 
 bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,

@@ -259,6 +259,26 @@ static void exit_reason(const struct gate_comparison *c, int exit_code, struct t
     }
 }
 
+static bool entry_has(const struct gate_entry *e, const char *what)
+{
+    bool has = text_glob(what, "time") && e->row && row_time(e->row, MODE_COLD);
+    for (int i = 0; i < e->fact_count && !has; i++)
+        has = text_glob(what, e->facts[i].kind->what);
+    return has;
+}
+
+/* True if some row of the rule has, on both sides, a fact that the glob matches; also if no row was run because both sides launch the same.
+ */
+static bool has_fact(const struct gate_comparison *c, const struct gate_rule *rule, const char *what)
+{
+    bool has = c->unrun == c->count;
+    for (int i = 0; i < c->count && !has; i++) {
+        const struct gate_entry *a = c->pairs[i].base, *b = c->pairs[i].head;
+        has = a && b && glob_list_match(&rule->rows, b->id) && entry_has(a, what) && entry_has(b, what);
+    }
+    return has;
+}
+
 static void add_notes(struct document *d, const struct gate_comparison *c, const int *exit_code)
 {
     struct block *list = document_list(d, DETAIL_ALWAYS);
@@ -270,8 +290,10 @@ static void add_notes(struct document *d, const struct gate_comparison *c, const
                     w->owner, w->expired ? "expired: renew it or delete it" : "it applies to nothing any more: delete it");
     }
     for (int i = 0; i < c->rules->count; i++)
-        if (!c->timed && !strcmp(c->rules->items[i].what[0], "time"))
-            block_item(list, "note", NULL, "no row has a time on both sides, so the rules for `time` were not applied");
+        for (char *const *what = c->rules->items[i].what; *what; what++)
+            if (!has_fact(c, &c->rules->items[i], *what))
+                block_itemf(list, "note", NULL, "%s:%d: no row has `%s` on both sides, so the rule did not judge it", c->rules->file,
+                            c->rules->items[i].line, *what);
     if (exit_code && !*exit_code && c->base->kept && c->counts[GATE_FASTER])
         block_item(list, "note", NULL, "to keep the improvements in the baseline: bench baseline promote");
     SCOPED_TEXT exit = {0};

@@ -124,6 +124,9 @@ static bool read_rule(const struct node *n, struct gate_rule *r, struct error *e
     for (int i = 0; r->what[i]; i++)
         if (!known_fact(what->kind == NODE_LIST ? what->items[i] : what, r->what[i], err))
             return false;
+    for (int i = 0; r->what[i]; i++)
+        if (!strcmp(r->what[i], "time") && r->allow > 0)
+            return node_error(node_get(n, "allow"), err, "allow: a share such as 2 %% is expected for `time`");
     return true;
 }
 
@@ -263,15 +266,13 @@ bool gate_rules_take(const struct gate_rules *g, const char *id)
 }
 
 /* The last rule for that fact of that row. */
-static struct gate_rule *rule_of(const struct gate_rules *g, const char *id, const char *what)
+static const struct gate_rule *rule_of(const struct gate_rules *g, const char *id, const char *what)
 {
-    struct gate_rule *found = NULL;
+    const struct gate_rule *found = NULL;
     for (int i = 0; i < g->count; i++)
         for (int k = 0; g->items[i].what[k]; k++)
             if (text_glob(g->items[i].what[k], what) && glob_list_match(&g->items[i].rows, id))
                 found = &g->items[i];
-    if (found)
-        found->used = true;
     return found;
 }
 
@@ -307,17 +308,4 @@ struct gate_waiver *gate_rules_waiver(const struct gate_rules *g, const char *id
         }
     }
     return NULL;
-}
-
-bool gate_rules_used(const struct gate_rules *g, struct error *err)
-{
-    for (int i = 0; i < g->count; i++) {
-        const char *word = glob_list_unmatched(&g->items[i].rows);
-        if (g->items[i].used && !word)
-            continue;
-        error_set(err, ERROR_USAGE, "%s:%d: the rule for %s matches no fact of any row%s%s", g->file, g->items[i].line, g->items[i].what[0],
-                  word ? " named " : "", word ? word : "");
-        return error_hint(err, "bench baseline show, or bench gate --format json, lists the facts of the rows");
-    }
-    return true;
 }

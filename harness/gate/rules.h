@@ -13,7 +13,6 @@ struct gate_rule {
     double allow, allow_share;
     double floor_ns; /* of "time": shorter times are not judged */
     int line;
-    bool used; /* it applied to some fact */
 };
 struct gate_waiver {
     char *row, *what; /* globs; `what` may be MISSING */
@@ -53,7 +52,5 @@ bool gate_rules_margin(const struct gate_rules *rules, const char *id, double ba
 /* The waiver that permits a worse value of that fact (expired ones too), or NULL; marks it as used. */
 struct gate_waiver *gate_rules_waiver(const struct gate_rules *rules, const char *id, const char *what, const struct gate_kind *kind,
                                       double head);
-/* Reports a rule that applied to nothing as an error that names it. */
-bool gate_rules_used(const struct gate_rules *rules, struct error *err);
 
 #endif

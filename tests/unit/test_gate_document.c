@@ -136,7 +136,13 @@ static void the_exit_line_names_its_cause(void **state)
         {"waivers: [{row: '*', what: MISSING, why: w, owner: o, until: 2099-01-01}]", "s/a/x ok A", "s/b/x infeasible A",
          "exit  5: no row was verified, so nothing can be judged\n", 0},
         {"rules: [{what: time}, {what: registers}]", "s/a/x ok A registers=1", "s/a/x ok B registers=2",
-         "note  no row has a time on both sides, so the rules for `time` were not applied\nexit  3: 1 row SLOWER\n", 0},
+         "note  gate.yaml:1: no row has `time` on both sides, so the rule did not judge it\nexit  3: 1 row SLOWER\n", 0},
+        {"rules: [{what: [registers, emu.barriers]}]", "s/a/x ok A registers=1 emu.barriers=1", "s/a/x ok B registers=2",
+         "note  gate.yaml:1: no row has `emu.barriers` on both sides, so the rule did not judge it\nexit  3: 1 row SLOWER\n", 0},
+        {"rules: [{what: emu.barriers, rows: '*/y'}]", "s/a/x ok A emu.barriers=1\ns/b/y ok A", "s/a/x ok B emu.barriers=1\ns/b/y ok A",
+         "note  gate.yaml:1: no row has `emu.barriers` on both sides, so the rule did not judge it\n", 0},
+        {"rules: [{what: emu.*}, {what: registers}]", "s/a/x ok A registers=1 emu.barriers=1", "s/a/x ok A registers=1 emu.barriers=1",
+         "\n", 0},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         compare(all[i].rules, all[i].base, all[i].head, all[i].kept);
