@@ -1,5 +1,6 @@
 #include "cli/side.h"
 #include "base/process.h"
+#include "base/spec.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/baseline.h"
@@ -207,7 +208,33 @@ static bool tree_scenario(const struct tree *tree, const char *name, char **path
     return *absent || cli_plan_arguments(&ask, name, path, err);
 }
 
-/* --variants NAME=DIR with DIR inside the tree; one that a commit does not have yet is left out. Caller frees all. */
+/* Has the folder files with that suffix right in it? */
+static bool holds(const char *folder, const char *suffix)
+{
+    SCOPED char **names = NULL;
+    int count = file_list(folder, suffix, &names, NULL);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    return count > 0;
+}
+
+/* The folder or file of --variants NAME=DIR in the tree (malloc'd); NULL: the tree lacks it, or its last kernel was deleted. */
+static char *variants_inside(const struct tree *tree, const char *spec)
+{
+    const char *equals = strchr(spec, '=');
+    SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
+    return inside && (!file_is_dir(inside) || holds(inside, ".cu") || holds(inside, ".yaml") || holds(inside, ".py")) ? xstrdup(inside)
+                                                                                                                      : NULL;
+}
+
+/* Is DIR of --variants NAME=DIR looked up in the tree? */
+static bool is_of_tree(const struct tree *tree, const char *spec)
+{
+    const char *equals = strchr(spec, '=');
+    return equals && equals[1] != '/' && tree->root;
+}
+
+/* --variants NAME=DIR with DIR inside the tree; one that the tree lacks is left out. Caller frees all. */
 static char **tree_variants(const struct tree *tree, const struct side_options *o)
 {
     int count = 0, made = 0;
@@ -216,44 +243,48 @@ static char **tree_variants(const struct tree *tree, const struct side_options *
     char **out = xcalloc((size_t)count + 2, sizeof *out);
     for (int i = 0; i < count; i++) {
         const char *spec = o->variants[i], *equals = strchr(spec, '=');
-        SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
+        SCOPED char *inside = variants_inside(tree, spec);
         struct error ignored = {0}; /* such a file is then named by its own error */
         SCOPED char *python = inside && cli_is_python(inside) ? cli_python_folder(inside, &ignored) : NULL;
-        if (python)
-            out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, python);
-        else if (inside)
-            out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, inside);
-        else if (!equals || !tree->revision || equals[1] == '/')
+        if (inside)
+            out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, python ? python : inside);
+        else if (!is_of_tree(tree, spec))
             out[made++] = xstrdup(spec);
     }
     return out;
 }
 
-/* A folder of --variants that the tree lacks may be the cause of the error; the hint is the nearest folder that it has. */
-static bool hint_variants(const struct tree *tree, const struct side_options *o, struct error *err)
+/* Notes each folder of --variants that the tree lacks: an error if the other side has no row of it either. A commit may be older than the
+ * folder. */
+static bool lacks_variants(const struct tree *tree, const struct side_options *o, struct gate_side *side)
 {
-    for (int i = 0; tree->root && o->variants && o->variants[i]; i++) {
-        const char *equals = strchr(o->variants[i], '='), *near = NULL;
-        SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL, **names = NULL;
-        int count = equals && !inside ? file_list(tree->root, "", &names, NULL) : 0;
-        if (count > 0 && (near = text_nearest(equals + 1, (const char *const *)names, (size_t)count)))
-            error_hint(err, "it has no folder '%s' (%s): did you mean '%s'?", equals + 1, o->variants[i], near);
-        else if (equals && !inside)
-            error_hint(err, "it has no folder '%s' (%s)", equals + 1, o->variants[i]);
+    bool lacks = false;
+    for (int i = 0; o->variants && o->variants[i]; i++) {
+        const char *spec = o->variants[i], *equals = strchr(spec, '=');
+        SCOPED char *inside = variants_inside(tree, spec), **names = NULL;
+        if (inside || !is_of_tree(tree, spec))
+            continue;
+        lacks = true;
+        if (tree->revision)
+            continue;
+        struct error why = {0};
+        int count = file_list(tree->root, "", &names, NULL);
+        const char *near = count > 0 ? text_nearest(equals + 1, (const char *const *)names, (size_t)count) : NULL;
+        error_set(&why, ERROR_USAGE, "%s: --variants %s: there is no such folder, or no kernel in it", side->name, spec);
+        if (near && strcmp(near, equals + 1) != 0)
+            error_hint(&why, "did you mean '%s'?", near);
+        *APPEND(side->lacks, side->lack_count) = (struct gate_lack){text_format("%.*s/*", (int)(equals - spec), spec), why};
         for (int k = 0; k < count; k++)
             free(names[k]);
     }
-    return false;
+    return lacks;
 }
 
-/* Has the folder variants of its own, right in it? */
-static bool holds_variants(const char *folder)
+/* True if the tree without the folder that it lacks still has a row of the scenario. */
+static bool has_rows(const struct plan_options *o)
 {
-    SCOPED char **names = NULL;
-    int count = file_list(folder, ".cu", &names, NULL);
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    return count > 0;
+    SCOPED_BY(plan_free) struct plan plan = {0};
+    return plan_make(o, spec_kind(o->device), chip_find("GH100"), &plan, NULL);
 }
 
 static void take_lacks(struct gate_side *side, struct plan_lacks *lacks)
@@ -273,7 +304,7 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
     struct plan_lacks lacks = {0};
     if (kernels) {
         own = file_join(kernels, "variants");
-        if (!file_is_dir(own) && !variants[0] && holds_variants(tree->root))
+        if (!file_is_dir(own) && !variants[0] && holds(tree->root, ".cu"))
             variants[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
     }
     if (!tree_scenario(tree, scenario, &path, &absent, err) || absent) {
@@ -297,7 +328,8 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
                                   .argv = o->argv,
                                   .verb = o->verb,
                                   .revision = revision};
-    ok = cli_session_rows(&run, &result, err) && take_stored(side, database, result.run_id, NULL, err);
+    ok = (lacks_variants(tree, o, side) && !has_rows(&run.plan)) ||
+         (cli_session_rows(&run, &result, err) && take_stored(side, database, result.run_id, NULL, err));
     take_lacks(side, &lacks);
 done:
     for (int i = 0; variants[i]; i++)
@@ -308,7 +340,7 @@ done:
     free(own);
     free(path);
     free(revision);
-    return ok || hint_variants(tree, o, err) || error_where(err, "%s", side->name);
+    return ok || error_where(err, "%s", side->name);
 }
 
 static bool run_side(const struct tree *tree, const struct side_options *o, struct gate_side *side, struct error *err)
@@ -327,18 +359,17 @@ static bool run_side(const struct tree *tree, const struct side_options *o, stru
 static bool holds_any(const struct tree *tree, const struct side_options *o)
 {
     SCOPED char *kernels = tree_path(tree, "kernels");
-    bool holds = kernels || holds_variants(tree->root);
-    for (int i = 0; !holds && o->variants && o->variants[i]; i++) {
-        const char *equals = strchr(o->variants[i], '=');
-        SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
-        holds = inside;
+    bool any = kernels || holds(tree->root, ".cu");
+    for (int i = 0; !any && o->variants && o->variants[i]; i++) {
+        SCOPED char *inside = variants_inside(tree, o->variants[i]);
+        any = inside;
     }
-    for (int i = 0; !holds && o->scenarios && o->scenarios[i]; i++) {
+    for (int i = 0; !any && o->scenarios && o->scenarios[i]; i++) {
         SCOPED char *shipped = text_format("scenarios/%s.yaml", o->scenarios[i]), *own = tree_path(tree, o->scenarios[i]),
                     *other = tree_path(tree, shipped);
-        holds = own || other;
+        any = own || other;
     }
-    return holds;
+    return any;
 }
 
 /* A folder, a bundle or a revision, as `tree` (root malloc'd) and the side's name. False without an error: the word is none of these. */
@@ -408,7 +439,7 @@ static struct side side_of(const char *name, const struct tree *tree, const stru
         s.variants = xstrdup(own);
         s.include = file_join(kernels, "include");
         s.ops = file_join(kernels, "ops");
-    } else if (!dirs[0] && holds_variants(tree->root)) {
+    } else if (!dirs[0] && holds(tree->root, ".cu")) {
         dirs[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
     }
     for (int i = 0; dirs[i]; i++) {
@@ -507,7 +538,7 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
     struct plan_lacks lacks = {0};
     SCOPED char *revision = *tree->sha ? xstrdup(tree->sha) : cli_revision(tree->root, NULL);
     bool ok = ask_plan(&a, scenario, tree, &sides[1], o, err);
-    if (ok && !a.absent) {
+    if (ok && !a.absent && (!lacks_variants(tree, o, head) || has_rows(&a.options))) {
         struct session_options run = {.plan = a.options,
                                       .gate = gate,
                                       .lacks = &lacks,
@@ -523,7 +554,7 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
     }
     *run_id = result.run_id;
     asked_free(&a);
-    return ok || hint_variants(tree, o, err);
+    return ok;
 }
 
 bool cli_sides_timed(const char *const words[2], const struct side_options *o, const struct gate_rules *rules, struct gate_side *base,
