@@ -29,6 +29,7 @@ struct device_module;   /* a loaded PTX / cubin image */
 struct device_function; /* a kernel inside it */
 struct device_event;
 struct device_graph;
+#define DEVICE_STREAMS 8 /* side streams */
 
 /* Compiled code. The device takes what it can run: emu the PTX, cuda the cubin (PTX when the arch differs). */
 struct device_memory { /* State of the code outside of buffers: its global variables, whether it calls malloc, and a special register
@@ -210,6 +211,10 @@ struct device_ops {
      * slots_used: adds launches that a library made itself. NULL: no slots. */
     int (*launch_slot)(struct device *dev);
     void (*slots_used)(struct device *dev, int launches);
+    /* cuda: the launches that follow go to side stream `index`, which waits for what the main stream had queued before side streams were
+     * used; 0: to the main stream again, which waits for all of them. In a capture the side streams become branches of the graph. NULL: one
+     * stream. */
+    bool (*stream)(struct device *dev, int index, struct error *err);
     /* Graphs: begin and end capture what is queued between them; graph_launches: how many launches the graph makes. */
     bool (*graph_begin)(struct device *dev, struct error *err);
     bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);

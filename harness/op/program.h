@@ -86,6 +86,7 @@ struct step {
     char name[KERNEL_NAME]; /* kernel name, or "fill count", "copy output", "symbol F_c", "cudnn" */
     int unit;
     bool prepare; /* run once before, timed apart */
+    int stream;   /* STEP_KERNEL: 1 ... : beside the steps of other streams; 0: after all steps before it */
     /* STEP_KERNEL */
     const char *file;                       /* the node in the head, for messages; owned by the variant, which outlives the program */
     int line, column;                       /* of its name there */

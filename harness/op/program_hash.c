@@ -17,6 +17,8 @@ static void hash_step(struct hash *h, const struct step *s, const char *code)
     for (int k = 0; k < 3; k++)
         HASH_NUMBERS(h, s->grid[k], s->block[k], s->cluster[k]);
     hash_add_text(h, s->symbol);
+    if (s->stream)
+        HASH_NUMBERS(h, s->stream);
     for (int i = 0; i < s->arg_count; i++) {
         const struct arg *a = &s->args[i];
         HASH_NUMBERS(h, a->kind, a->buffer.kind, a->buffer.index, a->map, a->i);

@@ -501,9 +501,72 @@ static void what_is_not_shown_is_said(void **state)
     dev->ops = whole;
 }
 
+/* What a device was told: fills by their letter, streams by their number; fills fail from `letter_fails` on, streams at `stream_fails`. */
+static char order[16], letter_fails;
+static int stream_fails;
+
+static bool note(char what)
+{
+    order[strlen(order)] = what;
+    return true;
+}
+
+static bool noted_fill(struct device *d, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    return note((char)pattern) && ((char)pattern != letter_fails || error_set(err, ERROR_WRONG, "the device is lost"));
+}
+
+static bool noted_stream(struct device *d, int index, struct error *err)
+{
+    return note((char)('0' + index)) && (index != stream_fails || error_set(err, ERROR_WRONG, "no stream"));
+}
+
+static bool look(void *context, int step, struct error *err)
+{
+    return note('.');
+}
+
+static void is_told(struct rig *rig, bool (*between)(void *context, int step, struct error *err), bool works, const char *want)
+{
+    struct error err = {0};
+    memset(order, 0, sizeof order);
+    assert_int_equal(rig_run_stepwise(rig, between, NULL, &err), works);
+    assert_string_equal(order, want);
+}
+
+/* Steps of other streams lie between a fork and a join; what looks between steps, and a device of one stream, have them in order. */
+static void steps_have_streams(void **state)
+{
+    struct step steps[4];
+    struct device_ops noting = *whole;
+    for (int i = 0; i < 4; i++)
+        steps[i] = (struct step){
+            .kind = STEP_FILL, .name = "fill", .to = {BUFFER_SCRATCH, 0}, .fill = (uint32_t)('a' + i), .stream = i % 3, .prepare = false};
+    struct rig *rig = rig_of(steps, 4, NULL);
+    noting.fill = noted_fill;
+    noting.stream = noted_stream;
+    stream_fails = -1;
+    letter_fails = 0;
+    dev->ops = &noting;
+    is_told(rig, NULL, true, "a1b2c0d");
+    is_told(rig, look, true, "a.b.c.d.");
+    steps[3].stream = 1; /* the last step, too, is waited for */
+    is_told(rig, NULL, true, "a1b2c1d0");
+    letter_fails = 'c'; /* a run that fails ends on the main stream */
+    is_told(rig, NULL, false, "a1b2c0");
+    stream_fails = 2;
+    is_told(rig, NULL, false, "a1b20");
+    noting.stream = NULL;
+    letter_fails = 0;
+    is_told(rig, NULL, true, "abcd");
+    dev->ops = whole;
+    rig_close(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(machine_code_alone),
+                                       cmocka_unit_test(steps_have_streams),
                                        cmocka_unit_test(prepare_that_reads_inputs),
                                        cmocka_unit_test(prepare_is_looked_at_there),
                                        cmocka_unit_test(fed_from_either_side),

@@ -74,6 +74,7 @@ static void cuda_close(struct device *dev)
         cuda_clock_close(s);
         cuda_threads_close(s);
         cuda_memory_close(s);
+        cuda_streams_close(s);
         if (s->stream)
             s->api->cuStreamDestroy(s->stream);
         s->api->cuDevicePrimaryCtxRelease(s->device);
@@ -195,6 +196,7 @@ const struct device_ops cuda_device = {
     .block = cuda_block,
     .unblock = cuda_unblock,
     .unblocked = cuda_unblocked,
+    .stream = cuda_side_stream,
     .graph_begin = cuda_graph_begin,
     .graph_end = cuda_graph_end,
     .graph_launch = cuda_graph_launch,

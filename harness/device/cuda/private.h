@@ -25,6 +25,7 @@
     X(cuStreamCreate) \
     X(cuStreamDestroy) \
     X(cuStreamSynchronize) \
+    X(cuStreamWaitEvent) \
     X(cuMemGetInfo) \
     X(cuMemHostAlloc) \
     X(cuMemFreeHost) \
@@ -123,12 +124,20 @@ struct cuda_guarded {
     size_t bytes;
     bool mapped;
 };
+/* A stream beside the main one, and the event that the main one waits for. */
+struct cuda_side {
+    CUstream stream;
+    CUevent event;
+    bool used; /* since the main stream was left */
+};
 struct cuda_state {
     const struct cuda_api *api;
     CUdevice device;
     CUcontext context;
-    CUstream stream;
-    bool lost; /* a sticky error occurred */
+    CUstream stream;                            /* where launches go: the main stream, or a side stream */
+    CUstream main;                              /* the main stream while side streams are in use; NULL */
+    struct cuda_side sides[DEVICE_STREAMS + 1]; /* by index; 0: only the event that they wait for */
+    bool lost;                                  /* a sticky error occurred */
     struct cuda_allocation *allocations;
     int allocation_count;
     struct cuda_guarded *guarded;
@@ -159,6 +168,8 @@ void cuda_memory_close(struct cuda_state *s);
 /* stream.c. cuda_start: all launches go through it, so that they are counted. */
 CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params);
 bool cuda_sync(struct device *dev, struct error *err);
+bool cuda_side_stream(struct device *dev, int index, struct error *err);
+void cuda_streams_close(struct cuda_state *s);
 bool cuda_fill_has_slot(size_t bytes);
 int cuda_launch_slot(struct device *dev);
 void cuda_slots_used(struct device *dev, int launches);

@@ -23,12 +23,15 @@ static int join_behind(const struct stage_image *all, int i)
     return i;
 }
 
-/* True if the image after stage i is stored. Branches are launches of their own, unless everything is one. */
+/* True if the image after stage i is stored. Branches are launches of their own, unless everything is one; CUT_BRANCHES: nothing else is.
+ */
 static bool cut_behind(enum span_cut cut, const struct stage_image *all, int count, int i)
 {
     const struct stage_image *next = &all[i + 1];
     if (i == count - 1 || cut == CUT_NONE)
         return i == count - 1;
+    if (cut == CUT_BRANCHES)
+        return next->before != i;
     bool parts = next->before != i || next->use->branches != all[i].use->branches; /* a branch ends, or branches begin */
     return parts || cut == CUT_EACH || next->use->stage->kind != STAGE_POINT;
 }
@@ -86,6 +89,7 @@ static void add_launch(struct bind *b, const struct head_step *h, int first, int
     step->block[0] = BLOCK_X;
     step->block[1] = BLOCK_Y;
     step->block[2] = 1;
+    step->stream = h->each_stream && s->use->branches > 1 ? s->use->branch + 1 : 0;
     add_argument(step, "from", from, ARG_BUFFER, 0);
     add_argument(step, "to", to, ARG_BUFFER, 0);
     add_argument(step, "boxes", (struct buffer_ref){BUFFER_TENSOR, boxes}, boxes < 0 ? ARG_INT : ARG_BUFFER, 0);
@@ -147,7 +151,7 @@ static bool launch_span(struct bind *b, const struct head_step *h, const struct 
     struct buffer_ref from = stored[all[first].before], *to = place_of(b, all, count, last, from, stored, scratch);
     bool points = true, branch = s->use->branches > 1 && s->use->stage->kind != STAGE_JOIN;
     int64_t images = stage_count_of(s), step = branch ? s->use->branches : 1, begin = branch ? s->use->branch : 0;
-    for (int k = first; k <= last; k++)
+    for (int k = last; k >= first; k = h->cut == CUT_BRANCHES ? all[k].before : k - 1) /* not the other branches */
         points &= all[k].use->stage->kind == STAGE_POINT || all[k].use->stage->kind == STAGE_JOIN;
     int64_t each[2] = {given[0] ? given[0] : points ? POINTS_A_THREAD : 1, given[1] ? given[1] : points ? POINT_ROWS : 1};
     int same = h->cut == CUT_EACH && first == last && !branch ? repeats(all, count, last) : last;
@@ -166,7 +170,7 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
                      struct error *err)
 {
     int64_t given[2];
-    int scratch = b->program->scratch_count, first = 1;
+    int scratch = b->program->scratch_count, first = 1, branches = 0;
     if (!work_a_thread(b, h, given, err))
         return false;
     SCOPED struct buffer_ref *stored = xcalloc((size_t)count, sizeof *stored);
@@ -177,9 +181,10 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
         if (!met && !cut_behind(h->cut, all, count, i))
             continue;
         ok = met || launch_span(b, h, all, count, first, i, stored, given, scratch, spans);
-        first = i + 1;
+        first = met || h->cut != CUT_BRANCHES ? i + 1 : first;
+        branches += met;
     }
-    return ok;
+    return ok && (h->cut != CUT_BRANCHES || branches || bind_infeasible(b, "stages: %s has no branches", b->work->op->name));
 }
 
 static void add_define(struct unit *u, char *text)

@@ -81,9 +81,9 @@ struct head_candidates {
     struct expr *least; /* cost, the least of which decides; NULL: the first feasible row is taken */
 };
 enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL, HEAD_STAGES, HEAD_PYTHON };
-/* Where a step `stages:` stores an image: after each stage, before those that sample, nowhere between. */
-enum span_cut { CUT_EACH, CUT_SAMPLED, CUT_NONE };
-extern const char *const span_cuts[]; /* "each", "sampled", "whole", NULL */
+/* Where a step `stages:` stores an image: after each stage, before those that sample, at the end of each branch, nowhere between. */
+enum span_cut { CUT_EACH, CUT_SAMPLED, CUT_BRANCHES, CUT_NONE };
+extern const char *const span_cuts[]; /* "each", "sampled", "branches", "whole", NULL */
 #define SPAN_MOST 4096                /* launches of one program */
 struct head_bind {
     const char *tensor; /* of the other variant, by name */
@@ -106,6 +106,7 @@ struct head_step {
     const struct node *params;
     enum span_cut cut;  /* HEAD_STAGES */
     bool each_image;    /* a launch for each image of a batch */
+    bool each_stream;   /* CUT_BRANCHES: each branch on a stream of its own */
     bool claimed;       /* in `select:`: taken only if the other head claims the work */
     bool same_epilogue; /* the other variant also does this one's fused epilogue */
 };

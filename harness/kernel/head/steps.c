@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
+const char *const span_cuts[] = {
+    [CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_BRANCHES] = "branches", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
 
 /* `yes` and `no` are numbers here, so that a value may also be an expression. */
 static struct expr *read_switch(const struct node *n, struct error *err)
@@ -111,11 +112,20 @@ static bool read_call(struct head_step *s, const struct node *n, struct error *e
 static bool read_stages(struct head_step *s, const struct node *m, struct error *err)
 {
     static const char *const words[] = {"together", "each", NULL};
-    const struct node *images = node_get(m, "images");
-    int cut = node_word(s->node, "stages", span_cuts, err), each = cut < 0 ? -1 : images ? node_word(images, "images", words, err) : 0;
+    const struct node *images = node_get(m, "images"), *streams = node_get(m, "streams");
+    int cut = node_word(s->node, "stages", span_cuts, err),
+        each = cut < 0  ? -1
+               : images ? node_word(images, "images", words, err)
+                        : 0,
+        stream = each < 0  ? -1
+                 : streams ? node_word(streams, "streams", words, err)
+                           : 0;
     s->cut = (enum span_cut)cut;
     s->each_image = each == 1;
-    return each >= 0;
+    s->each_stream = stream == 1;
+    if (s->each_stream && s->cut != CUT_BRANCHES)
+        return node_error(streams, err, "streams: each needs `stages: branches`: other launches read what the ones before them wrote");
+    return stream >= 0;
 }
 
 static bool read_with(struct head_step *s, const struct node *m, struct error *err)
@@ -185,7 +195,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"cudnn", {"cudnn", "when", NULL}},
         {"variant", {"variant", "when", "claimed", "with", "params", "epilogue", NULL}}, /* and tensors */
         {"call", {"call", "when", NULL}},
-        {"stages", {"stages", "when", "images", NULL}},
+        {"stages", {"stages", "when", "images", "streams", NULL}},
         {"python", {"python", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };

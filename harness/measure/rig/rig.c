@@ -386,10 +386,18 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
 {
-    for (int i = 0; i < rig->program->step_count; i++)
-        if (!rig->program->steps[i].prepare && (!rig_run_step(rig, i, err) || (between && !between(context, i, err))))
-            return false;
-    return true;
+    const struct device_ops *ops = rig->dev->ops;
+    bool ok = true;
+    int now = 0;
+    for (int i = 0; ok && i < rig->program->step_count; i++) {
+        const struct step *step = &rig->program->steps[i];
+        int stream = ops->stream && !between ? step->stream : 0; /* what looks between steps needs their order */
+        if (step->prepare)
+            continue;
+        ok = (stream == now || ops->stream(rig->dev, stream, err)) && rig_run_step(rig, i, err) && (!between || between(context, i, err));
+        now = stream;
+    }
+    return (!now || ops->stream(rig->dev, 0, ok ? err : NULL)) && ok;
 }
 
 static bool capture(struct rig *rig, struct error *err)

@@ -1,0 +1,14 @@
+/* bench 1
+op: stages
+what: one launch for every branch, with all its stages in it
+from: vertical
+params:
+  PIXELS: {values: [auto, 1, 2, 4, 8], default: auto}   # neighbours in a row that a thread makes; auto: 4 where pixels come one by one, 1 where some are gathered
+  ROWS: {values: [auto, 1, 2, 4], default: auto}        # and in how many rows; auto: 2, or 1
+steps:
+  - stages: branches
+*/
+
+/* What changed from vertical: a branch pulls its pixels through all stages, those before the branches too. It is what divergent fusion (backwards) puts into one
+ * grid: the same code, in as many launches as there are branches, one after another. */
+#include "stage/chain.cuh"

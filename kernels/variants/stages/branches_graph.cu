@@ -1,0 +1,9 @@
+/* bench 1
+what: branches as one CUDA graph, side by side
+like: branches_streams
+from: branches_streams
+graph: yes
+*/
+
+/* What changed from branches_streams: the graph has a node for each branch, none behind another. */
+#include "stage/chain.cuh"
