@@ -180,21 +180,25 @@ struct share {
 
 /* Slices and taps have a producer each: neither waits for the other's place. */
 #ifdef RAGGED
-/* BYTES of channels from c on of a tile and its border, to where the copy engine would put them. What is no channel or no pixel is zero. */
+/* BYTES of channels from c on of a tile and its border, to where the copy engine would put them. What is no channel or no pixel is zero. Of narrow tiles several rows at once. */
 template <int BYTES> static __device__ __forceinline__ void copy_slice(unsigned to, const TYPE *image, int c, int y0, int x0, int H, int W)
 {
-    constexpr int WORD = GRAIN == 8 ? 8 : 4, UNITS = BYTES / WORD, ABREAST = LOADERS / UNITS, TURNS = (TILE_ROW + ABREAST - 1) / ABREAST; /* pixels at once; of a row */
-    int unit = threadIdx.x % UNITS, first = threadIdx.x / UNITS, e = c + unit * (WORD / (int)sizeof(TYPE));
-    if (first >= ABREAST)
+    constexpr int WORD = GRAIN == 8 ? 8 : 4, UNITS = BYTES / WORD, ABREAST = LOADERS / UNITS; /* pixels at once */
+    constexpr int DOWN = ABREAST >= TILE_ROW ? ABREAST / TILE_ROW : 1, TURNS = (TILE_ROW + ABREAST - 1) / ABREAST; /* rows at once, or turns of a row */
+    int unit = threadIdx.x % UNITS, first = threadIdx.x / UNITS, e = c + unit * (WORD / (int)sizeof(TYPE)), row = 0;
+    if (DOWN > 1)
+        row = first / TILE_ROW, first %= TILE_ROW;
+    if (DOWN > 1 ? row >= DOWN : first >= ABREAST)
         return;
     unsigned inside = 0;
 #pragma unroll
     for (int i = 0; i < TURNS; i++)
         inside |= (unsigned)(e < RAGGED && x0 + first + i * ABREAST >= 0 && x0 + first + i * ABREAST < W) << i;
+    y0 += row;
     int from = (y0 * W + x0 + first) * RAGGED + e;
-    to += first * 128;
+    to += row * (PITCH * 128) + first * 128;
 #pragma unroll 1
-    for (int y = 0; y < SLICE_ROWS; y++, y0++, from += W * RAGGED, to += PITCH * 128) {
+    for (int y = row; y < SLICE_ROWS; y += DOWN, y0 += DOWN, from += DOWN * W * RAGGED, to += DOWN * PITCH * 128) {
         unsigned own = (unsigned)y0 < (unsigned)H ? inside : 0;
 #pragma unroll(GRAIN == 2 ? 1 : TURNS) /* a loader has 32 registers */
         for (int i = 0; i < TURNS; i++) {
@@ -223,12 +227,20 @@ template <int BYTES> static __device__ __forceinline__ void copy_slice(unsigned 
 /* LOADERS threads. A slice is there when each has waited for its own copies and made them visible to wgmma. */
 static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const TYPE *input, int H, int W)
 {
-    constexpr int WHOLE = RAGGED / CHANNELS, REST = (RAGGED % CHANNELS * (int)sizeof(TYPE) + 31) / 32 * 32;
-    int slice = 0;
-    bool asked = false; /* the slice before is on its way, and nobody was told */
+    constexpr int SIZE = sizeof(TYPE), WHOLE = RAGGED / CHANNELS, REST = (RAGGED % CHANNELS * SIZE + 31) / 32 * 32;
+    constexpr int FILLED = REST ? REST : 32, OWN = (RAGGED % CHANNELS * SIZE + (GRAIN == 8 ? 7 : 3)) / (GRAIN == 8 ? 8 : 4) * (GRAIN == 8 ? 8 : 4);
+    constexpr bool ALONE = WHOLE == 0 && OWN < FILLED; /* a slice is a tile: nobody overwrites the zeros behind its channels */
+    constexpr int ON_THEIR_WAY = SLICES > 2 ? 3 : 2; /* slices, at most */
+    int slice = 0, asked = 0; /* the last `asked` slices are on their way, and nobody was told */
     auto tell = [&] {
         fence_async();
-        barrier_arrive(b.slice_full + (slice - 1) % SLICES * 8);
+        barrier_arrive(b.slice_full + (slice - asked) % SLICES * 8);
+        asked--;
+    };
+    auto tell_all = [&] {
+        copy_async_wait<0>();
+        while (asked > 0)
+            tell();
     };
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
@@ -236,28 +248,24 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
 #pragma unroll 1
         for (int c = 0; c < RAGGED; c += CHANNELS) {
             unsigned empty = b.slice_empty + slice % SLICES * 8, parity = (slice / SLICES & 1) ^ 1;
-            if (asked && !barrier_over(empty, parity)) {
-                copy_async_wait<0>();
-                tell();
-                asked = false;
-            }
+            if (asked > 0 && !barrier_over(empty, parity))
+                tell_all();
             barrier_wait(empty, parity);
             if (c < WHOLE * CHANNELS)
                 copy_slice<128>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
+            else if (ALONE && slice >= SLICES)
+                copy_slice<ALONE ? OWN : FILLED>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
             else
-                copy_slice<REST ? REST : 32>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
+                copy_slice<FILLED>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
             copy_async_commit();
-            if (asked) {
-                copy_async_wait<1>();
+            slice++;
+            if (++asked == ON_THEIR_WAY) {
+                copy_async_wait<ON_THEIR_WAY - 1>();
                 tell();
             }
-            asked = true;
-            slice++;
         }
     }
-    copy_async_wait<0>();
-    if (asked)
-        tell();
+    tell_all();
 }
 #else
 static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const tensor_map *input_map)

@@ -19,6 +19,7 @@ define:
   RAGGED: c
   OUTPUT_T: type(output)
   GRAIN: select(c * size(input) % 8 == 0, 8, select(c * size(input) % 4 == 0, 4, 2))   # bytes of a pixel that are copied together
+  EVEN: k % 2 == 0
   JOINED: select(k % 8 == 0 and kb % 32 == 0 and not four, 4, select(k % 4 == 0, 2, 1))
 tensor_maps:
   input_map:
@@ -28,6 +29,8 @@ tensor_maps:
 scratch:
   padded: filter[c8 * r * s * blocks_k * kb]
 prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
   - kernel: pad_weights
     grid: ceil(c8 * r * s * blocks_k * kb, 256)
     block: 256
