@@ -161,6 +161,14 @@ uint64_t program_scratch_bytes(const struct program *p)
     return bytes;
 }
 
+uint64_t program_footprint_bytes(const struct program *p)
+{
+    uint64_t bytes = program_scratch_bytes(p);
+    for (int i = 0; i < p->tensor_count; i++)
+        bytes += tensor_bytes(&p->tensors[i]);
+    return bytes;
+}
+
 int program_unit(struct program *p, const struct unit *u, bool own)
 {
     for (int i = 0; i < p->unit_count && !own; i++)

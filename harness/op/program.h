@@ -216,5 +216,7 @@ void program_hash(const struct program *program, const struct work *work, const 
 size_t scratch_bytes(const struct scratch *scratch);
 /* Bytes of all scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
+/* Bytes of all tensors, with filters, masks and outputs, and of all scratch. */
+uint64_t program_footprint_bytes(const struct program *program);
 
 #endif

@@ -91,6 +91,10 @@ static void who_writes_scratch(void **state)
     scratch[1] = (struct scratch){.elements = 3, .dtype = DTYPE_F32};
     p.scratch_count = 2;
     assert_int_equal(program_scratch_bytes(&p), 32);
+    struct tensor tensors[2] = {{.dtype = DTYPE_F16, .rank = 3, .dim = {2, 3, 5}}, {.dtype = DTYPE_F32, .rank = 1, .dim = {7}}};
+    p.tensors = tensors;
+    p.tensor_count = 2;
+    assert_int_equal(program_footprint_bytes(&p), 32 + 60 + 28);
 }
 
 /* Of one tensor that epilogues go on with, and by name. */

@@ -219,6 +219,13 @@ static void add_notes(struct row *row, const struct plan_row *p)
         row_add_note(row, "trusted code: a library function runs on the host, where bench cannot check it");
 }
 
+static void set_memory(struct row *row, const struct plan_row *p)
+{
+    row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
+    if (!p->broken && p->program.feasible && p->kind == PLAN_LAYER)
+        row->footprint_bytes = (int64_t)program_footprint_bytes(&p->program);
+}
+
 /* facts: fill in what masks have to be drawn for. */
 static struct row *row_make(const struct plan *plan, int index, const char *device, bool facts)
 {
@@ -267,7 +274,7 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
     row->claims = p->broken || !p->program.feasible ? -1 : p->program.claims;
-    row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
+    set_memory(row, p);
     if (p->kind == PLAN_SEQUENCE)
         plan_sequence_describe(p, row);
     row_set(&row->arch, plan->chip.arch);

@@ -156,6 +156,12 @@ static void fact_columns(struct table *t)
                  .ncu = "sm__maximum_warps_per_active_cycle_pct", .spare = 3);
 }
 
+/* Where the memory of a call is asked about: with masks, and along the number of images. */
+static bool shows_footprint(const struct case_view *c)
+{
+    return c->rows[0]->mask_pattern || row_axis(c->rows[0], "n");
+}
+
 static void timed_columns(struct table *t, const struct case_view *c)
 {
     char heading[VARIANT_BASE + 2];
@@ -176,11 +182,20 @@ static void timed_columns(struct table *t, const struct case_view *c)
     table_column(t, "graph", "graph us", ALIGN_POINT, .about = "one launch in a CUDA graph of many, with warm caches", .spare = 4);
     table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "time of the one-time preparation, which is not part of the timed launch",
                  .spare = 12);
+    if (shows_footprint(c))
+        table_column(t, "footprint", "footprint MB", ALIGN_POINT, .about = "tensors, masks, scratch memory and workspace of a call",
+                     .spare = 8);
     table_column(t, "state", "state MB", ALIGN_POINT, .about = "memory that a sequence keeps from frame to frame", .spare = 7);
     table_column(t, "error", "error/bound", ALIGN_POINT,
                  .about = "error of the sequence's result relative to the dense one, over the allowed error", .spare = 3);
     counter_columns(t, c);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
+}
+
+static double footprint_mb(const struct row *row)
+{
+    bool known = row->footprint_bytes >= 0 && (row->workspace_bytes >= 0 || !row->library);
+    return known ? (double)(row->footprint_bytes + (row->workspace_bytes > 0 ? row->workspace_bytes : 0)) / 1e6 : NAN;
 }
 
 /* Time in a graph, preparation time; for sequences the kept state and the distance from the dense result. */
@@ -191,6 +206,8 @@ static void extra_cells(struct table *t, const struct case_view *c, const struct
     bool sequence = row->op && strcmp(row->op, ROW_SEQUENCE) == 0;
     us_cell(t, graph ? graph->median_ns : NAN);
     us_cell(t, v->ranked ? row->prepare_ns : NAN);
+    if (shows_footprint(c))
+        value_cell(t, PAINT_NONE, footprint_mb(row), number_3);
     value_cell(t, PAINT_NONE, sequence && row->state_bytes >= 0 ? (double)row->state_bytes / 1e6 : NAN, number_3);
     value_cell(t, PAINT_NONE, sequence && row->error_over_bound >= 0 ? row->error_over_bound : NAN, number_3);
 }
@@ -222,7 +239,7 @@ static void timed_step(struct table *t, const struct case_view *c, const struct 
     us_cell(t, time ? time->median_ns : NAN);
     table_absent(t, 2);
     step_facts(t, c, v, step);
-    table_absent(t, 4);
+    table_absent(t, 4 + shows_footprint(c));
     counter_cells(t, c, v, step);
 }
 
