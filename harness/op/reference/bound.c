@@ -5,6 +5,8 @@
 
 #define ROUNDED 12.0 /* g of a sum that is rounded to nearest: 7.4 at most was seen in 59 million outputs */
 #define TRANSFORMED 16.0
+#define HALVED \
+    4.0 /* of Winograd in 16-bit operands: F(2x2, 3x3) shows 2.1 at most in 300,000 outputs, 0.27 to 0.42 in the root mean square */
 #define PARTS 48.0 /* of split3: three times 2^-20, of which parts that are cut off leave each operand and the dropped product one */
 #define BEGUN 3.0  /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
 #define CUT 2.0    /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
@@ -62,6 +64,12 @@ static double transform_factor(enum math math, double terms)
     return rounds ? TRANSFORMED * (1 + 6 / sqrt(terms)) * ROUNDED / fmin(terms + 2, ROUNDED) : TRANSFORMED;
 }
 
+/* Tensor cores take transformed inputs and filters in the operands' type: both are rounded once or twice more, at random. */
+static double halved_factor(const struct work *w, double terms)
+{
+    return HALVED * (1 + fmin(6 / sqrt(terms), 1) * dtype_unit_roundoff(w->dtype) / bound_share(w->math, terms));
+}
+
 static bool is_transform(const char *algorithm)
 {
     return !strcmp(algorithm, "winograd") || !strcmp(algorithm, "fft") || !strcmp(algorithm, "library");
@@ -84,7 +92,9 @@ double bound_factor(const char *algorithm, const struct work *w)
     if (!strcmp(algorithm, "split3") && w->math == MATH_F32) /* other modes have that slack, or no parts */
         return 1 + (CUT * sqrt(terms + 2) + PARTS * fmin(6 / sqrt(terms), 1)) / fmin(terms + 2, ROUNDED);
     if (is_transform(algorithm) && (!strcmp(algorithm, "library") || work_filter_taps(w) > 1)) /* one tap has no transform */
-        return transform_factor(w->math, terms);
+        return !strcmp(algorithm, "winograd") && (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32)
+                   ? halved_factor(w, terms)
+                   : transform_factor(w->math, terms);
     return 1; /* an unknown word earns no slack */
 }
 

@@ -23,6 +23,10 @@
  *
  * i8_acc32 sums whole numbers exactly; only the change to f32 rounds: 2^-23 |y|.
  *
+ * Winograd in f16_acc32 and bf16_acc32 rounds transformed inputs and filters to the operands' type (unit roundoff v): 4 times the bound
+ * of the direct sum, and 4 min(6 / sqrt(n), 1) v A. F(2x2, 3x3) needs 2.1 of the latter 4 at most (tests/unit/test_bound.c simulates it);
+ * operands of 8 bits in place of 11 fall out.
+ *
  * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
  * the final store by measure/verify/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
 #ifndef BENCH_OP_BOUND_H
@@ -48,8 +52,8 @@ double bound_begun(enum math math, double terms);
 double bound_rounded_filter(enum math math, double terms, double u);
 /* The bound of one sum. least: the fewest non-zero products in a sum of `terms`. */
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes);
-/* Factor of an algorithm over a direct sum: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says; 1 for an unknown
- * word. */
+/* Factor of an algorithm over a direct sum: "direct" 1, "winograd" 16 or as above, "split3" as above, others as docs/HEAD.md says; 1 for an
+ * unknown word. */
 double bound_factor(const char *algorithm, const struct work *work);
 /* The same for a row whose code has no truncating sums: in f16_acc32 and bf16_acc32 its plain sums round as those of f32 do, and g is
  * theirs. Not with an epilogue, whose roundings are part of the same bound. */
