@@ -224,48 +224,33 @@ template <int BYTES> static __device__ __forceinline__ void copy_slice(unsigned 
     }
 }
 
-/* LOADERS threads. A slice is there when each has waited for its own copies and made them visible to wgmma. */
+/* LOADERS threads, none of which waits for its copies: the barrier counts them when they are there, and the consumers make them visible to wgmma. */
 static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const TYPE *input, int H, int W)
 {
-    constexpr int SIZE = sizeof(TYPE), WHOLE = RAGGED / CHANNELS, REST = (RAGGED % CHANNELS * SIZE + 31) / 32 * 32;
-    constexpr int FILLED = REST ? REST : 32, OWN = (RAGGED % CHANNELS * SIZE + (GRAIN == 8 ? 7 : 3)) / (GRAIN == 8 ? 8 : 4) * (GRAIN == 8 ? 8 : 4);
+    constexpr int SIZE = sizeof(TYPE), WORD = GRAIN == 8 ? 8 : 4, WHOLE = RAGGED / CHANNELS, REST = RAGGED % CHANNELS * SIZE;
+    constexpr int FILLED = REST ? (REST + 31) / 32 * 32 : 32, OWN = (REST + WORD - 1) / WORD * WORD;
     constexpr bool ALONE = WHOLE == 0 && OWN < FILLED; /* a slice is a tile: nobody overwrites the zeros behind its channels */
-    constexpr int ON_THEIR_WAY = SLICES > 2 ? 3 : 2; /* slices, at most */
-    int slice = 0, asked = 0; /* the last `asked` slices are on their way, and nobody was told */
-    auto tell = [&] {
-        fence_async();
-        barrier_arrive(b.slice_full + (slice - asked) % SLICES * 8);
-        asked--;
-    };
-    auto tell_all = [&] {
-        copy_async_wait<0>();
-        while (asked > 0)
-            tell();
-    };
+    int slice = 0;
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
         const TYPE *image = input + (size_t)at.n * H * W * RAGGED;
 #pragma unroll 1
-        for (int c = 0; c < RAGGED; c += CHANNELS) {
-            unsigned empty = b.slice_empty + slice % SLICES * 8, parity = (slice / SLICES & 1) ^ 1;
-            if (asked > 0 && !barrier_over(empty, parity))
-                tell_all();
-            barrier_wait(empty, parity);
+        for (int c = 0; c < RAGGED; c += CHANNELS, slice++) {
+            unsigned full = b.slice_full + slice % SLICES * 8;
+            barrier_wait(b.slice_empty + slice % SLICES * 8, (slice / SLICES & 1) ^ 1);
             if (c < WHOLE * CHANNELS)
                 copy_slice<128>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
             else if (ALONE && slice >= SLICES)
                 copy_slice<ALONE ? OWN : FILLED>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
             else
                 copy_slice<FILLED>(b.slice(slice), image, c, at.p0 - own.pad, at.q0 - own.pad - PAD_MORE, H, W);
-            copy_async_commit();
-            slice++;
-            if (++asked == ON_THEIR_WAY) {
-                copy_async_wait<ON_THEIR_WAY - 1>();
-                tell();
-            }
+            if (GRAIN == 2)
+                barrier_arrive(full);
+            else
+                copy_async_arrive(full);
         }
     }
-    tell_all();
+    copy_async_wait<0>();
 }
 #else
 static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const tensor_map *input_map)
@@ -328,6 +313,9 @@ static __device__ __forceinline__ void multiply_tile(sum_type sum[PIXEL_BLOCKS][
 {
     for (int c = 0; c < C; c += CHANNELS, slice++) {
         barrier_wait(b.slice_full + slice % SLICES * 8, slice / SLICES & 1);
+#ifdef RAGGED
+        fence_async(); /* the copies were ordinary ones */
+#endif
         unsigned row = b.slice(slice) + first;
 #pragma unroll 1
         for (int i = 0; i < TAPS; i++, tap++) {

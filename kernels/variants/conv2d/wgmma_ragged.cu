@@ -47,6 +47,5 @@ steps:
  * c is no multiple of 4 or 2, to where the copy engine would have put them, with zeros up to the depth of a product (16 channels), and the products do not know.
  *
  *  - A thread always has the same bytes of a pixel and the same columns of the tile: a copy is an addition to either address and a question whether the row is in the image.
- *  - cp.async writes as ordinary stores do, so each thread waits for its copies and fences them before it arrives at the slice's barrier; meanwhile the next slice is asked for,
- *    if there is a place for it.
+ *  - No thread waits for its copies: cp.async arrives at the slice's barrier by itself. It writes as ordinary stores do, so the consumers fence before their products.
  *  - Results leave from registers (dense/ragged_pixels.cuh). The order of channels in a product is such that what a lane has are neighbours: weights are arranged, too. */
