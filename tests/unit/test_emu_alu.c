@@ -140,6 +140,20 @@ static uint64_t r_dp4a(uint64_t a, uint64_t b, uint64_t c)
         d += (uint32_t)((int8_t)(a >> 8 * i) * (int8_t)(b >> 8 * i));
     return d;
 }
+static double half_value(uint16_t h)
+{
+    int e = h >> 10 & 31, m = h & 1023;
+    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
+    if (e == 31)
+        v = m ? NAN : INFINITY;
+    return h & 0x8000 ? -v : v;
+}
+#define F16(v) ((float)half_value((uint16_t)(v)))
+REF(r_fadd_f16, u32(F16(a) + f32(b)))
+REF(r_fsub_f16, u32(F16(a) - f32(b)))
+REF(r_fsub_bf16, u32(f32((a & 0xffff) << 16) - f32(b)))
+REF(r_ffma_f16, u32(fmaf(F16(a), F16(b), f32(c))))
+REF(r_fadd_bf16_sat, u32(fminf(fmaxf(f32((a & 0xffff) << 16) + f32(b), 0), 1) + 0.0f))
 REF(r_fadd, u32(f32(a) + f32(b)))
 REF(r_fsub, u32(f32(a) - f32(b)))
 REF(r_fmul, u32(f32(a) * f32(b)))
@@ -334,6 +348,11 @@ static const struct operation operations[] = {
     {"sub.rn.f32 %d, %a, %b", 32, 32, 32, 0, r_fsub},
     {"mul.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul},
     {"fma.rn.f32 %d, %a, %b, %c", 32, 32, 32, 32, r_ffma},
+    {"add.f32.f16 %d, %a, %b", 32, 16, 32, 0, r_fadd_f16},
+    {"sub.rn.f32.f16 %d, %a, %b", 32, 16, 32, 0, r_fsub_f16},
+    {"sub.f32.bf16 %d, %a, %b", 32, 16, 32, 0, r_fsub_bf16},
+    {"add.rn.sat.f32.bf16 %d, %a, %b", 32, 16, 32, 0, r_fadd_bf16_sat},
+    {"fma.rn.f32.f16 %d, %a, %b, %c", 32, 16, 16, 32, r_ffma_f16},
     {"div.rn.f32 %d, %a, %b", 32, 32, 32, 0, r_fdiv},
     {"sqrt.rn.f32 %d, %a", 32, 32, 0, 0, r_fsqrt},
     {"rcp.rn.f32 %d, %a", 32, 32, 0, 0, r_frcp},
@@ -472,14 +491,6 @@ static void v4(void **state)
 }
 
 /* f16 and bf16 fused multiply-add: one rounding, against double-double arithmetic. Every lane of f16x2. */
-static double half_value(uint16_t h)
-{
-    int e = h >> 10 & 31, m = h & 1023;
-    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
-    if (e == 31)
-        v = m ? NAN : INFINITY;
-    return h & 0x8000 ? -v : v;
-}
 static void half_fma(void **state)
 {
     static uint32_t a[N], b[N], c[N], d[N];

@@ -9,6 +9,8 @@ static bool is_half(enum ptx_type t)
 struct modes {
     int round; /* enum round_mode, -1 none */
     bool ftz, sat, relu, approx, full, nan, xorsign;
+    enum ptx_type narrow; /* of the first narrow_count sources of f32 arithmetic: f16 or bf16 */
+    int narrow_count;
 };
 
 static struct modes take_modes(struct decode *d)
@@ -31,11 +33,19 @@ static bool bad_type(struct decode *d, enum ptx_type t)
     return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true;
 }
 
+static uint32_t widened(struct decode *d, int operand, enum ptx_type from)
+{
+    uint32_t a = decode_source(d, decode_operand(d, operand), from, false), to = decode_scratch(d);
+    struct insn *ip = decode_emit_internal(d, from == T_F16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16);
+    ip->a = a, ip->d = to;
+    return to;
+}
+
 static bool float_finish(struct decode *d, enum op op, enum ptx_type t, int n, struct modes m)
 {
     uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
     for (int i = 0; i < n; i++)
-        s[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+        s[i] = i < m.narrow_count ? widened(d, 1 + i, m.narrow) : decode_source(d, decode_operand(d, 1 + i), t, false);
     uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
     if (op == OP_none)
         return bad_type(d, t);
@@ -69,6 +79,10 @@ static bool arithmetic(struct decode *d, int what)
     struct modes m = take_modes(d);
     enum ptx_type t = decode_take_type(d);
     int n = what == 3 ? 3 : 2;
+    if (t == T_F32 && what != 2 && (decode_take(d, "f16") || decode_take(d, "bf16"))) { /* sm_100 and later: f32 sums of narrower numbers */
+        m.narrow = instr_has(d->in, "f16") ? T_F16 : T_BF16;
+        m.narrow_count = n - 1;
+    }
     if (is_half(t))
         return float_finish(d, m.round > 0 ? OP_none : half[what], t, n, m);
     if (t == T_F32)
