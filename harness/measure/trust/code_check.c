@@ -16,6 +16,17 @@ bool code_sums_round(const struct program *p, const struct device_image *images)
     return true;
 }
 
+/* Tensor cores may multiply 8-bit floats if all floats that are read are such, or at least two tensors (others are biases, for example). */
+static unsigned tensor_factors(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    int narrow = 0, wide = 0;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        if (!list[i].role->result && !dtype_is_whole(list[i].dtype))
+            *(dtype_bytes(list[i].dtype) == 1 ? &narrow : &wide) += 1;
+    return narrow > 1 || (narrow && !wide) ? FACTOR_F8 : 0;
+}
+
 void code_check_factors(const struct program *p, const struct build *build, struct row *row)
 {
     char lesser[96];
@@ -27,6 +38,7 @@ void code_check_factors(const struct program *p, const struct build *build, stru
         const struct work *work = program_step_work(p, s);
         unsigned may = work->op->has_math ? bound_factors(work->math, p->algorithm) : ~0u;
         unsigned does = image->ptx ? ptx_factors(image->ptx, s->name) : cubin_factors(image->cubin, image->cubin_bytes, s->name);
+        may |= tensor_factors(work);
         if (may & (FACTOR_F16 | FACTOR_BF16))
             does &= ~(unsigned)FACTOR_HALF;
         if (!(does & ~may))
