@@ -430,7 +430,7 @@ class Work:
         self.t = Names({name: Names(tensor) for name, tensor in asked["tensors"].items()})
         self.f["dtype"] = next(iter(self.t.values())).dtype
         keys = entry.keys
-        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "dim", "scratch", "tool", "called", "tensors")
+        known = (*HEAD, "grid", "block", "args", "smem", "cluster", "cooperative", "params", "dim", "scratch", "fill", "tool", "called", "tensors")
         self.constants = dict(self.p)
         for key, value in keys.items():  # a constant may use those before it
             if key not in known:
@@ -486,7 +486,8 @@ def made_sidecar(work, made, folder):
     attributes = {key: value for key, value in attributes.items() if value is not None}
     if attributes:
         step["attributes"] = attributes
-    return document(keys) + "steps:\n  - " + flow(step) + "\n"
+    fills = "".join(f"  - fill: {name} = {value}\n" for name, value in entry.keys.get("fill", {}).items())
+    return document(keys) + "steps:\n" + fills + "  - " + flow(step) + "\n"
 
 
 def place(path, error):
