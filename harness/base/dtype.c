@@ -23,9 +23,11 @@ static const struct {
     [DTYPE_I64] = {"i64", "long long", 8, 0, 0x1p53},
     [DTYPE_U64] = {"u64", "unsigned long long", 8, 0, 0x1p53},
     [DTYPE_BOOL] = {"bool", "bool", 1, 0, 1},
+    [DTYPE_E2M1] = {"e2m1", "__nv_fp4x2_e2m1", 1, 0x1p-2, 4, 0x1p-2},
+    [DTYPE_E8M0] = {"e8m0", "__nv_fp8_e8m0", 1, 0x1p-2, 2, 0},
 };
 const char *const dtype_names[] = {"f32", "f16",  "bf16", "f64", "i8",  "u8",   "i32", "u32",
-                                   "u16", "e4m3", "e5m2", "i64", "u64", "bool", NULL};
+                                   "u16", "e4m3", "e5m2", "i64", "u64", "bool", "e2m1", "e8m0", NULL};
 const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
 const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", "i8_acc32", NULL};
 
@@ -62,6 +64,8 @@ enum dtype dtype_of_c(const char *type, bool no_sign)
         [DTYPE_E4M3] = " __nv_fp8_e4m3 __nv_fp8x2_e4m3 __nv_fp8x4_e4m3 float_e4m3_t Float8_e4m3fn ",
         [DTYPE_E5M2] = " __nv_fp8_e5m2 __nv_fp8x2_e5m2 __nv_fp8x4_e5m2 float_e5m2_t Float8_e5m2 ",
         [DTYPE_BOOL] = " bool ",
+        [DTYPE_E2M1] = " __nv_fp4x2_e2m1 __nv_fp4x4_e2m1 __nv_fp4x2_storage_t __nv_fp4x4_storage_t ",
+        [DTYPE_E8M0] = " __nv_fp8_e8m0 __nv_fp8x2_e8m0 __nv_fp8x4_e8m0 float_ue8m0_t Float8_e8m0fnu ",
     };
     char word[80];
     snprintf(word, sizeof word, " %s%.60s ", no_sign && type[0] != 'u' ? "unsigned_" : "", type);
@@ -74,6 +78,18 @@ enum dtype dtype_of_c(const char *type, bool no_sign)
 size_t dtype_bytes(enum dtype t)
 {
     return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].bytes : 0;
+}
+size_t dtype_size(enum dtype t, size_t elements)
+{
+    return t == DTYPE_E2M1 ? elements / 2 + elements % 2 : elements * dtype_bytes(t);
+}
+size_t dtype_offset(enum dtype t, size_t index)
+{
+    return t == DTYPE_E2M1 ? index / 2 : index * dtype_bytes(t);
+}
+size_t dtype_inside(enum dtype t, size_t index)
+{
+    return t == DTYPE_E2M1 ? index % 2 : 0;
 }
 const char *dtype_cuda(enum dtype t)
 {
@@ -99,9 +115,11 @@ void dtype_range(enum dtype t, double *below, double *above)
              : t == DTYPE_F32  ? 0x1.ffffffp127
              : t == DTYPE_E4M3 ? 464 /* half way from the largest number, 448, to the next one */
              : t == DTYPE_E5M2 ? 61440
+             : t == DTYPE_E2M1 ? 7
+             : t == DTYPE_E8M0 ? 0x1.8p127
                                : INFINITY;
     bool no_sign = t == DTYPE_U8 || t == DTYPE_U16 || t == DTYPE_U32 || t == DTYPE_U64 || t == DTYPE_BOOL;
-    *below = no_sign ? -1 : dtype_is_whole(t) ? -*above - 1 : -*above;
+    *below = t == DTYPE_E8M0 ? 0 : no_sign ? -1 : dtype_is_whole(t) ? -*above - 1 : -*above;
 }
 bool dtype_holds(enum dtype t, double value)
 {
@@ -229,26 +247,26 @@ static uint16_t bf16_from_f64(double x)
 }
 
 static const struct float8 {
-    int mantissa, bias;
+    int mantissa, bias, sign;
     double most;
-} e4m3 = {3, 7, 448}, e5m2 = {2, 15, 57344};
+} e4m3 = {3, 7, 0x80, 448}, e5m2 = {2, 15, 0x80, 57344}, e2m1 = {1, 1, 8, 6};
 
 static double float8_get(const struct float8 *f, uint8_t bits)
 {
-    int field = bits & 0x7f, exponent = field >> f->mantissa, m = field & ((1 << f->mantissa) - 1);
+    int field = bits & (f->sign - 1), exponent = field >> f->mantissa, m = field & ((1 << f->mantissa) - 1);
     double v = exponent ? ldexp((1 << f->mantissa) + m, exponent - f->bias - f->mantissa) : ldexp(m, 1 - f->bias - f->mantissa);
     if (v > f->most) /* e5m2: infinity, then NaN; e4m3: NaN alone */
         v = f == &e5m2 && !m ? INFINITY : NAN;
-    return bits & 0x80 ? -v : v;
+    return bits & f->sign ? -v : v;
 }
 
 static uint8_t float8_from_f64(const struct float8 *f, double x)
 {
-    uint8_t sign = signbit(x) ? 0x80 : 0;
+    uint8_t sign = signbit(x) ? (uint8_t)f->sign : 0;
     double a = fmin(fabs(x), f->most);
     int e, least = 1 - f->bias, one = 1 << f->mantissa;
     if (isnan(x))
-        return sign | 0x7f;
+        return f == &e2m1 ? 7 : sign | 0x7f;
     frexp(a, &e);
     e = e - 1 < least ? least : e - 1; /* the number's exponent, or that of subnormal numbers */
     int units = (int)nearbyint(ldexp(a, f->mantissa - e));
@@ -257,6 +275,14 @@ static uint8_t float8_from_f64(const struct float8 *f, double x)
         e++;
     }
     return sign | (uint8_t)(units < one ? units : ((e + f->bias) << f->mantissa) + units - one);
+}
+
+/* The nearest power of two; half way between two, the larger one. */
+static uint8_t e8m0_from_f64(double x)
+{
+    int e;
+    double m = frexp(fmax(fmin(fabs(x), 0x1p127), 0x1p-127), &e);
+    return isnan(x) ? 255 : (uint8_t)(e - 1 + (m >= 0.75) + 127);
 }
 
 double dtype_get(enum dtype t, const void *array, size_t i)
@@ -276,6 +302,8 @@ double dtype_get(enum dtype t, const void *array, size_t i)
     case DTYPE_I64: return (double)((const int64_t *)array)[i];
     case DTYPE_U64: return (double)((const uint64_t *)array)[i];
     case DTYPE_BOOL: return ((const uint8_t *)array)[i]; /* another value than 0 and 1 is wrong */
+    case DTYPE_E2M1: return float8_get(&e2m1, (uint8_t)(((const uint8_t *)array)[i / 2] >> 4 * (i % 2) & 15));
+    case DTYPE_E8M0: return ((const uint8_t *)array)[i] == 255 ? NAN : ldexp(1, ((const uint8_t *)array)[i] - 127);
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }
@@ -299,6 +327,13 @@ void dtype_set(enum dtype t, void *array, size_t i, double v)
     case DTYPE_I64: ((int64_t *)array)[i] = (int64_t)v; break;
     case DTYPE_U64: ((uint64_t *)array)[i] = (uint64_t)v; break;
     case DTYPE_BOOL: ((uint8_t *)array)[i] = v != 0; break;
+    case DTYPE_E2M1: {
+        uint8_t *at = (uint8_t *)array + i / 2;
+        int shift = 4 * (int)(i % 2);
+        *at = (uint8_t)((*at & (0xf0 >> shift)) | float8_from_f64(&e2m1, v) << shift);
+        break;
+    }
+    case DTYPE_E8M0: ((uint8_t *)array)[i] = e8m0_from_f64(v); break;
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }

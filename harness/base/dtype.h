@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* e4m3 and e5m2: 8-bit floats of the OCP (e4m3 without infinity); bool: a byte that is 0 or 1. The order is also that of
+/* e4m3 and e5m2: 8-bit floats of the OCP (e4m3 without infinity). e2m1: its 4-bit floats, two in a byte, the even one in the low bits. e8m0:
+ * its scale of a block, a power of two from 2^-127 to 2^127, or NaN. bool: a byte that is 0 or 1. The order is also that of
  * kernels/reference/storage.cuh. */
 enum dtype {
     DTYPE_NONE,
@@ -24,6 +25,8 @@ enum dtype {
     DTYPE_I64,
     DTYPE_U64,
     DTYPE_BOOL,
+    DTYPE_E2M1,
+    DTYPE_E8M0,
     DTYPE_COUNT
 };
 
@@ -34,11 +37,17 @@ extern const char *const dtype_names[];
 /* The element type that a C++ type of one word holds, or several of: f16 for half2; no_sign: behind `unsigned`. DTYPE_NONE: another type.
  */
 enum dtype dtype_of_c(const char *type, bool no_sign);
-size_t dtype_bytes(enum dtype t);
+size_t dtype_bytes(enum dtype t); /* of the smallest part of memory that holds an element: 1 for e2m1 */
+/* Bytes that so many elements occupy. */
+size_t dtype_size(enum dtype t, size_t elements);
+/* The byte in which an element begins, and its number among those that begin there. */
+size_t dtype_offset(enum dtype t, size_t index);
+size_t dtype_inside(enum dtype t, size_t index);
 /* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned, unsigned short, __nv_fp8_e4m3, long
  * long, bool ... */
 const char *dtype_cuda(enum dtype t);
-/* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53, e4m3 2^-4, e5m2 2^-3; 0 for integers. */
+/* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53, e4m3 2^-4, e5m2 2^-3, e2m1 and
+ * e8m0 2^-2; 0 for integers. */
 double dtype_unit_roundoff(enum dtype t);
 /* The largest rounding error of a subnormal value, half of the smallest number: f32 2^-150, f16 2^-25, bf16 2^-134. */
 double dtype_underflow(enum dtype t);
@@ -50,7 +59,8 @@ bool dtype_holds(enum dtype t, double value);
 /* The largest N such that the type holds every integer up to N: f32 2^24, f16 2^11, bf16 2^8; of 64-bit integers, what a double holds. */
 double dtype_exact_integer(enum dtype t);
 
-/* Conversions, round to nearest even; overflow to infinity, of 8-bit floats to the largest number (cvt.satfinite); NaN stays NaN. */
+/* Conversions, round to nearest even; overflow to infinity, of 8-bit and narrower floats to the largest number (cvt.satfinite); NaN
+ * stays NaN, and is the largest number of e2m1. e8m0 takes the nearest power of two of the magnitude. */
 uint16_t f16_from_f32(float x);
 float f16_to_f32(uint16_t h);
 uint16_t f16_from_f64(double x); /* one rounding */

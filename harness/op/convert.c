@@ -97,9 +97,9 @@ void convert_round(enum dtype t, float *values, size_t count)
     else if (t == DTYPE_I8)
         for (size_t i = 0; i < count; i++)
             values[i] = fmaxf(-127, fminf(127, rintf(values[i])));
-    else if (t == DTYPE_E4M3 || t == DTYPE_E5M2 || t == DTYPE_BOOL)
+    else if (t == DTYPE_E4M3 || t == DTYPE_E5M2 || t == DTYPE_E2M1 || t == DTYPE_E8M0 || t == DTYPE_BOOL)
         for (size_t i = 0; i < count; i++) {
-            uint8_t stored;
+            uint8_t stored = 0;
             dtype_set(t, &stored, 0, values[i]);
             values[i] = (float)dtype_get(t, &stored, 0);
         }

@@ -150,7 +150,7 @@ void program_scratch_kinds(struct program *p)
 
 size_t scratch_bytes(const struct scratch *s)
 {
-    return (size_t)s->elements * dtype_bytes(s->dtype);
+    return dtype_size(s->dtype, (size_t)s->elements);
 }
 
 uint64_t program_scratch_bytes(const struct program *p)

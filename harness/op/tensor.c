@@ -47,7 +47,7 @@ size_t tensor_bytes(const struct tensor *t)
 {
     if (t->layout == LAYOUT_BITS)
         return (size_t)tensor_size(t, 0, t->rank - 1) * words_per_row(t) * sizeof(uint32_t);
-    return tensor_elements(t) * dtype_bytes(t->dtype);
+    return dtype_size(t->dtype, tensor_elements(t));
 }
 
 /* Every layout is an order of the four axes of tensor_fold, outermost first; 0123 is N,C,H,W and K,C,R,S itself. */
@@ -154,7 +154,7 @@ void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t 
     tensor_fold(t, dim);
     strides(dim, t->layout, stride);
     size_t at = (size_t)a * stride[0] + (size_t)b * stride[1] + (size_t)c * stride[2];
-    spread(bytes, (const char *)storage + at * bytes, stride[3], row, 1, (size_t)dim[3]);
+    spread(bytes, (const char *)storage + dtype_offset(t->dtype, at), stride[3], row, 1, dtype_size(t->dtype, (size_t)dim[3]) / bytes);
 }
 
 /* Work is split by (outermost, third) axis: for NHWC one image row, whose storage is contiguous. */
@@ -170,7 +170,7 @@ static void move_row(void *context, int64_t index, int thread)
     char *row = xmalloc(width * bytes + 1);
     for (size_t b = 0; b < (size_t)job->dim[1]; b++) {
         size_t logical = ((a * (size_t)job->dim[1] + b) * (size_t)job->dim[2] + c) * width;
-        char *at = job->storage + (a * job->stride[0] + b * job->stride[1] + c * job->stride[2]) * bytes;
+        char *at = job->storage + dtype_offset(t->dtype, a * job->stride[0] + b * job->stride[1] + c * job->stride[2]);
         bool dense = job->stride[3] == 1;
         if (job->from) {
             convert_from_float(t->dtype, job->from + logical, dense ? at : row, width);

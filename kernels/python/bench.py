@@ -26,7 +26,7 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD = ("what", "needs", "layout", "dtype", "math", "algorithm", "exact", "check", "graph", "epilogue", "let", "where", "claims", "columns")
-DTYPES = ("f64", "f32", "f16", "bf16", "i8", "u8", "u16", "i32", "u32", "e4m3", "e5m2", "i64", "u64", "bool")
+DTYPES = ("f64", "f32", "f16", "bf16", "i8", "u8", "u16", "i32", "u32", "e4m3", "e5m2", "i64", "u64", "bool", "e2m1", "e8m0")
 
 
 class Mistake(Exception):

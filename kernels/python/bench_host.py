@@ -36,8 +36,8 @@ class Call(C.Structure):
 
 
 TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "u8": "|u1", "u16": "<u2", "i32": "<i4", "u32": "<u4",
-           "e4m3": "|u1", "e5m2": "|u1", "i64": "<i8", "u64": "<u8", "bool": "|b1"}
-NO_NUMPY = ("bf16", "e4m3", "e5m2")
+           "e4m3": "|u1", "e5m2": "|u1", "i64": "<i8", "u64": "<u8", "bool": "|b1", "e2m1": "|u1", "e8m0": "|u1"}
+NO_NUMPY = ("bf16", "e4m3", "e5m2", "e2m1", "e8m0")
 
 
 class Buffer:
@@ -161,7 +161,7 @@ def torch_kind(dtype):
     import torch
     return getattr(torch, {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "u16": "uint16",
                            "i32": "int32", "u32": "uint32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "i64": "int64", "u64": "uint64",
-                           "bool": "bool"}[dtype])
+                           "bool": "bool", "e2m1": "float4_e2m1fn_x2", "e8m0": "float8_e8m0fnu"}[dtype])
 
 
 def uses_torch(entry):

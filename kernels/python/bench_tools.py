@@ -58,7 +58,7 @@ def number(value):
 
 class Triton:
     KINDS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "i8": "i8", "u8": "u8", "u16": "u16", "i32": "i32", "u32": "u32",
-             "e4m3": "fp8e4nv", "e5m2": "fp8e5", "i64": "i64", "u64": "u64", "bool": "i1"}
+             "e4m3": "fp8e4nv", "e5m2": "fp8e5", "i64": "i64", "u64": "u64", "bool": "i1", "e2m1": "u8", "e8m0": "u8"}
 
     def takes(self, function):
         return module_of(function) == "triton"
@@ -223,7 +223,7 @@ def launch_of(work, ptx, entry, args, block=None, name=None):
 
 class Numba:
     KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32",
-             "i64": "int64", "u64": "uint64", "bool": "boolean"}
+             "i64": "int64", "u64": "uint64", "bool": "boolean", "e2m1": "uint8", "e8m0": "uint8"}
 
     def takes(self, function):
         return module_of(function) in ("numba", "numba_cuda") and hasattr(function, "py_func")

@@ -21,8 +21,8 @@ static __device__ double value_at(const void *storage, int type, int64_t at)
         return ((const uint32_t *)storage)[at];
     if (type == F64)
         return ((const double *)storage)[at];
-    if (type == E4M3 || type == E5M2)
-        return float8_value(type, ((const uint8_t *)storage)[at]);
+    if (is_narrow(type))
+        return narrow_at(storage, type, at);
     if (type == BOOL)
         return ((const uint8_t *)storage)[at];
     if (type == I64)
@@ -39,8 +39,8 @@ static __device__ double rounded(int type, double v)
     if (type == BF16)
         return __bfloat162float(__double2bfloat16(v));
     uint8_t bits;
-    if (type == E4M3 || type == E5M2)
-        return float8_rounded(type, v, &bits);
+    if (is_narrow(type))
+        return narrow_rounded(type, v, &bits);
     return type == F32 ? (float)v : v; /* a whole number is held as it is or not at all */
 }
 

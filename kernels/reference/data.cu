@@ -12,8 +12,8 @@ static __device__ float rounded(int type, float v)
     if (type == I8)
         return fmaxf(-127, fminf(127, rintf(v)));
     uint8_t bits;
-    if (type == E4M3 || type == E5M2)
-        return (float)float8_rounded(type, v, &bits);
+    if (is_narrow(type))
+        return (float)narrow_rounded(type, v, &bits);
     if (type == BOOL)
         return v != 0;
     if (type == U8 || type == U16 || type == I32 || type == U32 || type == I64 || type == U64)
@@ -90,8 +90,8 @@ extern "C" __global__ void data_pack(const float *from, void *to, int type, int6
             ((int32_t *)to)[e.at] = (int32_t)v;
         else if (type == U32)
             ((uint32_t *)to)[e.at] = (uint32_t)v;
-        else if (type == E4M3 || type == E5M2)
-            float8_rounded(type, v, &((uint8_t *)to)[e.at]);
+        else if (is_narrow(type))
+            narrow_store(to, type, e.at, from + e.index);
         else if (type == BOOL)
             ((uint8_t *)to)[e.at] = v != 0;
         else if (type == I64)

@@ -101,6 +101,37 @@ static void eight_bit_floats(void **state)
                 !dtype_holds(DTYPE_BOOL, 2));
 }
 
+/* The OCP's table of e2m1, two in a byte; ties to even; e8m0 is an exponent. */
+static void four_bit_floats(void **state)
+{
+    static const double values[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    uint8_t packed[8], scale[2];
+    for (int code = 0; code < 16; code++) {
+        double v = code & 8 ? -values[code & 7] : values[code & 7];
+        dtype_set(DTYPE_E2M1, packed, (size_t)code, v);
+        assert_true(dtype_get(DTYPE_E2M1, packed, (size_t)code) == v && !signbit(v) == !signbit(dtype_get(DTYPE_E2M1, packed, (size_t)code)));
+    }
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(packed[i], 2 * i | (2 * i + 1) << 4);
+    const double between[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 100}, even[] = {0, 1, 1, 2, 2, 4, 4, 6};
+    for (size_t i = 0; i < 8; i++) {
+        dtype_set(DTYPE_E2M1, packed, 5, between[i]);
+        assert_true(dtype_get(DTYPE_E2M1, packed, 5) == even[i] && dtype_get(DTYPE_E2M1, packed, 4) == 2);
+    }
+    dtype_set(DTYPE_E2M1, packed, 3, NAN);
+    assert_true(dtype_get(DTYPE_E2M1, packed, 3) == 6 && !dtype_holds(DTYPE_E2M1, 7) && dtype_holds(DTYPE_E2M1, -6.9));
+    assert_true(dtype_size(DTYPE_E2M1, 5) == 3 && dtype_offset(DTYPE_E2M1, 5) == 2 && dtype_inside(DTYPE_E2M1, 5) == 1 &&
+                dtype_size(DTYPE_F16, 5) == 10 && dtype_offset(DTYPE_F16, 5) == 10);
+    for (int code = 0; code < 255; code++) {
+        dtype_set(DTYPE_E8M0, scale, 1, ldexp(1.4, code - 127));
+        assert_true(scale[1] == code && dtype_get(DTYPE_E8M0, scale, 1) == ldexp(1, code - 127));
+    }
+    dtype_set(DTYPE_E8M0, scale, 0, -3);
+    assert_true(scale[0] == 129);
+    dtype_set(DTYPE_E8M0, scale, 0, NAN);
+    assert_true(scale[0] == 255 && isnan(dtype_get(DTYPE_E8M0, scale, 0)) && !dtype_holds(DTYPE_E8M0, 0) && dtype_holds(DTYPE_E8M0, 0x1p-127));
+}
+
 static void sha256_is_the_published_one(void **state)
 {
     char out[HASH_TEXT];
@@ -467,7 +498,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_agrees_with_the_compiler),
         cmocka_unit_test(sixteen_bit_rounds_once),
-        cmocka_unit_test(eight_bit_floats),
+        cmocka_unit_test(eight_bit_floats), cmocka_unit_test(four_bit_floats),
         cmocka_unit_test(sha256_is_the_published_one),
         cmocka_unit_test(sha256_of_many_blocks),
         cmocka_unit_test(nearest_word),

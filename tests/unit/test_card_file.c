@@ -99,7 +99,9 @@ static void what_stays_there_is_right(void **state)
                  {"scores", DTYPE_F32, {30, 40, 1}},
                  {"scores", DTYPE_F32, {30, 40, 2}},
                  {"types", DTYPE_E4M3, {500}},
-                 {"types", DTYPE_E5M2, {500}}};
+                 {"types", DTYPE_E5M2, {500}},
+                 {"types", DTYPE_E2M1, {500}},
+                 {"types", DTYPE_E8M0, {500}}};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
         for (int part = 0; part < 2; part++) {
             struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
@@ -311,7 +313,7 @@ static void write_op(void)
         "about: other types\nfields: {n: {what: n}}\n"
         "tensors: {x: {shape: [n]}, i: {shape: [n], dtype: i64}, u: {shape: [n], dtype: u64}, s: {shape: [n], dtype: i32}, m: "
         "{shape: [n], dtype: bool}, y: {shape: [n], dtype: f32, written: yes}}\n"
-        "dtype: [e4m3, e5m2]\nterms: 4\nexact: no\nreference: {kernel: mixed, threads: n, args: [x, i, u, s, m, y, n]}\n"
+        "dtype: [e4m3, e5m2, e2m1, e8m0]\nterms: 4\nexact: no\nreference: {kernel: mixed, threads: n, args: [x, i, u, s, m, y, n]}\n"
         "trial: {usual: {n: 3}}\n");
     put("types.cu",
         "extern \"C\" __global__ void mixed(const float *x, const float *i, const float *u, const float *s, const float *m, double "

@@ -186,6 +186,7 @@ static bool map_kind(int dtype, CUtensorMapDataType *out)
     case DTYPE_I8:
     case DTYPE_E4M3:
     case DTYPE_E5M2:
+    case DTYPE_E8M0:
     case DTYPE_BOOL:
     case DTYPE_U8: *out = CU_TENSOR_MAP_DATA_TYPE_UINT8; return true;
     case DTYPE_I32: *out = CU_TENSOR_MAP_DATA_TYPE_INT32; return true;
@@ -193,6 +194,7 @@ static bool map_kind(int dtype, CUtensorMapDataType *out)
     case DTYPE_U16: *out = CU_TENSOR_MAP_DATA_TYPE_UINT16; return true;
     case DTYPE_I64: *out = CU_TENSOR_MAP_DATA_TYPE_INT64; return true;
     case DTYPE_U64: *out = CU_TENSOR_MAP_DATA_TYPE_UINT64; return true;
+    case DTYPE_E2M1:
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }

@@ -87,7 +87,7 @@ static void hold(struct emulation *e, const struct buffer_wanted *b, const void 
 static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
 {
     struct emulate_tensor *k = APPEND(e->out->tensors, e->out->tensor_count);
-    size_t bytes = (size_t)b->count * dtype_bytes(b->type), floats = (size_t)b->count * sizeof(float);
+    size_t bytes = dtype_size(b->type, (size_t)b->count), floats = (size_t)b->count * sizeof(float);
     *k = (struct emulate_tensor){.type = b->type, .count = b->count, .rank = b->rank ? b->rank : 1, .symbol = !b->node};
     snprintf(k->name, sizeof k->name, "%s", b->name);
     memcpy(k->dim, b->dim, sizeof k->dim);
@@ -297,7 +297,7 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
 {
     const struct node *expect = node_get(b->node, "expect"), *tolerance = node_get(b->node, "tolerance");
     double allowed = default_tolerance(b->type);
-    size_t bytes = (size_t)b->count * dtype_bytes(b->type);
+    size_t bytes = dtype_size(b->type, (size_t)b->count);
     if (tolerance && !expect)
         return node_error(tolerance, err, "'tolerance' needs 'expect', which '%s' does not have", b->name);
     if (tolerance && !node_real(tolerance, "tolerance", 0, 1e6, &allowed, err))
@@ -334,7 +334,7 @@ bool emulate_check(struct emulation *e, struct error *err)
     free(truths);
     for (int i = e->argument_buffers; i < e->buffer_count && ok && e->request->keep; i++) { /* symbols */
         const struct buffer_wanted *b = &e->buffers[i];
-        size_t bytes = (size_t)b->count * dtype_bytes(b->type);
+        size_t bytes = dtype_size(b->type, (size_t)b->count);
         void *got = xmalloc(bytes);
         ok = emu_device.read(&e->dev, b->address, got, bytes, err);
         if (ok)

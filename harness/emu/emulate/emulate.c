@@ -168,12 +168,11 @@ static void find_unwritten(struct emulation *e)
 {
     for (int i = 0; i < e->argument_buffers; i++) {
         struct buffer_wanted *b = &e->buffers[i];
-        size_t bytes = dtype_bytes(b->type);
-        if (!b->none || emu_written(&e->dev, b->address, (size_t)b->count * bytes))
+        if (!b->none || emu_written(&e->dev, b->address, dtype_size(b->type, (size_t)b->count)))
             continue;
         b->unwritten = xcalloc((size_t)b->count, 1);
         for (int64_t k = 0; k < b->count; k++)
-            b->unwritten[k] = !emu_written(&e->dev, b->address + (uint64_t)k * bytes, bytes);
+            b->unwritten[k] = !emu_written(&e->dev, b->address + dtype_offset(b->type, (size_t)k), dtype_bytes(b->type));
     }
 }
 
@@ -185,9 +184,9 @@ static bool read_shown(struct emulation *e, struct error *err)
         if (!b->show)
             continue;
         struct emulate_values *v = APPEND(r->shown, r->shown_count);
-        *v = (struct emulate_values){.type = b->type, .count = b->show, .values = xmalloc((size_t)b->show * dtype_bytes(b->type))};
+        *v = (struct emulate_values){.type = b->type, .count = b->show, .values = xmalloc(dtype_size(b->type, (size_t)b->show))};
         snprintf(v->name, sizeof v->name, "%s", b->name);
-        if (!emu_device.read(&e->dev, b->address, v->values, (size_t)b->show * dtype_bytes(b->type), err))
+        if (!emu_device.read(&e->dev, b->address, v->values, dtype_size(b->type, (size_t)b->show), err))
             return false;
         if (b->unwritten)
             v->unwritten = memcpy(xmalloc((size_t)b->show), b->unwritten, (size_t)b->show);

@@ -138,9 +138,9 @@ static void *emulate_launch_fill(struct emulation *e, const struct node *n, cons
     *none = false;
     if (node_get(n, "seed") && !node_int(node_get(n, "seed"), "seed", 0, INT64_MAX, &seed, err))
         return NULL;
-    void *host = calloc(1, (size_t)b->count * dtype_bytes(b->type));
+    void *host = calloc(1, dtype_size(b->type, (size_t)b->count));
     if (!host) {
-        error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of '%s'", (size_t)b->count * dtype_bytes(b->type), b->name);
+        error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of '%s'", dtype_size(b->type, (size_t)b->count), b->name);
         return NULL;
     }
     if (is_npy(data)                                         ? fill_npy(e, data, b, host, err)
@@ -207,7 +207,7 @@ static bool make_buffer(struct emulation *e, const char *name, const struct node
     if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
         return false;
     bool none, ok;
-    size_t bytes = (size_t)b->count * dtype_bytes(b->type);
+    size_t bytes = dtype_size(b->type, (size_t)b->count);
     void *host = emulate_launch_fill(e, n, b, &none, err);
     ok = host && emu_device.alloc(&e->dev, name, bytes, &b->address, err) &&
          (none || emu_device.write(&e->dev, b->address, host, bytes, err));
@@ -230,7 +230,7 @@ static bool fill_symbol(struct emulation *e, const char *name, const struct node
         return false;
     if (!emu_device.symbol(&e->dev, e->module, name, &b->address, &bytes, err))
         return node_error(n, err, "there is no __constant__ or __device__ variable '%s'", name);
-    b->count = (int64_t)(bytes / dtype_bytes(b->type));
+    b->count = (int64_t)(bytes / dtype_bytes(b->type) * (1 + dtype_inside(b->type, 1)));
     if (!b->count)
         return node_error(n, err, "variable '%s' has %zu bytes, less than one %s", name, bytes, dtype_name(b->type));
     if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
@@ -238,7 +238,7 @@ static bool fill_symbol(struct emulation *e, const char *name, const struct node
     bool none = true, ok = true;
     void *host = node_get(n, "data") ? emulate_launch_fill(e, n, b, &none, err) : NULL;
     if (node_get(n, "data"))
-        ok = host && (none || emu_device.write(&e->dev, b->address, host, (size_t)b->count * dtype_bytes(b->type), err));
+        ok = host && (none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
     free(host);
     e->buffer_count += ok;
     return ok;

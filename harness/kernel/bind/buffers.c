@@ -53,7 +53,7 @@ uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref)
 {
     if (ref.kind == BUFFER_TENSOR)
         return tensor_bytes(&p->tensors[ref.index]);
-    return ref.kind == BUFFER_SCRATCH ? (uint64_t)p->scratch[ref.index].elements * dtype_bytes(p->scratch[ref.index].dtype) : 0;
+    return ref.kind == BUFFER_SCRATCH ? scratch_bytes(&p->scratch[ref.index]) : 0;
 }
 
 struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare)

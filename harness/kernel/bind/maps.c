@@ -81,6 +81,7 @@ static bool eval_geometry(struct bind *b, const struct head_map *h, struct tenso
     int64_t box[5], dims[5], strides[5], steps[5] = {1, 1, 1, 1, 1};
     uint64_t own[TENSOR_MAX_RANK];
     int rank = h->of.kind == BUFFER_TENSOR ? storage_dims(bind_tensor(b, h->of.index), own) : 0;
+    uint64_t per_byte = m->dtype == DTYPE_E2M1 ? 2 : 1;
     m->rank = h->box.count;
     if (!h->dims.count && rank != m->rank)
         return node_error(h->box.node, err, "tensor map '%s': the box has %d dimensions, the tensor %d; give `dims:` for another view",
@@ -90,7 +91,7 @@ static bool eval_geometry(struct bind *b, const struct head_map *h, struct tenso
         !eval_list(b, &h->element_strides, "element_strides", 1, 8, steps, err))
         return false;
     for (int i = 0; i < m->rank; i++) {
-        m->dim[i] = h->dims.count ? (uint64_t)dims[i] : own[i];
+        m->dim[i] = h->dims.count ? (uint64_t)dims[i] : i ? own[i] : own[i] / per_byte;
         m->box[i] = (uint32_t)box[i];
         m->element_stride[i] = (uint32_t)steps[i];
         if (i > 0) {
@@ -119,8 +120,10 @@ bool bind_maps(struct bind *b, struct error *err)
         m.dtype = h->of.kind == BUFFER_TENSOR ? bind_tensor(b, h->of.index)->dtype : bind_scratch_dtype(b, h->of.index);
         if (!eval_word(b, h->swizzle, "swizzle", swizzles, &m.swizzle, err) ||
             !eval_word(b, h->interleave, "interleave", interleaves, &m.interleave, err) ||
-            !eval_word(b, h->l2, "l2", promotions, &m.l2_promotion, err) || !eval_geometry(b, h, &m, err) ||
-            !check_reach(h, &m, bind_buffer_bytes(p, m.buffer), err) || !check_map(b, &m))
+            !eval_word(b, h->l2, "l2", promotions, &m.l2_promotion, err) || !eval_geometry(b, h, &m, err))
+            return false;
+        m.dtype = m.dtype == DTYPE_E2M1 ? DTYPE_U8 : m.dtype; /* its maps count bytes */
+        if (!check_reach(h, &m, bind_buffer_bytes(p, m.buffer), err) || !check_map(b, &m))
             return false;
         b->map_at[i] = p->tensor_map_count;
         *APPEND(p->tensor_maps, p->tensor_map_count) = m;

@@ -257,7 +257,7 @@ bool bind_columns(struct bind *b, struct error *err)
         if (!expr_eval_int(c->element, &b->env, &element, err))
             return false;
         enum dtype dtype = program_dtype(b->program, ref);
-        uint64_t count = bind_buffer_bytes(b->program, ref) / dtype_bytes(dtype);
+        uint64_t count = bind_buffer_bytes(b->program, ref) / dtype_bytes(dtype) * (dtype_inside(dtype, 1) + 1);
         if (element < 0 || (uint64_t)element >= count)
             return expr_fail(c->element, err, "column '%s': element %lld of a buffer of %llu", c->name, (long long)element,
                              (unsigned long long)count);

@@ -441,11 +441,11 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
     enum dtype type = program_dtype(rig->program, ref);
     unsigned char raw[8];
     size_t bytes = dtype_bytes(type);
-    if (element < 0 || ((uint64_t)element + 1) * bytes > place->bytes)
+    if (element < 0 || dtype_size(type, (size_t)element + 1) > place->bytes)
         return error_set(err, ERROR_USAGE, "the column reads element %lld, past the end of its buffer", (long long)element);
-    if (!rig->dev->ops->read(rig->dev, place->address + (uint64_t)element * bytes, raw, bytes, err))
+    if (!rig->dev->ops->read(rig->dev, place->address + dtype_offset(type, (size_t)element), raw, bytes, err))
         return false;
-    *value = dtype_get(type, raw, 0);
+    *value = dtype_get(type, raw, dtype_inside(type, (size_t)element));
     return true;
 }
 

@@ -110,7 +110,7 @@ bool rig_is_constant(const struct program *p, int scratch)
 static bool make_scratch(struct rig *rig, int i, struct error *err)
 {
     const struct program *p = rig->program;
-    size_t bytes = (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
+    size_t bytes = scratch_bytes(&p->scratch[i]);
     bool constant = rig_is_constant(p, i), fresh;
     char name[PROGRAM_NAME + 32];
     snprintf(name, sizeof name, "%s%.*s", p->scratch[i].name, rig->pool ? 8 : 0, " scratch");

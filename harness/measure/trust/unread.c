@@ -28,7 +28,7 @@ struct unread {
 
 static bool was_read(const struct tensor *t, const uint8_t *seen, size_t element)
 {
-    size_t bytes = dtype_bytes(t->dtype), at = tensor_index(t, element) * bytes;
+    size_t bytes = dtype_bytes(t->dtype), at = dtype_offset(t->dtype, tensor_index(t, element));
     for (size_t i = 0; i < bytes; i++)
         if (seen[at + i])
             return true;

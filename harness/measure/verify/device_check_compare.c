@@ -245,11 +245,11 @@ static bool worst_of(const struct card_data *d, const struct verify_look *look, 
     float bound = 0;
     if (!(key >> 32)) /* all to the last bit */
         return true;
-    if (!dev->ops->read(dev, address + tensor_index(&look->t, index) * bytes, raw, bytes, err) ||
+    if (!dev->ops->read(dev, address + dtype_offset(look->t.dtype, tensor_index(&look->t, index)), raw, bytes, err) ||
         !dev->ops->read(dev, at->reference + index * sizeof want, &want, sizeof want, err) ||
         (at->bound && !dev->ops->read(dev, at->bound + index * sizeof bound, &bound, sizeof bound, err)))
         return false;
-    v->worst_got = dtype_get(look->t.dtype, raw, 0);
+    v->worst_got = dtype_get(look->t.dtype, raw, dtype_inside(look->t.dtype, tensor_index(&look->t, index)));
     v->worst_want = want;
     v->worst_error = fabs(v->worst_got - want);
     v->worst_bound = verify_tolerance_of(look, want, bound, d->carried ? (double)d->carried[index / d->plane % d->channels] : 0);

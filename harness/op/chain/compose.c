@@ -66,7 +66,7 @@ static struct buffer_ref place_marks(struct compose *c, int link, const struct t
 {
     if (link == c->chain->count - 1)
         return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "mask_out")};
-    struct scratch s = {.dtype = t->dtype, .elements = (int64_t)(tensor_bytes(t) / dtype_bytes(t->dtype))};
+    struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "marks %d", link);
     return (struct buffer_ref){BUFFER_SCRATCH, compose_scratch(c->out, &s, name)};

@@ -34,7 +34,7 @@ static struct buffer_ref make_scratch(struct changing *c, const char *what, int 
 
 static struct buffer_ref make_tensor(struct changing *c, const char *what, int link, const struct tensor *t)
 {
-    return make_scratch(c, what, link, t->dtype, tensor_bytes(t) / dtype_bytes(t->dtype));
+    return make_scratch(c, what, link, t->dtype, tensor_elements(t));
 }
 
 static struct step *compose_changes_add_step(struct changing *c, enum step_kind kind, const char *name, int link, bool prepare)
@@ -53,7 +53,7 @@ static struct buffer_ref make_state(struct changing *c, const char *what, int li
     struct buffer_ref ref = make_scratch(c, what, link, dtype, tensor_elements(like));
     snprintf(name, sizeof name, "fill %.80s", what);
     compose_changes_add_step(c, STEP_FILL, name, link, true)->to = ref;
-    c->run->state_bytes += (int64_t)(tensor_elements(like) * dtype_bytes(dtype));
+    c->run->state_bytes += (int64_t)(dtype_size(dtype, tensor_elements(like)));
     return ref;
 }
 

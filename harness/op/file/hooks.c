@@ -72,12 +72,17 @@ bool op_file_finish(struct work *work, struct error *err)
             return false;
     if (!file_needs(f, work, err) || (work->op->volume && !stack_planes(work, err)))
         return false;
-    for (int i = 0; i < f->tensor_count; i++)
-        for (int k = 0; k < f->tensors[i].rank; k++) {
-            int64_t size;
-            if (!work_int(work, f->tensors[i].shape[k], &size, err))
+    for (int i = 0; i < f->tensor_count; i++) {
+        const struct op_file_tensor *t = &f->tensors[i];
+        int64_t size = 0;
+        for (int k = 0; k < t->rank; k++)
+            if (!work_int(work, t->shape[k], &size, err))
                 return false;
-        }
+        bool pairs = (t->role.dtype != DTYPE_NONE ? t->role.dtype : work->dtype) == DTYPE_E2M1;
+        if (pairs && (t->image || size % 2))
+            return error_set(err, ERROR_USAGE, "tensor '%s': two values of e2m1 share a byte, so its last size must be even and its layout linear",
+                             t->role.name);
+    }
     if (work->op->settle && (work->p != work->h || work->q != work->w))
         return error_set(err, ERROR_INTERNAL, "%s: a mask needs outputs at the places of their inputs", work->op->name);
     if (work->op->task == TASK_POINTWISE && !work->epilogue_count)

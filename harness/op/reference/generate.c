@@ -237,6 +237,8 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     }
     if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
         r.scale = 32;
+    if (t->dtype == DTYPE_E2M1) /* most of its values; weights would be 0 */
+        r.scale = 2;
     r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
     if (t->role->values == VALUES_SLOPES)
         r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5, r.length = t->dim[0];
