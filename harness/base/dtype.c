@@ -26,8 +26,8 @@ static const struct {
     [DTYPE_E2M1] = {"e2m1", "__nv_fp4x2_e2m1", 1, 0x1p-2, 4, 0x1p-2},
     [DTYPE_E8M0] = {"e8m0", "__nv_fp8_e8m0", 1, 0x1p-2, 2, 0},
 };
-const char *const dtype_names[] = {"f32", "f16",  "bf16", "f64", "i8",  "u8",   "i32", "u32",
-                                   "u16", "e4m3", "e5m2", "i64", "u64", "bool", "e2m1", "e8m0", NULL};
+const char *const dtype_names[] = {"f32",  "f16",  "bf16", "f64", "i8",   "u8",   "i32",  "u32", "u16",
+                                   "e4m3", "e5m2", "i64",  "u64", "bool", "e2m1", "e8m0", NULL};
 const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
 const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", "i8_acc32", NULL};
 

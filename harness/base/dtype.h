@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* e4m3 and e5m2: 8-bit floats of the OCP (e4m3 without infinity). e2m1: its 4-bit floats, two in a byte, the even one in the low bits. e8m0:
- * its scale of a block, a power of two from 2^-127 to 2^127, or NaN. bool: a byte that is 0 or 1. The order is also that of
+/* e4m3 and e5m2: 8-bit floats of the OCP (e4m3 without infinity). e2m1: its 4-bit floats, two in a byte, the even one in the low bits.
+ * e8m0: its scale of a block, a power of two from 2^-127 to 2^127, or NaN. bool: a byte that is 0 or 1. The order is also that of
  * kernels/reference/storage.cuh. */
 enum dtype {
     DTYPE_NONE,

@@ -109,7 +109,8 @@ static void four_bit_floats(void **state)
     for (int code = 0; code < 16; code++) {
         double v = code & 8 ? -values[code & 7] : values[code & 7];
         dtype_set(DTYPE_E2M1, packed, (size_t)code, v);
-        assert_true(dtype_get(DTYPE_E2M1, packed, (size_t)code) == v && !signbit(v) == !signbit(dtype_get(DTYPE_E2M1, packed, (size_t)code)));
+        assert_true(dtype_get(DTYPE_E2M1, packed, (size_t)code) == v &&
+                    !signbit(v) == !signbit(dtype_get(DTYPE_E2M1, packed, (size_t)code)));
     }
     for (int i = 0; i < 8; i++)
         assert_int_equal(packed[i], 2 * i | (2 * i + 1) << 4);
@@ -129,7 +130,8 @@ static void four_bit_floats(void **state)
     dtype_set(DTYPE_E8M0, scale, 0, -3);
     assert_true(scale[0] == 129);
     dtype_set(DTYPE_E8M0, scale, 0, NAN);
-    assert_true(scale[0] == 255 && isnan(dtype_get(DTYPE_E8M0, scale, 0)) && !dtype_holds(DTYPE_E8M0, 0) && dtype_holds(DTYPE_E8M0, 0x1p-127));
+    assert_true(scale[0] == 255 && isnan(dtype_get(DTYPE_E8M0, scale, 0)) && !dtype_holds(DTYPE_E8M0, 0) &&
+                dtype_holds(DTYPE_E8M0, 0x1p-127));
 }
 
 static void sha256_is_the_published_one(void **state)
@@ -498,7 +500,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_agrees_with_the_compiler),
         cmocka_unit_test(sixteen_bit_rounds_once),
-        cmocka_unit_test(eight_bit_floats), cmocka_unit_test(four_bit_floats),
+        cmocka_unit_test(eight_bit_floats),
+        cmocka_unit_test(four_bit_floats),
         cmocka_unit_test(sha256_is_the_published_one),
         cmocka_unit_test(sha256_of_many_blocks),
         cmocka_unit_test(nearest_word),

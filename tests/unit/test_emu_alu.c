@@ -477,18 +477,15 @@ static void run_all(const char *isa)
     }
     unsetenv("BENCH_EMU_ISA");
 }
-static void portable(void **state)
-{
-    run_all("portable");
-}
-static void v3(void **state)
-{
-    run_all("v3");
-}
-static void v4(void **state)
-{
-    run_all("v4");
-}
+#define WITH(isa) \
+    static void isa(void **state) \
+    { \
+        run_all(#isa); \
+    }
+WITH(portable)
+WITH(v3)
+WITH(v4)
+WITH(jit)
 
 /* f16 and bf16 fused multiply-add: one rounding, against double-double arithmetic. Every lane of f16x2. */
 static void half_fma(void **state)
@@ -559,11 +556,6 @@ static void approximate(const char *text, const float *x, double *y)
     for (int i = 0; i < N; i++)
         y[i] = f32(py[i]);
     emu_test_close(&t);
-}
-
-static void jit(void **state)
-{
-    run_all("jit");
 }
 
 /* tanh, sine and cosine are as far off as PTX's manual says that they may be (tanh 2^-11 of its value, sine and cosine 2^-20.5 up to 2 pi

@@ -80,7 +80,8 @@ bool op_file_finish(struct work *work, struct error *err)
                 return false;
         bool pairs = (t->role.dtype != DTYPE_NONE ? t->role.dtype : work->dtype) == DTYPE_E2M1;
         if (pairs && (t->image || size % 2))
-            return error_set(err, ERROR_USAGE, "tensor '%s': two values of e2m1 share a byte, so its last size must be even and its layout linear",
+            return error_set(err, ERROR_USAGE,
+                             "tensor '%s': two values of e2m1 share a byte, so its last size must be even and its layout linear",
                              t->role.name);
     }
     if (work->op->settle && (work->p != work->h || work->q != work->w))
