@@ -1,4 +1,5 @@
 /* measure/verify/verify: how far off an element may be, by IEEE 754 and the bounds of op/bound. */
+#include "measure/trust/failure.h"
 #include "verify_bench.h"
 #include "op/reference/bound.h"
 
@@ -137,6 +138,20 @@ static void test_guessed_elsewhere(void **state)
         }
 }
 
+/* A missing magnitude explains an error of many bounds in a few elements, but not in half of them. */
+static void test_guessed_is_no_excuse(void **state)
+{
+    struct program program = {.work = {.op = op_find("softmax")}};
+    struct op_data data = {0};
+    struct verdict v = {.slot = SLOT_OUTPUT, .elements = 1000, .worst_want = 1, .worst_got = 1.01, .worst_bound = 1e-4, .wrong = 3};
+    data.at[SLOT_OUTPUT].guessed = true;
+    assert_non_null(strstr(failure_hint(&program, &data, &v), "gives no magnitude"));
+    v.wrong = 980;
+    assert_string_equal(failure_hint(&program, &data, &v), "");
+    v.worst_got = 1.003;
+    assert_non_null(strstr(failure_hint(&program, &data, &v), "gives no magnitude"));
+}
+
 /* A whole number that f16 has not is stored as the nearest one that it has (2,049 lies between two, the even one is 2,048), exactly so. */
 static void test_exact_is_of_the_type(void **state)
 {
@@ -155,6 +170,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_near_zero),        cmocka_unit_test(test_one_rounding),
                                        cmocka_unit_test(test_smallest_number),       cmocka_unit_test(test_whole_numbers),
                                        cmocka_unit_test(test_whole_numbers_exactly), cmocka_unit_test(test_guessed_elsewhere),
-                                       cmocka_unit_test(test_exact_is_of_the_type)};
+                                       cmocka_unit_test(test_exact_is_of_the_type),  cmocka_unit_test(test_guessed_is_no_excuse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

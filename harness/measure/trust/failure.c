@@ -68,7 +68,7 @@ void failure_blame(struct device *dev, struct row *row, const struct error *why,
 }
 
 #define GUESSED_MOST 1e4   /* bounds: cancellation does not explain a larger error */
-#define GUESSED_ALL 64     /* the same, if every element is off */
+#define GUESSED_MANY 64    /* the same, if half of the elements are off */
 #define NO_TERMS_MOST 1e-3 /* of the value: rounding does not explain a larger error */
 #define ODD_SHARE 1e-2     /* of the elements: rounding to whole numbers does not explain a larger share */
 
@@ -99,7 +99,7 @@ const char *failure_hint(const struct program *p, const struct op_data *data, co
                "(docs/OP.md)";
     if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
         return "; the op says that a result has 1 term: if more are summed, set `terms` to their number (docs/OP.md)";
-    bool cancels = off <= (v->wrong == v->elements ? GUESSED_ALL : GUESSED_MOST) * v->worst_bound &&
+    bool cancels = off <= (2 * v->wrong >= v->elements ? GUESSED_MANY : GUESSED_MOST) * v->worst_bound &&
                    !(dtype_is_whole(dtype_of(p, v->slot)) && off > 1); /* bounds of whole numbers are half a unit at least */
     if (data->at[v->slot].guessed && isfinite(v->worst_want) && cancels)
         return "; the reference gives no magnitude, so the tolerance may be too small for sums that cancel (docs/OP.md, Tolerance)";
