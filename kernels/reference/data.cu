@@ -38,12 +38,12 @@ extern "C" __global__ void data_exact(float *to, int64_t count, uint64_t key, in
 }
 
 /* What only ops that are files ask for: whole numbers of so many bits; else reals; where `ones` is not negative 1 with this probability, else 0. */
-extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int turn, int64_t bits, double low, double range, double ones, double higher, int64_t length,
+extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int turn, int64_t bits, double low, double range, double ones, double higher, double level, int64_t length,
                                       int type)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
         to[i] = bits ? (float)(draw_bits(key, (uint64_t)i) >> (64 - bits))
-                     : rounded(type, ones >= 0 ? draw_one(key, i, ones) : (float)draw_real(key, turn, i, low, range, higher, length));
+                     : rounded(type, ones >= 0 ? draw_one(key, i, ones) : (float)draw_real(key, turn, i, low, range, higher, level, length));
 }
 
 /* Makes some values of lines special, for ops that compare them. */

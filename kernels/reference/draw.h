@@ -72,18 +72,29 @@ DRAW int64_t draw_place(enum draw_where where, uint64_t bits, int64_t length)
     return (int64_t)((bits >> 32) * (uint64_t)length >> 32);
 }
 
-/* Of eight lines that follow each other each kind occurs once; `turn` is the first one's. */
+/* Behind the first 32 columns: 32 places that follow each other (`number`) are in the 32 columns of a warp, each in another. */
+DRAW int64_t draw_swept(uint64_t key, uint64_t number, uint64_t bits, int64_t length)
+{
+    int64_t warp = 32 * (1 + (int64_t)((bits >> 32) % (uint64_t)(length / 32 - 1)));
+    return warp + (int64_t)((number * 13 + key) % 32);
+}
+
+#define DRAW_SWEPT 24 /* the first line with such places; the lines before have one of every class of place */
+
+/* Of eight lines that follow each other each kind occurs once; `turn` is the first one's. order: by kind, of such places. */
 struct draw_line {
     int kind;
     int64_t place, other;
 };
-DRAW struct draw_line draw_line_of(uint64_t key, int turn, int64_t line, int64_t length, const unsigned char places[8], const unsigned char others[8])
+DRAW struct draw_line draw_line_of(uint64_t key, int turn, int64_t line, int64_t length, const unsigned char places[8], const unsigned char others[8],
+                                   const unsigned char order[8])
 {
     struct draw_line l;
     /* anywhere: multiples of the golden ratio, so that the places of a few lines leave no large gap */
     uint64_t own = draw_mix(key ^ 0x6c696e6573ull), bits = (draw_bits(own, (uint64_t)line) & 0xffffffff) | ((own + (uint64_t)line * DRAW_STEP) & ~0xffffffffull);
     l.kind = (int)((line + turn) % 8);
-    l.place = draw_place((enum draw_where)places[l.kind], bits, length);
+    l.place = line >= DRAW_SWEPT && length >= 64 ? draw_swept(own, (uint64_t)line / 8 * 4 + order[l.kind], bits, length)
+                                                 : draw_place((enum draw_where)places[l.kind], bits, length);
     l.other = draw_place((enum draw_where)others[l.kind], draw_mix(bits), length);
     return l;
 }
@@ -97,7 +108,8 @@ DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_
                                      DRAW_ANYWHERE, DRAW_AT_END,    DRAW_IN_TAIL, DRAW_AT_END};
     const unsigned char others[8] = {DRAW_ANYWHERE, DRAW_AT_END,   DRAW_IN_TAIL,  DRAW_IN_MIDDLE,
                                      DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE};
-    return draw_line_of(key, turn, line, length, places, others);
+    const unsigned char order[8] = {0, 1, 2, 3, 0, 1, 2, 3};
+    return draw_line_of(key, turn, line, length, places, others, order);
 }
 
 /* The value of column `at`, which was v. exact: small whole numbers up to `most`; else normal values below `most`. */
@@ -113,20 +125,24 @@ DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float mo
     }
 }
 
-/* For reals of which some are `higher`: in 0 and 4 none is, in 2 and 6 all but one place; in the odd kinds one place alone. */
-DRAW bool draw_is_higher(uint64_t key, int turn, int64_t line, int64_t at, int64_t length)
+/* For reals of which some are `higher`: in the odd kinds of lines one place alone is, in 2 and 6 all but one place; in 4 all are at
+ * another `level`, and 0 is as drawn. */
+DRAW double draw_higher(uint64_t key, int turn, int64_t line, int64_t at, int64_t length, double higher, double level)
 {
     const unsigned char places[8] = {DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_AT_END,   DRAW_IN_MIDDLE,
                                      DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_AT_END};
-    struct draw_line l = draw_line_of(key, turn, line, length, places, places);
-    return l.kind % 2 ? at == l.place : l.kind % 4 && at != l.place;
+    const unsigned char order[8] = {0, 0, 1, 1, 2, 2, 3, 3};
+    struct draw_line l = draw_line_of(key, turn, line, length, places, places, order);
+    if (l.kind % 4 == 0)
+        return l.kind ? level : 0;
+    return (at == l.place) == (l.kind % 2 == 1) ? higher : 0;
 }
 
-/* A real from `low` on, `higher` in some lines (0: in none). */
-DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double range, double higher, int64_t length)
+/* A real from `low` on, in some lines `higher` or at another `level` (0: in none). */
+DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double range, double higher, double level, int64_t length)
 {
     double real = DRAW_ADD(low, DRAW_MUL(range, DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53)));
-    return higher != 0 && draw_is_higher(key, turn, i / length, i % length, length) ? DRAW_ADD(real, higher) : real;
+    return higher != 0 ? DRAW_ADD(real, draw_higher(key, turn, i / length, i % length, length, higher, level)) : real;
 }
 
 /* 1 with this probability, else 0. */

@@ -94,6 +94,33 @@ static void every_class_has_the_higher(void **state)
         }
 }
 
+/* Of 88 rows and more, some has its largest value alone in each lane of a warp behind the first 32 columns; and all values of some are far
+ * lower. */
+static void every_lane_is_higher(void **state)
+{
+    for (uint64_t seed = 0; seed < SEEDS / 8; seed++)
+        for (int op = 0; op < 2; op++) {
+            struct work w = rows_of(op ? "softmax" : "reduce", 96, seed);
+            float *x = values(&w, DATA_PART_PRECISION);
+            bool lanes[32] = {false}, low = false;
+            for (int64_t row = 0; row < 96; row++) {
+                int64_t at = 0;
+                for (int64_t i = 1; i < LENGTH; i++)
+                    at = x[row * LENGTH + i] > x[row * LENGTH + at] ? i : at;
+                float most = x[row * LENGTH + at], second = -INFINITY;
+                for (int64_t i = 0; i < LENGTH; i++)
+                    second = i != at ? fmaxf(second, x[row * LENGTH + i]) : second;
+                lanes[at % 32] |= at >= 32 && most - second > (op ? 100 : 0);
+                low |= most < -10000;
+            }
+            for (int lane = 0; lane < 32; lane++)
+                if (!lanes[lane])
+                    fail_msg("seed %d: lane %d of %s never has the largest value", (int)seed, lane, w.op->name);
+            assert_true(low == (op == 1));
+            free(x);
+        }
+}
+
 /* One row: in one of the two parts a place alone is higher, in the other its sum has many terms. */
 static void one_row_has_both(void **state)
 {
@@ -135,9 +162,8 @@ static void every_size_is_that(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_class_has_the_largest),
-        cmocka_unit_test(every_class_has_the_higher),
-        cmocka_unit_test(one_row_has_both),
+        cmocka_unit_test(every_class_has_the_largest), cmocka_unit_test(every_class_has_the_higher),
+        cmocka_unit_test(every_lane_is_higher),        cmocka_unit_test(one_row_has_both),
         cmocka_unit_test(every_size_is_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,9 +68,10 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
                                  card_real(r.range),
                                  card_real(r.draw == DRAW_ONES ? r.ones : -1),
                                  card_real(r.higher),
+                                 card_real(r.level),
                                  card_int(r.length),
                                  card_int(r.round_to)};
-        ok = card_launch(d->card, CARD_DRAWN, count, args, 11, err);
+        ok = card_launch(d->card, CARD_DRAWN, count, args, 12, err);
     }
     if (!ok || !r.line)
         return ok;

@@ -74,11 +74,12 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
         return with ? node_real(with, "mask", 0, 1, &t->high, err)
                     : node_error(n, err, "data: the share of ones is expected, such as {mask: 0.25}");
     if (values[word] == VALUES_UNIFORM && with)
-        return (with->kind == NODE_LIST && (with->count == 2 || with->count == 3)) ||
-                       node_error(with, err, "uniform: a list of two or three is expected, like [0, 1] or [0, 1, 100]")
+        return (with->kind == NODE_LIST && with->count >= 2 && with->count <= 4) ||
+                       node_error(with, err, "uniform: a list of two to four is expected, like [0, 1] or [0, 1, 100]")
                    ? node_real(with->items[0], "uniform", -1e30, 1e30, &t->low, err) &&
                          node_real(with->items[1], "uniform", t->low, 1e30, &t->high, err) &&
-                         (with->count == 2 || node_real(with->items[2], "uniform", -1e30, 1e30, &t->step, err))
+                         (with->count == 2 || node_real(with->items[2], "uniform", -1e30, 1e30, &t->step, err)) &&
+                         (with->count < 4 || node_real(with->items[3], "uniform", -1e30, 1e30, &t->level, err))
                    : false;
     return !with || node_error(with, err, "data: %s takes no value", words[word]);
 }

@@ -125,7 +125,7 @@ void generate_some(const struct generate_recipe *r, size_t first, size_t count, 
         case DRAW_EXACT: to[i] = draw_exact(r->key, at, r->magnitude, r->unit, r->terms, r->nonzero, r->step); break;
         case DRAW_NORMAL: v = draw_normal(r->key, first + i), to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale + r->mean); break;
         case DRAW_BITS: to[i] = (float)(draw_bits(r->key, first + i) >> (64 - r->bits)); break;
-        case DRAW_UNIFORM: to[i] = (float)draw_real(r->key, r->turn, at, r->low, r->range, r->higher, r->length); break;
+        case DRAW_UNIFORM: to[i] = (float)draw_real(r->key, r->turn, at, r->low, r->range, r->higher, r->level, r->length); break;
         case DRAW_ONES: to[i] = draw_one(r->key, at, r->ones); break;
         }
     }
@@ -155,6 +155,7 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
     r->range = from->high - from->low;
     r->ones = from->high;
     r->higher = from->step;
+    r->level = from->level;
     r->length = t->dim[t->rank - 1];
     r->bits = t->dtype == DTYPE_U16 && values != VALUES_BYTES ? 16 : 8;
     if (values == VALUES_BYTES || (whole && bytes))
@@ -279,7 +280,7 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
 
 #define SPECIAL_LINE 64 /* values of a tensor of one axis that count as a line */
 
-/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h. */
+/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h; one of sixteen has nothing but one infinity. */
 static void plant_specials(const struct tensor *t, unsigned specials, uint64_t key, float *to)
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};
@@ -290,6 +291,9 @@ static void plant_specials(const struct tensor *t, unsigned specials, uint64_t k
         int kind = (int)(which / 5 % 3);
         while (!(specials >> kind & 1))
             kind = (kind + 1) % 3;
+        bool whole = (which >> 32) % 16 == 0 && kind < 2;
+        for (int64_t i = 0; whole && i < length && i < left; i++)
+            to[line * length + i] = values[kind];
         if ((which >> 32) % 4)
             to[line * length + place] = values[kind];
     }

@@ -24,7 +24,7 @@ struct generate_recipe {
     bool exact;              /* DRAW_EXACT */
     int bits;                /* DRAW_BITS: whole numbers of so many */
     double low, range, ones; /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
-    double higher;           /* DRAW_UNIFORM: added to some values of some lines of `length` (draw_is_higher) */
+    double higher, level;    /* DRAW_UNIFORM: added to some values, or to all, of some lines of `length` (draw_higher) */
     int64_t length;
     int64_t line;                 /* length of lines with extremes, ties or one sign (draw_compared); 0: none */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */

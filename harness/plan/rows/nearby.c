@@ -10,7 +10,8 @@
 #define TRIES_KIND 16         /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
 #define NARROW NEARBY_NARROW  /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2) /* ... or longer than the row's own */
-#define DENSE 0.9             /* densities of masks */
+#define WHOLE 33              /* least width of nearly full masks: a row has a whole word of bits */
+#define DENSE 0.97            /* densities of masks: that of many such words is 1 */
 #define THIN 0.05
 #define ELEMENTS 4000000  /* upper limit of all its elements, if possible: the CPU makes them */
 #define TRIES_COMPILED 16 /* the last tries may need new code: sizes are compiled in */
@@ -18,6 +19,11 @@
 /* Limits for an op with tensors of its own, whose reference runs on the row's device: on emu it is interpreted too. */
 #define FILE_FLOP 4
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
+/* Least short sides of its long shapes. The rows meet every kind of drawn line (kernels/reference/draw.h) at some places each; on one
+ * shape, if possible, so many that a kernel that overlooks one lane of each warp overlooks a special value. */
+#define LINES_MANY 88
+#define LINES 20
+#define LINES_LESS 5
 
 /* The fields that may be drawn, and how. */
 enum drawn { DRAWN_COUNT, DRAWN_SIZE, DRAWN_CHANNELS };
@@ -60,6 +66,7 @@ static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how,
 /* Limits of a draw: sides from the least that the filter allows, `count` of them. */
 struct limits {
     int64_t least, count, longest, narrow, narrower, channels; /* channels: a kind of channels_near; count 0: keeps its own numbers */
+    int64_t wide;                                              /* least width of a wide image, as nearly full masks ask for; 0: any */
 };
 
 /* After a draw with too much work, draws smaller ones as far as possible. */
@@ -71,6 +78,8 @@ static bool shrink(struct limits *l)
     l->longest = l->longest > 4 ? l->longest / 2 : 2;
     l->narrow = l->narrow > 4 ? l->narrow / 2 : 2;
     l->narrower = 2;
+    if (!memcmp(&was, l, sizeof was))
+        l->wide = 0;
     return memcmp(&was, l, sizeof was) != 0;
 }
 
@@ -128,7 +137,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
 {
     int64_t groups = own->groups > 1 ? own->groups : 1, inputs = groups;
     bool deep = groups > 1 && groups == own->c; /* depthwise */
-    char along = "hw"[random_bits(seed, 0, 2) % 2];
+    char along = limits->wide ? 'w' : "hw"[random_bits(seed, 0, 2) % 2];
     *out = *own;
     out->seed = random_bits(seed, 0, 0);
     out->mask.seed = random_bits(seed, 0, 1);
@@ -144,12 +153,15 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             if (fields[i].how == DRAWN_COUNT)
                 *value = limits->count ? other(*value, limits->count, random) : *value;
             else if (fields[i].how == DRAWN_SIZE) {
-                int64_t size = size_of(image, *f->name == along, *value, limits, random);
+                int64_t size = limits->wide && *f->name == 'w' ? limits->wide + (int64_t)(random % WHOLE)
+                                                               : size_of(image, *f->name == along, *value, limits, random);
                 *value = turned ? turned_from(*value, size, limits->least) : size;
             } else if (*f->name == 'c')
                 *value = inputs = channels_near(deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
             else
                 *value = channels_near(*value / groups, limits->channels, k, random) * groups;
+            if (limits->wide && *value == 1 && *f->name == 'k') /* code may be right in the first channel alone */
+                *value += 2 * groups;
             if (*value < f->min)
                 *value = f->min;
         }
@@ -207,13 +219,18 @@ static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, in
                            struct work *work, struct program *program)
 {
     const struct work *own = &plan->cases[p->case_index].work;
-    for (int i = 0; i < TRIES; i++) {
-        struct error ignored = {0};
-        bool compiled = nearby_draw_file(own, random_bits(seed, 2, (uint64_t)i), number, i, longest, work);
-        if (work_finish(work, &ignored) && !is_own_shape(work, own) && !is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP) &&
-            is_done(plan, p, compiled, work, program))
-            return true;
-    }
+    static const int64_t lines[] = {LINES_MANY, LINES, LINES_LESS};
+    for (int i = 0; i < TRIES; i++)
+        for (int k = number != IMAGE_LONG; k < (int)(sizeof lines / sizeof *lines); k++) { /* fewer if those are too much work */
+            struct error ignored = {0};
+            bool compiled = nearby_draw_file(own, random_bits(seed, 2, (uint64_t)i), number, i, lines[k], longest, work);
+            bool is_work = work_finish(work, &ignored) && !is_own_shape(work, own);
+            if (is_work && is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP))
+                continue;
+            if (is_work && is_done(plan, p, compiled, work, program))
+                return true;
+            break;
+        }
     return false;
 }
 
@@ -236,23 +253,24 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
     if (own->op->file)
         return nearby_of_file(plan, p, number, seed, longest, flop, work, program);
     int items = own->epilogue_count, smaller = 0;
-    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS};
+    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS, 0};
     if (own->mask.pattern != MASK_NONE) /* a window has room in a nearly full mask */
-        limits.least = window_side(own, limits.least);
+        limits.least = window_side(own, limits.least), limits.wide = WHOLE;
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), style = number % STYLES;
         bool later = i / (TRIES_KIND / 2) % 2, compiled = i >= TRIES - TRIES_COMPILED;
         struct limits now = limits;
+        now.wide = limits.wide * (style == 0);
         if (later == (style != 1)) /* code may depend on the batch size; a head that takes one image is run on others of them */
             now.count = 0;
-        draw(own, random_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + number / STYLES + kind) % IMAGES), &now,
-             turns[style][turn].c, turns[style][turn].k, style == 0 && kind == 0,
-             work); /* if the head refuses other parities: a later try */
+        draw(own, random_bits(seed, 2, (uint64_t)(i + smaller * TRIES)),
+             now.wide ? IMAGE_LONG : (enum image)((number + number / STYLES + kind) % IMAGES), &now, turns[style][turn].c,
+             turns[style][turn].k, style == 0 && kind == 0, work); /* if the head refuses other parities: a later try */
         if (style != 1)
             scatter(&work->mask, style == 0);
         if (style == STYLES - 1 && kind == 0) /* if the head compiles them in: a later try */
-            nearby_vary_reals(own->op, work);
+            nearby_vary_reals(own->op, random_bits(seed, 2, 1) % 2, work);
         if (p->program.completed_count &&
             i >= TRIES / 4) /* the completing steps belong to other variants, whose rows have nearby shapes of their own */
             work->epilogue_count = items - i % (items + 1);

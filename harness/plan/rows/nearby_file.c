@@ -9,10 +9,7 @@
 
 #define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
 #define BLOCK 256 /* usual threads of a block: code with one value for each thread stops there */
-#define LINES \
-    20 /* rows that meet every kind of drawn line (kernels/reference/draw.h) at some places each; fewer if those are too much work */
-#define LINES_LESS 5
-#define FEW 3 /* least number of sizes to draw from, if the grain is coarse */
+#define FEW 3     /* least number of sizes to draw from, if the grain is coarse */
 /* Attempts, in order: every size differs and the code is the same; the same with sizes compiled in; only some sizes, or one, differ and the
  * code is the same; then the next kind; at last, other reals alone. */
 enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36, ATTEMPT_SAME = 60 };
@@ -87,25 +84,29 @@ static int64_t grain_of(int64_t own, int64_t grain)
     return grain;
 }
 
-/* Another value of a real, on the same side of 0 and of 1, within its range: half, or for a small one like an epsilon, far more. A kernel
- * that uses another constant instead is wrong there. */
-static double real_near(double own, double least, double most)
+/* Another value of a real, on the same side of 0 and of 1, within its range: half or double, or for a small one like an epsilon, far more.
+ * A kernel that uses another constant instead, or limits it, is wrong there. */
+static double real_near(double own, double least, double most, bool up)
 {
-    double size = fabs(own), near = size == 0 ? 0.5 : size < 0.01 ? pow(size, 0.375) : size <= 1 ? size * 0.5 : 1 + (size - 1) * 0.5;
+    double size = fabs(own), near = size == 0     ? 0.5
+                                    : size < 0.01 ? pow(size, up ? 0.5 : 0.375)
+                                    : size > 1    ? 1 + (size - 1) * (up ? 2 : 0.5)
+                                    : up          ? fmin(2 * size, (1 + size) / 2)
+                                                  : size * 0.5;
     near = copysign(near, own);
     return near < least ? least : near > most ? most : near;
 }
 
-void nearby_vary_reals(const struct op *op, struct work *out)
+void nearby_vary_reals(const struct op *op, bool up, struct work *out)
 {
     for (const struct op_field *f = op->fields; f->name; f++) {
         double *value = (double *)(void *)((char *)out + f->offset);
         if (f->kind == FIELD_REAL && f->offset >= offsetof(struct work, value))
-            *value = real_near(*value, f->least, f->most);
+            *value = real_near(*value, f->least, f->most, up);
     }
     for (int i = 0; i < out->epilogue_count; i++)
         if (out->epilogue[i].kind == EPILOGUE_LEAKY_RELU)
-            out->epilogue[i].alpha = real_near(out->epilogue[i].alpha, -FIELD_REAL_MOST, FIELD_REAL_MOST);
+            out->epilogue[i].alpha = real_near(out->epilogue[i].alpha, -FIELD_REAL_MOST, FIELD_REAL_MOST, up);
 }
 
 /* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. In a
@@ -131,7 +132,7 @@ static bool has_specials(const struct op_file *f)
     return any != 0;
 }
 
-bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out)
+bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out)
 {
     const struct op_file *f = own->op->file;
     const struct op_field *sizes[WORK_VALUES];
@@ -152,14 +153,13 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     out->specials = number > 0 && number % 2 == 0 && has_specials(f); /* the others have a mean */
     bool same = number >= IMAGES && attempt >= ATTEMPT_SAME;
     if (number >= IMAGES && (attempt < ATTEMPT_COMPILED || same)) /* compiled in, a field is used */
-        nearby_vary_reals(own->op, out);
+        nearby_vary_reals(own->op, number > IMAGES, out);
     uint64_t bits = random_bits(seed, 0, 1);
     bool again = number >= IMAGES; /* the long kinds once more, along another axis */
     uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
     int along = count ? (int)(axis % (uint64_t)count) : 0;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
     enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
-    int64_t lines = attempt % 2 ? LINES_LESS : LINES;
     for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))

@@ -54,10 +54,10 @@ struct way *plan_way_keep(struct plan *plan, struct way *way);
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES };
 #define NEARBY_NARROW 8 /* the short sides of one that is long */
 /* Draws sizes for an op with tensors of its own. Later attempts ask for more common divisors, for fewer other sizes, and at last for
- * another kind. True: its code may be compiled again. */
-bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out);
-/* Gives the real fields of an op, and the slopes of its epilogue, other values. */
-void nearby_vary_reals(const struct op *op, struct work *out);
+ * another kind. lines: the least of the short sides of a long shape. True: its code may be compiled again. */
+bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out);
+/* Gives the real fields of an op, and the slopes of its epilogue, other values: larger ones (up), or smaller ones. */
+void nearby_vary_reals(const struct op *op, bool up, struct work *out);
 /* Each note once; takes it. */
 void plan_note(struct plan *plan, char *note);
 /* Appends a case without axes; takes the id. Returns its index. */
