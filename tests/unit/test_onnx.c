@@ -350,6 +350,54 @@ static void channels_move(void **state)
     every_byte_another();
 }
 
+/* Reshape, Transpose and Slice change how an image is read: channels that are the last axis are normalised, multiplied and shared as they
+ * lie. A layer moves them where an operator wants another order. */
+static void axes_are_views(void **state)
+{
+    struct text out = {0}, graph = {0}, set = {0};
+    struct error err;
+    int unknown;
+    const int square[] = {5, 3, 3, 3}, matrix[] = {5, 7}, five[] = {5};
+    static const char *const wanted[] = {
+        "{op: view, n: 1, c: 6, h: 8, w: 3, k: 3, p: 6, q: 8, d1: 3, s1: 1, d2: 48, s2: 3}\n", /* n, h, w, c to n, c, h, w */
+        "  a: {op: conv2d, n: 1, c: 3, h: 6, w: 8, k: 5, kernel: 3}\n",
+        "{op: normalize, n: 1, c: 5, h: 4, w: 6, eps: 1e-05}\n",
+        "{op: conv2d, n: 1, c: 5, h: 4, w: 6, k: 7, kernel: 1}\n",
+        "{op: softmax_channels, n: 1, c: 7, h: 4, w: 6}\n",
+        "{op: view, n: 1, c: 7, h: 4, w: 6, k: 12, p: 1, q: 7, d1: 12, s1: 1, d2: 7, s2: 24, first: 12}\n"}; /* the last two lines */
+    model.len = 0;
+    value(&graph, 11, "x", (const int[]){1, 6, 8, 3});
+    value(&graph, 12, "y", NULL);
+    constant(&graph, "w", 4, square, 1, 0);
+    constant(&graph, "m", 2, matrix, 1, 0);
+    constant(&graph, "one", 1, five, 1, 0);
+    numbers(&graph, "flat", 3, (const int64_t[]){0, -1, 7});
+    numbers(&graph, "from", 1, (const int64_t[]){12});
+    numbers(&graph, "to", 1, (const int64_t[]){INT64_MAX});
+    numbers(&graph, "axis", 1, (const int64_t[]){1});
+    node(&graph, "Transpose", "x", "c", "perm 0 3 1 2");
+    node(&graph, "Conv", "c w", "a", "");
+    node(&graph, "Transpose", "a", "p", "perm 0 2 3 1");
+    node(&graph, "LayerNormalization", "p one", "l", "");
+    node(&graph, "MatMul", "l m", "k", "");
+    node(&graph, "Softmax", "k", "s", "");
+    node(&graph, "Reshape", "s flat", "f", "");
+    node(&graph, "Slice", "f from to axis", "y", "");
+    part(&model, 7, &graph);
+    whole(&set, 2, 17);
+    part(&model, 8, &set);
+    if (!imported(&out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(unknown, 0);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(text_get(&out), wanted[i]))
+            fail_msg("'%s' is not in\n%s", wanted[i], text_get(&out));
+    assert_null(strstr(text_get(&out), "groups")); /* no scale of ones */
+    scenario_free(loaded(text_get(&out)));
+    text_free(&out);
+    every_byte_another();
+}
+
 /* Of equal layers the first stands for all, but not where its earlier run is still read by name. */
 static void equal_layers_are_one(void **state)
 {
@@ -395,10 +443,10 @@ static void equal_layers_are_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes),     cmocka_unit_test(damaged_models),
-                                       cmocka_unit_test(unknown_nodes),       cmocka_unit_test(weights_of_nodes),
-                                       cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),
-                                       cmocka_unit_test(equal_layers_are_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes),   cmocka_unit_test(damaged_models),
+                                       cmocka_unit_test(unknown_nodes),     cmocka_unit_test(weights_of_nodes),
+                                       cmocka_unit_test(weights_elsewhere), cmocka_unit_test(channels_move),
+                                       cmocka_unit_test(axes_are_views),    cmocka_unit_test(equal_layers_are_one)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

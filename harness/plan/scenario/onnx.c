@@ -12,8 +12,19 @@
 
 /* ---- values ---- */
 
+struct place *graph_inner(struct graph *g)
+{
+    struct place *p = xcalloc(1, sizeof *p);
+    p->name = text_format("\1%d", g->inner_count);
+    p->layer = LAYER_NONE;
+    return *APPEND(g->inner, g->inner_count) = p;
+}
+
 static struct place *find_value(struct graph *g, const char *name)
 {
+    long inner = *name == 1 ? strtol(name + 1, NULL, 10) : -1;
+    if (inner >= 0 && inner < g->inner_count && g->inner[inner]->name == name) /* not one that the file names like it */
+        return g->inner[inner];
     uint64_t hash = 1469598103934665603u;
     for (const char *c = name; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 1099511628211u;
@@ -163,11 +174,12 @@ static void count_uses(struct graph *g)
 
 static bool image_of(const struct onnx_value *v, int64_t out[4])
 {
-    bool fits = v->rank == 4 || v->rank == 2;
+    bool fits = v->rank >= 2 && v->rank <= 4;
     memcpy(out, (int64_t[]){1, 1, 1, 1}, 4 * sizeof *out);
     for (int i = 0; i < v->rank && i < 4; i++) {
-        out[i] = i == 0 && v->dim[i] < 0 ? 1 : v->dim[i];
-        fits &= out[i] > 0 && out[i] <= (i ? SIZE_MAX_LAYER : 65535);
+        int64_t size = i == 0 && v->dim[i] < 0 ? 1 : v->dim[i];
+        fits &= size > 0 && size <= (i ? SIZE_MAX_LAYER : 65535);
+        out[i == 2 && v->rank == 3 ? 3 : i] = size;
     }
     return fits;
 }
@@ -185,7 +197,7 @@ static bool shape_of_text(const char *shape, struct onnx_value *v)
         v->dim[v->rank++] = size;
         at = *end ? end + 1 : end;
     }
-    return v->rank == 4 && at && !*at;
+    return v->rank >= 2 && at && !*at;
 }
 
 static bool take_inputs(struct graph *g, const char *shape, struct error *err)
@@ -199,14 +211,15 @@ static bool take_inputs(struct graph *g, const char *shape, struct error *err)
         if (p->constant)
             continue;
         if (shape && !shape_of_text(shape, v))
-            return error_set(err, ERROR_USAGE, "--shape %s: four sizes are expected, such as 1x3x224x224", shape);
+            return error_set(err, ERROR_USAGE, "--shape %s: two to four sizes are expected, such as 1x3x224x224", shape);
         g->image_inputs++;
         g->half |= v->type == 10;
         p->known = image_of(v, p->dim);
         p->layer = p->known ? LAYER_INPUT : LAYER_NONE;
-        if (!p->known && v->rank == 4)
+        p->rank = v->rank;
+        if (!p->known && (v->rank == 4 || v->rank == 3))
             return error_set(err, ERROR_USAGE, "%s: the input '%.100s' has open sizes, or one of more than 1048576", g->file, v->name),
-                   error_hint(err, "--shape 1x3x224x224");
+                   error_hint(err, v->rank == 4 ? "--shape 1x3x224x224" : "--shape 1x1x16000");
     }
     return true;
 }
@@ -218,7 +231,7 @@ static void leave_unknown(struct graph *g, const struct onnx_node *n)
         struct place *out = find_value(g, n->outputs[i]);
         for (int k = 0; k < g->m->value_count && !out->known; k++)
             if (!strcmp(g->m->values[k].name, n->outputs[i]) && image_of(&g->m->values[k], out->dim))
-                out->known = true;
+                out->known = true, out->rank = g->m->values[k].rank;
         out->layer = LAYER_NONE;
     }
 }
@@ -307,6 +320,9 @@ static void put_variants(const struct graph *g, struct text *out)
                {"conv3d", "conv3d/cudnn, conv3d/naive"},
                {"conv_transpose2d", "conv_transpose2d/phases, conv_transpose2d/naive"},
                {"channels", "channels/element"},
+               {"view", "view/element"},
+               {"normalize", "normalize/block"},
+               {"softmax_channels", "softmax_channels/warp"},
                {"pad", "pad/pixel"},
                {"resize_nearest", "resize_nearest/pixel"},
                {"resize_linear", "resize_linear/pixel"},
@@ -361,6 +377,7 @@ static bool walk(struct graph *g, struct text *comments)
         if (comments->len < 200000) /* each takes a line */
             put_comment(comments, n, why ? why : "there is no op for it");
     }
+    view_finish(g);
     return g->layer_count > 0;
 }
 
@@ -373,7 +390,15 @@ static void graph_free(struct graph *g)
         weights_free(&g->layers[i].weights);
     }
     for (int i = 0; i < g->made_count; i++)
-        free(g->made[i].made);
+        free(g->made[i]->made), free(g->made[i]);
+    for (size_t i = 0; g->values && i < g->slots; i++)
+        free(g->values[i].view);
+    for (int i = 0; i < g->inner_count; i++) {
+        free((void *)(uintptr_t)g->inner[i]->name);
+        free(g->inner[i]->view);
+        free(g->inner[i]);
+    }
+    free(g->inner);
     free(g->done);
     free(g->gelu_of);
     free(g->layers);
@@ -393,7 +418,6 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
         names += (size_t)(m.nodes[i].input_count + m.nodes[i].output_count);
     g.slots = 2 * (names + (size_t)(m.constant_count + m.input_count + m.output_count)) + 17;
     g.values = xcalloc(g.slots, sizeof *g.values);
-    g.made = xcalloc(2 * (size_t)m.node_count + 1, sizeof *g.made);
     g.done = xcalloc((size_t)m.node_count + 1, sizeof *g.done);
     g.gelu_of = xcalloc((size_t)m.node_count + 1, sizeof *g.gelu_of);
     ok = ok && (!o->weights || onnx_load(file, &m, err));

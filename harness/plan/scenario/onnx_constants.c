@@ -7,18 +7,18 @@
 
 #define ELEMENTS_MAX (1 << 26) /* of all constants that are computed here */
 
-static struct onnx_tensor *graph_made(struct graph *g, int type, int rank, const int64_t *dim)
+struct onnx_tensor *graph_made(struct graph *g, int type, int rank, const int64_t *dim)
 {
-    struct onnx_tensor *t = &g->made[g->made_count];
-    *t = (struct onnx_tensor){.type = type, .rank = rank, .length = -1};
-    memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
-    int64_t count = onnx_elements(t);
+    struct onnx_tensor t = {.type = type, .rank = rank, .length = -1};
+    memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
+    int64_t count = onnx_elements(&t);
     if (count > ELEMENTS_MAX - g->made_elements)
         return NULL;
     g->made_elements += count;
-    t->made = xcalloc((size_t)count + 1, sizeof *t->made);
-    g->made_count++;
-    return t;
+    t.made = xcalloc((size_t)count + 1, sizeof *t.made);
+    struct onnx_tensor *made = xmalloc(sizeof *made);
+    *made = t;
+    return *APPEND(g->made, g->made_count) = made;
 }
 
 static bool is_whole(const struct onnx_tensor *t)
@@ -266,13 +266,16 @@ static bool literal(struct graph *g, const struct onnx_node *n, struct place *ou
 
 static bool shape_of(struct graph *g, const struct onnx_node *n, const struct place *x, struct place *out)
 {
-    int64_t first = graph_int(n, "start", 0), end = graph_int(n, "end", 4);
-    first = first < 0 ? first + 4 : first;
-    end = end < 0 ? end + 4 : end > 4 ? 4 : end;
+    struct view l;
+    if (!view_of(x, &l))
+        return false;
+    int64_t rank = l.rank, first = graph_int(n, "start", 0), end = graph_int(n, "end", rank);
+    first = first < 0 ? first + rank : first;
+    end = end < 0 ? end + rank : end > rank ? rank : end;
     int64_t count = end - first;
-    struct onnx_tensor *t = x->known && first >= 0 && count > 0 && count <= 4 ? graph_made(g, 7, 1, &count) : NULL;
+    struct onnx_tensor *t = first >= 0 && count > 0 && count <= rank ? graph_made(g, 7, 1, &count) : NULL;
     for (int64_t i = 0; t && i < count; i++)
-        t->made[i] = (double)x->dim[first + i];
+        t->made[i] = (double)l.dim[first + i];
     return t ? out->constant = t, true : false;
 }
 
@@ -315,24 +318,4 @@ bool graph_constant(struct graph *g, const struct onnx_node *n)
     int rank;
     return !strcmp(n->op, "Reshape") && graph_target(n, graph_in(g, n, 1), onnx_elements(from), from->dim, from->rank, dim, &rank) &&
            reshaped(g, from, rank, dim, out);
-}
-
-/* Slice along one axis with step 1: first .. end of `length` (0: the caller looks at the axis first). */
-bool graph_range(struct graph *g, const struct onnx_node *n, int64_t length, int64_t *axis, int64_t *first, int64_t *end)
-{
-    int64_t step = 1, more;
-    bool attributes = onnx_attribute(n, "starts") != NULL;
-    const struct place *none = NULL, *at[5] = {0};
-    for (int i = 1; i < 5; i++)
-        at[i] = attributes ? none : graph_in(g, n, i);
-    *axis = 0;
-    if (!graph_list(n, "starts", at[1], 0, first) || !graph_list(n, "ends", at[2], 0, end) || graph_list(n, "starts", at[1], 1, &more))
-        return false;
-    graph_list(n, "axes", at[3], 0, axis);
-    graph_list(n, NULL, at[4], 0, &step);
-    if (step != 1)
-        return false;
-    *first = *first < 0 ? *first + length : *first;
-    *end = *end < 0 ? *end + length : *end > length ? length : *end;
-    return *first >= 0 && *end > *first && *first < length;
 }

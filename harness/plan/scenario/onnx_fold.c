@@ -50,9 +50,7 @@ static struct made_layer *fold(struct graph *g, const struct onnx_node *n, const
     return graph_leaves(g, n, x->dim[1], x->dim[2], x->dim[3]) ? l : NULL;
 }
 
-/* y = scale x + shift by channel; NULL: ones, zeros. Both are owned from now on. */
-static bool affine(struct graph *g, const struct onnx_node *n, struct place *x, double *scale, double *shift, bool unknown,
-                   const char **why)
+bool fold_affine(struct graph *g, const struct onnx_node *n, struct place *x, double *scale, double *shift, bool unknown, const char **why)
 {
     struct made_layer *l = graph_open(g, x);
     bool open = l && !l->activated && l->scale == 0 && l->residual == LAYER_NONE && !l->moved,
@@ -128,20 +126,28 @@ static bool gates(struct graph *g, const struct onnx_node *n, const char *item)
     return false;
 }
 
-bool fold_activation(struct graph *g, const struct onnx_node *n, const char **why, bool *done)
+bool fold_is_activation(const struct onnx_node *n)
+{
+    static const char *const all[] = {"Relu", "Sigmoid", "Tanh", "HardSwish", "Gelu", "LeakyRelu", "PRelu", "Clip"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        is |= !strcmp(n->op, all[i]);
+    return is;
+}
+
+bool fold_activation(struct graph *g, const struct onnx_node *n, const char **why)
 {
     char room[80];
     const struct onnx_tensor *slopes = NULL;
     const char *item = activation(g, n, room, &slopes);
     if (!item)
-        return false;
-    *done = !strcmp(n->op, "Sigmoid") && gates(g, n, "silu");
-    if (*done)
+        return graph_lacks(why, "its slopes are not one constant of each channel");
+    if (!strcmp(n->op, "Sigmoid") && gates(g, n, "silu"))
         return true;
     struct made_layer *l = fold(g, n, graph_in(g, n, 0), item, why);
     if (l && slopes)
         l->weights.slopes = slopes;
-    return *done = l != NULL, true;
+    return l != NULL;
 }
 
 /* clip(alpha x + beta, 0, 1) */
@@ -156,7 +162,7 @@ bool fold_hard_sigmoid(struct graph *g, const struct onnx_node *n, const char **
     for (int64_t k = 0; k < c; k++)
         scale[k] = alpha, shift[k] = beta;
     int uses = graph_value(g, n->outputs[0])->uses;
-    if (!affine(g, n, x, scale, shift, false, why))
+    if (!fold_affine(g, n, x, scale, shift, false, why))
         return false;
     out = graph_value(g, n->outputs[0]);
     struct made_layer *l = out->layer >= 0 ? &g->layers[out->layer] : NULL;
@@ -214,15 +220,25 @@ static bool find_gelu(struct graph *g, int erf)
 {
     const struct onnx_node *all = g->m->nodes;
     int scaled = writer(g, all[erf].inputs[0]), plus = reader(g, all[erf].outputs[0], erf), times, end, half = -1;
+    const char *plus_out;
     if (scaled < 0 || plus < 0 || strcmp(all[plus].op, "Add") || all[scaled].input_count != 2 || !other(g, &all[plus], NULL, 1))
         return false;
+    plus_out = all[plus].outputs[0];
     bool divides = !strcmp(all[scaled].op, "Div") && is_number(g, all[scaled].inputs[1], 1.41421356);
     const char *x = divides ? all[scaled].inputs[0] : strcmp(all[scaled].op, "Mul") ? NULL : other(g, &all[scaled], NULL, 0.70710678);
     times = end = reader(g, all[plus].outputs[0], plus);
+    if (x && times >= 0 && !strcmp(all[times].op, "Mul") && other(g, &all[times], NULL, 0.5)) { /* x * ((1 + erf) / 2) */
+        half = times;
+        times = end = reader(g, all[half].outputs[0], half);
+        plus_out = all[half].outputs[0];
+    }
     if (!x || times < 0 || strcmp(all[times].op, "Mul") || reader(g, all[scaled].outputs[0], scaled) != erf)
         return false;
-    const char *by = other(g, &all[times], all[plus].outputs[0], 0);
-    if (by && !strcmp(by, x)) { /* x * (1 + erf), then / 2 */
+    const char *by = other(g, &all[times], plus_out, 0);
+    if (by && half >= 0) {
+        if (strcmp(by, x))
+            return false;
+    } else if (by && !strcmp(by, x)) { /* x * (1 + erf), then / 2 */
         end = reader(g, all[times].outputs[0], times);
         if (end < 0 || strcmp(all[end].op, "Mul") || !other(g, &all[end], NULL, 0.5))
             return false;
@@ -252,9 +268,9 @@ void fold_find_gelu(struct graph *g)
         }
 }
 
-bool fold_gelu(struct graph *g, const struct onnx_node *n, const char *x, const char **why)
+bool fold_gelu(struct graph *g, const struct onnx_node *n, const char **why)
 {
-    return fold(g, n, graph_value(g, x), "gelu", why) != NULL;
+    return fold(g, n, graph_in(g, n, 0), "gelu", why) != NULL;
 }
 
 /* ---- sums and products ---- */
@@ -284,7 +300,7 @@ bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
                *scale = shift && minus && a->constant ? xcalloc((size_t)x->dim[1], sizeof *scale) : NULL;
         for (int64_t k = 0; scale && k < x->dim[1]; k++)
             scale[k] = -1; /* constant - x */
-        return shift ? affine(g, n, x, scale, shift, unknown, why) : graph_lacks(why, "only a constant of each channel can be added");
+        return shift ? fold_affine(g, n, x, scale, shift, unknown, why) : graph_lacks(why, "only a constant of each channel can be added");
     }
     if (!same_shape(a, b) || minus)
         return graph_lacks(why, minus ? "a difference of two images is not supported" : "its inputs have no equal, known shapes");
@@ -341,7 +357,7 @@ bool fold_multiply(struct graph *g, const struct onnx_node *n, const char **why)
         l->scale == 0 && !l->activated && l->residual == LAYER_NONE && is_added(g, graph_value(g, n->outputs[0]), x))
         return l->scale = scale, graph_rename(g, n, x);
     if (by->constant && x->known && by_channel(x, by->constant))
-        return affine(g, n, x, weights_channels(by->constant, x->dim[1], 1, 0, &unknown), NULL, unknown, why);
+        return fold_affine(g, n, x, weights_channels(by->constant, x->dim[1], 1, 0, &unknown), NULL, unknown, why);
     if (gate && gate->sigmoid_of == (gate == a ? b : a))
         return gated(g, n, gate == a ? b : a, gate->gate, why);
     bool alike = same_shape(a, b);
@@ -364,7 +380,7 @@ bool fold_divide(struct graph *g, const struct onnx_node *n, const char **why)
         x->known && by->constant && by_channel(x, by->constant) ? weights_channels(by->constant, x->dim[1], 1, 0, &unknown) : NULL;
     for (int64_t k = 0; scale && k < x->dim[1]; k++)
         scale[k] = 1 / scale[k];
-    return scale ? affine(g, n, x, scale, NULL, unknown, why) : graph_lacks(why, "only an image can be divided by constants");
+    return scale ? fold_affine(g, n, x, scale, NULL, unknown, why) : graph_lacks(why, "only an image can be divided by constants");
 }
 
 bool fold_normalise(struct graph *g, const struct onnx_node *n, const char **why)
@@ -381,7 +397,7 @@ bool fold_normalise(struct graph *g, const struct onnx_node *n, const char **why
     free(of[2]);
     free(of[3]);
     if (all)
-        return affine(g, n, x, of[0], of[1], unknown, why);
+        return fold_affine(g, n, x, of[0], of[1], unknown, why);
     free(of[0]);
     free(of[1]);
     return graph_lacks(why, "its input is no image of known size, or its numbers are no constants");

@@ -69,9 +69,8 @@ bool move_concat(struct graph *g, const struct onnx_node *n, const char **why)
     return true;
 }
 
-/* Pixels from channels, or channels from pixels. */
-static bool rearrange(struct graph *g, const struct onnx_node *n, struct place *x, int64_t b, const char *mode, bool to_space,
-                      const char **why)
+bool move_rearrange(struct graph *g, const struct onnx_node *n, struct place *x, int64_t b, const char *mode, bool to_space,
+                    const char **why)
 {
     if (!x->known || b < 1 || b > 64 || (to_space ? x->dim[1] % (b * b) != 0 : x->dim[2] % b || x->dim[3] % b))
         return graph_lacks(why, "its block does not fit its input");
@@ -93,12 +92,11 @@ static bool rearrange(struct graph *g, const struct onnx_node *n, struct place *
 bool move_shuffle(struct graph *g, const struct onnx_node *n, const char **why)
 {
     bool to_space = !strcmp(n->op, "DepthToSpace");
-    return rearrange(g, n, graph_in(g, n, 0), graph_int(n, "blocksize", 0), graph_is(n, "mode", "CRD") ? "CRD" : "DCR", to_space, why);
+    return move_rearrange(g, n, graph_in(g, n, 0), graph_int(n, "blocksize", 0), graph_is(n, "mode", "CRD") ? "CRD" : "DCR", to_space, why);
 }
 
-/* k channels from `first` on, dealt out of `parts`; as output `at` of the node. */
-static bool channels(struct graph *g, const struct onnx_node *n, int at, struct place *x, int64_t first, int64_t k, int64_t parts,
-                     const char **why)
+bool move_channels(struct graph *g, const struct onnx_node *n, int at, struct place *x, int64_t first, int64_t k, int64_t parts,
+                   const char **why)
 {
     struct onnx_node one = *n;
     one.outputs = n->outputs + at;
@@ -115,37 +113,6 @@ static bool channels(struct graph *g, const struct onnx_node *n, int at, struct 
     if (parts > 1)
         text_addf(&l->keys, ", parts: %lld", (long long)parts);
     return graph_leaves(g, &one, k, x->dim[2], x->dim[3]);
-}
-
-bool move_split(struct graph *g, const struct onnx_node *n, const char **why)
-{
-    struct place *x = graph_in(g, n, 0);
-    int64_t axis = graph_int(n, "axis", 0), first = 0, each = x->known ? (x->dim[1] + n->output_count - 1) / n->output_count : 0, size;
-    if (!x->known || (axis != 1 && axis != -3))
-        return graph_lacks(why, x->known ? "only channels can be split" : NEEDS_IMAGE);
-    for (int i = 0; i < n->output_count; i++, first += size) {
-        size = first + each > x->dim[1] ? x->dim[1] - first : each;
-        graph_list(n, "split", graph_in(g, n, 1), i, &size);
-        bool read = n->outputs[i][0] && graph_value(g, n->outputs[i])->uses;
-        if (read && !channels(g, n, i, x, first, size, 1, why))
-            return false;
-    }
-    return true;
-}
-
-bool move_slice(struct graph *g, const struct onnx_node *n, const char **why)
-{
-    struct place *x = graph_in(g, n, 0);
-    int64_t axis = 0, first = 0, end = 0, again;
-    if (!x->known)
-        return graph_lacks(why, NEEDS_IMAGE);
-    graph_range(g, n, INT32_MAX, &axis, &first, &end);
-    axis = axis < 0 ? axis + 4 : axis;
-    if (axis < 0 || axis > 3 || !graph_range(g, n, x->dim[axis], &again, &first, &end))
-        return graph_lacks(why, "only one axis can be sliced, without steps");
-    if (first == 0 && end == x->dim[axis])
-        return graph_rename(g, n, x);
-    return axis == 1 ? channels(g, n, 0, x, first, end - first, 1, why) : graph_lacks(why, "only channels can be sliced");
 }
 
 /* ---- resizing ---- */
@@ -275,82 +242,9 @@ bool move_resize(struct graph *g, const struct onnx_node *n, const char **why)
     return graph_leaves(g, n, x->dim[1], r.size[0], r.size[1]) || graph_lacks(why, "its output is too large");
 }
 
-/* ---- axes ---- */
-
-/* What split axes that were transposed and joined again are. b: block, or parts. */
-static bool joined(struct graph *g, const struct onnx_node *n, const struct place *p, const int64_t *dim, const char **why)
+bool move_rename(struct graph *g, const struct onnx_node *n, const char **why)
 {
-    static const struct {
-        int count, from[6], block; /* block: the axis whose size is the block or the parts */
-        const char *mode;          /* NULL: of channels; "s": pixels to channels, CRD */
-    } all[] = {{5, {0, 2, 1, 3, 4}, 1, NULL},
-               {6, {0, 1, 4, 2, 5, 3}, 2, "CRD"},
-               {6, {0, 3, 4, 1, 5, 2}, 1, "DCR"},
-               {6, {0, 1, 3, 5, 2, 4}, 3, "s"}};
-    struct place *x = (struct place *)(uintptr_t)p->parts_of;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        bool same = p->part_count == all[i].count;
-        int64_t original[6] = {0};
-        for (int k = 0; same && k < all[i].count; k++) {
-            same = p->from[k] == all[i].from[k];
-            original[p->from[k]] = p->parts[k];
-        }
-        int64_t b = original[all[i].block];
-        if (!same || dim[0] != x->dim[0])
-            continue;
-        if (!all[i].mode && original[1] * original[2] == x->dim[1] && dim[1] == x->dim[1] && dim[2] == x->dim[2])
-            return channels(g, n, 0, x, 0, x->dim[1], b, why);
-        bool to_space = all[i].mode && *all[i].mode != 's';
-        if (to_space && dim[2] == x->dim[2] * b && dim[3] == x->dim[3] * b)
-            return rearrange(g, n, x, b, all[i].mode, true, why);
-        if (all[i].mode && !to_space && dim[2] * b == x->dim[2] && dim[3] * b == x->dim[3])
-            return rearrange(g, n, x, b, "CRD", false, why);
-    }
-    return graph_lacks(why, "its axes are joined in another way than those of a channel shuffle or DepthToSpace");
-}
-
-bool move_reshape(struct graph *g, const struct onnx_node *n, const char **why)
-{
-    struct place *x = graph_in(g, n, 0);
-    const struct place *image = x->parts_of ? x->parts_of : x;
-    struct place *out = graph_value(g, n->outputs[0]);
-    int64_t dim[ONNX_RANK], pixels = image->dim[0] * image->dim[2] * image->dim[3], count;
-    int rank;
-    if (!image->known || __builtin_mul_overflow(pixels, image->dim[1], &count))
-        return graph_lacks(why, NEEDS_IMAGE);
-    if (strcmp(n->op, "Reshape")) /* Flatten, Dropout, Identity, Squeeze, Unsqueeze */
-        return graph_rename(g, n, x) || graph_lacks(why, "it reads its own output");
-    if (!graph_target(n, graph_in(g, n, 1), count, image->dim, x->parts_of ? 0 : 4, dim, &rank))
-        return graph_lacks(why, "its shape is no constant that fits its input");
-    if (x->parts_of)
-        return rank == 4 && joined(g, n, x, dim, why);
-    bool vector = image->dim[2] * image->dim[3] == 1, whole = rank >= 2 && dim[0] == image->dim[0];
-    if (whole && (rank == 2 || (rank == 4 && !memcmp(dim, image->dim, sizeof image->dim)) || (vector && dim[1] == image->dim[1])))
-        return graph_rename(g, n, x);
-    if (rank < 5 || rank > 6)
-        return graph_lacks(why, "only flattening, and axes that a Transpose and a Reshape join again, are supported");
-    out->parts_of = x;
-    out->part_count = rank;
-    for (int i = 0; i < rank; i++)
-        out->parts[i] = dim[i], out->from[i] = i;
-    return true;
-}
-
-bool move_transpose(struct graph *g, const struct onnx_node *n, const char **why)
-{
-    struct place *x = graph_in(g, n, 0), *out = graph_value(g, n->outputs[0]);
-    int64_t perm;
-    bool ok = x->parts_of && x != out;
-    for (int i = 0; ok && i < x->part_count; i++) {
-        ok = graph_list(n, "perm", NULL, i, &perm) && perm >= 0 && perm < x->part_count;
-        out->parts[i] = ok ? x->parts[perm] : 0;
-        out->from[i] = ok ? x->from[perm] : 0;
-    }
-    if (!ok)
-        return graph_lacks(why, "only axes that a Reshape split can be transposed");
-    out->parts_of = x->parts_of;
-    out->part_count = x->part_count;
-    return true;
+    return graph_rename(g, n, graph_in(g, n, 0)) || graph_lacks(why, "it reads its own output");
 }
 
 /* ---- padding ---- */

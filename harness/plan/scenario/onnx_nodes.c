@@ -22,6 +22,7 @@ static void add_key(struct text *t, const char *key, const int64_t *values, int 
 
 /* A window over the image: what convolutions and poolings have in common. */
 struct window {
+    bool flat;                                         /* of one row: the file has x alone */
     int64_t kernel[2], stride[2], dilation[2], pad[4]; /* y, x; top, left, bottom, right */
     const char *same;                                  /* the word of an auto_pad; NULL: pad says it */
 };
@@ -32,14 +33,18 @@ static bool read_window(const struct onnx_node *n, struct window *v, const char 
     bool automatic = given && given->text && strcmp(given->text, "NOTSET");
     for (int i = 0; i < 2; i++) {
         v->stride[i] = v->dilation[i] = 1;
-        graph_list(n, "kernel_shape", NULL, i, &v->kernel[i]);
-        graph_list(n, "strides", NULL, i, &v->stride[i]);
-        graph_list(n, "dilations", NULL, i, &v->dilation[i]);
+        int from = v->flat ? i - 1 : i;
+        if (from < 0)
+            continue;
+        graph_list(n, "kernel_shape", NULL, from, &v->kernel[i]);
+        graph_list(n, "strides", NULL, from, &v->stride[i]);
+        graph_list(n, "dilations", NULL, from, &v->dilation[i]);
         if (v->kernel[i] < 1 || v->kernel[i] > 255 || v->stride[i] < 1 || v->stride[i] > 255 || v->dilation[i] < 1 || v->dilation[i] > 255)
             return graph_lacks(why, "a kernel, stride or dilation is not between 1 and 255");
     }
     for (int i = 0; i < 4 && !automatic; i++) {
-        graph_list(n, "pads", NULL, i, &v->pad[i]);
+        if (!v->flat || i % 2)
+            graph_list(n, "pads", NULL, v->flat ? i / 2 : i, &v->pad[i]);
         if (v->pad[i] < 0 || v->pad[i] > 255)
             return graph_lacks(why, "a pad is not between 0 and 255");
     }
@@ -87,17 +92,19 @@ static bool conv(struct graph *g, const struct onnx_node *n, const char **why)
         x = (struct place *)(uintptr_t)x->padded;
     bool turned = !strcmp(n->op, "ConvTranspose");
     int64_t groups = graph_int(n, "group", 1), extra[2] = {0, 0};
-    if (!x->known || !f->constant || f->constant->rank != 4)
-        return graph_lacks(why, f->constant ? "only two-dimensional filters are supported, on an image of known size"
+    int rank = f->constant ? f->constant->rank : 0;
+    if (!x->known || (rank != 4 && (rank != 3 || x->dim[2] != 1)))
+        return graph_lacks(why, f->constant ? "only filters of one and two dimensions are supported, on an image of known size"
                                             : "its filter is no constant");
-    v.kernel[0] = f->constant->dim[2], v.kernel[1] = f->constant->dim[3];
+    v.flat = rank == 3;
+    v.kernel[0] = v.flat ? 1 : f->constant->dim[2], v.kernel[1] = f->constant->dim[rank - 1];
     if (!read_window(n, &v, why))
         return false;
     for (int i = 0; given->padded && i < 4; i++)
         if ((v.pad[i] += given->pad[i]) > 255)
             return graph_lacks(why, "a pad is not between 0 and 255");
-    for (int i = 0; turned && i < 2; i++)
-        graph_list(n, "output_padding", NULL, i, &extra[i]);
+    for (int i = v.flat; turned && i < 2; i++)
+        graph_list(n, "output_padding", NULL, i - v.flat, &extra[i]);
     if (turned && onnx_attribute(n, "output_shape"))
         return graph_lacks(why, "output_shape is not supported");
     if (groups < 1 || groups > SIZE_MAX_LAYER || f->constant->dim[0] > SIZE_MAX_LAYER || f->constant->dim[1] > SIZE_MAX_LAYER)
@@ -125,21 +132,45 @@ static bool conv(struct graph *g, const struct onnx_node *n, const char **why)
     return graph_leaves(g, n, k, size[0], size[1]) || graph_lacks(why, "it leaves nothing of its input");
 }
 
-/* A matrix product with constants is a convolution whose filter is as large as the image. */
+/* Are the columns of a matrix all values of an image, with its channels first or last? */
+static bool is_flat(const struct view *l, bool *last)
+{
+    struct view all, turned;
+    const int64_t *d = l->of->dim, columns = d[1] * d[2] * d[3], pixels[4] = {0, 2, 3, 1};
+    struct place of = *l->of;
+    of.rank = 4, of.view = NULL;
+    if (l->rank != 2 || !view_of(&of, &all))
+        return false;
+    turned = all;
+    view_permute(&turned, pixels);
+    bool first = view_reshape(&all, 2, (const int64_t[]){d[0], columns}) && view_same(&all, l);
+    *last = !first;
+    return first || (view_reshape(&turned, 2, (const int64_t[]){d[0], columns}) && view_same(&turned, l));
+}
+
+/* A matrix product with constants is a convolution: of all values of an image with a filter as large, or of the channels of each pixel. */
 static bool product(struct graph *g, const struct onnx_node *n, const char **why)
 {
-    struct place *x = graph_in(g, n, 0), *f = graph_in(g, n, 1);
-    bool gemm = !strcmp(n->op, "Gemm"), rows = gemm && graph_int(n, "transB", 0);
-    if (!x->known || !f->constant || f->constant->rank != 2 || (gemm && graph_int(n, "transA", 0)))
+    struct place *p = graph_in(g, n, 0), *f = graph_in(g, n, 1);
+    bool gemm = !strcmp(n->op, "Gemm"), rows = gemm && graph_int(n, "transB", 0), last = false;
+    struct view view;
+    if (!view_of(p, &view) || !f->constant || f->constant->rank != 2 || (gemm && graph_int(n, "transA", 0)))
         return graph_lacks(why, "only products of an image with a constant matrix are supported");
-    int64_t k = f->constant->dim[rows ? 0 : 1], depth = f->constant->dim[rows ? 1 : 0], all = x->dim[1] * x->dim[2] * x->dim[3];
-    if (depth != all || x->dim[2] > 255 || x->dim[3] > 255 || k < 1 || k > SIZE_MAX_LAYER)
+    int64_t k = f->constant->dim[rows ? 0 : 1], depth = f->constant->dim[rows ? 1 : 0], *in = view.of->dim;
+    if (depth != view.dim[view.rank - 1] || k < 1 || k > SIZE_MAX_LAYER)
         return graph_lacks(why, "its matrix does not fit its input");
-    struct made_layer *l = graph_layer(g, n, "conv2d", x);
+    bool flat = is_flat(&view, &last) && in[2] <= 255 && in[3] <= 255;
+    if (!flat && !view_channels(g, n, p, 1u << (view.rank - 1), 0, false, &view, why))
+        return false;
+    struct place *x = view.of;
+    struct onnx_node inner;
+    char *outputs[1];
+    struct place *out = view_inner(g, n, &inner, outputs);
+    struct made_layer *l = graph_layer(g, &inner, "conv2d", x);
     text_addf(&l->keys, ", k: %lld", (long long)k);
-    add_key(&l->keys, "kernel", &x->dim[2], 2, -1);
+    add_key(&l->keys, "kernel", flat ? &x->dim[2] : (const int64_t[]){1, 1}, 2, -1);
     l->k = k;
-    l->weights = (struct made_weights){.filter = f->constant, .turned = !rows};
+    l->weights = (struct made_weights){.filter = f->constant, .turned = !rows, .point = !flat, .last = last};
     double alpha = gemm ? graph_real(n, "alpha", 1) : 1;
     if (alpha != 1) {
         l->weights.scale = xcalloc((size_t)k, sizeof *l->weights.scale);
@@ -148,7 +179,14 @@ static bool product(struct graph *g, const struct onnx_node *n, const char **why
     }
     if (gemm)
         add_bias(g, n, l, graph_real(n, "beta", 1));
-    return graph_leaves(g, n, k, 1, 1) || graph_lacks(why, "it has no outputs");
+    if (!graph_leaves(g, &inner, k, flat ? 1 : x->dim[2], flat ? 1 : x->dim[3]))
+        return graph_lacks(why, "it has no outputs");
+    out->uses = graph_value(g, n->outputs[0])->uses;
+    out->rank = flat ? 2 : 4;
+    if (flat)
+        return view_of(out, &view) && view_put(g, n, &view, why);
+    view_resize(&view, view.rank - 1, out);
+    return view_put(g, n, &view, why);
 }
 
 static bool pool(struct graph *g, const struct onnx_node *n, const char **why)
@@ -185,67 +223,116 @@ static bool pool(struct graph *g, const struct onnx_node *n, const char **why)
     return graph_leaves(g, n, x->dim[1], size[0], size[1]) || graph_lacks(why, "it leaves nothing of its input");
 }
 
-static bool reduce_mean(struct graph *g, const struct onnx_node *n, const char **why)
+/* Mean 0 and variance 1 of planes, or of groups of channels; then scale and shift by channel. */
+static bool normalise(struct graph *g, const struct onnx_node *n, const char *over, int64_t groups, const char **why)
 {
     struct place *x = graph_in(g, n, 0);
-    int64_t axis, seen = 0, count = 0;
-    if (!x->known)
+    int64_t c = x->known ? x->dim[1] : 0;
+    double *of[2] = {0}, usual;
+    bool fits = c > 0 && groups > 0 && c % groups == 0, unknown = false, plain = true;
+    for (int i = 0; i < 2 && fits; i++) {
+        const struct onnx_tensor *t = graph_in(g, n, i + 1)->constant;
+        int64_t count = t ? onnx_elements(t) : 0;
+        double *v = count == c || count == groups ? weights_channels(t, count, 1, 0, &unknown) : NULL;
+        fits = v != NULL;
+        of[i] = xcalloc((size_t)c, sizeof *of[i]);
+        for (int64_t k = 0; fits && k < c; k++) {
+            usual = 1 - i;
+            of[i][k] = v[count == c ? k : k / (c / groups)];
+            plain &= of[i][k] == usual;
+        }
+        free(v);
+    }
+    if (!fits || (plain && !unknown)) {
+        free(of[0]);
+        free(of[1]);
+        if (!fits)
+            return graph_lacks(why, "its scale and bias are not constants of each channel, or it has no image of known size");
+        of[0] = NULL;
+    }
+    struct onnx_node inner;
+    char *outputs[1];
+    struct place *out = view_inner(g, n, &inner, outputs);
+    struct made_layer *l = graph_layer(g, of[0] ? &inner : n, "normalize", x);
+    l->foldable = false;
+    text_addf(&l->keys, ", over: %s, eps: %.9g", over, graph_real(n, "epsilon", 1e-5));
+    if (groups > 1)
+        text_addf(&l->keys, ", groups: %lld", (long long)groups);
+    if (!graph_leaves(g, of[0] ? &inner : n, c, x->dim[2], x->dim[3]))
         return graph_lacks(why, NEEDS_IMAGE);
-    for (; graph_list(n, "axes", graph_in(g, n, 1), (int)count, &axis) && count < 8; count++)
-        seen |= axis == 2 || axis == -2 ? 1 : axis == 3 || axis == -1 ? 2 : 4;
-    if (seen != 3)
-        return graph_lacks(why, "only a mean over height and width is supported");
-    graph_layer(g, n, "pool_global", x)->foldable = false;
-    return graph_leaves(g, n, x->dim[1], 1, 1);
+    out->uses = 1;
+    return !of[0] || fold_affine(g, n, out, of[0], of[1], unknown, why);
+}
+
+bool nodes_instance_norm(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    return normalise(g, n, "plane", 1, why);
+}
+
+bool nodes_group_norm(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    return normalise(g, n, "group", graph_int(n, "num_groups", 0), why);
 }
 
 bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
 {
+    typedef bool wrapper(struct graph * g, const struct onnx_node *n, graph_maker *make, const char **why);
     static const struct {
         const char *op;
-        bool (*make)(struct graph *g, const struct onnx_node *n, const char **why);
-    } all[] = {{"Conv", conv},
-               {"ConvTranspose", conv},
-               {"Gemm", product},
-               {"MatMul", product},
-               {"MaxPool", pool},
-               {"AveragePool", pool},
-               {"GlobalAveragePool", pool},
-               {"ReduceMean", reduce_mean},
-               {"Add", fold_add},
-               {"Sub", fold_add},
-               {"Mul", fold_multiply},
-               {"Div", fold_divide},
-               {"BatchNormalization", fold_normalise},
-               {"HardSigmoid", fold_hard_sigmoid},
-               {"Concat", move_concat},
-               {"DepthToSpace", move_shuffle},
-               {"SpaceToDepth", move_shuffle},
-               {"Resize", move_resize},
-               {"Upsample", move_resize},
-               {"Split", move_split},
-               {"Slice", move_slice},
-               {"Pad", move_pad},
-               {"Transpose", move_transpose},
-               {"Identity", move_reshape},
-               {"Dropout", move_reshape},
-               {"Flatten", move_reshape},
-               {"Squeeze", move_reshape},
-               {"Unsqueeze", move_reshape},
-               {"Cast", move_reshape},
-               {"Reshape", move_reshape}};
-    bool own = !n->domain[0] || !strcmp(n->domain, "ai.onnx"), done;
+        graph_maker *make;
+        wrapper *through; /* NULL: it takes views itself */
+    } all[] = {{"Conv", conv, view_images},
+               {"ConvTranspose", conv, view_images},
+               {"Gemm", product, NULL},
+               {"MatMul", product, NULL},
+               {"MaxPool", pool, view_images},
+               {"AveragePool", pool, view_images},
+               {"GlobalAveragePool", pool, view_images},
+               {"ReduceMean", axes_mean, NULL},
+               {"Add", fold_add, view_each},
+               {"Sub", fold_add, view_each},
+               {"Mul", fold_multiply, view_each},
+               {"Div", fold_divide, view_each},
+               {"BatchNormalization", fold_normalise, view_images},
+               {"InstanceNormalization", nodes_instance_norm, view_images},
+               {"GroupNormalization", nodes_group_norm, view_images},
+               {"LayerNormalization", axes_layer_norm, NULL},
+               {"Softmax", axes_softmax, NULL},
+               {"HardSigmoid", fold_hard_sigmoid, view_each},
+               {"Concat", axes_concat, NULL},
+               {"DepthToSpace", move_shuffle, view_images},
+               {"SpaceToDepth", move_shuffle, view_images},
+               {"Resize", move_resize, view_images},
+               {"Upsample", move_resize, view_images},
+               {"Split", axes_split, NULL},
+               {"Slice", axes_slice, NULL},
+               {"Gather", axes_gather, NULL},
+               {"Expand", axes_expand, NULL},
+               {"Pad", move_pad, view_images},
+               {"Transpose", axes_transpose, NULL},
+               {"Identity", move_rename, NULL},
+               {"Dropout", move_rename, NULL},
+               {"Cast", move_rename, NULL},
+               {"Flatten", axes_reshape, NULL},
+               {"Squeeze", axes_reshape, NULL},
+               {"Unsqueeze", axes_reshape, NULL},
+               {"Reshape", axes_reshape, NULL}};
+    bool own = !n->domain[0] || !strcmp(n->domain, "ai.onnx");
     const int at = (int)(n - g->m->nodes);
     if (g->done[at])
         return true;
-    if (g->gelu_of[at])
-        return fold_gelu(g, n, g->gelu_of[at], why);
+    if (g->gelu_of[at]) {
+        struct onnx_node one = *n;
+        char *inputs[1] = {(char *)(uintptr_t)g->gelu_of[at]};
+        one.inputs = inputs, one.input_count = 1;
+        return view_each(g, &one, fold_gelu, why);
+    }
     if (own && graph_constant(g, n))
         return true;
-    if (own && fold_activation(g, n, why, &done))
-        return done;
+    if (own && fold_is_activation(n))
+        return view_each(g, n, fold_activation, why);
     for (size_t i = 0; own && i < sizeof all / sizeof *all; i++)
         if (!strcmp(n->op, all[i].op))
-            return all[i].make(g, n, why);
+            return all[i].through ? all[i].through(g, n, all[i].make, why) : all[i].make(g, n, why);
     return false;
 }

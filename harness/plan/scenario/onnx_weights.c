@@ -58,9 +58,9 @@ static bool write_tensor(const char *folder, const struct made_layer *l, const c
 static int64_t filter_at(const struct made_weights *w, int64_t outputs, int64_t channels, int64_t taps, int64_t k, int64_t c, int64_t tap)
 {
     if (!w->turned)
-        return (k * channels + c) * taps + tap;
+        return w->last ? (k * taps + tap) * channels + c : (k * channels + c) * taps + tap;
     if (!w->groups)
-        return (c * taps + tap) * outputs + k;
+        return (w->last ? tap * channels + c : c * taps + tap) * outputs + k;
     int64_t each = outputs / w->groups;
     return ((k / each * channels + c) * each + k % each) * taps + tap;
 }
@@ -70,12 +70,12 @@ static bool write_filter(const char *folder, const struct made_layer *l, struct 
     const struct made_weights *w = &l->weights;
     const struct onnx_tensor *t = w->filter;
     int64_t all = t ? onnx_elements(t) : l->k, channels = 1, dim[4] = {l->k, 1, 1, 1};
-    if (t && t->rank == 4) {
+    if (t && t->rank > 2) {
         channels = w->turned ? t->dim[0] / (w->groups ? w->groups : 1) : t->dim[1];
-        dim[1] = channels, dim[2] = t->dim[2], dim[3] = t->dim[3];
+        dim[1] = channels, dim[2] = t->rank == 3 ? 1 : t->dim[2], dim[3] = t->dim[t->rank - 1];
     } else if (t) { /* of a product: as large as the image */
         channels = l->in[1];
-        dim[1] = channels, dim[2] = l->in[2], dim[3] = l->in[3];
+        dim[1] = channels, dim[2] = w->point ? 1 : l->in[2], dim[3] = w->point ? 1 : l->in[3];
     }
     int64_t taps = dim[2] * dim[3];
     if (l->k * channels * taps != all)

@@ -1,0 +1,430 @@
+/* Operators with axes of their own. Those that only move values change the view of an image (onnx_view.c); the others work on channels, so
+ * a view in which their axis is the channels comes first. */
+#include "base/text.h"
+#include "plan/scenario/onnx_graph.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SIZE "its input is of no known size"
+
+/* An axis as 0 .. rank - 1; -1: there is no such axis. */
+static int axis_of(int64_t axis, int rank)
+{
+    axis = axis < 0 ? axis + rank : axis;
+    return axis >= 0 && axis < rank ? (int)axis : -1;
+}
+
+static int64_t elements(const struct view *l)
+{
+    int64_t count = 1;
+    for (int i = 0; i < l->rank; i++)
+        count = count > INT32_MAX || l->dim[i] > INT32_MAX ? INT64_MAX : count * l->dim[i];
+    return count;
+}
+
+/* Another shape of the value; where the view has none, an image of the elements in their order has. */
+static bool reshape(struct graph *g, const struct onnx_node *n, struct view *l, int rank, const int64_t *dim, const char **why)
+{
+    for (int i = 0; i < rank; i++)
+        if (dim[i] < 1)
+            return graph_lacks(why, "an axis has no elements");
+    bool done;
+    if (view_reshape(l, rank, dim))
+        return rank == 4 && view_known_move(g, n, l, &done, why) ? done : view_put(g, n, l, why);
+    struct place *p = graph_in(g, n, 0);
+    return (view_channels(g, n, p, 0, 0, true, l, why) && view_reshape(l, rank, dim) && view_put(g, n, l, why)) ||
+           (*why ? false : graph_lacks(why, "its axes cannot be joined so"));
+}
+
+bool axes_reshape(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l;
+    int64_t dim[ONNX_RANK], axis, axes[ONNX_RANK];
+    int rank = 0, count = 0;
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    if (!strcmp(n->op, "Reshape"))
+        return graph_target(n, graph_in(g, n, 1), elements(&l), l.dim, l.rank, dim, &rank)
+                   ? reshape(g, n, &l, rank, dim, why)
+                   : graph_lacks(why, "its shape is no constant that fits its input");
+    if (!strcmp(n->op, "Flatten")) {
+        int at = (int)graph_int(n, "axis", 1);
+        at = at < 0 ? at + l.rank : at;
+        dim[0] = dim[1] = 1;
+        for (int i = 0; i < l.rank; i++)
+            dim[i >= at] *= l.dim[i];
+        return reshape(g, n, &l, 2, dim, why);
+    }
+    while (count < ONNX_RANK && graph_list(n, "axes", graph_in(g, n, 1), count, &axis))
+        axes[count++] = axis;
+    bool more = *n->op == 'U';
+    int to = more ? l.rank + count : l.rank, own = 0;
+    for (int i = 0; i < to && i < ONNX_RANK; i++) {
+        bool named = !more && !count && l.dim[i] == 1;
+        for (int k = 0; k < count; k++)
+            named |= axis_of(axes[k], to) == i;
+        if (more ? !named : !named || l.dim[i] != 1)
+            dim[rank++] = l.dim[more ? own++ : i];
+        else if (more)
+            dim[rank++] = 1;
+    }
+    return to <= ONNX_RANK && rank ? reshape(g, n, &l, rank, dim, why) : graph_lacks(why, "its axes are not those of its input");
+}
+
+bool axes_transpose(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l;
+    int64_t perm[ONNX_RANK];
+    unsigned seen = 0;
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    for (int i = 0; i < l.rank; i++) {
+        perm[i] = l.rank - 1 - i;
+        graph_list(n, "perm", NULL, i, &perm[i]);
+        seen |= perm[i] >= 0 && perm[i] < l.rank ? 1u << perm[i] : 0;
+    }
+    if (seen != (1u << l.rank) - 1)
+        return graph_lacks(why, "its perm is no order of its input's axes");
+    view_permute(&l, perm);
+    return view_put(g, n, &l, why);
+}
+
+/* A range of an axis; where the view has none, an image has in which each axis is whole. */
+static bool cut(struct graph *g, const struct onnx_node *n, struct view *l, int axis, int64_t first, int64_t count, int64_t step,
+                const char **why)
+{
+    return view_slice(l, axis, first, count, step) ||
+           (view_channels(g, n, graph_in(g, n, 0), 1u << axis, 0, true, l, why) && view_slice(l, axis, first, count, step)) ||
+           (*why ? false : graph_lacks(why, "its axis cannot be cut"));
+}
+
+/* A range as output `at` of the node: channels as a layer, others as a view. */
+static bool range(struct graph *g, const struct onnx_node *n, int at, int axis, int64_t first, int64_t count, const char **why)
+{
+    struct place *p = graph_in(g, n, 0);
+    struct onnx_node one = *n;
+    struct view l;
+    one.outputs = n->outputs + at;
+    one.output_count = 1;
+    if (!view_of(p, &l) || first < 0 || count < 1 || first + count > l.dim[axis])
+        return graph_lacks(why, "its range is not in its input");
+    if (!p->view && l.rank == 4 && axis == 1)
+        return move_channels(g, n, at, p, first, count, 1, why);
+    return cut(g, n, &l, axis, first, count, 1, why) && view_put(g, &one, &l, why);
+}
+
+bool axes_split(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l;
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    int axis = axis_of(graph_int(n, "axis", 0), l.rank);
+    if (axis < 0)
+        return graph_lacks(why, "its axis is not that of its input");
+    int64_t each = (l.dim[axis] + n->output_count - 1) / n->output_count, first = 0, size;
+    for (int i = 0; i < n->output_count; i++, first += size) {
+        size = first + each > l.dim[axis] ? l.dim[axis] - first : each;
+        graph_list(n, "split", graph_in(g, n, 1), i, &size);
+        if (size < 0 || size > l.dim[axis])
+            return graph_lacks(why, "a part is larger than its input");
+        bool read = n->outputs[i][0] && graph_value(g, n->outputs[i])->uses;
+        if (read && !range(g, n, i, axis, first, size, why))
+            return false;
+    }
+    return true;
+}
+
+/* Several axes, with steps. */
+bool axes_slice(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l;
+    int64_t from[ONNX_RANK], count[ONNX_RANK], by[ONNX_RANK], first, end, step, axis;
+    bool attributes = onnx_attribute(n, "starts") != NULL, any = false;
+    const struct place *at[5] = {0};
+    int axes = 0, only = 0;
+    for (int i = 1; i < 5 && !attributes; i++)
+        at[i] = graph_in(g, n, i);
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    for (int i = 0; i < l.rank; i++)
+        from[i] = 0, count[i] = l.dim[i], by[i] = 1;
+    for (int i = 0; i < ONNX_RANK && graph_list(n, "starts", at[1], i, &first) && graph_list(n, "ends", at[2], i, &end); i++) {
+        axis = i, step = 1;
+        graph_list(n, "axes", at[3], i, &axis);
+        graph_list(n, NULL, at[4], i, &step);
+        int part = axis_of(axis, l.rank);
+        int64_t length = part < 0 ? 0 : l.dim[part];
+        first = first < 0 ? first + length : first;
+        end = end < 0 ? end + length : end > length ? length : end;
+        if (part < 0 || step < 1 || step > SIZE_MAX_LAYER || first < 0 || first >= end)
+            return graph_lacks(why, "its range is not in its input, or its step is negative");
+        from[part] = first, count[part] = (end - first + step - 1) / step, by[part] = step;
+        any = true;
+    }
+    for (int i = 0; i < l.rank; i++)
+        if (count[i] != l.dim[i])
+            axes++, only = i;
+    if (!any)
+        return graph_lacks(why, "its range is no constant");
+    if (axes == 0)
+        return move_rename(g, n, why);
+    if (axes == 1 && by[only] == 1)
+        return range(g, n, 0, only, from[only], count[only], why);
+    for (int i = 0; i < l.rank; i++)
+        if (count[i] != l.dim[i] && !view_slice(&l, i, from[i], count[i], by[i])) { /* in an image of its own */
+            if (!view_channels(g, n, graph_in(g, n, 0), l.rank > 1 ? 2 : 1, 0, true, &l, why))
+                return false;
+            for (i = 0; i < l.rank; i++)
+                if (count[i] != l.dim[i] && !view_slice(&l, i, from[i], count[i], by[i]))
+                    return graph_lacks(why, "its axes cannot be cut");
+        }
+    return view_put(g, n, &l, why);
+}
+
+/* A part of an axis: the elements of indices one after another, in the shape that they have. */
+bool axes_gather(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l;
+    const struct onnx_tensor *index = graph_in(g, n, 1)->constant;
+    double v, first = 0;
+    int64_t dim[ONNX_RANK];
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    int axis = axis_of(graph_int(n, "axis", 0), l.rank), rank = 0;
+    int64_t count = index && axis >= 0 && index->rank + l.rank - 1 <= ONNX_RANK ? onnx_elements(index) : 0;
+    bool fits = count > 0 && count <= l.dim[axis];
+    for (int64_t i = 0; fits && i < count; i++) {
+        fits = onnx_number(index, i, &v) && v > -1e9 && v < 1e9;
+        v = fits && v < 0 ? v + (double)l.dim[axis] : v;
+        first = i ? first : v;
+        fits = fits && v == first + (double)i && v >= 0 && v < (double)l.dim[axis];
+    }
+    if (!fits)
+        return graph_lacks(why, "only constant indices one after another are supported");
+    if (!cut(g, n, &l, axis, (int64_t)first, count, 1, why))
+        return false;
+    for (int i = 0; i < l.rank; i++)
+        if (i != axis)
+            dim[rank++] = l.dim[i];
+        else
+            for (int k = 0; k < index->rank; k++)
+                dim[rank++] = index->dim[k];
+    return reshape(g, n, &l, rank, dim, why);
+}
+
+bool axes_expand(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l, to = {0};
+    int64_t size;
+    int rank = 0;
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    while (graph_list(n, NULL, graph_in(g, n, 1), rank, &size) && rank < ONNX_RANK)
+        to.dim[rank++] = size < 1 || size > INT32_MAX ? 0 : size;
+    if (rank < l.rank || !rank)
+        return graph_lacks(why, "its shape is no constant with as many axes as its input");
+    to.of = l.of, to.rank = rank;
+    memcpy(to.first, l.first, sizeof to.first);
+    for (int part = 0; part < rank; part++) {
+        int own = part - (rank - l.rank);
+        int64_t have = own < 0 ? 1 : l.dim[own];
+        if (!to.dim[part] || (have != 1 && to.dim[part] != 1 && to.dim[part] != have))
+            return graph_lacks(why, "its shape does not fit its input");
+        if (have == 1 && to.dim[part] > 1 && to.count < VIEW_ATOMS)
+            to.atom[to.count++] = (struct atom){to.dim[part], 0, -1, part};
+        to.dim[part] = have > to.dim[part] ? have : to.dim[part];
+        for (int i = 0; i < l.count && to.count < VIEW_ATOMS; i++)
+            if (l.atom[i].part == own)
+                to.atom[to.count] = l.atom[i], to.atom[to.count++].part = part;
+    }
+    return elements(&to) < INT32_MAX && to.count < VIEW_ATOMS ? view_put(g, n, &to, why) : graph_lacks(why, "its shape is too large");
+}
+
+/* ---- layers along an axis ---- */
+
+/* A layer of that op for the view's image, as `inner`'s output; the same view of that is the node's. */
+static struct made_layer *along(struct graph *g, const struct onnx_node *n, const char *op, struct view *l, const char **why)
+{
+    struct onnx_node inner;
+    char *outputs[1];
+    struct place *out = view_inner(g, n, &inner, outputs);
+    const struct place *in = l->of;
+    struct made_layer *made = graph_layer(g, &inner, op, in);
+    made->foldable = false;
+    if (!graph_leaves(g, &inner, in->dim[1], in->dim[2], in->dim[3]))
+        return graph_lacks(why, NO_SIZE), NULL;
+    out->uses = graph_value(g, n->outputs[0])->uses;
+    l->of = out;
+    return &g->layers[g->layer_count - 1];
+}
+
+bool axes_softmax(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *p = graph_in(g, n, 0);
+    struct view l;
+    int64_t behind = 1;
+    if (!view_of(p, &l))
+        return graph_lacks(why, NO_SIZE);
+    int axis = axis_of(graph_int(n, "axis", g->m->opset < 13 ? 1 : -1), l.rank);
+    for (int i = axis + 1; i < l.rank && axis >= 0; i++)
+        behind *= l.dim[i];
+    if (axis < 0 || (g->m->opset < 13 && behind != 1))
+        return graph_lacks(why, axis < 0 ? "its axis is not that of its input" : "before opset 13 only the last axis is supported");
+    return view_channels(g, n, p, 1u << axis, 0, false, &l, why) && along(g, n, "softmax_channels", &l, why) && view_put(g, n, &l, why);
+}
+
+/* Scale and shift by channel behind a normalisation; NULL where they change nothing. */
+static double *channel_values(const struct place *p, int64_t count, double usual, bool *fits, bool *unknown)
+{
+    double *v = p->constant ? weights_channels(p->constant, count, 1, 0, unknown) : NULL;
+    bool changes = false;
+    for (int64_t i = 0; v && i < count; i++)
+        changes |= v[i] != usual;
+    *fits &= v || !*p->name;
+    if (v && !changes && !*unknown)
+        return free(v), NULL;
+    return v;
+}
+
+bool axes_layer_norm(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *p = graph_in(g, n, 0);
+    struct view l;
+    if (!view_of(p, &l))
+        return graph_lacks(why, NO_SIZE);
+    int axis = axis_of(graph_int(n, "axis", -1), l.rank);
+    bool fits = axis >= 0, unknown = false;
+    for (int i = axis + 1; fits && i < l.rank; i++)
+        fits = l.dim[i] == 1;
+    if (!fits || (n->output_count > 1 && n->outputs[1][0] && graph_value(g, n->outputs[1])->uses))
+        return graph_lacks(why, "only the last axis can be normalised, without other outputs");
+    if (!view_channels(g, n, p, 1u << axis, 0, false, &l, why))
+        return false;
+    int64_t c = l.of->dim[1];
+    double *scale = channel_values(graph_in(g, n, 1), c, 1, &fits, &unknown),
+           *shift = channel_values(graph_in(g, n, 2), c, 0, &fits, &unknown);
+    struct made_layer *made = fits ? along(g, n, "normalize", &l, why) : NULL;
+    if (!made) {
+        free(scale);
+        free(shift);
+        return *why ? false : graph_lacks(why, "its scale and bias are not constants of each element of the axis");
+    }
+    text_addf(&made->keys, ", eps: %.9g", graph_real(n, "epsilon", 1e-5));
+    if (!scale && !shift)
+        return view_put(g, n, &l, why);
+    struct onnx_node inner;
+    char *outputs[1];
+    struct place *out = view_inner(g, n, &inner, outputs);
+    out->uses = l.of->uses;
+    l.of->uses = 1;
+    if (!fold_affine(g, &inner, l.of, scale, shift, unknown, why))
+        return false;
+    l.of = graph_value(g, outputs[0]);
+    return view_put(g, n, &l, why);
+}
+
+bool axes_mean(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *p = graph_in(g, n, 0);
+    struct view l, out = {0};
+    int64_t axis;
+    unsigned reduced = 0, pixels = 0;
+    bool keeps = graph_int(n, "keepdims", 1) != 0;
+    if (!view_of(p, &l))
+        return graph_lacks(why, NO_SIZE);
+    for (int i = 0; graph_list(n, "axes", graph_in(g, n, 1), i, &axis) && i < ONNX_RANK; i++)
+        reduced |= axis_of(axis, l.rank) < 0 ? 1u : 1u << axis_of(axis, l.rank);
+    if (!reduced || reduced & 1)
+        return graph_lacks(why, "only a mean over constant axes, without that of the images, is supported");
+    bool direct = view_whole(&l, false);
+    for (int i = 0; i < l.count; i++) {
+        pixels |= l.atom[i].axis >= 2 ? 1u << l.atom[i].part : 0;
+        direct &= (l.atom[i].axis >= 2) == (reduced >> l.atom[i].part & 1);
+    }
+    if (!direct && !view_channels(g, n, p, ~reduced, reduced, true, &l, why))
+        return false;
+    struct onnx_node inner;
+    char *outputs[1];
+    out.of = view_inner(g, n, &inner, outputs);
+    graph_layer(g, &inner, "pool_global", l.of)->foldable = false;
+    if (!graph_leaves(g, &inner, l.of->dim[1], 1, 1))
+        return graph_lacks(why, NO_SIZE);
+    out.of->uses = graph_value(g, n->outputs[0])->uses;
+    for (int part = 0; part < l.rank; part++) {
+        bool gone = reduced >> part & 1;
+        if (gone && !keeps)
+            continue;
+        out.dim[out.rank] = gone ? 1 : l.dim[part];
+        for (int i = 0; i < l.count && !gone; i++)
+            if (l.atom[i].part == part)
+                out.atom[out.count] = l.atom[i], out.atom[out.count++].part = out.rank;
+        out.rank++;
+    }
+    return view_put(g, n, &out, why);
+}
+
+/* The view without its channels. */
+static struct view other_axes(const struct view *l, int axis, struct place *of)
+{
+    struct view rest = *l;
+    rest.count = 0;
+    rest.dim[axis] = 1;
+    for (int i = 0; i < l->count; i++)
+        if (l->atom[i].axis != 1)
+            rest.atom[rest.count++] = l->atom[i];
+    *of = *l->of;
+    of->dim[1] = 1;
+    rest.of = of;
+    return rest;
+}
+
+/* Inputs whose axis is the channels of images that are alike otherwise. */
+static bool joinable(struct graph *g, const struct onnx_node *n, int axis, bool always, struct view *each, const char **why)
+{
+    for (int i = 0; i < n->input_count; i++) {
+        struct place of[2];
+        if (!view_channels(g, n, graph_in(g, n, i), 1u << axis, 0, always, &each[i], why))
+            return false;
+        if (each[i].rank != each[0].rank)
+            return graph_lacks(why, "its inputs have different numbers of axes");
+        const struct view one = other_axes(&each[i], axis, &of[0]), other = other_axes(&each[0], axis, &of[1]);
+        if (!view_same(&one, &other))
+            return false;
+    }
+    return true;
+}
+
+bool axes_concat(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view first;
+    bool plain = true;
+    if (n->input_count < 1 || !view_of(graph_in(g, n, 0), &first))
+        return graph_lacks(why, NO_SIZE);
+    int axis = axis_of(graph_int(n, "axis", 1), first.rank);
+    for (int i = 0; i < n->input_count; i++) {
+        const struct place *p = graph_in(g, n, i);
+        plain &= p->known && !p->view && p->rank != 2 && p->rank != 3;
+    }
+    if (axis < 1 || (plain && axis == 1) || n->input_count == 1)
+        return axis == 1 || n->input_count == 1 ? move_concat(g, n, why) : graph_lacks(why, "its axis is that of the images");
+    SCOPED struct view *each = xcalloc((size_t)n->input_count, sizeof *each);
+    if (!joinable(g, n, axis, false, each, why) && (*why || !joinable(g, n, axis, true, each, why)))
+        return *why ? false : graph_lacks(why, "its inputs have different sizes");
+    struct view out = each[0];
+    for (int i = 1; i < n->input_count; i++) {
+        struct onnx_node inner;
+        char *outputs[1];
+        struct place *next = view_inner(g, n, &inner, outputs), *so_far = out.of;
+        struct made_layer *l = graph_layer(g, &inner, "concat", so_far);
+        int64_t channels = so_far->dim[1] + each[i].of->dim[1];
+        text_addf(&l->keys, ", k: %lld", (long long)channels);
+        l->with = each[i].of->layer;
+        l->foldable = false;
+        if (!graph_leaves(g, &inner, channels, so_far->dim[2], so_far->dim[3]))
+            return graph_lacks(why, "it has too many channels");
+        next->uses = i + 1 < n->input_count ? 1 : graph_value(g, n->outputs[0])->uses;
+        out.of = next;
+    }
+    view_resize(&out, axis, out.of);
+    return view_put(g, n, &out, why);
+}
