@@ -6,29 +6,17 @@
 #include <string.h>
 
 /* Reals are stored as little-endian float64. */
-static void bind_reals(sqlite3_stmt *statement, int index, const struct column_value *v)
-{
-    size_t bytes = (size_t)v->count * sizeof(uint64_t);
-    uint64_t *packed = xmalloc(bytes);
-    memcpy(packed, v->reals, bytes);
-    for (int r = 0; r < v->count; r++)
-        packed[r] = htole64(packed[r]);
-    sqlite3_bind_blob64(statement, index, packed, bytes, free);
-}
+_Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "reals are stored as they are in memory");
 
 /* What the blob holds, malloc'd. */
 static double *read_reals(sqlite3_stmt *statement, int index, struct column_value *v)
 {
     size_t bytes = (size_t)sqlite3_column_bytes(statement, index);
     const void *blob = sqlite3_column_blob(statement, index);
-    SCOPED uint64_t *packed = xmalloc(bytes + 1);
     double *reals = xmalloc(bytes + 1);
-    v->count = bytes % sizeof *packed ? 0 : (int)(bytes / sizeof *packed);
+    v->count = bytes % sizeof *reals ? 0 : (int)(bytes / sizeof *reals);
     if (blob)
-        memcpy(packed, blob, bytes);
-    for (int r = 0; r < v->count; r++)
-        packed[r] = le64toh(packed[r]);
-    memcpy(reals, packed, (size_t)v->count * sizeof *packed);
+        memcpy(reals, blob, bytes);
     return reals;
 }
 
@@ -39,9 +27,9 @@ int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, co
         if (v.absent)
             sqlite3_bind_null(statement, first);
         else if (v.reals)
-            bind_reals(statement, first, &v);
+            sqlite3_bind_blob64(statement, first, v.reals, (size_t)v.count * sizeof *v.reals, SQLITE_STATIC);
         else if (v.text)
-            sqlite3_bind_text(statement, first, v.text, -1, SQLITE_TRANSIENT);
+            sqlite3_bind_text(statement, first, v.text, -1, SQLITE_STATIC);
         else if (v.is_real)
             sqlite3_bind_double(statement, first, v.real);
         else

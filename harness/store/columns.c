@@ -143,18 +143,17 @@ bool column_may_be_absent(const struct column *column)
 
 const struct column *column_first(enum column_group group)
 {
-    const struct column *c = columns;
-    while (c->name && c->group != group)
-        c++;
-    return c->name ? c : NULL;
+    const struct column *from = columns, *end = columns + sizeof columns / sizeof *columns - 1;
+    while (from < end) { /* bisects */
+        const struct column *half = from + (end - from) / 2;
+        *(half->group < group ? &from : &end) = half->group < group ? half + 1 : half;
+    }
+    return from->name && from->group == group ? from : NULL;
 }
 
 const struct column *column_next(const struct column *column)
 {
-    for (const struct column *c = column + 1; c->name; c++)
-        if (c->group == column->group)
-            return c;
-    return NULL;
+    return column[1].name && column[1].group == column->group ? column + 1 : NULL;
 }
 
 const struct column *column_find(enum column_group group, const char *name)

@@ -44,8 +44,8 @@ bool schema_indexes(struct store *store, struct error *err);
  * one transaction. */
 bool schema_migrate(struct store *store, struct error *err);
 
-/* Bind and read a struct by the column table. Parameters and result columns are in table order, from index `first` (1-based to bind,
- * 0-based to read); both return the next index. */
+/* Bind and read a struct by the column table. The struct's texts and reals stay until the statement was stepped. Parameters and result
+ * columns are in table order, from index `first` (1-based to bind, 0-based to read); both return the next index. */
 int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, const void *base);
 int columns_read(sqlite3_stmt *statement, int first, enum column_group group, void *base);
 /* "a", "b", ... of a group; each with `prefix` before it. */

@@ -180,8 +180,8 @@ enum column_group {
     COLUMN_TIME,    /* struct row_time: table timing */
     COLUMN_PLAN,    /* struct row_plan: table plan */
     COLUMN_LAUNCH,  /* struct row_launch: table launch */
-    COLUMN_CODE,    /* struct row_code: table instruction */
     COLUMN_METRIC,  /* struct row_metric: table metric */
+    COLUMN_CODE,    /* struct row_code: table instruction */
     COLUMN_WISDOM,  /* struct wisdom: table wisdom */
     COLUMN_DERIVED, /* stored nowhere: report/ computes it from the others */
     COLUMN_COUNTER, /* the name of a metric that a table shows */
@@ -210,7 +210,7 @@ struct column {
     enum column_type type;
     unsigned offset, size; /* of the field in its struct */
 };
-extern const struct column columns[]; /* by group; ends with name NULL */
+extern const struct column columns[]; /* by group, in the order of the enum; ends with name NULL */
 /* A column's value in its struct (run, row, step, time or metric). At most one of the four is set; none: absent. */
 struct column_value {
     bool absent;

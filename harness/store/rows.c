@@ -74,9 +74,23 @@ static sqlite3_stmt *keep_case(struct store *store, struct error *err)
     return statement(store, KEPT_CASE, text_get(&sql), err);
 }
 
-/* The case: inserted by its first row, brought up to date by the others. */
-static bool put_case(struct store *store, int64_t run_id, const struct row *row, int64_t *case_key, struct error *err)
+static bool same_case(const struct row *a, const struct row *b)
 {
+    bool same = true;
+    for (const struct column *c = column_first(COLUMN_CASE); same && c; c = column_next(c)) {
+        struct column_value x = column_get(c, a), y = column_get(c, b);
+        same = text_same(x.text, y.text) && x.absent == y.absent && x.real == y.real && x.integer == y.integer;
+    }
+    return same;
+}
+
+/* The case: inserted by its first row, brought up to date by the others. `before` (may be NULL) is the row that was stored last, of the
+ * case *case_key. */
+static bool put_case(struct store *store, int64_t run_id, const struct row *row, const struct row *before, int64_t *case_key,
+                     struct error *err)
+{
+    if (before && same_case(row, before))
+        return true;
     sqlite3_stmt *s = keep_case(store, err);
     if (!s)
         return false;
@@ -123,16 +137,17 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
 }
 
 /* Inside a transaction. */
-static bool put_row(struct store *store, int64_t run_id, const struct row *row, struct error *err)
+static bool put_row(struct store *store, int64_t run_id, const struct row *row, const struct row *before, int64_t *case_key,
+                    struct error *err)
 {
-    int64_t case_key = 0, result = 0;
+    int64_t result = 0;
     if (!row->id || !row->id[0] || !row->case_id || !row->case_id[0] || !row->device || !row->device[0]) {
         return error_set(err, ERROR_INTERNAL, "a row without %s cannot be stored",
                          !row->id || !row->id[0]           ? "an id"
                          : !row->device || !row->device[0] ? "a device"
                                                            : "a case");
     }
-    bool done = put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err);
+    bool done = put_case(store, run_id, row, before, case_key, err) && put_result(store, run_id, *case_key, row, &result, err);
     for (const struct row_list *l = row_lists; done && l->table; l++)
         done = rows_put_list(store, l, result, row, err);
     return done || error_where(err, "row %s", row->id);
@@ -141,6 +156,7 @@ static bool put_row(struct store *store, int64_t run_id, const struct row *row, 
 bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows, int count, struct error *err)
 {
     bool done = true;
+    int64_t case_key = 0;
     if (!store_writable(store, err))
         return false;
     if (store->lock < 0 || store->run != run_id)
@@ -148,7 +164,7 @@ bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows,
     if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err))
         return false;
     for (int i = 0; done && i < count; i++)
-        done = put_row(store, run_id, rows[i], err);
+        done = put_row(store, run_id, rows[i], i ? rows[i - 1] : NULL, &case_key, err);
     return store_commit(store, done, "storing a row", err);
 }
 

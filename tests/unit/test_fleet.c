@@ -84,8 +84,8 @@ static double given_seconds(int index) /* as EDSR's cases on an H200 take: 4.6 s
     return 1 + 3.6 * -log(1 - fmod(index * 0.6180339887498949, 1) * 0.995);
 }
 
-/* One row as an H200 gives it, with a number in place of its names. */
-static char *row_template(bool timed)
+/* One row as an H200 gives it. */
+static struct row *row_as(bool timed)
 {
     struct fixture f = {0};
     fixture_h200(&f);
@@ -104,13 +104,54 @@ static char *row_template(bool timed)
         t->samples_ns[i] = 150e3 + i * 0.7;
         t->rounds = 60;
     }
-    row_set(&row->id, "@@@");
-    row_set(&row->case_id, "%%%");
-    json_t *whole = wire_row_whole(row);
-    char *text = json_dumps(whole, JSON_COMPACT);
-    json_decref(whole);
+    f.rows[0] = row_new();
     fixture_free(&f);
-    return text;
+    return row;
+}
+
+static void assert_same(enum column_group group, const void *a, const void *b)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        struct column_value x = column_get(c, a), y = column_get(c, b);
+        assert_true(x.absent == y.absent && text_same(x.text, y.text) && x.count == y.count && x.integer == y.integer);
+        assert_memory_equal(&x.real, &y.real, sizeof x.real);
+        if (x.reals)
+            assert_memory_equal(x.reals, y.reals, (size_t)x.count * sizeof *x.reals);
+    }
+}
+
+/* Every field of a row arrives; no part of the bytes alone is a row, nor is read beyond its end. */
+static void rows_pass_as_bytes(void **state)
+{
+    struct row *sent = row_as(true), *got;
+    SCOPED_TEXT t = {0};
+    int index = -1;
+    sent->mask_density = -0.0;
+    row_set(&sent->reason, "\xff quoted \"\n");
+    wire_rows_add(&t, 7, sent);
+    size_t bytes = t.len;
+    wire_rows_add(&t, 8, sent);
+    const char *at = text_get(&t), *end = at + t.len;
+    for (int k = 0; k < 2; k++) {
+        got = wire_rows_next(&at, end, &index);
+        assert_int_equal(index, 7 + k);
+        assert_same(COLUMN_CASE, sent, got);
+        assert_same(COLUMN_RESULT, sent, got);
+        for (const struct row_list *l = row_lists; l->table; l++) {
+            assert_int_equal(row_list_count(l, sent), row_list_count(l, got));
+            for (int i = 0; i < row_list_count(l, got); i++)
+                assert_same(l->group, row_list_at(l, sent, i), row_list_at(l, got, i));
+        }
+        row_free(got);
+    }
+    assert_true(at == end);
+    assert_null(wire_rows_next(&at, end, &index));
+    for (size_t n = 0; n < bytes; n++) {
+        SCOPED char *exact = memcpy(xmalloc(n ? n : 1), text_get(&t), n); /* of its own: a sanitizer sees its end */
+        at = exact;
+        assert_null(wire_rows_next(&at, exact + n, &index));
+    }
+    row_free(sent);
 }
 
 static void send_all(int fd, const char *text, size_t left)
@@ -126,17 +167,19 @@ static void send_all(int fd, const char *text, size_t left)
     }
 }
 
-/* The template with the numbers of a case and a row. */
-static void add_row(struct text *t, const char *template, int c, int k)
+/* The rows of a case, in one message. */
+static void add_rows(struct text *t, struct row *row, int c)
 {
-    const char *id = strstr(template, "@@@"), *of = strstr(template, "%%%");
-    const char *first = id < of ? id : of, *second = id < of ? of : id;
-    text_addf(t, "%s[%d,", k ? "," : "", c * ROWS_A_CASE + k);
-    text_add_bytes(t, template, (size_t)(first - template));
-    text_addf(t, first == id ? "t/c%d/v%d" : "t/c%d", c, k);
-    text_add_bytes(t, first + 3, (size_t)(second - first - 3));
-    text_addf(t, second == id ? "t/c%d/v%d" : "t/c%d", c, k);
-    text_addf(t, "%s]", second + 3);
+    SCOPED_TEXT rows = {0};
+    SCOPED char *of = text_format("t/c%d", c);
+    row_set(&row->case_id, of);
+    for (int k = 0; k < ROWS_A_CASE; k++) {
+        SCOPED char *id = text_format("%s/v%d", of, k);
+        row_set(&row->id, id);
+        wire_rows_add(&rows, c * ROWS_A_CASE + k, row);
+    }
+    text_addf(t, "{\"packed\":%zu}\n", rows.len);
+    text_add_bytes(t, text_get(&rows), rows.len);
 }
 
 /* All GPUs in one process. A case's rows come in two messages: verified, then timed. */
@@ -145,11 +188,11 @@ static void simulate(int *fds, int count, double speed)
     struct pollfd *p = xcalloc((size_t)count, sizeof *p);
     double *due = xcalloc((size_t)count, sizeof *due);
     int *now = xcalloc((size_t)count, sizeof *now), alive = count;
-    char *templates[] = {row_template(false), row_template(true)};
+    struct row *rows[] = {row_as(false), row_as(true)};
     for (int i = 0; i < count; i++) {
         p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
         now[i] = -1;
-        send_all(fds[i], "{\"ready\":true}\n{\"next\":true}\n", 30);
+        send_all(fds[i], "{\"ready\":true}\n{\"next\":true}\n", 29);
     }
     while (alive) {
         double next = INFINITY;
@@ -158,12 +201,8 @@ static void simulate(int *fds, int count, double speed)
                 continue;
             if (due[i] <= clock_s()) {
                 struct text t = {0};
-                for (int half = 0; half < 2; half++) {
-                    text_add(&t, "{\"rows\":[");
-                    for (int k = 0; k < ROWS_A_CASE; k++)
-                        add_row(&t, templates[half], now[i], k);
-                    text_add(&t, "]}\n");
-                }
+                for (int half = 0; half < 2; half++)
+                    add_rows(&t, rows[half], now[i]);
                 text_addf(&t, "{\"finished\":[%d]}\n{\"doing\":\"time %d\"}\n{\"next\":true}\n", now[i], now[i]);
                 send_all(fds[i], text_get(&t), t.len);
                 text_free(&t);
@@ -294,8 +333,11 @@ static void nothing_due_judges_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first), cmocka_unit_test(a_network_waits_for_its_layers),
-                                       cmocka_unit_test(a_dead_gpu_gives_its_cases_back), cmocka_unit_test(nothing_due_judges_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first),
+                                       cmocka_unit_test(a_network_waits_for_its_layers),
+                                       cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
+                                       cmocka_unit_test(nothing_due_judges_nothing),
+                                       cmocka_unit_test(rows_pass_as_bytes),
                                        cmocka_unit_test_setup_teardown(a_simulated_fleet_is_served, make_folder, remove_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,36 +23,115 @@ json_t *wire_row(const struct row *row)
     return out;
 }
 
+/* ---- whole rows as bytes ---- */
+
 static const enum column_group row_groups[] = {COLUMN_CASE, COLUMN_RESULT};
 
-json_t *wire_row_whole(const struct row *row)
+enum kind { KIND_ABSENT, KIND_TEXT, KIND_REALS, KIND_REAL, KIND_INTEGER };
+
+static void add_columns(struct text *t, enum column_group group, const void *base)
 {
-    json_t *out = json_object();
-    for (int i = 0; i < 2; i++)
-        json_columns_add(out, row_groups[i], row, true);
-    for (const struct row_list *l = row_lists; l->table; l++)
-        if (row_list_count(l, row))
-            json_object_set_new(out, l->name, json_list(l, row, true));
-    return out;
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        struct column_value v = column_get(c, base);
+        char kind = v.absent ? KIND_ABSENT : v.text ? KIND_TEXT : v.reals ? KIND_REALS : v.is_real ? KIND_REAL : KIND_INTEGER;
+        int32_t length = v.text ? (int32_t)strlen(v.text) + 1 : v.count;
+        text_add_bytes(t, &kind, 1);
+        if (kind == KIND_TEXT || kind == KIND_REALS)
+            text_add_bytes(t, &length, sizeof length);
+        if (kind == KIND_TEXT)
+            text_add_bytes(t, v.text, (size_t)length);
+        else if (kind == KIND_REALS)
+            text_add_bytes(t, v.reals, (size_t)length * sizeof *v.reals);
+        else if (kind != KIND_ABSENT)
+            text_add_bytes(t, kind == KIND_REAL ? (const void *)&v.real : &v.integer, 8);
+    }
 }
 
-struct row *wire_row_read(const json_t *json)
+void wire_rows_add(struct text *t, int index, const struct row *row)
 {
-    size_t k;
-    json_t *one;
-    struct row *row = row_new();
+    text_add_bytes(t, &index, sizeof index);
     for (int i = 0; i < 2; i++)
-        for (const struct column *c = column_first(row_groups[i]); c; c = column_next(c))
-            json_column_take(c, row, json_object_get(json, c->name));
-    for (const struct row_list *l = row_lists; l->table; l++)
-        json_array_foreach(json_object_get(json, l->name), k, one)
-        {
-            void *to = row_list_add(l, row);
-            for (const struct column *c = column_first(l->group); c; c = column_next(c))
-                json_column_take(c, to, json_object_get(one, c->name));
-        }
-    return row;
+        add_columns(t, row_groups[i], row);
+    for (const struct row_list *l = row_lists; l->table; l++) {
+        int count = row_list_count(l, row);
+        text_add_bytes(t, &count, sizeof count);
+        for (int i = 0; i < count; i++)
+            add_columns(t, l->group, row_list_at(l, row, i));
+    }
 }
+
+/* What is left to read; at NULL: it ended too early. */
+struct bytes {
+    const char *at, *end;
+};
+
+static void take_bytes(struct bytes *b, void *to, size_t bytes)
+{
+    bool there = b->at && (size_t)(b->end - b->at) >= bytes;
+    if (there)
+        memcpy(to, b->at, bytes);
+    b->at = there ? b->at + bytes : NULL;
+}
+
+static void take_column(struct bytes *b, const struct column *c, void *base)
+{
+    char kind = KIND_ABSENT;
+    int32_t length = 0;
+    SCOPED double *reals = NULL;
+    take_bytes(b, &kind, 1);
+    struct column_value v = {.absent = kind == KIND_ABSENT, .is_real = kind == KIND_REAL};
+    if (kind == KIND_TEXT || kind == KIND_REALS)
+        take_bytes(b, &length, sizeof length);
+    else if (kind != KIND_ABSENT)
+        take_bytes(b, kind == KIND_REAL ? (void *)&v.real : &v.integer, 8);
+    size_t bytes = (size_t)length * (kind == KIND_REALS ? sizeof *reals : 1);
+    if (b->at && (length < 0 || (size_t)(b->end - b->at) < bytes))
+        b->at = NULL;
+    if (!b->at)
+        return;
+    if (kind == KIND_TEXT) {
+        v.text = b->at;
+    } else if (kind == KIND_REALS) {
+        v.count = length;
+        v.reals = reals = memcpy(xmalloc(bytes + 1), b->at, bytes);
+    }
+    b->at += bytes;
+    if (!v.text || (length > 0 && !v.text[length - 1]))
+        column_set(c, base, &v);
+    else
+        b->at = NULL;
+}
+
+static void take_columns(struct bytes *b, enum column_group group, void *base)
+{
+    for (const struct column *c = column_first(group); c && b->at; c = column_next(c))
+        take_column(b, c, base);
+}
+
+struct row *wire_rows_next(const char **at, const char *end, int *index)
+{
+    if (*at == end)
+        return NULL;
+    struct bytes b = {*at, end};
+    struct row *row = row_new();
+    take_bytes(&b, index, sizeof *index);
+    for (int i = 0; i < 2; i++)
+        take_columns(&b, row_groups[i], row);
+    for (const struct row_list *l = row_lists; l->table && b.at; l++) {
+        int count = 0;
+        take_bytes(&b, &count, sizeof count);
+        for (int i = 0; i < count && b.at; i++)
+            take_columns(&b, l->group, row_list_add(l, row));
+    }
+    if (b.at) {
+        *at = b.at;
+        return row;
+    }
+    row_free(row);
+    return NULL;
+}
+
+/* ---- a row's fields as JSON ---- */
 
 static bool has_time(const json_t *times, const struct row_time *t)
 {

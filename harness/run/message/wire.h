@@ -4,6 +4,7 @@
 
 #include "device/chip/chip.h"
 #include "base/phase.h"
+#include "base/text.h"
 #include "device/chip/roof.h"
 #include "store/row.h"
 #include <jansson.h>
@@ -13,9 +14,11 @@ json_t *wire_row(const struct row *row);
 /* Copies them into a row; ignores unknown or ill-typed fields. */
 void wire_row_merge(const json_t *fields, struct row *row);
 
-/* A whole row with its identity. New reference; the caller frees the row. */
-json_t *wire_row_whole(const struct row *row);
-struct row *wire_row_read(const json_t *json);
+/* Whole rows with their identity and their index in the plan, as bytes that only the same executable reads: the values in table order.
+ * Many rows pass between the processes of many GPUs, so they are no JSON. wire_rows_next returns the row, which the caller frees, and moves
+ * *at behind it; NULL: no more, or not a whole row. */
+void wire_rows_add(struct text *t, int index, const struct row *row);
+struct row *wire_rows_next(const char **at, const char *end, int *index);
 
 /* {"data": 0.2, ..., "parts": ...}: the seconds of the phases that are not 0, except waiting; resets the clock to 0. New reference. */
 json_t *wire_spent(struct phase_clock *clock);

@@ -91,39 +91,62 @@ bool child_start(struct child *child, struct error *err)
     return false;
 }
 
-bool child_send(struct child *child, json_t *command)
+static bool send_all(struct child *child, const char *at, size_t left)
 {
-    char *line = json_dumps(command, JSON_COMPACT);
-    json_decref(command);
-    size_t left = line ? strlen(line) + 1 : 0;
-    if (line)
-        line[left - 1] = '\n'; /* in the place of the NUL */
-    for (const char *at = line; left;) {
+    while (left) {
         ssize_t n = send(child->fd, at, left, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            break;
+            return false;
         at += n;
         left -= (size_t)n;
     }
-    bool sent = line && !left;
-    free(line);
-    return sent;
+    return true;
 }
 
-/* Takes a whole line out of the buffer and parses it; false if there is none yet. Skips lines that are not JSON. */
+bool child_send(struct child *child, json_t *command)
+{
+    SCOPED char *line = json_dumps(command, JSON_COMPACT);
+    json_decref(command);
+    size_t bytes = line ? strlen(line) + 1 : 0;
+    if (line)
+        line[bytes - 1] = '\n'; /* in the place of the NUL */
+    return line && send_all(child, line, bytes);
+}
+
+bool child_send_packed(struct child *child, json_t *command, const struct text *packed)
+{
+    json_object_set_new(command, "packed", json_integer((json_int_t)packed->len));
+    return child_send(child, command) && send_all(child, text_get(packed), packed->len);
+}
+
+bool child_has_line(const struct child *child)
+{
+    return child->used > child->taken && memchr(child->buffer + child->taken, '\n', child->used - child->taken);
+}
+
+/* Takes a whole event out of the buffer and parses it; false if there is none yet. Skips lines that are not JSON. */
 static bool take_line(struct child *child, size_t *scanned, json_t **event)
 {
     for (;;) {
-        char *end = child->used > *scanned ? memchr(child->buffer + *scanned, '\n', child->used - *scanned) : NULL;
+        char *from = child->buffer + child->taken;
+        size_t there = child->used - child->taken;
+        char *end = there > *scanned ? memchr(from + *scanned, '\n', there - *scanned) : NULL;
         if (!end) {
-            *scanned = child->used;
+            *scanned = there;
             return false;
         }
-        *event = json_loadb(child->buffer, (size_t)(end - child->buffer), 0, NULL);
-        child->used -= (size_t)(end + 1 - child->buffer);
-        memmove(child->buffer, end + 1, child->used);
+        *event = json_loadb(from, (size_t)(end - from), 0, NULL);
+        json_int_t packed = *event ? json_integer_value(json_object_get(*event, "packed")) : 0;
+        if (packed > 0 && packed > child->buffer + child->used - (end + 1)) { /* the rest is on its way */
+            json_decref(*event);
+            *event = NULL;
+            return false;
+        }
+        child->packed = end + 1;
+        child->packed_end = child->packed + (packed > 0 ? packed : 0);
+        child->taken = (size_t)(child->packed_end - child->buffer);
         *scanned = 0;
         if (*event)
             return true;
@@ -173,6 +196,28 @@ void child_limit_memory(struct child *child, size_t more)
     child->memory_max = more ? memory_of(child->pid) + more : 0;
 }
 
+void child_trim(struct child *child)
+{
+    if (child->taken < child->used)
+        return;
+    free(child->buffer);
+    child->buffer = NULL;
+    child->taken = child->used = child->cap = 0;
+    child->packed = child->packed_end = NULL;
+}
+
+static void make_room(struct child *child)
+{
+    child->used -= child->taken;
+    if (child->used)
+        memmove(child->buffer, child->buffer + child->taken, child->used);
+    child->taken = 0;
+    if (child->cap - child->used >= 65536)
+        return;
+    child->cap = child->cap ? child->cap * 2 : 1 << 17;
+    child->buffer = xrealloc(child->buffer, child->cap);
+}
+
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event)
 {
     size_t scanned = 0;
@@ -190,10 +235,7 @@ enum child_event child_next(struct child *child, double deadline_s, volatile sig
             return CHILD_GREEDY;
         if (n <= 0)
             continue;
-        if (child->cap - child->used < 65536) {
-            child->cap = child->cap ? child->cap * 2 : 1 << 17;
-            child->buffer = xrealloc(child->buffer, child->cap);
-        }
+        make_room(child);
         ssize_t got = recv(child->fd, child->buffer + child->used, child->cap - child->used, 0);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
@@ -287,7 +329,7 @@ int child_any(const struct child *children, int count, double deadline_s, volati
     for (int i = 0; i < count; i++) {
         fds[i] = (struct pollfd){.fd = children[i].pid > 0 ? children[i].fd : -1, .events = POLLIN};
         alive += children[i].pid > 0;
-        if (children[i].pid > 0 && children[i].used && memchr(children[i].buffer, '\n', children[i].used))
+        if (children[i].pid > 0 && child_has_line(&children[i]))
             found = i;
     }
     while (alive && found < 0 && !(interrupted && *interrupted) && !over) {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "run/message/verb.h"
 #include <jansson.h>
 #include <signal.h>
@@ -14,16 +15,17 @@
 
 struct child {
     pid_t pid;   /* 0: not running */
-    int fd;      /* socket: JSON lines both ways */
+    int fd;      /* socket: JSON lines both ways; {"packed": BYTES, ...} is followed by that many bytes */
     int errors;  /* a memory file that holds what it wrote to stderr */
     pid_t guard; /* kills the worker's process group when the other end of its pipe, `guarded`, is closed everywhere */
     int guarded;
-    char *buffer;
-    size_t used, cap;
-    bool launched, ready; /* its setup was sent; and answered */
-    size_t memory_max;    /* the limit of its memory in bytes (CHILD_GREEDY); 0: no limit */
-    int ahead;            /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
-                             busy */
+    char *buffer; /* what is read lies from `taken` to `used` */
+    size_t taken, used, cap;
+    const char *packed, *packed_end; /* the bytes that belong to the last event, until the next child_next */
+    bool launched, ready;            /* its setup was sent; and answered */
+    size_t memory_max;               /* the limit of its memory in bytes (CHILD_GREEDY); 0: no limit */
+    int ahead; /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
+                  busy */
 };
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED, CHILD_GREEDY };
 /* The memory limit of a compiler: 8 GiB, or half of the machine's memory if that is less. BENCH_COMPILE_MEMORY=MiB replaces it. */
@@ -34,6 +36,12 @@ void child_limit_memory(struct child *child, size_t more);
 bool child_start(struct child *child, struct error *err);
 /* Takes the reference to the command. False if the worker is gone. */
 bool child_send(struct child *child, json_t *command);
+/* The same, with bytes that go with it (message/wire: rows). */
+bool child_send_packed(struct child *child, json_t *command, const struct text *packed);
+/* Gives its buffer back if all of it was read: of many children few have a message at a time. */
+void child_trim(struct child *child);
+/* True if child_next has an event, or a part of one, without reading more. */
+bool child_has_line(const struct child *child);
 /* Waits for the next event until `deadline_s` (CLOCK_MONOTONIC seconds; 0 = for ever). *event is a new reference on CHILD_EVENT. */
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event);
 /* Waits for the first of `count` that has an event or is gone and returns its index; child_next then returns without waiting. Skips

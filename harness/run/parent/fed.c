@@ -43,23 +43,20 @@ static void make_rows(struct session *s, int first, int last)
 }
 
 /* Rows of the case that are done, and those of its network's layers, which other GPUs may have run. */
-static void take_rows(struct session *s, const json_t *rows)
+static void take_rows(struct session *s, const char *rows, const char *end)
 {
-    size_t k;
-    json_t *one;
-    json_array_foreach(rows, k, one)
-    {
-        int i = (int)json_integer_value(json_array_get(one, 0));
+    struct row *row;
+    for (int i; (row = wire_rows_next(&rows, end, &i));) {
         row_free(s->rows[i]);
-        s->rows[i] = wire_row_read(json_array_get(one, 1));
+        s->rows[i] = row;
         s->kept[i] = true;
     }
 }
 
 int session_take_case(struct session *s, int *first, int *last, struct error *err)
 {
-    json_t *rows = NULL;
-    int index = s->options->feed->next(s->options->feed->context, &rows);
+    const char *rows = NULL, *end = NULL;
+    int index = s->options->feed->next(s->options->feed->context, &rows, &end);
     if (index < 0)
         return index;
     for (*first = 0; *first < s->plan.row_count && s->plan.rows[*first].case_index != index; (*first)++)
@@ -67,8 +64,7 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
     for (*last = *first; *last < s->plan.row_count && s->plan.rows[*last].case_index == index; (*last)++)
         continue;
     make_rows(s, *first, *last);
-    take_rows(s, rows);
-    json_decref(rows);
+    take_rows(s, rows, end);
     for (int i = *first; i < *last; i++) /* infeasible or broken: known without a run */
         if (!s->kept[i] && s->rows[i]->status != ROW_PLANNED && !session_put(s, i, i + 1, err))
             return FEED_END;

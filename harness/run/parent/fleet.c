@@ -7,15 +7,19 @@
 #include "run/message/wire.h"
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #define JUDGE_S 60.0 /* a GPU that has not been checked by then is not judged */
 #define POLL_MS 200
-#define PART_S 5.0 /* the rest of a message that has begun */
+#define PART_S 5.0  /* the rest of a message that has begun */
+#define STORE_S 0.5 /* between transactions, each of which waits for the disk: rows that come meanwhile share one */
+#define STORE_ROWS 5000
+#define TELL_S 0.1 /* between progress lines */
 
 /* ---- cases ---- */
 
@@ -71,29 +75,18 @@ static void skip_cases(struct fleet *f)
 }
 
 /* The rows that go with a case: its own that this GPU has measured already, and those of a network's layers. */
-static json_t *rows_for(const struct fleet *f, int c, const struct gpu *g)
+static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, struct text *t)
 {
-    json_t *rows = json_array();
     const struct session *s = f->s;
     for (int i = f->first[c]; i < case_end(f, c); i++) {
         const char *uuid = s->rows[i] && s->rows[i]->gpu_uuid ? s->rows[i]->gpu_uuid : "";
         if (s->rows[i] && ((s->kept[i] && !strcmp(uuid, g->uuid)) || s->rows[i]->status == ROW_SKIPPED))
-            json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
+            wire_rows_add(t, i, s->rows[i]);
     }
     for (int k = 0; f->queue.needs[c] && k < f->queue.count; k++)
         for (int i = f->first[k]; f->queue.needs[c][k] && i < case_end(f, k); i++)
             if (s->rows[i])
-                json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
-    return rows;
-}
-
-/* How many cases run, on this GPU or (-1) on any. */
-static int running(const struct case_queue *q, int gpu)
-{
-    int count = 0;
-    for (int i = 0; i < q->count; i++)
-        count += q->state[i] == CASE_RUNNING && (gpu < 0 || q->gpu[i] == gpu);
-    return count;
+                wire_rows_add(t, i, s->rows[i]);
 }
 
 /* Stores what is known of a GPU under `gpus` of the run's environment. Takes the reference. */
@@ -148,13 +141,18 @@ static void assign(struct fleet *f)
             continue;
         bool refused = g->health == HEALTH_REFUSED;
         int c = f->s->interrupted || refused ? FEED_END : queue_take(&f->queue, k);
-        if (c < 0 && !f->s->interrupted && !refused && running(&f->queue, k))
+        if (c < 0 && !f->s->interrupted && !refused && g->running)
             c = FEED_COUNT;
-        else if (c < 0 && !f->s->interrupted && !refused && running(&f->queue, -1))
+        else if (c < 0 && !f->s->interrupted && !refused && f->running)
             continue;
         g->asks = false;
         g->ended = c == FEED_END;
-        child_send(&g->child, c < 0 ? json_pack("{s:i}", "case", c) : json_pack("{s:i,s:o}", "case", c, "rows", rows_for(f, c, g)));
+        SCOPED_TEXT rows = {0};
+        if (c >= 0)
+            add_rows_for(f, c, g, &rows);
+        g->running += c >= 0;
+        f->running += c >= 0;
+        child_send_packed(&g->child, json_pack("{s:i}", "case", c), &rows);
     }
 }
 
@@ -169,48 +167,37 @@ static void note_once(struct fleet *f, const struct gpu *g, const char *text)
     session_note(f->s, "%s: %s", g->place, text);
 }
 
-static void take_row(struct fleet *f, struct gpu *g, const json_t *pair)
+/* The row is to be stored. */
+static void receive(struct fleet *f, int i)
 {
-    struct session *s = f->s;
-    int i = (int)json_integer_value(json_array_get(pair, 0));
-    if (i < 0 || i >= s->plan.row_count)
-        return;
-    struct row *row = wire_row_read(json_array_get(pair, 1));
-    bool before = s->rows[i] && s->rows[i]->status != ROW_PLANNED, now = row->status != ROW_PLANNED;
-    s->done += now && !before;
-    g->rows += now && !before;
-    if (g->label[0] && row->time_count)
-        row_add_note(row, "%s", g->label);
-    row_free(s->rows[i]);
-    s->rows[i] = row;
-    s->kept[i] = now;
     if (!f->dirty[i])
         *APPEND(f->received, f->received_count) = i;
     f->dirty[i] = true;
 }
 
-/* Stores what has come, all at once. */
-static bool store_received(struct fleet *f, struct error *err)
+/* Takes the row. */
+static void take_row(struct fleet *f, struct gpu *g, int i, struct row *row)
 {
     struct session *s = f->s;
-    SCOPED struct row **rows = xcalloc((size_t)f->received_count + 1, sizeof *rows);
-    int count = 0;
-    for (int k = 0; k < f->received_count; k++) {
-        rows[count++] = s->rows[f->received[k]];
-        f->dirty[f->received[k]] = false;
+    if (i < 0 || i >= s->plan.row_count) {
+        row_free(row);
+        return;
     }
-    free(f->received);
-    f->received = NULL;
-    f->received_count = 0;
-    return !count || store_put_all(s->store, s->run.id, rows, count, err);
+    bool before = s->rows[i] && s->rows[i]->status != ROW_PLANNED, now = row->status != ROW_PLANNED;
+    s->done += now && !before;
+    if (g->label[0] && row->time_count)
+        row_add_note(row, "%s", g->label);
+    row_free(s->rows[i]);
+    s->rows[i] = row;
+    s->kept[i] = now;
+    receive(f, i);
 }
 
-/* Shows a case; its rows are stored, and nobody needs them here but a network. */
-static void finish_case(struct fleet *f, int c)
+/* Shows a case whose rows are stored; nobody needs them here but a network. */
+static void show_case(struct fleet *f, int c)
 {
     struct session *s = f->s;
     int first = f->first[c], end = case_end(f, c);
-    queue_done(&f->queue, c);
     if (s->sink->case_done && end > first)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, end - first);
     for (int i = first; i < end && !f->wanted[c]; i++) {
@@ -219,21 +206,47 @@ static void finish_case(struct fleet *f, int c)
     }
 }
 
-static bool take_finished(struct fleet *f, struct gpu *g, const json_t *list, struct error *err)
+/* Stores what has come, all at once, and shows the cases that are over. */
+static bool store_received(struct fleet *f, struct error *err)
+{
+    struct session *s = f->s;
+    SCOPED struct row **rows = xcalloc((size_t)f->received_count + 1, sizeof *rows);
+    int count = f->received_count;
+    for (int k = 0; k < count; k++) {
+        rows[k] = s->rows[f->received[k]];
+        f->dirty[f->received[k]] = false;
+    }
+    f->received_count = 0;
+    f->stored_s = clock_s();
+    if (count && !store_put_all(s->store, s->run.id, rows, count, err))
+        return false;
+    for (int k = 0; k < f->over_count; k++)
+        show_case(f, f->over[k]);
+    f->over_count = 0;
+    return true;
+}
+
+static void end_case(struct fleet *f, int c)
+{
+    queue_done(&f->queue, c);
+    *APPEND(f->over, f->over_count) = c;
+}
+
+static void take_finished(struct fleet *f, struct gpu *g, const json_t *list)
 {
     size_t k;
     json_t *one;
-    if (!store_received(f, err))
-        return false;
     json_array_foreach(list, k, one)
     {
         int c = (int)json_integer_value(one);
-        if (c >= 0 && c < f->queue.count && f->queue.state[c] != CASE_DONE)
-            finish_case(f, c);
-        g->cases++;
+        if (c < 0 || c >= f->queue.count || f->queue.state[c] == CASE_DONE)
+            continue;
+        bool ran = f->queue.state[c] == CASE_RUNNING && f->queue.gpu[c] == g - f->gpus;
+        g->running -= ran;
+        f->running -= ran;
         g->deaths = 0;
+        end_case(f, c);
     }
-    return true;
 }
 
 static void take_roofs(struct fleet *f, struct gpu *g, const json_t *event, struct error *err)
@@ -276,12 +289,13 @@ static void take_gpu_spent(struct fleet *f, struct gpu *g, const json_t *spent)
         g->spent_s[i] += json_number_value(json_object_get(spent, phase_name((enum phase)i)));
 }
 
-static bool take_message(struct fleet *f, struct gpu *g, const json_t *event, struct error *err)
+static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
 {
-    size_t k;
-    json_t *one;
+    struct row *row;
     struct error why = {0};
-    json_array_foreach(json_object_get(event, "rows"), k, one) take_row(f, g, one);
+    const char *at = g->child.packed;
+    for (int i; (row = wire_rows_next(&at, g->child.packed_end, &i));)
+        take_row(f, g, i, row);
     const char *note = json_string_value(json_object_get(event, "note")), *doing = json_string_value(json_object_get(event, "doing"));
     if (note)
         note_once(f, g, note);
@@ -299,20 +313,21 @@ static bool take_message(struct fleet *f, struct gpu *g, const json_t *event, st
         session_environment(f->s, json_incref(json_object_get(event, "environment")), &why);
     if (json_object_get(event, "roofs"))
         take_roofs(f, g, event, &why);
-    take_gpu_spent(f, g, json_object_get(event, "spent"));
+    if (json_object_get(event, "spent"))
+        take_gpu_spent(f, g, json_object_get(event, "spent"));
     if (json_object_get(event, "failed")) {
         child_failure(json_object_get(event, "failed"), &f->fault);
         g->given_up = !g->ended;
         if (g->given_up)
             session_note(f->s, "%s is given up: %s", g->place, f->fault.text);
     }
-    return !json_object_get(event, "finished") || take_finished(f, g, json_object_get(event, "finished"), err);
+    take_finished(f, g, json_object_get(event, "finished"));
 }
 
 /* ---- processes ---- */
 
 /* A case that several GPU processes died with: nobody judges its rows. */
-static bool lose_cases(struct fleet *f, const int *lost, int count, const char *how, struct error *err)
+static void lose_cases(struct fleet *f, const int *lost, int count, const char *how)
 {
     for (int k = 0; k < count; k++) {
         for (int i = f->first[lost[k]]; i < case_end(f, lost[k]); i++) {
@@ -321,13 +336,16 @@ static bool lose_cases(struct fleet *f, const int *lost, int count, const char *
                 continue;
             SCOPED char *reason = text_format("not judged: %d processes of GPUs ended while they ran its case: %s", CHILD_TRIES, how);
             row_set(&row->reason, reason);
-            *APPEND(f->received, f->received_count) = i;
+            receive(f, i);
         }
-        if (!store_received(f, err))
-            return false;
-        finish_case(f, lost[k]);
+        end_case(f, lost[k]);
     }
-    return true;
+}
+
+static void listen_to(const struct fleet *f, int index)
+{
+    struct epoll_event to = {.events = EPOLLIN, .data.u32 = (uint32_t)index};
+    epoll_ctl(f->poll, EPOLL_CTL_ADD, f->gpus[index].child.fd, &to);
 }
 
 static bool take_death(struct fleet *f, int index, struct error *err)
@@ -336,14 +354,17 @@ static bool take_death(struct fleet *f, int index, struct error *err)
     struct gpu *g = &f->gpus[index];
     bool over = g->ended || g->given_up || f->s->interrupted;
     int *lost;
+    epoll_ctl(f->poll, EPOLL_CTL_DEL, g->child.fd, NULL);
     child_stop(&g->child, how, sizeof how);
     g->asks = false;
     g->ready = true; /* nobody waits for it */
+    f->running -= g->running;
+    g->running = 0;
     int count = queue_return(&f->queue, index, CHILD_TRIES, &lost);
-    bool ok = store_received(f, err) && lose_cases(f, lost, f->s->interrupted ? 0 : count, how, err);
+    lose_cases(f, lost, f->s->interrupted ? 0 : count, how);
     free(lost);
-    if (!ok || over)
-        return ok;
+    if (over)
+        return true;
     if (++g->deaths >= CHILD_TRIES) {
         g->given_up = true;
         error_set(&f->fault, ERROR_ENVIRONMENT, "%d processes of %s ended one after the other: %s", g->deaths, g->place, how);
@@ -351,11 +372,14 @@ static bool take_death(struct fleet *f, int index, struct error *err)
         return true;
     }
     session_note(f->s, "the process of %s ended (%s); its case runs again", g->place, how);
-    return gpu_start(f->s, f->gpus, f->count, index, err);
+    if (!gpu_start(f->s, f->gpus, f->count, index, err))
+        return false;
+    listen_to(f, index);
+    return true;
 }
 
-/* Reads what a GPU's process has said. False: it is gone, or *ok is false. */
-static bool hear(struct fleet *f, struct gpu *g, bool *ok, struct error *err)
+/* Reads what a GPU's process has said. False: it is gone. */
+static bool hear(struct fleet *f, struct gpu *g)
 {
     double until = clock_s() + PART_S;
     do {
@@ -365,21 +389,29 @@ static bool hear(struct fleet *f, struct gpu *g, bool *ok, struct error *err)
             return true;
         if (what != CHILD_EVENT)
             return false;
-        *ok = take_message(f, g, event, err);
-    } while (*ok && g->child.used && memchr(g->child.buffer, '\n', g->child.used));
+        take_message(f, g, event);
+    } while (child_has_line(&g->child));
+    child_trim(&g->child);
     return true;
+}
+
+static int count_alive(const struct fleet *f)
+{
+    int alive = 0;
+    for (int k = 0; k < f->count; k++)
+        alive += f->gpus[k].child.pid > 0;
+    return alive;
 }
 
 static void progress(struct fleet *f)
 {
     SCOPED_TEXT t = {0};
-    int alive = 0;
-    for (int k = 0; k < f->count; k++)
-        alive += f->gpus[k].child.pid > 0;
+    int alive = count_alive(f);
     text_addf(&t, "%d GPU%s", alive, text_s(alive));
     for (int k = 0; k < f->count && k < 8; k++)
         if (f->gpus[k].child.pid > 0 && f->gpus[k].doing[0])
             text_addf(&t, " | %s %.40s", f->gpus[k].place, f->gpus[k].doing);
+    f->told_s = clock_s();
     session_progress(f->s, text_get(&t));
 }
 
@@ -394,28 +426,38 @@ static void pass_on(struct fleet *f)
             kill(f->gpus[k].child.pid, SIGINT);
 }
 
-bool fleet_serve(struct fleet *f, struct error *err)
+static bool serve(struct fleet *f, struct error *err)
 {
-    SCOPED struct pollfd *fds = xcalloc((size_t)f->count, sizeof *fds);
+    struct epoll_event events[64];
     for (;;) {
-        int alive = 0;
-        bool ok = true;
         pass_on(f);
         assign(f);
-        for (int k = 0; k < f->count; k++) {
-            fds[k] = (struct pollfd){.fd = f->gpus[k].child.pid > 0 ? f->gpus[k].child.fd : -1, .events = POLLIN};
-            alive += f->gpus[k].child.pid > 0;
-        }
-        if (!alive)
+        if (!count_alive(f))
             return true;
-        int ready = poll(fds, (nfds_t)f->count, POLL_MS);
-        for (int k = 0; k < f->count && ready > 0; k++)
-            if (fds[k].revents && (!hear(f, &f->gpus[k], &ok, err) ? !take_death(f, k, err) : !ok))
+        int ready = epoll_wait(f->poll, events, sizeof events / sizeof *events, POLL_MS);
+        for (int k = 0; k < ready; k++) {
+            int index = (int)events[k].data.u32;
+            if (!hear(f, &f->gpus[index]) && !take_death(f, index, err))
                 return false;
-        if (!store_received(f, err))
+        }
+        if ((f->received_count >= STORE_ROWS || clock_s() - f->stored_s >= STORE_S) && !store_received(f, err))
             return false;
-        progress(f);
+        if (clock_s() - f->told_s >= TELL_S)
+            progress(f);
     }
+}
+
+bool fleet_serve(struct fleet *f, struct error *err)
+{
+    f->poll = epoll_create1(EPOLL_CLOEXEC);
+    if (f->poll < 0)
+        return error_set(err, ERROR_ENVIRONMENT, "no epoll: %s", strerror(errno));
+    for (int k = 0; k < f->count; k++)
+        if (f->gpus[k].child.pid > 0)
+            listen_to(f, k);
+    bool ok = serve(f, err);
+    close(f->poll);
+    return store_received(f, ok ? err : &(struct error){0}) && ok;
 }
 
 static bool start_all(struct fleet *f, struct error *err)
@@ -455,6 +497,7 @@ void fleet_close(struct fleet *f)
         free(f->said[i]);
     free(f->said);
     free(f->received);
+    free(f->over);
     free(f->gpus);
     free(f->numbers);
     free(f->first);

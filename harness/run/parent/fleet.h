@@ -29,8 +29,8 @@ struct gpu {
     char spec[64], place[64], uuid[64], pci[32], number[16], where[330];
     struct child child;
     bool asks, ended, given_up;
-    int deaths; /* since it last finished a case */
-    int cases, rows;
+    int deaths;  /* since it last finished a case */
+    int running; /* cases that it has */
     char doing[160];
     struct ceiling_list roofs;
     double spent_s[PHASE_COUNT];
@@ -48,7 +48,11 @@ struct fleet {
     int *first;   /* by case: its first row; [case_count] is behind the last */
     bool *wanted; /* by case: a network will need its rows */
     bool *dirty;  /* by row: received, not stored yet */
+    int running;  /* cases that GPUs have */
     int *received, received_count;
+    int *over, over_count; /* cases that are finished, and shown when they are stored */
+    double stored_s, told_s;
+    int poll;           /* epoll: of the sockets of all processes */
     struct error fault; /* of a GPU that has ended its cases, or of the last one that was given up */
     char **said;        /* notes, each once */
     int said_count;

@@ -133,27 +133,28 @@ struct member {
     double told_s, every_s; /* the last progress; how often, so that many GPUs do not keep the parent busy */
 };
 
-static void member_say(void *context, json_t *message)
+static void member_say(void *context, json_t *message, const struct text *packed)
 {
     struct member *m = context;
-    if (!child_send(&m->parent, message)) /* the parent is gone */
+    if (packed ? !child_send_packed(&m->parent, message, packed) : !child_send(&m->parent, message)) /* the parent is gone */
         _exit(1);
 }
 
-static int member_next(void *context, json_t **rows)
+static int member_next(void *context, const char **rows, const char **end)
 {
     struct member *m = context;
     json_auto_t *event = NULL;
-    member_say(m, json_pack("{s:b}", "next", 1));
+    member_say(m, json_pack("{s:b}", "next", 1), NULL);
     if (child_next(&m->parent, 0, m->s->options->interrupted, &event) != CHILD_EVENT)
         return FEED_END;
-    *rows = json_incref(json_object_get(event, "rows"));
+    *rows = m->parent.packed;
+    *end = m->parent.packed_end;
     return (int)json_integer_value(json_object_get(event, "case"));
 }
 
 static void member_note(void *context, const char *text)
 {
-    member_say(context, json_pack("{s:s}", "note", text));
+    member_say(context, json_pack("{s:s}", "note", text), NULL);
 }
 
 static void member_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
@@ -163,7 +164,7 @@ static void member_progress(void *context, int done, int total, double seconds, 
     if (seconds - m->told_s < m->every_s)
         return;
     m->told_s = seconds;
-    member_say(m, json_pack("{s:s}", "doing", what));
+    member_say(m, json_pack("{s:s}", "doing", what), NULL);
 }
 
 /* Runs in the process of the GPU, and ends it. */
@@ -187,8 +188,8 @@ static void become_member(struct session *s, const struct gpu *g, int fd, int co
     bind_cpus(g->pci);
     bool ok = session_run(&o, &sink, &result, &err);
     if (!ok)
-        member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
-    member_say(&m, json_pack("{s:b}", "end", 1));
+        member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint), NULL);
+    member_say(&m, json_pack("{s:b}", "end", 1), NULL);
     _exit(ok ? 0 : 1);
 }
 

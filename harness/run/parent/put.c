@@ -8,15 +8,15 @@
 
 void session_say(struct session *s, json_t *message)
 {
-    s->options->feed->say(s->options->feed->context, message);
+    s->options->feed->say(s->options->feed->context, message, NULL);
 }
 
 static void say_rows(struct session *s, int first, int last)
 {
-    json_t *rows = json_array();
+    SCOPED_TEXT rows = {0};
     for (int i = first; i < last; i++)
-        json_array_append_new(rows, json_pack("[i,o]", i, wire_row_whole(s->rows[i])));
-    session_say(s, json_pack("{s:o}", "rows", rows));
+        wire_rows_add(&rows, i, s->rows[i]);
+    s->options->feed->say(s->options->feed->context, json_object(), &rows);
 }
 
 bool session_store(struct session *s, int first, int last, struct error *err)

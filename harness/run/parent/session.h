@@ -32,13 +32,14 @@ enum feed_word { FEED_END = -1, FEED_COUNT = -2 }; /* no more cases; none yet: c
 /* How a process that has one GPU of several works for its parent, which stores what it says: it asks for one case after the other. */
 struct session_feed {
     void *context;
-    /* The next case, and rows of it or of its layers that exist: [[index, row], ...]; or one of enum feed_word. */
-    int (*next)(void *context, json_t **rows);
-    void (*say)(void *context, json_t *message); /* takes the reference */
-    const char *place;                           /* what the column `where` says of it: "cuda:2", "emu#2" */
-    const struct plan *plan;                     /* made by the parent; this process was forked from it */
-    const struct ceiling_list *roofs;            /* of this GPU; count 0: not known yet */
-    int changed;                                 /* pairs of a gate with different launches, on all GPUs together */
+    /* The next case, and rows of it or of its layers that exist (wire_rows_next), until the next call; or one of enum feed_word. */
+    int (*next)(void *context, const char **rows, const char **end);
+    /* Takes the reference. packed (NULL: none): rows (wire_rows_add). */
+    void (*say)(void *context, json_t *message, const struct text *packed);
+    const char *place;                /* what the column `where` says of it: "cuda:2", "emu#2" */
+    const struct plan *plan;          /* made by the parent; this process was forked from it */
+    const struct ceiling_list *roofs; /* of this GPU; count 0: not known yet */
+    int changed;                      /* pairs of a gate with different launches, on all GPUs together */
 };
 /* State that a run leaves for the next run of the same command and scenario: its worker, which has the device open, and the lock of the
  * GPU. */
