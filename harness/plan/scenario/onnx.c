@@ -329,14 +329,14 @@ static void put_variants(const struct graph *g, struct text *out)
                {"resize_cubic", "resize_cubic/pixel"},
                {"pool_max", "pool_max/element"},
                {"pool_average", "pool_average/element"},
-               {"concat", "concat/element"},
+               {"concat", "concat/packs"},
                {"add", "add/element"},
                {"mul", "mul/element"},
                {"mul_channels", "mul_channels/element"},
-               {"pool_global", "pool_global/element"},
+               {"pool_global", "pool_global/parts"},
                {"pointwise", "pointwise/epilogue"},
-               {"upsample", "upsample/nearest_element"},
-               {"upsample_bilinear", "upsample_bilinear/element"},
+               {"upsample", "upsample/auto"},
+               {"upsample_bilinear", "upsample_bilinear/auto"},
                {"depth_to_space", "depth_to_space/d2s_native"},
                {"space_to_depth", "space_to_depth/native"}};
     const char *comma = "";

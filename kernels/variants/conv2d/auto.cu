@@ -10,6 +10,7 @@ let:
   nchw: layout == NCHW and dtype != i8
   d2s: has(depth_to_space)
   planes: groups == c and c > 1
+  short: 4 * q < 3 * 128 * ceil(q, 128)
   small: half and not d2s and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 1024 and (c * r * s <= 2048 or r * s >= 25) and n * p * q * k * c * r * s <= 200000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
@@ -33,9 +34,11 @@ select:
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
+  - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1}      # more channels than a block of those two holds
   # a store that is the depth_to_space
   - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
   - {variant: wgmma_rs, when: half and plain and c <= 64 and d2s}
+  - {variant: wgmma_pixels, when: half and plain and d2s and short}      # rows of 128 pixels would be a quarter empty
   - {variant: wgmma_wide_d2s, when: half and plain and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
   - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
