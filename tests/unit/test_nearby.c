@@ -262,6 +262,21 @@ static void masks_are_dense_and_thin(void **state)
     plan_end();
 }
 
+/* The last output of a strided layer reads other columns on a nearby shape: with another rest, the padding no longer hides them. */
+static void strides_have_other_rests(void **state)
+{
+    plan_of("scenario: t\nlayers:\n  a: {op: conv2d, c: 4, h: 16, w: 37, k: 4, kernel: 3, pad: 1, stride: 3, dtype: f32}\nvariants: "
+            "[conv2d/naive]\n");
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct work w;
+        struct program p;
+        assert_true(plan_nearby(&plan, row_of("naive"), 0, seed, 14, 2e7, &w, &p));
+        assert_true(w.w % 3 != 1 && w.h % 3 != 1 && w.w % 2 == 0 && w.h % 2 == 1);
+        program_free(&p);
+    }
+    plan_end();
+}
+
 /* One of the long shapes has a row for each lane of a warp to be special in (draw_swept), if that is not too much work. */
 static void files_have_many_lines(void **state)
 {
@@ -473,6 +488,7 @@ int main(void)
                                        cmocka_unit_test(masks_are_dense_and_thin),
                                        cmocka_unit_test(files_are_long_along_both),
                                        cmocka_unit_test(files_have_many_lines),
+                                       cmocka_unit_test(strides_have_other_rests),
                                        cmocka_unit_test(rectangles_vary),
                                        cmocka_unit_test(no_tasks),
                                        cmocka_unit_test(tasks)};

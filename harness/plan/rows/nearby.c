@@ -125,10 +125,21 @@ static int64_t size_of(enum image image, bool along, int64_t own, const struct l
                           random);
 }
 
-/* Even if its own is odd and odd if it is even, so that a draw differs from it in kind. */
-static int64_t turned_from(int64_t own, int64_t size, int64_t least)
+/* Even if its own is odd and odd if it is even, and with another rest by the stride, so that a draw differs from it in kind: the last
+ * output reads other columns. */
+static bool is_turned(int64_t own, int64_t size, int64_t stride)
 {
-    return (size - own) % 2 ? size : size > least ? size - 1 : size + 1;
+    return (size - own) % 2 != 0 && (stride < 2 || (size - own) % stride != 0);
+}
+
+static int64_t turned_from(int64_t own, int64_t size, int64_t least, int64_t stride)
+{
+    for (int64_t apart = 0;; apart++) {
+        if (size - apart >= least && is_turned(own, size - apart, stride))
+            return size - apart;
+        if (is_turned(own, size + apart, stride))
+            return size + apart;
+    }
 }
 
 /* Draws the fields: channels as turns[][] say, as multiples of the groups (a depthwise layer stays depthwise, with other channels). */
@@ -155,7 +166,8 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             else if (fields[i].how == DRAWN_SIZE) {
                 int64_t size = limits->wide && *f->name == 'w' ? limits->wide + (int64_t)(random % WHOLE)
                                                                : size_of(image, *f->name == along, *value, limits, random);
-                *value = turned ? turned_from(*value, size, limits->least) : size;
+                int64_t stride = own->side[*f->name == 'h' ? SIDE_stride_y : SIDE_stride_x];
+                *value = turned ? turned_from(*value, size, limits->least, stride) : size;
             } else if (*f->name == 'c')
                 *value = inputs = channels_near(deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
             else
