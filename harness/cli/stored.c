@@ -64,6 +64,11 @@ static bool open_stored(struct stored *s, struct error *err)
     s->out_dir = cli_out_dir(s->out_dir);
     if (!s->database)
         s->database = cli_database(s->out_dir);
+    if (s->path && file_exists(s->path) && !file_is_dir(s->path) && !file_exists(s->database)) {
+        error_set(err, ERROR_USAGE, "%s: not a database, and %s, in which a scenario could have that name, does not exist", s->path,
+                  s->database);
+        return error_hint(err, "bench export --share FILE writes a run to send");
+    }
     if (!cli_store(s->database, "bench run SCENARIO", &s->r.store, err))
         return false;
     bool found = s->run_id >= 0 ? store_run(s->r.store, s->run_id, &s->r.run, err)
