@@ -289,15 +289,54 @@ static void one_machine_code_is_one_row(void **state)
     fixture_free(&f);
 }
 
+/* The error of a sequence and the time of a frame, a sentence for each value of the other axis; wrong rows and other variants say nothing.
+ */
+static void accuracy_has_its_price(void **state)
+{
+    static const struct {
+        const char *axes, *variant;
+        double error, us;
+        bool wrong;
+    } rows[] = {{"threshold=0.001,truncate=rms:0.1", "conv2d/sparse", 0.0021, 330, false},
+                {"threshold=0.02,truncate=rms:0.1", "conv2d/sparse", 0.0113, 250, false},
+                {"threshold=0.5,truncate=rms:0.1", "conv2d/sparse", 0.9, 200, true},
+                {"threshold=0.02,truncate=rms:0.2", "conv2d/sparse", 0.1, 0, false},
+                {"threshold=0.02,truncate=rms:0.3", "conv2d/dense", 0.001, 240, false}};
+    struct fixture f = {0};
+    fixture_run(&f.run, "sequence", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - accuracy: {of: conv2d/sparse, over: threshold}\n");
+    for (int i = 0; i < 5; i++) {
+        struct row *r = fixture_row(&f, i, "blobs", rows[i].axes, "3 layers", rows[i].variant, "", rows[i].wrong ? ROW_WRONG : ROW_OK);
+        row_add_metric(r, -1, 0, "sequence.error_largest", "rms", "measured", rows[i].error);
+        if (rows[i].us > 0)
+            fixture_time(r, -1, rows[i].us, 0.5, 0, 0, 0);
+    }
+    expect(&f, "What does accuracy cost sparse? blobs, truncate=rms:0.1: threshold 0.001: error 0.00210, 330 us; 0.02: 0.0113, 250 us (");
+    expect(&f, "blobs, truncate=rms:0.2: threshold 0.02: error 0.100 (");
+    char *text = page(&f);
+    assert_true(!strstr(text, "0.5:") && !strstr(text, "rms:0.3"));
+    free(text);
+    row_set(&f.run.scenario_text, "answers:\n  - accuracy: {of: conv2d/other, over: threshold}\n");
+    expect(&f, "no answer: no sequence has a verified row of it at a value of the axis");
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_axis_shows_the_turning_point),         cmocka_unit_test(without_an_axis_the_best_are_compared),
-        cmocka_unit_test(overlapping_intervals_differ_in_nothing), cmocka_unit_test(unequal_parameters_are_not_compared),
-        cmocka_unit_test(configurations_along_the_density),        cmocka_unit_test(the_fastest_value_along_an_axis),
-        cmocka_unit_test(the_fastest_tile_by_density_and_type),    cmocka_unit_test(variants_in_order),
-        cmocka_unit_test(a_value_of_an_axis_against_another),      cmocka_unit_test(calls_are_listed),
-        cmocka_unit_test(a_call_as_baseline_hides_no_knee),        cmocka_unit_test(one_machine_code_is_one_row),
+        cmocka_unit_test(an_axis_shows_the_turning_point),
+        cmocka_unit_test(without_an_axis_the_best_are_compared),
+        cmocka_unit_test(overlapping_intervals_differ_in_nothing),
+        cmocka_unit_test(unequal_parameters_are_not_compared),
+        cmocka_unit_test(configurations_along_the_density),
+        cmocka_unit_test(the_fastest_value_along_an_axis),
+        cmocka_unit_test(the_fastest_tile_by_density_and_type),
+        cmocka_unit_test(variants_in_order),
+        cmocka_unit_test(a_value_of_an_axis_against_another),
+        cmocka_unit_test(calls_are_listed),
+        cmocka_unit_test(a_call_as_baseline_hides_no_knee),
+        cmocka_unit_test(one_machine_code_is_one_row),
+        cmocka_unit_test(accuracy_has_its_price),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -356,6 +356,39 @@ static void a_sequence_is_told(void **state)
     put_conv("keyed", "", "//");
 }
 
+/* Lists of thresholds and truncations are axes: a case for each pair, and rows that differ in their keys. */
+static void a_sequence_has_axes(void **state)
+{
+    static const char *const ids[] = {"t/film[threshold=0.01,truncate=max:0.02]", "t/film[threshold=0.01,truncate=rms:0.5]",
+                                      "t/film[threshold=0.3,truncate=max:0.02]", "t/film[threshold=0.3,truncate=rms:0.5]"};
+    char key[4][HASH_TEXT];
+    int count = 0;
+    put_conv("keyed", "mask: {needs: input, writes: output, tile: [8, 8]}\n", "//");
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV
+                            "}}\nvariants: [my/keyed]\nsequences: {film: {of: [a, a], frames: 3, changes: "
+                            "{pattern: box, density: 0.05}, threshold: [0.01, 0.3], truncate: [{max: 0.02}, {rms: 0.5}], bound: 0.05}}\n"
+                            "answers: [{accuracy: {of: my/keyed, over: truncate}}]\n",
+                            NULL, NULL, false});
+    for (int i = 0; i < plan.row_count; i++) {
+        if (plan.rows[i].kind != PLAN_SEQUENCE)
+            continue;
+        struct row *r = plan_row_new(&plan, i, "cuda:0");
+        assert_true(count < 4);
+        assert_string_equal(r->case_id, ids[count]);
+        assert_string_equal(r->layer, "film");
+        assert_string_equal(row_axis(r, "threshold"), count < 2 ? "0.01" : "0.3");
+        assert_string_equal(row_axis(r, "truncate"), count % 2 ? "rms:0.5" : "max:0.02");
+        plan_row_key(&plan, i, "cuda:0", "nvrtc", key[count]);
+        for (int k = 0; k < count; k++)
+            assert_string_not_equal(key[k], key[count]);
+        row_free(r);
+        count++;
+    }
+    assert_int_equal(count, 4);
+    plan_free(&plan);
+    put_conv("keyed", "", "//");
+}
+
 static int set_up(void **state)
 {
     return !variant_folder_open();
@@ -363,11 +396,16 @@ static int set_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_knows_what_matters),         cmocka_unit_test(a_key_knows_nothing_else),
-        cmocka_unit_test(a_key_knows_what_completes_it),    cmocka_unit_test(a_networks_key_knows_every_file),
-        cmocka_unit_test(a_row_says_what_is_planned),       cmocka_unit_test(a_row_has_its_numbers),
-        cmocka_unit_test(a_sparse_row_says_how_sparse),     cmocka_unit_test(a_side_is_told),
-        cmocka_unit_test(what_cannot_be_and_what_it_costs), cmocka_unit_test(a_sequence_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),
+                                       cmocka_unit_test(a_key_knows_nothing_else),
+                                       cmocka_unit_test(a_key_knows_what_completes_it),
+                                       cmocka_unit_test(a_networks_key_knows_every_file),
+                                       cmocka_unit_test(a_row_says_what_is_planned),
+                                       cmocka_unit_test(a_row_has_its_numbers),
+                                       cmocka_unit_test(a_sparse_row_says_how_sparse),
+                                       cmocka_unit_test(a_side_is_told),
+                                       cmocka_unit_test(what_cannot_be_and_what_it_costs),
+                                       cmocka_unit_test(a_sequence_is_told),
+                                       cmocka_unit_test(a_sequence_has_axes)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }

@@ -208,11 +208,25 @@ static bool bind_row(const struct sequence_rows *r, struct plan_row *row, struct
     return ok;
 }
 
+static int add_sequence_case(struct sequence_rows *r)
+{
+    struct text id = {0};
+    text_addf(&id, "%s/%s", r->plan->scenario->name, r->of->name);
+    for (int i = 0; i < r->of->axis_count; i++)
+        text_addf(&id, "%s%s=%s%s", i ? "," : "[", r->of->axes[i].axis, r->of->axes[i].value, i + 1 == r->of->axis_count ? "]" : "");
+    int at = plan_case_add(r->plan, r->dense, text_take(&id));
+    struct scenario_case *c = &r->plan->cases[at];
+    for (int i = 0; i < r->of->axis_count; i++)
+        *APPEND(c->axes, c->axis_count) =
+            (struct coordinate){xstrdup(r->of->axes[i].axis), xstrdup(r->of->axes[i].value), r->of->axes[i].number, false};
+    return at;
+}
+
 static void sequence_add_row(struct sequence_rows *r, const struct variant_config *config, bool sparse)
 {
     const struct way *way = sparse ? r->sparse : r->dense;
     if (r->case_index < 0)
-        r->case_index = plan_case_add(r->plan, r->dense, text_format("%s/%s", r->plan->scenario->name, r->of->name));
+        r->case_index = add_sequence_case(r);
     struct plan_row row = {.kind = PLAN_SEQUENCE,
                            .case_index = r->case_index,
                            .row_index = r->row_index++,

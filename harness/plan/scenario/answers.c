@@ -16,6 +16,14 @@ static bool has_mask(const struct scenario *s)
     return false;
 }
 
+static bool named(const char **names, size_t count, const char *name)
+{
+    bool is = false;
+    for (size_t i = 0; i < count; i++)
+        is |= !strcmp(names[i], name);
+    return is;
+}
+
 static void coordinate_names(const struct scenario *s, bool masks, const char **out)
 {
     static const char *const parts[] = {"mask.density", "mask.pattern", "mask.radius", "mask.seed"};
@@ -24,6 +32,10 @@ static void coordinate_names(const struct scenario *s, bool masks, const char **
     out[count++] = "layer";
     for (int i = 0; i < p->axis_count && count < NAMES_MAX - 8; i++)
         out[count++] = p->axes[i].name;
+    for (int i = 0; i < s->sequence_count; i++)
+        for (int k = 0; k < s->sequences[i].axis_count && count < NAMES_MAX - 8; k++)
+            if (!named(out, count, s->sequences[i].axes[k].axis))
+                out[count++] = s->sequences[i].axes[k].axis;
     for (size_t i = 0; masks && has_mask(s) && i < sizeof parts / sizeof *parts; i++)
         out[count++] = parts[i];
     out[count] = NULL;
@@ -124,6 +136,16 @@ static bool check_rank(const struct scenario *s, const struct node *answer, stru
     return check_names("rank", answer, "over", names, err) && check_names("rank", answer, "each", names, err);
 }
 
+/* Along an axis of a sequence, or another one. */
+static bool check_accuracy(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    coordinate_names(s, false, names);
+    if (!node_get(answer, "over"))
+        return node_error(answer, err, "answer accuracy: 'over' (an axis, or layer) is missing");
+    return check_names("accuracy", answer, "over", names, err) && check_variant(s, "accuracy", answer, "of", err);
+}
+
 static bool check_calls(const struct scenario *s, const struct node *answer, struct error *err)
 {
     (void)s;
@@ -143,7 +165,7 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", "rank", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", "rank", "accuracy", NULL};
     static const struct {
         const char *keys[5];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
@@ -153,7 +175,8 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
                  {{"by"}, check_plan},
                  {{"of", "param", "over", "each"}, check_best_value},
                  {{NULL}, check_calls},
-                 {{"of", "over", "each"}, check_rank}};
+                 {{"of", "over", "each"}, check_rank},
+                 {{"of", "over"}, check_accuracy}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

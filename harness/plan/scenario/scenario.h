@@ -93,7 +93,9 @@ struct scenario_sequence {
     double threshold;            /* threshold on a pixel's largest change in the input */
     enum truncate truncate;      /* norm of a pixel's change behind an activation */
     double truncate_above;
-    double bound; /* largest error allowed in any frame, relative to the root mean square of the dense result */
+    double bound;              /* largest error allowed in any frame, relative to the root mean square of the dense result */
+    struct coordinate axes[2]; /* `threshold` and `truncate` where they are lists: a sequence for each pair, all of one name */
+    int axis_count;
     const struct node *node;
 };
 struct scenario {

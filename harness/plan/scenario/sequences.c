@@ -13,6 +13,10 @@ void sequences_free(struct scenario *s)
         free(s->sequences[i].layers);
         free(s->sequences[i].with);
         free(s->sequences[i].video);
+        for (int k = 0; k < s->sequences[i].axis_count; k++) {
+            free(s->sequences[i].axes[k].axis);
+            free(s->sequences[i].axes[k].value);
+        }
     }
     free(s->sequences);
 }
@@ -156,7 +160,30 @@ static bool parse_truncate(const struct node *n, struct scenario_sequence *q, st
     return kind >= 0 && node_real(n->items[0], "truncate", 0, 1e6, &q->truncate_above, err);
 }
 
-static bool parse_sequence(struct scenario *s, const struct node *key, const struct node *map, struct error *err)
+/* Item i of a list, or the one value. */
+static const struct node *one_of(const struct node *n, int i)
+{
+    return n && n->kind == NODE_LIST ? n->items[i] : n;
+}
+
+static int list_length(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    return n && n->kind == NODE_LIST ? n->count : 1;
+}
+
+/* The coordinates of lists: "threshold=0.02", "truncate=rms:0.01". */
+static void add_axes(struct scenario_sequence *q, bool threshold, bool truncate)
+{
+    if (threshold)
+        q->axes[q->axis_count++] = (struct coordinate){xstrdup("threshold"), text_format("%g", q->threshold), q->threshold, false};
+    if (truncate)
+        q->axes[q->axis_count++] = (struct coordinate){
+            xstrdup("truncate"), text_format("%s:%g", truncate_names[q->truncate], q->truncate_above), q->truncate_above, false};
+}
+
+/* The sequence with one of its thresholds and one of its truncations. */
+static bool parse_sequence(struct scenario *s, const struct node *key, const struct node *map, const int at[2], struct error *err)
 {
     static const char *const keys[] = {"of", "frames", "changes", "video", "noise", "threshold", "truncate", "bound", NULL};
     struct scenario_sequence *q = &s->sequences[s->sequence_count++];
@@ -167,13 +194,15 @@ static bool parse_sequence(struct scenario *s, const struct node *key, const str
     for (int i = 0; i < s->layer_count; i++)
         if (!strcmp(s->layers[i].name, q->name))
             return node_error(key, err, "sequence '%s' has the name of a layer", q->name);
-    const struct node *threshold = node_get(map, "threshold"), *bound = node_get(map, "bound");
+    const struct node *thresholds = node_get(map, "threshold"), *truncates = node_get(map, "truncate"), *bound = node_get(map, "bound"),
+                      *threshold = one_of(thresholds, at[0]);
     if (!bound)
         return node_error(map, err,
                           "sequence: 'bound' is missing: the largest error allowed, over the root mean square of the dense result");
     return parse_layers(s, node_get(map, "of"), q, err) && parse_frames(s, map, q, err) &&
            (!threshold || node_real(threshold, "threshold", 0, 1e6, &q->threshold, err)) &&
-           parse_truncate(node_get(map, "truncate"), q, err) && node_real(bound, "bound", 0, 1e6, &q->bound, err);
+           parse_truncate(one_of(truncates, at[1]), q, err) && node_real(bound, "bound", 0, 1e6, &q->bound, err) &&
+           (add_axes(q, thresholds != threshold, truncates != one_of(truncates, at[1])), true);
 }
 
 bool sequences_parse(struct scenario *s, struct error *err)
@@ -185,9 +214,17 @@ bool sequences_parse(struct scenario *s, struct error *err)
         return node_error(
             map, err,
             "sequences: a map of names, like {street: {of: [body], frames: 8, changes: {pattern: box, density: 0.05}, bound: 0.05}}");
-    s->sequences = xcalloc((size_t)map->count, sizeof *s->sequences);
-    for (int i = 0; i < map->count; i++)
-        if (!parse_sequence(s, map->keys[i], map->items[i], err))
-            return false;
+    for (int i = 0, room = 0; i < map->count; i++) {
+        int counts[2] = {list_length(map->items[i], "threshold"), list_length(map->items[i], "truncate")};
+        if (counts[0] > SCENARIO_MAX_ITEMS || counts[1] > SCENARIO_MAX_ITEMS || counts[0] * counts[1] > SCENARIO_MAX_ITEMS)
+            return node_error(map->items[i], err, "sequence: more than %d pairs of a threshold and a truncation", SCENARIO_MAX_ITEMS);
+        if (!counts[0] || !counts[1])
+            return node_error(map->items[i], err, "sequence: an empty list of thresholds or truncations");
+        room += counts[0] * counts[1];
+        s->sequences = xrealloc(s->sequences, (size_t)room * sizeof *s->sequences);
+        for (int k = 0; k < counts[0] * counts[1]; k++)
+            if (!parse_sequence(s, map->keys[i], map->items[i], (int[]){k / counts[1], k % counts[1]}, err))
+                return false;
+    }
     return true;
 }

@@ -202,7 +202,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         void (*say)(const struct ask *ask, struct block *list);
     } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even},
                  {"plan", answer_plan},       {"best", answer_value},          {"calls", answer_calls},
-                 {"rank", answer_rank}};
+                 {"rank", answer_rank},       {"accuracy", answer_accuracy}};
     enum { CALLS = 5 };
     struct error ignored = {0};
     const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";
@@ -215,7 +215,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
     for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const struct node *answer = node_get(answers->items[i], kinds[k].name);
-            if (answer && (k == 0 || kinds[k].say == answer_value || !asked[k])) {
+            if (answer && (k == 0 || kinds[k].say == answer_value || kinds[k].say == answer_accuracy || !asked[k])) {
                 struct ask ask = {run, rows, count, judge, answer};
                 kinds[k].say(&ask, list);
                 asked[k] = true;

@@ -35,6 +35,8 @@ void answer_compare(const struct ask *ask, struct block *list);
 /* answer_best.c */
 void answer_value(const struct ask *ask, struct block *list);
 void answer_rank(const struct ask *ask, struct block *list);
+/* answer_accuracy.c */
+void answer_accuracy(const struct ask *ask, struct block *list);
 /* answer_calls.c */
 void answer_calls(const struct ask *ask, struct block *list);
 /* As a profiler lists them: each row over all cases. */
