@@ -159,6 +159,13 @@ static bool decode_minmax(struct decode *d, bool min)
     enum ptx_type t = decode_take_type(d);
     if (t == T_U16X2 || t == T_S16X2) {
         decode_simple(d, t == T_U16X2 ? (min ? OP_min_u16x2 : OP_max_u16x2) : min ? OP_min_s16x2 : OP_max_s16x2, t, 2);
+        if (relu && t == T_U16X2)
+            return decode_fail(d, "'.relu' needs a signed type") || true;
+        if (relu && !d->failed) {
+            uint32_t to = d->p->code[d->p->count - 1].d, zero = decode_constant(d, 0, 4);
+            struct insn *ip = decode_emit_internal(d, OP_max_s16x2);
+            ip->d = ip->a = to, ip->b = zero;
+        }
         return true;
     }
     decode_simple(d,
