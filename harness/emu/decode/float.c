@@ -8,7 +8,7 @@ static bool is_half(enum ptx_type t)
 
 struct modes {
     int round; /* enum round_mode, -1 none */
-    bool ftz, sat, relu, approx, full, nan, xorsign;
+    bool ftz, sat, relu, approx, full, nan, xorsign, absolute;
     enum ptx_type narrow; /* of the first narrow_count sources of f32 arithmetic: f16 or bf16 */
     int narrow_count;
 };
@@ -25,6 +25,8 @@ static struct modes take_modes(struct decode *d)
     m.nan = decode_take(d, "NaN");
     if (decode_take(d, "xorsign"))
         m.xorsign = decode_take(d, "abs");
+    else
+        m.absolute = d->in->count == 4 && decode_take(d, "abs"); /* of three numbers */
     return m;
 }
 
@@ -108,7 +110,7 @@ static bool min_max(struct decode *d, bool min)
     bool ftz = m.ftz;
     enum op op = OP_none;
     if (is_half(t)) {
-        if (m.xorsign || d->in->count != 3)
+        if (m.xorsign || m.absolute || d->in->count != 3)
             return bad_type(d, t);
         return float_finish(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, 2, m);
     }
@@ -122,12 +124,13 @@ static bool min_max(struct decode *d, bool min)
              b = decode_source(d, decode_operand(d, 2), t, false);
     uint32_t c = d->in->count == 4 ? decode_source(d, decode_operand(d, 3), t, false) : NO_REF, x = a, y = b;
     uint32_t t0 = decode_scratch(d), t1 = decode_scratch(d), t2 = decode_scratch(d);
-    if (m.xorsign) { /* magnitudes first */
-        struct insn *ip = decode_emit_internal(d, OP_abs_f32);
-        ip->d = t0, ip->a = a;
-        ip = decode_emit_internal(d, OP_abs_f32);
-        ip->d = t1, ip->a = b;
-        x = t0, y = t1;
+    if (m.xorsign || m.absolute) { /* magnitudes first */
+        uint32_t t3 = decode_scratch(d), *const in[3] = {&x, &y, &c}, out[3] = {t0, t1, t3};
+        for (int i = 0; i < 3 && *in[i] != NO_REF; i++) {
+            struct insn *ip = decode_emit_internal(d, OP_abs_f32);
+            ip->d = out[i], ip->a = *in[i];
+            *in[i] = out[i];
+        }
     }
     struct insn *ip = decode_emit(d, op);
     ip->d = t2, ip->a = x, ip->b = y;
