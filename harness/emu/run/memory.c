@@ -129,7 +129,7 @@ static uint8_t *lane_shared(struct warp *w, const struct insn *ip, int lane, uin
         b = b->cluster[rank - 1];
     else if (rank)
         offset = b->shared_bytes;
-    if (offset < SHARED_RESERVED || offset + bytes > b->shared_bytes) {
+    if (offset < w->program->shared_from || offset + bytes > b->shared_bytes) {
         emu_report(w, ip, lane, "out_of_bounds", "shared %s of %u bytes at 0x%llx; the block has 0x%x to 0x%x (%u bytes)",
                    access_word(access), bytes, (unsigned long long)address, SHARED_RESERVED, b->shared_bytes,
                    b->shared_bytes - SHARED_RESERVED);
@@ -312,14 +312,13 @@ static const struct insn *move_any(struct warp *w, const struct insn *ip, enum p
         int i = __builtin_ctz(rest);
         host[i] = resolve_lane(w, ip, i, space, address[i], bytes, store ? ACCESS_WRITE : ACCESS_READ);
         good |= host[i] ? 1u << i : 0;
+        if (store && host[i]) /* at once: the next lane may store the same value */
+            lane_out(w, ip, i, host[i]);
     }
     count_lanes(w, ip, space, address, good, bytes);
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+    for (uint32_t rest = store ? 0 : w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
-        if (!store)
-            lane_in(w, ip, i, good >> i & 1 ? host[i] : zeros);
-        else if (good >> i & 1)
-            lane_out(w, ip, i, host[i]);
+        lane_in(w, ip, i, good >> i & 1 ? host[i] : zeros);
     }
     if (ip->flags & 2)
         emu_poll(w);
