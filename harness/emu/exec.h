@@ -22,6 +22,7 @@
 #define DISCARD_BYTES 128
 #define WINDOW_BYTES 0x0000010000000000ull
 #define SHARED_RESERVED 1024u /* the first bytes of shared memory belong to the system */
+#define SHARED_GROUPS 512u    /* and of those the last to cooperative groups (%reserved_smem_offset_1), which take them as 0 */
 #define CLUSTER_SHIFT 24      /* shared::cluster addresses: (rank + 1) << 24 | offset */
 #define CLUSTER_MAX 16
 
@@ -122,6 +123,7 @@ struct program { /* an entry and everything it may call */
     uint32_t constant_bytes;
     uint32_t frame_bytes, local_bytes; /* of the deepest path; recursion: of one turn of each, times 64 */
     uint32_t shared_bytes;             /* static, the reserved part included */
+    uint32_t shared_from;              /* what a kernel may use: SHARED_RESERVED, or SHARED_GROUPS */
     uint32_t param_bytes;
     bool calls, recursive;
     bool zero_frame;      /* some register may be read before it is written */

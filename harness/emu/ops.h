@@ -56,7 +56,11 @@ enum value_form {
     FORM_F64,
     FORM_TF32,
     FORM_E4M3,
-    FORM_E5M2
+    FORM_E5M2, /* E4M3 to UE8M0: narrow[] of run/convert.c */
+    FORM_E2M1,
+    FORM_E2M3,
+    FORM_E3M2,
+    FORM_UE8M0
 };
 enum round_mode { ROUND_N, ROUND_Z, ROUND_M, ROUND_P, ROUND_A };
 #define NO_REF 0xffffffffu
@@ -115,6 +119,7 @@ enum special {
     SPECIAL_AGGREGATE_SMEM,
     SPECIAL_RESERVED_BEGIN,
     SPECIAL_RESERVED_END,
+    SPECIAL_RESERVED_1,
     SPECIAL_RESERVED_CAP,
     SPECIAL_GRAPH_EXEC,
     SPECIAL_COUNT

@@ -56,6 +56,10 @@ enum ptx_type {
     T_E5M2,
     T_E4M3X2,
     T_E5M2X2,
+    T_E2M1X2,
+    T_E2M3X2,
+    T_E3M2X2,
+    T_UE8M0X2,
     T_COUNT
 };
 enum ptx_type ptx_type_parse(const char *s); /* without the dot; T_NONE when it is no type */

@@ -80,6 +80,8 @@ static bool decode_mov(struct decode *d)
     if (from->kind == OPERAND_SPECIAL) {
         for (int i = 0; i < SPECIAL_COUNT; i++)
             if (!strcmp(from->name, special_names[i])) {
+                if (i == SPECIAL_RESERVED_1)
+                    d->p->shared_from = SHARED_GROUPS;
                 struct insn *ip = decode_emit(d, OP_mov_special);
                 ip->aux = (uint16_t)i;
                 ip->size = (uint8_t)ptx_type_bytes(t);
@@ -102,16 +104,16 @@ static bool decode_mov(struct decode *d)
 static int form_of(enum ptx_type t)
 {
     static const int forms[T_COUNT] = {
-        [T_B8] = FORM_U8,      [T_U8] = FORM_U8,     [T_S8] = FORM_S8,     [T_B16] = FORM_U16,     [T_U16] = FORM_U16,
-        [T_S16] = FORM_S16,    [T_B32] = FORM_U32,   [T_U32] = FORM_U32,   [T_S32] = FORM_S32,     [T_B64] = FORM_U64,
-        [T_U64] = FORM_U64,    [T_S64] = FORM_S64,   [T_F16] = FORM_F16,   [T_BF16] = FORM_BF16,   [T_F32] = FORM_F32,
-        [T_F64] = FORM_F64,    [T_TF32] = FORM_TF32, [T_F16X2] = FORM_F16, [T_BF16X2] = FORM_BF16, [T_E4M3X2] = FORM_E4M3,
-        [T_E5M2X2] = FORM_E5M2};
+        [T_B8] = FORM_U8,       [T_U8] = FORM_U8,       [T_S8] = FORM_S8,       [T_B16] = FORM_U16,     [T_U16] = FORM_U16,
+        [T_S16] = FORM_S16,     [T_B32] = FORM_U32,     [T_U32] = FORM_U32,     [T_S32] = FORM_S32,     [T_B64] = FORM_U64,
+        [T_U64] = FORM_U64,     [T_S64] = FORM_S64,     [T_F16] = FORM_F16,     [T_BF16] = FORM_BF16,   [T_F32] = FORM_F32,
+        [T_F64] = FORM_F64,     [T_TF32] = FORM_TF32,   [T_F16X2] = FORM_F16,   [T_BF16X2] = FORM_BF16, [T_E4M3X2] = FORM_E4M3,
+        [T_E5M2X2] = FORM_E5M2, [T_E2M1X2] = FORM_E2M1, [T_E2M3X2] = FORM_E2M3, [T_E3M2X2] = FORM_E3M2, [T_UE8M0X2] = FORM_UE8M0};
     return forms[t];
 }
 static bool packed(enum ptx_type t)
 {
-    return t == T_F16X2 || t == T_BF16X2 || t == T_E4M3X2 || t == T_E5M2X2;
+    return t == T_F16X2 || t == T_BF16X2 || (t >= T_E4M3X2 && t <= T_UE8M0X2);
 }
 
 static enum op fast_convert(enum ptx_type td, enum ptx_type ts, int64_t flags, int db, int sb)
@@ -209,7 +211,7 @@ static bool decode_cvt(struct decode *d)
     if (op != OP_none)
         return true;
     if (packed(td))
-        flags |= packed(ts) && ptx_type_bytes(ts) == 2 ? CONVERT_UNPACK : CONVERT_PACK;
+        flags |= packed(ts) && ptx_type_bytes(ts) <= 2 ? CONVERT_UNPACK : CONVERT_PACK;
     ip->kind = (uint8_t)form_of(ts);
     ip->aux = (uint16_t)form_of(td);
     ip->size = (uint8_t)sb;

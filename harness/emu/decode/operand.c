@@ -144,6 +144,8 @@ static uint32_t special_operand(struct decode *d, const struct ptx_operand *o, i
         decode_fail(d, "special register '%s' is not supported", o->name);
         return 0;
     }
+    if (s == SPECIAL_RESERVED_1)
+        d->p->shared_from = SHARED_GROUPS;
     struct insn *ip = decode_emit_internal(d, OP_mov_special);
     ip->aux = (uint16_t)s;
     ip->size = (uint8_t)bytes;
@@ -330,6 +332,7 @@ const char *const special_names[SPECIAL_COUNT] = {
     [SPECIAL_AGGREGATE_SMEM] = "%aggr_smem_size",
     [SPECIAL_RESERVED_BEGIN] = "%reserved_smem_offset_begin",
     [SPECIAL_RESERVED_END] = "%reserved_smem_offset_end",
+    [SPECIAL_RESERVED_1] = "%reserved_smem_offset_1",
     [SPECIAL_RESERVED_CAP] = "%reserved_smem_offset_cap",
     [SPECIAL_GRAPH_EXEC] = "%current_graph_exec",
 };

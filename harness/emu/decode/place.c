@@ -92,7 +92,7 @@ static void reach_functions(struct decode *d, const struct ptx_function *entry)
 
 void decode_place_shared(struct decode *d, const struct ptx_function *entry)
 {
-    d->p->shared_bytes = SHARED_RESERVED;
+    d->p->shared_bytes = d->p->shared_from = SHARED_RESERVED;
     d->dynamic_align = 16;
     reach_functions(d, entry);
     d->p->shared_bytes = (uint32_t)align_up(d->p->shared_bytes, d->dynamic_align);

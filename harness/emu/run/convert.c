@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* kind = source form, size = bytes of the source's lanes, count = bytes of the destination's lanes, aux = destination form,
- * imm = bits of convert.h. For packed results (f16x2, bf16x2, e4m3x2, e5m2x2) a goes to the upper half, b to the lower. */
+ * imm = bits of convert.h. For packed results (f16x2, bf16x2, e4m3x2, e2m1x2 ...) a goes to the upper half, b to the lower. */
 
 struct number { /* exact: integers as i or u, floats as f */
     enum { IS_SIGNED, IS_UNSIGNED, IS_FLOAT } is;
@@ -25,47 +25,48 @@ static int form_bits(int form)
     return form <= FORM_S8 ? 8 : form <= FORM_S16 ? 16 : form <= FORM_S32 ? 32 : form <= FORM_S64 ? 64 : 0;
 }
 
-static double fp8_value(uint8_t v, bool e4m3)
+/* Floats of at most 8 bits. A NaN is all ones, except where the type has none: there it is the largest number. */
+static const struct narrow {
+    int mantissa, bias, sign, nan;
+    double most;
+} narrow[] = {[FORM_E4M3] = {3, 7, 0x80, 0x7f, 448},
+              [FORM_E5M2] = {2, 15, 0x80, 0x7f, 57344},
+              [FORM_E2M1] = {1, 1, 8, 7, 6},
+              [FORM_E2M3] = {3, 1, 0x20, 0x1f, 7.5},
+              [FORM_E3M2] = {2, 3, 0x20, 0x1f, 28}};
+
+static double narrow_value(uint8_t v, int form)
 {
-    int exponent = e4m3 ? v >> 3 & 15 : v >> 2 & 31, mantissa = e4m3 ? v & 7 : v & 3, bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
-    double r;
-    if (e4m3 ? (v & 0x7f) == 0x7f : exponent == 31 && mantissa)
-        return NAN;
-    if (!e4m3 && exponent == 31)
-        r = INFINITY;
-    else if (exponent == 0)
-        r = ldexp(mantissa, 1 - bias - bits);
-    else
-        r = ldexp(mantissa + (1 << bits), exponent - bias - bits);
-    return v & 0x80 ? -r : r;
+    const struct narrow *f = &narrow[form];
+    if (form == FORM_UE8M0)
+        return v == 255 ? NAN : ldexp(1, v - 127);
+    int field = v & (f->sign - 1), exponent = field >> f->mantissa, mantissa = field & ((1 << f->mantissa) - 1);
+    double r =
+        exponent ? ldexp(mantissa + (1 << f->mantissa), exponent - f->bias - f->mantissa) : ldexp(mantissa, 1 - f->bias - f->mantissa);
+    if (r > f->most)
+        r = form == FORM_E5M2 && !mantissa ? INFINITY : NAN;
+    return v & f->sign ? -r : r;
 }
 
-/* Saturating to the largest finite value, as .satfinite (the only form there is). */
-static uint8_t fp8_round(double d, bool e4m3)
+/* To nearest even, and no further than the largest number, as .satfinite (the only form there is). A power of two: by its mode, of the
+ * magnitude. */
+static uint8_t narrow_round(double d, int form, int64_t flags)
 {
-    uint8_t sign = signbit(d) ? 0x80 : 0;
-    double a = fabs(d), most = e4m3 ? 448.0 : 57344.0;
-    if (d != d)
-        return 0x7f;
-    if (a > most)
-        a = most;
-    int bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, exponent;
-    if (a == 0)
-        return sign;
-    frexp(a, &exponent);
-    exponent--;
-    if (exponent < 1 - bias)
-        exponent = 1 - bias;
-    long q = lrint(ldexp(a, bits - exponent)); /* to even */
-    if (q >= 2L << bits) {
-        q >>= 1;
-        exponent++;
+    const struct narrow *f = &narrow[form];
+    int exponent;
+    if (form == FORM_UE8M0) {
+        double m = frexp(fmax(fabs(d), 0x1p-127), &exponent);
+        exponent += 126 + ((flags & CONVERT_MODE) == ROUND_P && m > 0.5);
+        return d != d ? 255 : (uint8_t)(exponent < 255 ? exponent : flags & CONVERT_FINITE ? 254 : 255);
     }
-    if (ldexp((double)q, exponent - bits) > most)
-        return sign | (e4m3 ? 0x7e : 0x7b);
-    if (q < 1L << bits)
-        return (uint8_t)(sign | q);
-    return (uint8_t)(sign | (exponent + bias) << bits | (q - (1L << bits)));
+    if (d != d)
+        return (uint8_t)f->nan;
+    uint8_t sign = signbit(d) ? (uint8_t)f->sign : 0;
+    double a = fmin(fabs(d), f->most);
+    frexp(a, &exponent);
+    exponent = exponent - 1 < 1 - f->bias ? 1 - f->bias : exponent - 1;
+    int q = (int)lrint(ldexp(a, f->mantissa - exponent)), one = 1 << f->mantissa; /* a carry goes into the exponent */
+    return sign | (uint8_t)(q < one ? q : ((exponent + f->bias) << f->mantissa) + q - one);
 }
 
 static struct number fetch(const uint8_t *lane, int form, uint32_t bits)
@@ -85,8 +86,12 @@ static struct number fetch(const uint8_t *lane, int form, uint32_t bits)
     case FORM_S64: n.is = IS_SIGNED, n.i = (int64_t)v; break;
     case FORM_F16: n.is = IS_FLOAT, n.f = (double)f16_to_f32((uint16_t)v); break;
     case FORM_BF16: n.is = IS_FLOAT, n.f = (double)bf16_to_f32((uint16_t)v); break;
-    case FORM_E4M3: n.is = IS_FLOAT, n.f = fp8_value((uint8_t)v, true); break;
-    case FORM_E5M2: n.is = IS_FLOAT, n.f = fp8_value((uint8_t)v, false); break;
+    case FORM_E4M3:
+    case FORM_E5M2:
+    case FORM_E2M1:
+    case FORM_E2M3:
+    case FORM_E3M2:
+    case FORM_UE8M0: n.is = IS_FLOAT, n.f = narrow_value((uint8_t)v, form); break;
     case FORM_F64: n.is = IS_FLOAT, memcpy(&n.f, &v, 8); break;
     default: n.is = IS_FLOAT, memcpy(&f, &v, 4), n.f = (double)f; break;
     }
@@ -222,9 +227,13 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     case FORM_BF16: return to_half(n, true, flags);
     case FORM_E4M3:
     case FORM_E5M2:
+    case FORM_E2M1:
+    case FORM_E2M3:
+    case FORM_E3M2:
+    case FORM_UE8M0:
         if ((flags & CONVERT_RELU) && n.f < 0)
             n.f = 0;
-        return fp8_round(n.f, form == FORM_E4M3);
+        return narrow_round(n.f, form, flags);
     case FORM_TF32:
         if ((flags & CONVERT_RELU) && n.f < 0)
             n.f = 0;
@@ -252,12 +261,13 @@ static uint8_t *lane_at(struct warp *w, uint32_t ref, uint32_t bytes, int i)
 static void convert_packed(struct warp *w, const struct insn *ip, int i)
 {
     int64_t flags = ip->imm;
-    int width = ip->aux == FORM_E4M3 || ip->aux == FORM_E5M2 ? 8 : 16;
+    int width = ip->aux == FORM_E2M1 ? 4 : ip->aux >= FORM_E4M3 ? 8 : 16;
     uint64_t v;
     if (flags & CONVERT_UNPACK) { /* e4m3x2 -> f16x2: lower to lower */
-        uint16_t in;
-        memcpy(&in, lane_at(w, ip->a, ip->size, i), 2);
-        uint8_t low = (uint8_t)in, high = (uint8_t)(in >> 8);
+        uint16_t in = 0;
+        memcpy(&in, lane_at(w, ip->a, ip->size, i), ip->size < 2 ? ip->size : 2);
+        bool four = ip->kind == FORM_E2M1;
+        uint8_t low = (uint8_t)(four ? in & 15 : in), high = (uint8_t)(four ? in >> 4 & 15 : in >> 8);
         v = convert_one(fetch(&high, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK) << 16 |
             convert_one(fetch(&low, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK);
     } else if (ip->b == NO_REF) { /* f16x2 -> e4m3x2 */

@@ -100,6 +100,7 @@ static uint64_t warp_special(struct warp *w, enum special s)
     case SPECIAL_DYNAMIC_SMEM: return l->shared_bytes - l->dynamic_at;
     case SPECIAL_TOTAL_SMEM: return l->shared_bytes - SHARED_RESERVED;
     case SPECIAL_AGGREGATE_SMEM: return l->shared_bytes;
+    case SPECIAL_RESERVED_1: return SHARED_GROUPS;
     case SPECIAL_RESERVED_END:
     case SPECIAL_RESERVED_CAP: return SHARED_RESERVED;
     case SPECIAL_CLUSTER_CTARANK: return (uint64_t)b->cluster_rank;

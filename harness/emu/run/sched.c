@@ -190,6 +190,8 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     memset(b->shared, 0, b->shared_bytes);
     if (l->checks & CHECK_KNOWN)
         memset(b->shared_known, 0, b->shared_bytes);
+    if ((l->checks & CHECK_KNOWN) && l->program->shared_from < SHARED_RESERVED)
+        memset(b->shared_known + SHARED_GROUPS, 0xff, SHARED_RESERVED - SHARED_GROUPS);
     if (b->shadow && (!l->program->simple_races || b->epoch >= EPOCH_MAX / 2)) { /* clocks start again, epochs go on */
         b->epoch = 0;
         memset(b->shadow->writer, 0, b->shadow->grains * sizeof *b->shadow->writer);
