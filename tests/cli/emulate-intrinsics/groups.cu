@@ -1,5 +1,5 @@
 /* Groups of more than a warp communicate through shared memory that is reserved for them. */
-#include "common.h"
+#include "common.cuh"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>

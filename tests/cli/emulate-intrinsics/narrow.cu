@@ -1,5 +1,5 @@
 /* Conversions of 4-bit, 6-bit and 8-bit floats against their tables. */
-#include "common.h"
+#include "common.cuh"
 __device__ float e2m1(unsigned b)
 {
     const float v[8] = {0, .5f, 1, 1.5f, 2, 3, 4, 6};

@@ -1,5 +1,5 @@
 /* Minimum and maximum of packed integers, and of three numbers. */
-#include "common.h"
+#include "common.cuh"
 KERNEL packed(unsigned *out)
 {
     for (int i = threadIdx.x; i < 256; i += blockDim.x) {
