@@ -1,4 +1,5 @@
 /* bench plan: the cases and rows of a scenario, and whether it is valid; runs nothing. */
+#include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -7,6 +8,8 @@
 #include "op/file/values.h"
 #include "op/mask/mask.h"
 #include "report/form/document.h"
+#include "report/view/number.h"
+#include "store/store.h"
 #include "plan/rows/shard.h"
 #include <math.h>
 #include <stdio.h>
@@ -200,6 +203,21 @@ static const struct chip *device_chip(const char *device, bool *cuda, struct err
     return cli_chip(name, "emu:", err);
 }
 
+/* "; run 3 took 48 s here": the last run of this plan in the default database. */
+static void add_history(struct text *t, const struct plan *plan, const char *device)
+{
+    SCOPED char *database = cli_database(cli_out_dir(NULL));
+    SCOPED_BY(run_clear) struct run run = {0};
+    struct store *store = NULL;
+    char hash[HASH_TEXT], took[NUMBER_TEXT];
+    plan_identity(plan, spec_is_timed(device), hash);
+    if (file_exists(database) && store_open(database, true, &store, NULL) &&
+        store_last_run(store, NULL, plan->scenario->name, device ? device : "emu", &run, NULL) && *run.ended &&
+        !strcmp(run.plan_hash, hash))
+        text_addf(t, "; run %lld took %s here", (long long)run.id, number_duration(run.wall_s, took));
+    store_close(store);
+}
+
 int cli_plan(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
@@ -246,9 +264,10 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     int kernels;
     double compiling = plan_compile_cost(&plan, &kernels);
     text_addf(&t, "%d case%s, %d row%s; %.4g GFLOP with repeats; about %.0f s on %s", plan.case_count, text_s(plan.case_count),
-              plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(total), cuda ? "an H200" : "emu with 2 cores");
+              plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(total), cuda ? "an H200" : "emu (CPU time)");
     if (kernels && !cuda)
         text_addf(&t, ", a first run compiles %d kernel%s for about %.0f s more", kernels, text_s(kernels), ceil(compiling));
+    add_history(&t, &plan, a.device);
     text_add(&t, "\n");
     struct table *shares = shards ? plan_shares(&t, &plan, cuda, seconds, shards) : NULL;
     if (cli_json())

@@ -101,7 +101,7 @@ static void say_long(const struct run *run, const struct plan *plan)
     if (spec_is_timed(run->device) || total < LONG_S)
         return;
     SCOPED char *small = text_format("scenarios/%s_small.yaml", plan->scenario->name), *path = file_share(small);
-    cli_say(stderr, "bench: this takes about %s on emu with 2 cores; ", number_duration(total, text));
+    cli_say(stderr, "bench: this takes about %s of CPU time on emu; ", number_duration(total, text));
     if (file_exists(path))
         cli_say(stderr, "shorter: bench run %s_small\n", plan->scenario->name);
     else

@@ -12,6 +12,32 @@ static void make_plan(const char *path_, const char *only, struct plan *plan)
         fail_msg("%s", err.text);
 }
 
+/* CPU seconds (user and system) of `bench run SCENARIO -d emu` with all kernels compiled, measured in November 2026 on two cores. */
+static void an_estimate_is_near_what_a_run_took(void **state)
+{
+    static const struct {
+        const char *path;
+        double took_s;
+    } all[] = {
+        {"scenarios/smoke.yaml", 1.4},     {"scenarios/fkl.yaml", 118},
+        {"scenarios/edsr.yaml", 46},       {"scenarios/span.yaml", 6},
+        {"scenarios/notebook.yaml", 10.6}, {"scenarios/espcn.yaml", 8},
+        {"scenarios/epilogues.yaml", 7.3}, {"scenarios/sparsity_small.yaml", 25.6},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct plan plan;
+        double sum = 0;
+        make_plan(all[i].path, NULL, &plan);
+        SCOPED double *seconds = xcalloc((size_t)plan.case_count, sizeof *seconds);
+        plan_costs(&plan, false, seconds);
+        for (int k = 0; k < plan.case_count; k++)
+            sum += seconds[k];
+        if (!(sum > all[i].took_s / 1.5 && sum < all[i].took_s * 1.5))
+            fail_msg("%s: %g s, not %g s", all[i].path, sum, all[i].took_s);
+        plan_free(&plan);
+    }
+}
+
 /* Every case is in one shard; whole units; no shard costs more than its fair share and one more unit; twice the same. */
 static void shards_are_whole_and_balanced(void **state)
 {
@@ -344,7 +370,8 @@ static void a_cut_file_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shards_are_whole_and_balanced),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_estimate_is_near_what_a_run_took),
+                                       cmocka_unit_test(shards_are_whole_and_balanced),
                                        cmocka_unit_test(a_network_stays_with_its_layers),
                                        cmocka_unit_test(a_plan_has_an_identity),
                                        TEST(parts_become_one_run),

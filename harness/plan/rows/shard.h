@@ -6,9 +6,10 @@
 
 #include "plan/rows/plan.h"
 
-/* Estimated seconds of each case, as `bench plan` shows them. `timed`: on a GPU. Fills seconds[case_count]. */
+/* Estimated seconds of each case, as `bench plan` shows them: on emu CPU seconds with all kernels compiled; `timed`: on a GPU. Fills
+ * seconds[case_count]. */
 void plan_costs(const struct plan *plan, bool timed, double *seconds);
-/* Seconds that a first run compiles beside that, on two cores; later runs take the code from the cache. *kernels: how many. */
+/* CPU seconds that a first run compiles beside that; later runs take the code from the cache. *kernels: how many. */
 double plan_compile_cost(const struct plan *plan, int *kernels);
 /* The cases that one process must run, by the first of them: a network with the cases of its layers, because it chooses among their rows;
  * and, if the scenario has answers, the cases that differ only in the density of a mask. A case that the run added belongs to the unit of
