@@ -238,8 +238,9 @@ static bool read_list(struct head *h, const struct node *list, const char *what,
 {
     if (list->kind != NODE_LIST)
         return node_error(list, err, "%s must be a list of steps: `- kernel: NAME`", what);
-    if (!list->count || list->count > HEAD_MAX_ITEMS)
-        return node_error(list, err, list->count ? "%s has more than 64 items" : "%s is an empty list", what);
+    int most = h->selects ? 4 * HEAD_MAX_ITEMS : HEAD_MAX_ITEMS; /* only one of a rule's items becomes steps */
+    if (!list->count || list->count > most)
+        return node_error(list, err, list->count ? "%s has more than %d items" : "%s is an empty list", what, most);
     h->steps = xrealloc(h->steps, (size_t)(h->step_count + list->count) * sizeof *h->steps);
     for (int i = 0; i < list->count; i++) {
         struct head_step *s = &h->steps[h->step_count++];

@@ -11,7 +11,7 @@ let:
   d2s: has(depth_to_space)
   planes: groups == c and c > 1
   short: 4 * q < 3 * 128 * ceil(q, 128)
-  small: half and not d2s and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 1024 and (c * r * s <= 2048 or r * s >= 25) and n * p * q * k * c * r * s <= 200000000)
+  small: half and not d2s and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 1024 and (c * r * s <= 2600 or r * s >= 25) and n * p * q * k * c * r * s <= 250000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
   odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
@@ -34,6 +34,7 @@ select:
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
+  - {variant: wgmma_ragged, when: half and plain and not d2s and k <= 8 and c >= 64 and r * s > 1 and n * p * q >= 16384}   # of more channels than mma_few_out takes
   - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1}      # more channels than a block of those two holds
   # a store that is the depth_to_space
   - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
@@ -44,12 +45,14 @@ select:
   - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
   # small layers, and channels that the library's engines do not take as they lie
   - {variant: padded, when: half and not d2s and odd and r * s > 1 and stride > 1 and (c % 8 == 0 and c >= 128 or c >= 256) and k > 8}
-  - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and k <= 2 and c <= 16 and r * s > 1 and r * s <= 9}
+  - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and (k <= 2 and c <= 16 or k == 1 and c <= 64) and r * s > 1 and r * s <= 9}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups == 1 and k <= 2 and c > 16 and r * s == 1}
+  - {variant: wgmma_rs_nchw, when: nchw and (dtype == f16 or dtype == bf16) and plain and not d2s and c >= 24 and c <= 64 and r * s > 1 and n * p * q >= 65536}
   - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and not d2s and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25) and n * p * q >= 32768) and r * s > 1}
   - {variant: mma_any, when: nchw and math != f32 and not d2s and k <= 4 and c > 16 and r * s > 1 and r * s <= 9}
   - {variant: mma_any, when: nchw and math != f32 and not d2s and stride > 1 and c > 4 and c <= 64 and k <= 64}
-  - {variant: mma_any, when: small or math == tf32 and layout == NHWC and r * s >= 25 and c <= 32 and k <= 32}
+  - {variant: mma_any, when: small or math == tf32 and not d2s and r * s >= 25 and (c <= 32 or k <= 32) and (layout == NHWC or n * p * q < 65536)}
+  - {variant: wgmma_rs_tf32, when: math == tf32 and layout == NHWC and plain and not d2s and c >= 36 and k > 64 and r * s > 1 and n * p * q >= 16384}
   - {variant: wgmma_ragged, claimed: yes, when: half and not d2s}
   - {variant: cudnn, when: half and groups == 1 and not d2s and r * s == 1 and c % 8 == 0 and k % 2 == 1 and k > 64 and cc >= 80}
   - {variant: mma_any, claimed: yes, when: math != f32 and not d2s and not (nchw and c > 2 and c <= 4 and k % 8 == 0 and n * p * q >= 65536)}
@@ -69,11 +72,12 @@ select:
   - {variant: cudnn_residual, when: half}
   - {variant: cudnn, when: half and cc >= 80}
   - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
-  - {variant: cudnn_plain, when: nchw and math != f32 and not d2s and (n * p * q < 2048 or r * s == 1 and stride == 1 and (n * p * q < 65536 or math != tf32 and c <= 64 and k <= 64) and (math != tf32 or n * p * q < 16384))}
+  - {variant: cudnn_plain, when: nchw and math != f32 and not d2s and (n * p * q < 2048 or r * s == 1 and stride == 1 and (n * p * q < 65536 or math != tf32 and (c <= 64 and k <= 64 or h * w % 8 == 0)) and (math != tf32 or n * p * q < 16384))}
   - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
+  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and not d2s and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and k > 256)}
   - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and k <= 32 or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64))}
   - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
@@ -82,6 +86,7 @@ select:
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32 and n * p * q >= 65536) and many}
   - {variant: general_tiled, when: math == f32 and layout == NHWC and c <= 4 and k <= 16 and r * s > 1}
   # 8-bit whole numbers
+  - {variant: wgmma_rs_s8, when: dtype == i8 and c > 16 and (c <= 64 or k > 64) and r * s > 1 and n * p * q >= 16384}
   - {variant: wgmma_ragged, when: dtype == i8 and (c % 16 != 0 and n * p * q >= 4096 or c <= 64 and k <= 64 and n * p * q >= 65536)}
   - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
   - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: the sparse variant that this shape wants, by rule; what the mask wants is decided on the device
+what: the sparse variant that this shape wants, by rule, or a dense one where the mask hardly matters; what the mask wants is decided on the device
 dtype: {input: [f32, f16, bf16], output: same, bias: f32}
 math: [f32, tf32, f16_acc32, f16_acc16, bf16_acc32]
 epilogue: [bias, relu, leaky_relu]
@@ -8,9 +8,18 @@ mask: {needs: [input, both], writes: output, inactive: untouched}
 let:
   half: dtype == f16 or dtype == bf16
   plain: stride == 1 and dilation == 1 and groups == 1
+  # one to two waves of tiles: to look at the mask takes as long as it saves at most densities. Below, layers were not measured
+  dense: plain and c <= 64 and k <= 64 and r * s <= 9 and n * p * q >= 16384 and n * p * q <= 60000 and marks(mask) != 'both' and (half or math == tf32)
 measured: cc == 90
 select:
-  - {variant: sparse_sync, when: half and plain and c <= 32 and k <= 32 and n * p * q <= 262144}   # two tiles a block at most; of more, scattered inputs pay
+  # dense rows: they write no mask, and compute all outputs
+  - {variant: mma_sync, when: dense and half and c <= 16 and k <= 32}
+  - {variant: wgmma_rs, when: dense and half and c > 32}
+  - {variant: mma_any, when: dense}
+  - {variant: sparse_stages, when: half and plain and c % 16 != 0 and n * p * q <= 65536}
+  - {variant: sparse_sync, when: half and plain and (c <= 32 and k <= 32 and n * p * q <= 393216 or c > 64 and (k <= 32 or n * p * q <= 40000))}
+  - {variant: sparse_deep, when: half and plain and c <= 32 and k <= 32}
+  - {variant: sparse_tile, when: half and plain and c <= 64 and r <= 3 and s <= 3 and n * p * q <= 262144}    # to decide on the device costs a microsecond
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
   - {variant: sparse_tile, when: half and plain}         # wider filters
   - {variant: sparse_deep, when: half and plain}         # more channels
@@ -20,8 +29,9 @@ select:
   - {variant: sparse_stages, when: half and cc != 90}    # weights that fit into no shared memory
   - {variant: delta_depthwise, when: groups > 1}
   - variant: delta_tile
+  - {variant: wgmma_pixels, when: math == tf32 and marks(mask) != 'both'}    # dense: no sparse kernel has room for so many channels
   - variant: sparse_naive
 */
 
 /* No kernel: a rule, as conv2d/auto is for dense layers. The host knows the shape only; which way of computing a mask wants, sparse_either finds out on the device,
- * where the mask is. */
+ * where the mask is. Rows of a dense variant (`is`) take part in no network with masks. */
