@@ -34,11 +34,21 @@ static struct place *best_place(struct place **places, int *count, const char *g
     return p;
 }
 
-static struct value *best_value(struct place *p, const char *name)
+/* The place's value of this name; without cases if it has none. */
+static const struct value *value_in_place(const struct place *p, const char *name)
 {
+    static const struct value none = {0};
     for (int i = 0; i < p->value_count; i++)
         if (!strcmp(p->values[i].name, name))
             return &p->values[i];
+    return &none;
+}
+
+static struct value *best_value(struct place *p, const char *name)
+{
+    const struct value *known = value_in_place(p, name);
+    if (known->cases)
+        return (struct value *)known;
     struct value *v = APPEND(p->values, p->value_count);
     *v = (struct value){.name = name};
     return v;
@@ -142,8 +152,7 @@ static void say_close(struct text *t, const struct place *p, int count, const st
     for (int i = 0; i < p->value_count; i++) {
         bool close = strcmp(p->values[i].name, winner->name) != 0;
         for (int k = 0; k < count && close; k++) {
-            const struct value *v = best_value((struct place *)&p[k], p->values[i].name),
-                               *w = best_value((struct place *)&p[k], winner->name);
+            const struct value *v = value_in_place(&p[k], p->values[i].name), *w = value_in_place(&p[k], winner->name);
             close = v->cases == p[k].cases && v->close == v->cases && w->close == w->cases;
         }
         if (close) {
@@ -153,15 +162,42 @@ static void say_close(struct text *t, const struct place *p, int count, const st
     }
 }
 
-/* Places beside each other with one winner. */
-static void say_places(struct text *t, const struct place *p, int count, const char *param, const char *over)
+/* How many places from the first on have it as the fastest value, or do not tell it from the fastest in any case. */
+static int reach(const struct place *p, int count, const char *name)
 {
-    const struct value *winner = extreme(p, false), *worst = NULL;
+    int n = 0;
+    for (; n < count; n++) {
+        const struct value *v = value_in_place(&p[n], name);
+        if (v->cases != p[n].cases || (v->close != v->cases && strcmp(extreme(&p[n], false)->name, name) != 0))
+            break;
+    }
+    return n;
+}
+
+/* The value with the longest reach; of several the one that is the least behind at the first place. */
+static const struct value *winner_from(const struct place *p, int count, int *length)
+{
+    const struct value *winner = extreme(p, false);
+    *length = reach(p, count, winner->name);
+    for (int i = 0; i < p->value_count; i++) {
+        int n = reach(p, count, p->values[i].name);
+        if (n > *length || (n == *length && p->values[i].cases == p->cases && p->values[i].log_sum < winner->log_sum)) {
+            winner = &p->values[i];
+            *length = n;
+        }
+    }
+    return winner;
+}
+
+/* Places beside each other with one winner. */
+static void say_places(struct text *t, const struct place *p, int count, const struct value *winner, const char *param, const char *over)
+{
+    const struct value *worst = NULL;
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     double behind = 0, most = 0;
     int cases = 0;
     for (int k = 0; k < count; k++) {
-        behind += best_value((struct place *)&p[k], winner->name)->log_sum;
+        behind += value_in_place(&p[k], winner->name)->log_sum;
         cases += p[k].cases;
         const struct value *w = extreme(&p[k], true);
         if (exp(w->log_sum / p[k].cases) > most) {
@@ -214,12 +250,11 @@ static void say_group(struct block *list, const char *question, const struct pla
             kept[n++] = p[i];
     if (*p->group)
         text_addf(&t, "%s: ", p->group);
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; q->param && end < n && !strcmp(extreme(&kept[i], false)->name, extreme(&kept[end], false)->name);)
-            end++;
+    for (int i = 0, length = 1; i < n; i += length) {
+        const struct value *winner = q->param ? winner_from(kept + i, n - i, &length) : NULL;
         text_add(&t, i ? (q->param ? ", " : "; ") : "");
-        if (q->param)
-            say_places(&t, kept + i, end - i, q->param, q->over);
+        if (winner)
+            say_places(&t, kept + i, length, winner, q->param, q->over);
         else
             say_rank(&t, kept + i, q->over);
     }
