@@ -170,8 +170,8 @@ static void over_flop(struct plots *p, const struct run *run, const struct layer
     }
     text_addf(&d.script, "left = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\npeak = %.9g\n", left / 2, right * 2, low / 2, high * 2,
               rate / 1e12);
-    plot_write(p, &d, "Time over useful operations, one mark per case%s.",
-               rate > 0 ? ": the distance above the line is the possible gain, unless bytes or the launch are the limit" : "");
+    plot_write(p, &d, "Time over useful operations, one mark per case; thin lines are equal rates%s.",
+               rate > 0 ? ": the distance above the dashed line is the possible gain, unless bytes or the launch are the limit" : "");
 }
 
 /* ---- accuracy over speed ---- */
