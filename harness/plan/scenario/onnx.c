@@ -401,6 +401,8 @@ static void graph_free(struct graph *g)
     free(g->inner);
     free(g->done);
     free(g->gelu_of);
+    free(g->norm_of);
+    free(g->norm_eps);
     free(g->layers);
     free(g->values);
     free(g->made);
@@ -420,12 +422,14 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
     g.values = xcalloc(g.slots, sizeof *g.values);
     g.done = xcalloc((size_t)m.node_count + 1, sizeof *g.done);
     g.gelu_of = xcalloc((size_t)m.node_count + 1, sizeof *g.gelu_of);
+    g.norm_of = xcalloc((size_t)m.node_count + 1, sizeof *g.norm_of);
+    g.norm_eps = xcalloc((size_t)m.node_count + 1, sizeof *g.norm_eps);
     ok = ok && (!o->weights || onnx_load(file, &m, err));
     if (ok)
         count_uses(&g);
     ok = ok && take_inputs(&g, o->shape, err);
     if (ok)
-        fold_find_gelu(&g);
+        patterns_find(&g);
     if (ok && !walk(&g, &comments)) {
         ok = error_set(err, ERROR_USAGE, "%s: none of its %d nodes is an operation that bench knows", file, m.node_count);
         error_hint(err, "%s", text_get(&comments) + 2); /* of the first */

@@ -54,22 +54,39 @@ static double compute(char op, double a, double b, bool whole)
     case 'C': return ceil(a);
     case 'Q': return sqrt(a);
     case 'R': return 1 / a;
+    case 'B': return fabs(a);
+    case 'X': return exp(a);
+    case 'O': return log(a);
+    case 'I': return fmin(a, b);
+    case 'J': return fmax(a, b);
+    case '=': return a == b;
+    case '<': return a < b;
+    case '>': return a > b;
+    case '!': return a == 0;
     default: return whole ? trunc(a) : a; /* Cast */
     }
+}
+
+/* The sizes that both broadcast to; false: there are none. */
+static bool broadcast(const int64_t *a, int a_rank, const int64_t *b, int b_rank, int64_t dim[ONNX_RANK], int *rank)
+{
+    *rank = b_rank > a_rank ? b_rank : a_rank;
+    for (int i = 0; i < *rank; i++) {
+        int64_t x = i < *rank - a_rank ? 1 : a[i - *rank + a_rank], y = i < *rank - b_rank ? 1 : b[i - *rank + b_rank];
+        if (x != y && x != 1 && y != 1)
+            return false;
+        dim[i] = x == 1 ? y : x;
+    }
+    return true;
 }
 
 static bool elementwise(struct graph *g, const struct onnx_node *n, char op, struct place *out)
 {
     const struct onnx_tensor *a = graph_in(g, n, 0)->constant, *b = n->input_count > 1 ? graph_in(g, n, 1)->constant : NULL;
-    int type = op == 'T' ? (int)graph_int(n, "to", 1) : a->type;
+    int type = op == 'T' ? (int)graph_int(n, "to", 1) : a->type, rank;
     int64_t dim[ONNX_RANK];
-    int rank = b && b->rank > a->rank ? b->rank : a->rank;
-    for (int i = 0; i < rank; i++) {
-        int64_t x = i < rank - a->rank ? 1 : a->dim[i - rank + a->rank], y = !b || i < rank - b->rank ? 1 : b->dim[i - rank + b->rank];
-        if (x != y && x != 1 && y != 1)
-            return false;
-        dim[i] = x > y ? x : y;
-    }
+    if (n->input_count > 2 || !broadcast(a->dim, a->rank, b ? b->dim : NULL, b ? b->rank : 0, dim, &rank))
+        return false;
     struct onnx_tensor *t = graph_made(g, type, rank, dim);
     for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
         double x, y = 0;
@@ -164,10 +181,9 @@ static bool transposed(struct graph *g, const struct onnx_node *n, const struct 
 }
 
 /* Of lists: one after another, from .. to, or those of an index. */
-static bool joined(struct graph *g, const struct onnx_node *n, struct place *out)
+static bool joined(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *first, struct place *out)
 {
     int64_t count = 0, at = 0;
-    const struct onnx_tensor *first = graph_in(g, n, 0)->constant;
     for (int i = 0; i < n->input_count; i++) {
         if (!graph_in(g, n, i)->constant || graph_in(g, n, i)->constant->rank != 1)
             return false;
@@ -248,6 +264,102 @@ static bool filled(struct graph *g, const struct onnx_node *n, const struct onnx
     return t ? out->constant = t, true : false;
 }
 
+/* Values where a condition holds, others where not. */
+static bool selected(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *when, struct place *out)
+{
+    const struct onnx_tensor *of[3] = {when, graph_in(g, n, 1)->constant, graph_in(g, n, 2)->constant};
+    int64_t dim[ONNX_RANK], both[ONNX_RANK];
+    int rank, most;
+    double v[3];
+    if (!of[1] || !of[2] || !broadcast(of[1]->dim, of[1]->rank, of[2]->dim, of[2]->rank, both, &most) ||
+        !broadcast(when->dim, when->rank, both, most, dim, &rank))
+        return false;
+    struct onnx_tensor *t = graph_made(g, of[1]->type, rank, dim);
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
+        for (int k = 0; k < 3; k++)
+            if (!onnx_number(of[k], broadcast_from(of[k], t, i), &v[k]))
+                return false;
+        t->made[i] = v[0] != 0 ? v[1] : v[2];
+    }
+    return t ? out->constant = t, true : false;
+}
+
+/* The mean, sum, product, or the largest or smallest along some axes. */
+static bool reduced(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    int64_t dim[ONNX_RANK], kept[ONNX_RANK], axis, count = 1;
+    bool gone[ONNX_RANK] = {false}, any = false, keeps = graph_int(n, "keepdims", 1) != 0;
+    bool product = !strcmp(n->op, "ReduceProd"), most = !strcmp(n->op, "ReduceMax"), least = !strcmp(n->op, "ReduceMin");
+    int rank = 0;
+    double v;
+    for (int i = 0; i < ONNX_RANK && graph_list(n, "axes", graph_in(g, n, 1), i, &axis); i++, any = true) {
+        axis += axis < 0 ? from->rank : 0;
+        if (axis < 0 || axis >= from->rank)
+            return false;
+        gone[axis] = true;
+    }
+    for (int i = 0; i < from->rank; i++) {
+        gone[i] |= !any;
+        dim[i] = gone[i] ? 1 : from->dim[i];
+        count *= gone[i] ? from->dim[i] : 1;
+        if (!gone[i] || keeps)
+            kept[rank++] = dim[i];
+    }
+    struct onnx_tensor *t = graph_made(g, from->type, from->rank, dim);
+    int64_t outputs = t ? onnx_elements(t) : 0, all = onnx_elements(from);
+    for (int64_t i = 0; i < outputs; i++)
+        t->made[i] = product ? 1 : most ? -INFINITY : least ? INFINITY : 0;
+    for (int64_t i = 0; t && i < all; i++) {
+        int64_t rest = i, at = 0, step = 1;
+        for (int a = from->rank - 1; a >= 0; step *= dim[a], a--) {
+            at += gone[a] ? 0 : rest % from->dim[a] * step;
+            rest /= from->dim[a];
+        }
+        if (!onnx_number(from, i, &v))
+            return false;
+        double *to = &t->made[at];
+        *to = product ? *to * v : most ? fmax(*to, v) : least ? fmin(*to, v) : *to + v;
+    }
+    for (int64_t i = 0; i < outputs && !strcmp(n->op, "ReduceMean"); i++)
+        t->made[i] /= (double)count;
+    if (t)
+        t->rank = rank, memcpy(t->dim, kept, (size_t)rank * sizeof *kept);
+    return t ? out->constant = t, true : false;
+}
+
+/* A constant in a larger shape. */
+static bool expanded(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    const struct place *shape = graph_in(g, n, 1);
+    int64_t wanted[ONNX_RANK], dim[ONNX_RANK];
+    int count = 0, rank;
+    while (count < ONNX_RANK && graph_list(n, NULL, shape, count, &wanted[count]))
+        if (wanted[count++] < 1)
+            return false;
+    if (!shape->constant || onnx_elements(shape->constant) != count || !broadcast(from->dim, from->rank, wanted, count, dim, &rank))
+        return false;
+    struct onnx_tensor *t = graph_made(g, from->type, rank, dim);
+    for (int64_t i = 0, all = t ? onnx_elements(t) : 0; i < all; i++)
+        if (!onnx_number(from, broadcast_from(from, t, i), &t->made[i]))
+            return false;
+    return t ? out->constant = t, true : false;
+}
+
+/* first, first + step ... before end */
+static bool number_range(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    const struct onnx_tensor *to = graph_in(g, n, 1)->constant, *by = graph_in(g, n, 2)->constant;
+    double first, end, step;
+    if (!to || !by || !onnx_number(from, 0, &first) || !onnx_number(to, 0, &end) || !onnx_number(by, 0, &step))
+        return false;
+    double steps = ceil((end - first) / step);
+    int64_t count = steps >= 1 && steps <= ELEMENTS_MAX ? (int64_t)steps : 0;
+    struct onnx_tensor *t = count ? graph_made(g, from->type, 1, &count) : NULL;
+    for (int64_t i = 0; t && i < count; i++)
+        t->made[i] = first + step * (double)i;
+    return t ? out->constant = t, true : false;
+}
+
 static bool literal(struct graph *g, const struct onnx_node *n, struct place *out)
 {
     static const char *const names[] = {"value_int", "value_ints", "value_float", "value_floats"};
@@ -279,13 +391,40 @@ static bool shape_of(struct graph *g, const struct onnx_node *n, const struct pl
     return t ? out->constant = t, true : false;
 }
 
+static bool constant_itself(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    (void)g;
+    (void)n;
+    return out->constant = from, true;
+}
+
 bool graph_constant(struct graph *g, const struct onnx_node *n)
 {
     static const struct {
         const char *op;
+        bool (*make)(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out);
+    } others[] = {{"Identity", constant_itself},
+                  {"Unsqueeze", squeezed},
+                  {"Squeeze", squeezed},
+                  {"Transpose", transposed},
+                  {"Concat", joined},
+                  {"Gather", picked},
+                  {"Slice", sliced},
+                  {"ConstantOfShape", filled},
+                  {"Where", selected},
+                  {"Expand", expanded},
+                  {"Range", number_range},
+                  {"ReduceMean", reduced},
+                  {"ReduceSum", reduced},
+                  {"ReduceProd", reduced},
+                  {"ReduceMax", reduced},
+                  {"ReduceMin", reduced}};
+    static const struct {
+        const char *op;
         char as;
-    } each[] = {{"Add", 'A'},   {"Sub", 'S'},  {"Mul", 'M'},  {"Div", 'D'},        {"Pow", 'P'}, {"Neg", 'N'},
-                {"Floor", 'F'}, {"Ceil", 'C'}, {"Sqrt", 'Q'}, {"Reciprocal", 'R'}, {"Cast", 'T'}};
+    } each[] = {{"Add", 'A'},  {"Sub", 'S'},  {"Mul", 'M'},        {"Div", 'D'},  {"Pow", 'P'},     {"Neg", 'N'}, {"Floor", 'F'},
+                {"Ceil", 'C'}, {"Sqrt", 'Q'}, {"Reciprocal", 'R'}, {"Cast", 'T'}, {"Abs", 'B'},     {"Exp", 'X'}, {"Log", 'O'},
+                {"Min", 'I'},  {"Max", 'J'},  {"Equal", '='},      {"Less", '<'}, {"Greater", '>'}, {"Not", '!'}};
     struct place *out = graph_value(g, n->outputs[0]);
     const struct onnx_tensor *from = graph_in(g, n, 0)->constant;
     bool all = n->input_count > 0;
@@ -300,20 +439,9 @@ bool graph_constant(struct graph *g, const struct onnx_node *n)
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         if (!strcmp(n->op, each[i].op))
             return (n->input_count == 1 || graph_in(g, n, 1)->constant) && elementwise(g, n, each[i].as, out);
-    if (!strcmp(n->op, "Identity"))
-        return out->constant = from, true;
-    if (!strcmp(n->op, "Unsqueeze") || !strcmp(n->op, "Squeeze"))
-        return squeezed(g, n, from, out);
-    if (!strcmp(n->op, "Transpose"))
-        return transposed(g, n, from, out);
-    if (!strcmp(n->op, "Concat"))
-        return joined(g, n, out);
-    if (!strcmp(n->op, "Gather") && n->input_count > 1)
-        return picked(g, n, from, out);
-    if (!strcmp(n->op, "Slice"))
-        return sliced(g, n, from, out);
-    if (!strcmp(n->op, "ConstantOfShape"))
-        return filled(g, n, from, out);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(n->op, others[i].op))
+            return others[i].make(g, n, from, out);
     int64_t dim[ONNX_RANK];
     int rank;
     return !strcmp(n->op, "Reshape") && graph_target(n, graph_in(g, n, 1), onnx_elements(from), from->dim, from->rank, dim, &rank) &&

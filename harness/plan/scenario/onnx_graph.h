@@ -69,8 +69,9 @@ struct graph {
     int64_t made_elements;
     struct place **inner; /* values that the file does not name; each owns its name: "\1" and its number */
     int inner_count;
-    bool *done;           /* by node: another one stands for it */
-    const char **gelu_of; /* by node: it is the end of gelu(this); NULL: it is none */
+    bool *done;                      /* by node: another one stands for it */
+    const char **gelu_of, **norm_of; /* by node: it is the end of gelu(this), of a LayerNorm of this; NULL: it is none */
+    double *norm_eps;
     struct made_layer *layers;
     int layer_count, unknown, image_inputs, made_count;
     bool half; /* the model's numbers are f16 */
@@ -156,8 +157,8 @@ bool move_rearrange(struct graph *g, const struct onnx_node *n, struct place *x,
 /* y = scale x + shift by channel; NULL: ones, zeros. Both are owned from now on. */
 bool fold_affine(struct graph *g, const struct onnx_node *n, struct place *x, double *scale, double *shift, bool unknown, const char **why);
 bool fold_is_activation(const struct onnx_node *n);
-/* Finds x / sqrt(2) -> Erf -> + 1 -> * x -> / 2. */
-void fold_find_gelu(struct graph *g);
+/* onnx_patterns.c: finds GELU and LayerNorm that the file spells out. */
+void patterns_find(struct graph *g);
 
 /* onnx_nodes.c: makes a layer of a node, adds it to an earlier one, or makes its output another name. False: *why says what is missing. */
 bool graph_node(struct graph *g, const struct onnx_node *n, const char **why);

@@ -327,6 +327,14 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
         one.inputs = inputs, one.input_count = 1;
         return view_each(g, &one, fold_gelu, why);
     }
+    if (g->norm_of[at]) {
+        struct onnx_attribute eps = {.name = (char *)(uintptr_t) "epsilon", .real = g->norm_eps[at]};
+        char *inputs[1] = {(char *)(uintptr_t)g->norm_of[at]};
+        struct onnx_node one = *n;
+        one.inputs = inputs, one.input_count = 1;
+        one.attributes = &eps, one.attribute_count = 1;
+        return axes_layer_norm(g, &one, why);
+    }
     if (own && graph_constant(g, n))
         return true;
     if (own && fold_is_activation(n))

@@ -354,7 +354,8 @@ static bool replace(struct graph *g, const struct onnx_node *n, struct replaced 
     r->node = *n;
     if (n->input_count > INPUTS_MAX)
         return graph_lacks(why, "it has too many inputs");
-    memcpy(r->inputs, n->inputs, (size_t)n->input_count * sizeof *r->inputs);
+    for (int i = 0; i < n->input_count; i++)
+        r->inputs[i] = n->inputs[i];
     r->out = output ? view_inner(g, n, &r->node, r->outputs) : NULL;
     r->node.inputs = r->inputs;
     if (r->out)

@@ -429,6 +429,29 @@ def tm(name, **more):
     return make
 
 
+class Axes(nn.Module):
+    """Tensors whose axes are moved, split, joined, cut and stretched."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.row = nn.Conv2d(3, 8, 3), nn.Conv1d(8, 6, 3, padding=1, groups=2)
+        self.norm, self.mix, self.group, self.plane = nn.LayerNorm(8), nn.Linear(8, 12), nn.GroupNorm(3, 12), nn.InstanceNorm2d(12, affine=True)
+        for p in (*self.norm.parameters(), *self.group.parameters(), *self.plane.parameters()):
+            nn.init.uniform_(p, 0.5, 1.5)
+        self.last = nn.Linear(12, 5)
+
+    def forward(self, x):
+        n = x.shape[0]
+        x = torch.cat((x[:, :, ::2, 1::2], x[:, :, 1::2, ::2]), 3)
+        x = self.first(x)
+        h, w = x.shape[2:]
+        lines = self.row(F.softmax(x, 1).flatten(2)).view(n, 6, h, w)
+        x = self.mix(self.norm(x.permute(0, 2, 3, 1)))
+        x = torch.cat((x[..., :4] * x[..., 4:8], x[..., 8:], x[:, :, :, :4]), 3).permute(0, 3, 1, 2)
+        x = self.plane(self.group(x)) + torch.cat((lines, lines.mean((2, 3), keepdim=True).expand(n, 6, h, w)), 1)
+        return F.softmax(self.last(F.gelu(x).mean((2, 3))), -1)
+
+
 # name: (maker, channels, sizes of the image to draw from)
 MODELS = {
     "espcn": (espcn, 1, (16, 23)), "fsrcnn": (fsrcnn, 1, (14, 21)), "srcnn": (srcnn, 1, (18, 25)), "vdsr": (Vdsr, 1, (8, 11)),
@@ -439,15 +462,30 @@ MODELS = {
     "resnet18": (tv("resnet18"), 3, (32, 45)), "resnet50": (tv("resnet50"), 3, (32, 41)), "squeezenet": (tv("squeezenet1_1"), 3, (35, 49)),
     "mobilenet_v2": (tv("mobilenet_v2"), 3, (32, 45)), "mobilenet_v3": (tv("mobilenet_v3_small"), 3, (32, 45)),
     "shufflenet": (tv("shufflenet_v2_x0_5"), 3, (32, 45)), "densenet": (tv("densenet121"), 3, (32, 39)), "mnasnet": (tv("mnasnet0_5"), 3, (32, 45)),
-    "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)),
+    "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)), "axes": (Axes, 3, (16, 22)),
 }
+
+
+def image_size(model, sizes, fixed, draw):
+    """A size to draw from; of a model of timm a small one if it takes that."""
+    if sizes:
+        size = draw.choice(sizes)
+        return [size, size if fixed else draw.choice(sizes)]
+    for size in (64, model.default_cfg["input_size"][1]):
+        try:
+            with torch.no_grad():
+                model(torch.zeros(1, 3, size, size))
+            return [size, size]
+        except Exception:
+            continue
 
 
 def main():
     folder, seed, names = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 30), sys.argv[3:]
     os.makedirs(folder, exist_ok=True)
     print(f"seed {seed}")
-    for name, (maker, channels, sizes) in MODELS.items():
+    every = {**MODELS, **{n: (tm(n[5:]), 3, None) for n in names if n.startswith("timm:")}}
+    for name, (maker, channels, sizes) in every.items():
         if names and name not in names:
             continue
         draw = random.Random(f"{seed} {name}")
@@ -461,19 +499,21 @@ def main():
                 nn.init.uniform_(m.bias, -0.2, 0.2)
             if isinstance(m, nn.PReLU):
                 nn.init.uniform_(m.weight, -0.1, 0.4)
-        size = [draw.choice(sizes), draw.choice(sizes)] if name not in ("yolov5s", "hrnet_w32", "unet") else [draw.choice(sizes)] * 2
-        opset, dynamo, path = draw.randint(11, 22), draw.random() < 0.4 and bool(importlib.util.find_spec("onnxscript")), f"{folder}/{name}.onnx"
-        if dynamo:
-            opset = max(opset, 18)
-        x = torch.randn(draw.choice((1, 1, 2)), channels, *size)
-        more = {"verbose": False, "external_data": draw.random() < 0.3} if dynamo else {}
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                torch.onnx.export(model, (x,), path, opset_version=opset if dynamo else min(opset, 20), dynamo=dynamo, **more)
-        except Exception as e:  # an exporter that cannot write this one
-            print(f"{name}: {'dynamo' if dynamo else 'script'}: {type(e).__name__}: {str(e).splitlines()[0][:100]}")
-            continue
-        print(f"{name}: {tuple(x.shape)} opset {opset} {'dynamo' if dynamo else 'script'} {os.path.getsize(path)} bytes", flush=True)
+        size = image_size(model, sizes, name in ("yolov5s", "hrnet_w32", "unet"), draw)
+        opset, dynamo, path = draw.randint(11, 22), draw.random() < 0.4 and bool(importlib.util.find_spec("onnxscript")), f"{folder}/{name[5:] if sizes is None else name}.onnx"
+        x = torch.randn(draw.choice((1, 1, 2)) if sizes else 1, channels, *size)
+        for by_dynamo in (dynamo, not dynamo):  # the other exporter, where one cannot write this model
+            more = {"verbose": False, "external_data": draw.random() < 0.3} if by_dynamo else {}
+            used = max(opset, 18) if by_dynamo else min(opset, 20)
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    torch.onnx.export(model, (x,), path, opset_version=used, dynamo=by_dynamo, **more)
+            except Exception as e:
+                print(f"{name}: {'dynamo' if by_dynamo else 'script'}: {type(e).__name__}: {(str(e).splitlines() or [''])[0][:100]}")
+                continue
+            print(f"{name}: {tuple(x.shape)} opset {used} {'dynamo' if by_dynamo else 'script'} {os.path.getsize(path)} bytes", flush=True)
+            break
 
 
-main()
+if __name__ == "__main__":
+    main()
