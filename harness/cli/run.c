@@ -114,6 +114,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 1)
         return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
+    if (on.on && o.on_every_gpu)
+        return cli_usage(verb, "--on-every-gpu compares the GPUs of one host: start it on each host, and import what they stored");
     if (on.on) {
         on.out_dir = cli_out_dir(out);
         on.options = options;

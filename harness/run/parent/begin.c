@@ -63,6 +63,17 @@ static char *draw_identity(void)
     return text_format("%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
 }
 
+/* With --on-every-gpu the cases name GPUs of this host by number, so a run of another host is no part of the plan. */
+static void identify_plan(const struct session *s, char hash[HASH_TEXT])
+{
+    char host[256] = "";
+    plan_identity(&s->plan, spec_is_timed(s->device.spec), hash);
+    gethostname(host, sizeof host - 1);
+    SCOPED char *here = text_format("%s %s %s", hash, host, s->device.uuid);
+    if (s->options->on_every_gpu)
+        hash_bytes(here, strlen(here), hash);
+}
+
 static void note_provenance(struct session *s)
 {
     struct run *r = &s->run;
@@ -77,7 +88,7 @@ static void note_provenance(struct session *s)
     }
     r->plan_rows = s->plan.row_count;
     r->identity = draw_identity();
-    plan_identity(&s->plan, spec_is_timed(s->device.spec), r->plan_hash);
+    identify_plan(s, r->plan_hash);
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
