@@ -2,6 +2,7 @@
  * are listed in its environment, by their identity. The SQL works on sets, so that memory does not grow with the rows. */
 #include "base/text.h"
 #include "store/database.h"
+#include "store/lock.h"
 #include "store/merge.h"
 #include "store/seal.h"
 #include <jansson.h>
@@ -223,7 +224,8 @@ static bool write_conflicts(struct store *store, int64_t joined, struct error *e
         "INSERT INTO main.note (result, note_index, note_text) SELECT s.result, coalesce((SELECT max(note_index) FROM main.note n WHERE "
         "n.result = "
         "s.result) + 1, 0), s.said FROM temp.said s;"
-        "UPDATE main.result SET note = coalesce(note || '; ', '') || (SELECT s.said FROM temp.said s WHERE s.result = main.result.result) "
+        "UPDATE main.result SET sum = NULL, note = coalesce(note || '; ', '') || (SELECT s.said FROM temp.said s WHERE s.result = "
+        "main.result.result) "
         "WHERE result IN (SELECT result FROM temp.said); DROP TABLE temp.said",
         (long long)joined);
     return store_exec(store, sql, "joining", err);
@@ -372,7 +374,7 @@ static bool is_known(const struct run *joined, const struct run *part, const jso
     return there && json_equal(json_object_get(there, "rows"), json_object_get(facts, "rows")) && text_same(here, known);
 }
 
-/* A part more changes the sum over all rows; of very many rows it would take longer than the part. */
+/* A part more changes the seal, which store_join_much writes at the end where very many rows are joined. */
 static bool seal_joined(struct store *store, int64_t run, struct error *err)
 {
     int64_t rows;
@@ -440,7 +442,13 @@ static bool join_all(struct store *store, void *context, struct error *err)
 
 bool store_join_much(struct store *store, bool begin, struct error *err)
 {
-    return begin ? store_exec(store, "DROP INDEX IF EXISTS result_key", "joining", err) : schema_indexes(store, err);
+    if (begin)
+        return store_exec(store, "DROP INDEX IF EXISTS result_key", "joining", err);
+    if (!lock_take(store->path, &store->lock, err)) /* seal_missing: no run is written now */
+        return false;
+    bool ok = schema_indexes(store, err) && seal_missing(store, err);
+    lock_release(&store->lock);
+    return ok;
 }
 
 bool store_join(struct store *into, const char *from, join_tell *tell, void *context, struct error *err)

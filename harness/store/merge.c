@@ -66,8 +66,11 @@ int64_t merge_cases(struct store *store, int64_t old_run, int64_t new_run, const
     SCOPED char *cases = text_format("WHERE x.run = ?1%s%s", some ? " AND x.case_key IN " : "", some ? some : ""),
                 *lists = text_format("JOIN from_db.result o ON o.result = x.result WHERE o.run = ?1%s%s", some ? " AND o.case_key IN " : "",
                                      some ? some : "");
-    bool done = find_keys(store, &k, err) && copy(store, "case", COLUMN_CASE, "case_key, run", "x.case_key + ?3, ?2", cases, &k, err) &&
-                copy(store, "result", COLUMN_RESULT, "result, run, case_key", "x.result + ?4, ?2, x.case_key + ?3", cases, &k, err);
+    int64_t sums = 0; /* an older bench stored none */
+    bool done = store_integer(store, "SELECT count(*) FROM pragma_table_info('result', 'from_db') WHERE name = 'sum'", &sums, err) &&
+                find_keys(store, &k, err) && copy(store, "case", COLUMN_CASE, "case_key, run", "x.case_key + ?3, ?2", cases, &k, err) &&
+                copy(store, "result", COLUMN_RESULT, "result, run, case_key, sum",
+                     sums ? "x.result + ?4, ?2, x.case_key + ?3, x.sum" : "x.result + ?4, ?2, x.case_key + ?3, NULL", cases, &k, err);
     if (done)
         rows = sqlite3_changes(store->db);
     for (const struct row_list *l = row_lists; done && rows && l->table; l++) {

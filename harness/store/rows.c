@@ -108,12 +108,13 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
 {
     if (!delete_result(store, run_id, row, err))
         return false;
-    sqlite3_stmt *s = keep_insert(store, KEPT_RESULT, "result", "run, case_key", 2, COLUMN_RESULT, err);
+    sqlite3_stmt *s = keep_insert(store, KEPT_RESULT, "result", "run, case_key, sum", 3, COLUMN_RESULT, err);
     if (!s)
         return false;
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_int64(s, 2, case_key);
-    columns_bind(s, 3, COLUMN_RESULT, row);
+    sqlite3_bind_int64(s, 3, seal_row(row));
+    columns_bind(s, 4, COLUMN_RESULT, row);
     bool done = step_done(store, s, err);
     *result = sqlite3_last_insert_rowid(store->db);
     return done;

@@ -115,7 +115,7 @@ static bool make_table(struct store *store, const struct table *table, struct er
 
 static bool make_tables(struct store *store, struct error *err)
 {
-    bool done = store_exec(store, ceilings, "making its tables", err) && seal_make_table(store, err);
+    bool done = store_exec(store, ceilings, "making its tables", err);
     for (size_t i = 0; done && i < TABLES; i++)
         done = make_table(store, &tables[i], err);
     for (const struct row_list *l = row_lists; done && l->table; l++) {
@@ -124,7 +124,7 @@ static bool make_tables(struct store *store, struct error *err)
                     *constraint = text_format(", PRIMARY KEY (result, %s)", l->index);
         done = make_table(store, &(struct table){l->table, keys, constraint, l->group}, err);
     }
-    return done;
+    return done && seal_make_table(store, err);
 }
 
 /* A view with one line per row, for people who open the file with sqlite3. */

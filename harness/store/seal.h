@@ -1,12 +1,15 @@
 /* store/seal: checksums of what a database holds. A finished run has a seal over its line in `run` (the head) and over all of its other
- * lines; one more seal is over the lines that belong to no run (wisdom, roof). A run without a seal is not checked: one that is still
- * written, or that an older bench stored. */
+ * lines, whose sums are computed when they are stored; one more seal is over the lines that belong to no run (wisdom, roof). A run without
+ * a seal is not checked: one that is still written, or that an older bench stored. */
 #ifndef BENCH_STORE_SEAL_H
 #define BENCH_STORE_SEAL_H
 
 #include "store/database.h"
 
+/* The table, and the column of the rows' sums; after the other tables. */
 bool seal_make_table(struct store *store, struct error *err);
+/* The sum of a row, to be stored as result.sum. Whoever changes a stored row by SQL sets it to NULL: then seal_write reads the run. */
+int64_t seal_row(const struct row *row);
 /* Writes the seal of a run as it is, or that of the lines without a run. Call it inside the transaction that changes them. */
 bool seal_write(struct store *store, int64_t run, struct error *err);
 bool seal_loose(struct store *store, struct error *err);

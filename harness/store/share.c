@@ -39,9 +39,9 @@ static bool forget(struct store *store, struct error *err)
     SCOPED char *folder = home && home[0] == '/' && home[1] ? text_format("%s/", home) : NULL;
     return store_exec(store, "UPDATE run SET host = NULL", "taking the machine's name out", err) &&
            (strlen(host) < 4 || replace_everywhere(store, host, "HOST", err)) &&
-           (!folder || replace_everywhere(store, folder, "~/", err)) && store_exec(store, "DELETE FROM seal", "closing it", err) &&
-           seal_missing(store, err) && store_exec(store, "PRAGMA journal_mode = DELETE", "closing it", err) &&
-           store_exec(store, "VACUUM", "closing it", err);
+           (!folder || replace_everywhere(store, folder, "~/", err)) &&
+           store_exec(store, "DELETE FROM seal; UPDATE result SET sum = NULL", "closing it", err) && seal_missing(store, err) &&
+           store_exec(store, "PRAGMA journal_mode = DELETE", "closing it", err) && store_exec(store, "VACUUM", "closing it", err);
 }
 
 bool store_share(const char *from, int64_t run, char **data, size_t *bytes, struct error *err)

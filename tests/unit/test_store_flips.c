@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include "store_helpers.h"
 #include "base/text.h"
 #include "store/json.h"
@@ -237,10 +238,44 @@ static void each_change_is_sealed(void **state)
     fixture_free(&f);
 }
 
+/* The sums that lie beside the rows are those of reading them: of rows that are replaced, with -0, infinite and binary values. An older
+ * bench stored none; then the run is read. */
+static void sums_are_those_of_the_rows(void **state)
+{
+    struct error err = {0};
+    struct fixture f = {0};
+    struct store *store = open_or_fail(false);
+    struct merge_counts counts;
+    fixture_h200(&f);
+    row_add_metric(f.rows[0], -1, 0, "hw.zero", "", "cupti", -0.0);
+    row_add_metric(f.rows[0], 1, 3, "hw.infinite", "\xff", "cupti", INFINITY);
+    row_set(&f.rows[1]->reason, "\xfe not UTF-8");
+    put_all(store, &f);
+    row_add_note(f.rows[0], "once more");
+    assert_true(store_put(store, f.run.id, f.rows[0], &err) && store_run_end(store, f.run.id, NULL, &err));
+    assert_int_equal(number(store, "SELECT count(*) FROM seal WHERE run > 0 AND lines LIKE 'sum 1 %'"), 1);
+    assert_int_equal(number(store, "SELECT count(*) FROM result WHERE sum IS NULL"), 0);
+    assert_true(seal_check_all(store, &err));
+    SCOPED char *before = all_of(path, &err);
+    assert_true(store_exec(store, "UPDATE result SET sum = NULL; DELETE FROM seal", "", &err) && seal_missing(store, &err));
+    assert_true(seal_check_all(store, &err));
+    assert_true(store_exec(store, "ALTER TABLE result DROP COLUMN sum", "", &err));
+    store_close(store);
+    SCOPED char *older = xstrdup(path);
+    snprintf(path, sizeof path, "%s/newer.db", folder);
+    store = open_or_fail(false);
+    assert_true(store_merge(store, older, &counts, &err) && counts.runs == 1 && seal_check_all(store, &err));
+    store_close(store);
+    SCOPED char *after = all_of(path, &err);
+    assert_string_equal(before, after);
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(a_flipped_bit_is_told), TEST(a_shared_file_as_well), TEST(a_run_without_a_number_is_told),
-                                       TEST(an_unknown_format_is_damage), TEST(each_change_is_sealed)};
+    const struct CMUnitTest tests[] = {TEST(a_flipped_bit_is_told),          TEST(a_shared_file_as_well),
+                                       TEST(a_run_without_a_number_is_told), TEST(an_unknown_format_is_damage),
+                                       TEST(sums_are_those_of_the_rows),     TEST(each_change_is_sealed)};
     return cmocka_run_group_tests_name("store_flips", tests, NULL, NULL);
 }
