@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define TURN_NS 300000000L
+#define KILLED 128 /* an exit status above it: a signal ended the process */
+#define JOIN_TRIES 3
 #define JOIN_S 7200
 #define LOG_LINES 12 /* of a lost shard */
 
@@ -94,9 +96,10 @@ static bool join_parts(struct job *job, const char *out_dir, bool all, int64_t *
         if (s->joined || !s->part[0] || !(s->done || all))
             continue;
         argv[n++] = text_format("%s/parts/%s", job->folder, s->part);
-        s->joined = s->done;
     }
     *code = n > first ? engine_ask(argv, JOIN_S, &out, err) : 0;
+    for (int i = 0; i < job->shards && *code < KILLED; i++)
+        job->shard[i].joined = job->shard[i].done;
     for (int i = first; i < n; i++)
         free((void *)(uintptr_t)argv[i]);
     const char *line = text_get(&out);
@@ -159,8 +162,8 @@ static int finish(struct job *job, const char *out_dir, int64_t run, bool whole,
     SCOPED_TEXT t = {0};
     struct report_style style = cli_style();
     struct error err = {0};
-    if (!run && !whole) /* nothing landed; the missing shards were told */
-        return 5;
+    if (!run && (joined || !whole)) /* nothing was joined; errors and missing shards were told */
+        return joined ? joined : 5;
     if (!cli_run_open(&r, database, run, &err))
         return cli_fail(&err);
     int code = session_exit_code(r.rows, r.count);
@@ -181,7 +184,7 @@ static int wait_for(struct job *job, const char *out_dir)
 {
     struct error err = {0};
     struct job_turn t = {0};
-    int lock = -1, code = 0, worst = 0, done = -1;
+    int lock = -1, code = 0, worst = 0, done = -1, killed = 0;
     int64_t run = 0;
     SCOPED char *waiting = file_join(job->folder, "wait");
     if (!lock_take(waiting, &lock, &err)) {
@@ -198,16 +201,17 @@ static int wait_for(struct job *job, const char *out_dir)
         }
         before = before < 0 ? t.rows : before;
         show(job, &t, since, before, done);
-        if (t.done > done) { /* an error, such as a full disk, is told once; the parts stay */
+        if (t.done > done || killed) { /* an error, such as a full disk, is told once; the parts stay */
             ok = join_parts(job, out_dir, false, &run, &code, &err);
-            worst = code > worst ? code : worst;
+            killed = code > KILLED && killed < JOIN_TRIES ? killed + 1 : 0; /* the same parts again */
+            worst = code > worst && !killed ? code : worst;
         }
         done = t.done;
         if (!ok) {
             lock_release(&lock);
             return cli_fail(&err);
         }
-        if (t.done + t.lost == job->shards && !t.again)
+        if (t.done + t.lost == job->shards && !t.again && !killed)
             break;
         clock_rest(TURN_NS);
     }

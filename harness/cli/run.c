@@ -114,24 +114,23 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 1)
         return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
-    if (on.on && o.on_every_gpu)
-        return cli_usage(verb, "--on-every-gpu compares the GPUs of one host: start it on each host, and import what they stored");
-    if (on.on) {
+    if (on.on && !o.on_every_gpu) {
         on.out_dir = cli_out_dir(out);
         on.options = options;
         on.arguments = &a;
         return cli_run_on(&on, rest[0]);
     }
-    if (on.wait || on.print || (o.on_every_gpu && !o.gpus))
-        return cli_usage(verb, on.wait || on.print ? "--wait and --print belong to --on" : "--on-every-gpu is missing --gpus LIST");
+    if (on.on || on.wait || on.print || (o.on_every_gpu && !o.gpus))
+        return cli_usage(verb, on.on ? "--on-every-gpu compares the GPUs of one host: start it on each, and import what they stored"
+                               : on.wait || on.print ? "--wait and --print belong to --on"
+                                                     : "--on-every-gpu is missing --gpus LIST");
     if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.as_given = o.as_given || o.on_every_gpu;
     o.plan = a.plan;
     o.plan.sides = sides;
     o.inside = in_process ? &worker_inside : NULL;
-    o.out_dir = cli_out_dir(out);
-    o.database = database = cli_database(o.out_dir);
+    o.database = database = cli_database(o.out_dir = cli_out_dir(out));
     o.argv = line;
     o.verb = verb->name;
     o.asked_out = out;
