@@ -2,7 +2,10 @@
 #include "scenario_text.h"
 #include "store_helpers.h"
 #include "plan/rows/shard.h"
+#include "base/clock.h"
+#include "store/seal.h"
 #include <math.h>
+#include <sys/resource.h>
 
 static void make_plan(const char *path_, const char *only, struct plan *plan)
 {
@@ -366,6 +369,96 @@ static void a_cut_file_is_refused(void **state)
     free(two);
 }
 
+/* ---- many rows ---- */
+
+#define MANY_PARTS 16
+
+static char *many_file(int part)
+{
+    return text_format("%s/many%d.db", folder, part);
+}
+
+/* A part of `count` rows, ten a case: 30 metrics, two kernels, a time of 60 rounds. */
+static void write_many(int part, int count)
+{
+    struct error err = {0};
+    struct store *store = NULL;
+    struct fixture f = {0};
+    SCOPED char *file = many_file(part), *identity = text_format("part %d", part);
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.identity, identity);
+    memset(f.run.plan_hash, 'a', HASH_TEXT - 1);
+    f.run.shard = part + 1;
+    f.run.shards = MANY_PARTS;
+    f.run.plan_rows = count * MANY_PARTS;
+    struct row *row = fixture_row(&f, 0, "l", "", "conv2d", "conv2d/naive", "B=1", ROW_OK);
+    struct row_time *t = row_add_time(row);
+    t->rounds = 60;
+    t->samples_ns = xcalloc(60, sizeof *t->samples_ns);
+    for (int i = 0; i < 30; i++) {
+        SCOPED char *name = text_format("hw.counter_%d", i);
+        row_add_metric(row, -1, 0, name, "", "cupti", 1e6 * i + 0.25);
+    }
+    row_add_step(row);
+    row_add_step(row);
+    f.run.id = 0;
+    if (!store_open(file, false, &store, &err) || !store_run_begin(store, &f.run, &err))
+        fail_msg("%s", err.text);
+    assert_true(store_exec(store, "PRAGMA synchronous = OFF", "", &err));
+    for (int i = 0; i < count; i++) {
+        SCOPED char *of = text_format("t/l%d", part * count + i / 10), *id = text_format("%s/v%d", of, i % 10);
+        row_set(&row->case_id, of);
+        row_set(&row->id, id);
+        row->case_index = part * count + i / 10;
+        row->row_index = i % 10;
+        hash_bytes(id, strlen(id), row->key);
+        if (!store_put(store, f.run.id, row, &err))
+            fail_msg("%s", err.text);
+    }
+    assert_true(store_run_end(store, f.run.id, NULL, &err));
+    store_close(store);
+    fixture_free(&f);
+}
+
+static double cpu_s(void)
+{
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + 1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+}
+
+/* Shuffled and repeated parts, as `import --join` takes many; the joined run has a seal that holds. JOIN_ROWS makes it large. */
+static void many_rows_become_one_run(void **state)
+{
+    struct error err = {0};
+    struct told told = {0};
+    struct rusage r;
+    int64_t seals;
+    int count = (getenv("JOIN_ROWS") ? atoi(getenv("JOIN_ROWS")) : 1600) / MANY_PARTS;
+    for (int i = 0; i < MANY_PARTS; i++)
+        write_many(i, count);
+    double began = clock_s(), cpu = cpu_s();
+    struct store *store = open_or_fail(false);
+    assert_true(store_join_much(store, true, &err));
+    for (int i = 0; i < MANY_PARTS + 2; i++) {
+        SCOPED char *file = many_file(i * 7 % MANY_PARTS);
+        if (!store_join(store, file, hear, &told, &err))
+            fail_msg("%s", err.text);
+    }
+    assert_true(store_join_much(store, false, &err));
+    getrusage(RUSAGE_SELF, &r);
+    print_message("%d rows: %.1f s, %.1f s of CPU, %.0f MB\n", count * MANY_PARTS, clock_s() - began, cpu_s() - cpu,
+                  (double)r.ru_maxrss / 1024);
+    assert_int_equal(told.rows, count * MANY_PARTS);
+    assert_int_equal(told.known, 2 * count);
+    assert_int_equal(store_row_count(store, 1, &err), count * MANY_PARTS);
+    assert_true(store_integer(store, "SELECT count(*) FROM seal WHERE run = 1 AND lines LIKE 'sum 1 %'", &seals, &err) && seals == 1);
+    assert_true(seal_check_all(store, &err));
+    assert_true(store_exec(store, "UPDATE metric SET value = value + 1 WHERE result = 17 AND metric_index = 3", "", &err));
+    assert_false(seal_check_all(store, &err));
+    store_close(store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -378,6 +471,7 @@ int main(void)
                                        TEST(a_shard_counts_once),
                                        TEST(the_complete_part_wins),
                                        TEST(other_states_stay_apart),
-                                       TEST(a_cut_file_is_refused)};
+                                       TEST(a_cut_file_is_refused),
+                                       TEST(many_rows_become_one_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
