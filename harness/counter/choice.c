@@ -92,3 +92,8 @@ void counter_choice_free(struct counter_choice *choice)
     glob_list_free(&choice->metric_words);
     *choice = (struct counter_choice){0};
 }
+
+bool counter_row_is_slow(double time_ns, double fastest_ns)
+{
+    return time_ns > 10e6 || (time_ns > 2e6 && time_ns > 5 * fastest_ns);
+}

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "counter/choice.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,9 +84,22 @@ static void test_refused(void **state)
     refuses((struct counter_wish){.off = true, .required = true}, NULL, "--no-counters excludes the other options", "");
 }
 
+static void test_slow(void **state)
+{
+    (void)state;
+    assert_true(counter_row_is_slow(10.1e6, 10.1e6));
+    assert_false(counter_row_is_slow(9.9e6, 9.9e6));
+    assert_false(counter_row_is_slow(9.9e6, 2e6)); /* 4.95 times */
+    assert_true(counter_row_is_slow(9.9e6, 1.9e6));
+    assert_true(counter_row_is_slow(2.1e6, 0.1e6));
+    assert_false(counter_row_is_slow(1.9e6, 0.1e6));
+    assert_false(counter_row_is_slow(NAN, 1e3));
+    assert_false(counter_row_is_slow(3e6, INFINITY));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen), cmocka_unit_test(test_refused), cmocka_unit_test(test_slow)};
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1); /* tests run from the root of the repository */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ select:
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
   - {variant: wgmma_ragged, when: half and plain and not d2s and k <= 8 and c >= 64 and r * s > 1 and n * p * q >= 16384}   # of more channels than mma_few_out takes
-  - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1}      # more channels than a block of those two holds
+  - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1 and (stride == 1 or c <= 64)}      # more channels than a block of those two holds
   # a store that is the depth_to_space
   - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
   - {variant: wgmma_rs, when: half and plain and c <= 64 and d2s}
