@@ -7,16 +7,33 @@
 
 #include "emu/handlers.h"
 
-enum mma_form { MMA_F16, MMA_BF16, MMA_TF32, MMA_F32, MMA_F64, MMA_S8, MMA_U8, MMA_S32, MMA_E4M3, MMA_E5M2, MMA_S4, MMA_U4, MMA_B1 };
+enum mma_form {
+    MMA_F16,
+    MMA_BF16,
+    MMA_TF32,
+    MMA_F32,
+    MMA_F64,
+    MMA_S8,
+    MMA_U8,
+    MMA_S32,
+    MMA_E4M3,
+    MMA_E5M2,
+    MMA_S4,
+    MMA_U4,
+    MMA_B1,
+    MMA_E2M1
+};
 /* insn.list of an mma: this header, then the slots of d, a, b, c */
 enum { MMA_M, MMA_N, MMA_K, MMA_FA, MMA_FB, MMA_FC, MMA_FD, MMA_FLAGS, MMA_COUNT_D, MMA_COUNT_A, MMA_COUNT_B, MMA_COUNT_C, MMA_HEADER };
-enum { MMA_SAT = 1, MMA_AND_POPC = 2 };
+/* From bit MMA_SCALES on: how many scales a row of a has. Then the slots of a's scales, of the selected byte and lane, and those of b
+ * follow. */
+enum { MMA_SAT = 1, MMA_AND_POPC = 2, MMA_UE4M3 = 4, MMA_SCALES = 4, MMA_SCALE_SLOTS = 6 };
 /* wmma loads and stores: insn.list: M, N, K, form, which (0 a, 1 b, 2 c), column-major, count, slots */
 enum { WMMA_M, WMMA_N, WMMA_K, WMMA_FORM, WMMA_WHICH, WMMA_COLUMN, WMMA_COUNT, WMMA_HEADER };
 
 static inline int mma_form_bits(enum mma_form f)
 {
-    static const int bits[] = {16, 16, 32, 32, 64, 8, 8, 32, 8, 8, 4, 4, 1};
+    static const int bits[] = {16, 16, 32, 32, 64, 8, 8, 32, 8, 8, 4, 4, 1, 4};
     return bits[f];
 }
 /* The enum tensor_type (run/tensor_sum.h) of f16, bf16, tf32, e4m3 and e5m2. */

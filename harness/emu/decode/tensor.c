@@ -24,7 +24,7 @@ static int take_form(struct decode *d)
         enum mma_form form;
     } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32},   {"f64", MMA_F64},
                  {"s8", MMA_S8},   {"u8", MMA_U8},     {"s32", MMA_S32},   {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2},
-                 {"s4", MMA_S4},   {"u4", MMA_U4},     {"b1", MMA_B1}};
+                 {"s4", MMA_S4},   {"u4", MMA_U4},     {"b1", MMA_B1},     {"e2m1", MMA_E2M1}};
     for (int i = 0; i < d->in->mod_count; i++) {
         if (d->taken >> i & 1)
             continue;
@@ -69,6 +69,23 @@ static int length(const struct ptx_operand *o)
     return o->kind == OPERAND_VECTOR ? o->count : 1;
 }
 
+/* A register, and {byte, lane of four} that select in it, below `lanes`; `count` bytes are read. */
+static uint32_t *scale_refs(struct decode *d, int operand, uint32_t count, uint32_t lanes, uint32_t *out)
+{
+    const struct ptx_operand *select = decode_operand(d, operand + 1);
+    *out++ = decode_source(d, decode_operand(d, operand), T_B32, false);
+    if (select->kind != OPERAND_VECTOR || select->count != 2) {
+        decode_fail(d, "a pair {byte, lane} was expected behind the scales");
+        return out;
+    }
+    const struct ptx_operand *byte = &select->items[0], *lane = &select->items[1];
+    if ((byte->kind == OPERAND_INT && (byte->bits > 3 || byte->bits % count)) || (lane->kind == OPERAND_INT && lane->bits >= lanes))
+        decode_wrong(d, "no such byte or lane of the scales");
+    *out++ = decode_source(d, byte, T_U16, false);
+    *out++ = decode_source(d, lane, T_U16, false);
+    return out;
+}
+
 static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
 {
     const struct ptx_operand *o[4] = {decode_operand(d, 0), decode_operand(d, 1), decode_operand(d, 2), decode_operand(d, 3)};
@@ -80,7 +97,7 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
             return decode_fail(d, "operand %d has %d registers, %d are needed", i + 1, length(o[i]), want[i]) || true;
         count += length(o[i]);
     }
-    uint32_t *l = decode_list(d, MMA_HEADER + count), *at = l + MMA_HEADER;
+    uint32_t *l = decode_list(d, MMA_HEADER + count + (flags >> MMA_SCALES ? MMA_SCALE_SLOTS : 0)), *at = l + MMA_HEADER;
     const uint32_t header[MMA_HEADER] = {(uint32_t)m,
                                          (uint32_t)n,
                                          (uint32_t)k,
@@ -97,7 +114,9 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
     at = vector_refs(d, o[0], reg_type(fd), true, at);
     at = vector_refs(d, o[1], reg_type(fa), false, at);
     at = vector_refs(d, o[2], reg_type(fb), false, at);
-    vector_refs(d, o[3], reg_type(fc), false, at);
+    at = vector_refs(d, o[3], reg_type(fc), false, at);
+    if (flags >> MMA_SCALES)
+        scale_refs(d, 6, flags >> MMA_SCALES, 4, scale_refs(d, 4, flags >> MMA_SCALES, 2, at));
     bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 &&
                 m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
     struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
@@ -107,6 +126,21 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
     return true;
 }
 
+/* The types of scales, and how many a row has; false: not these. */
+static bool take_scales(struct decode *d, uint32_t *flags)
+{
+    static const char *const kinds[] = {"kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", NULL},
+                             *const vectors[] = {"scale_vec::1X", "scale_vec::2X", "scale_vec::4X", NULL},
+                             *const types[] = {"ue8m0", "ue4m3", NULL};
+    int kind = decode_take_word(d, kinds), vector = decode_take_word(d, vectors), type = decode_take_word(d, types);
+    vector = vector < 0 && kind < 2 ? kind : vector;
+    bool right = kind == 0   ? vector == 0 && type == 0
+                 : kind == 1 ? vector == 1 && type == 0
+                             : kind == 2 && (vector == 2 || (vector == 1 && type == 0));
+    *flags |= (uint32_t)(1 << (vector < 0 ? 0 : vector)) << MMA_SCALES | (type == 1 ? MMA_UE4M3 : 0);
+    return right && type >= 0;
+}
+
 static bool decode_mma(struct decode *d)
 {
     int m = 0, n = 0, k = 0;
@@ -114,8 +148,10 @@ static bool decode_mma(struct decode *d)
     decode_take(d, "aligned");
     uint32_t flags = 0;
     int more = decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL});
-    if (more >= 0)
-        return decode_fail(d, more < 2 ? "products of sparse matrices are not supported" : "scales of blocks are not supported") || true;
+    if (more == 0 || more == 1)
+        return decode_fail(d, "products of sparse matrices are not supported") || true;
+    if (more == 2 && !take_scales(d, &flags))
+        return decode_fail(d, "these scales of blocks are not supported") || true;
     if (!take_shape(d, &m, &n, &k))
         return decode_fail(d, "this shape is not supported") || true;
     decode_take(d, "row");
@@ -123,6 +159,8 @@ static bool decode_mma(struct decode *d)
     flags |= decode_take(d, "satfinite") ? MMA_SAT : 0;
     decode_take(d, "kind::f8f6f4");
     int fd = take_form(d), fa = take_form(d), fb = take_form(d), fc = take_form(d);
+    if ((fa == MMA_E2M1 || fb == MMA_E2M1) && !(flags >> MMA_SCALES && k == 64 && fa == fb))
+        return decode_fail(d, "4-bit floats in bytes are not supported") || true;
     if (decode_take(d, "and")) {
         decode_take(d, "popc");
         flags |= MMA_AND_POPC;

@@ -81,6 +81,10 @@ static double element(const struct warp *w, uint32_t ref, int lane, int e, enum 
     case MMA_B1: return u >> e & 1;
     case MMA_E4M3: return fp8((uint8_t)(u >> 8 * e), true);
     case MMA_E5M2: return fp8((uint8_t)(u >> 8 * e), false);
+    case MMA_E2M1: {
+        uint8_t code = u >> 4 * e & 15;
+        return dtype_get(DTYPE_E2M1, &code, 0);
+    }
     case MMA_S32: return (int32_t)u;
     case MMA_TF32:
         u &= 0xffffe000u; /* the tensor core looks at 19 bits */
@@ -117,6 +121,7 @@ static void tensor_put(struct warp *w, uint32_t ref, int lane, int e, enum mma_f
 
 struct tiles { /* 32 x 16, 8 x 32, 16 x 8 x 256 (b1) ... */
     double a[16 * 256], b[256 * 32], c[32 * 32];
+    double scale_a[16][4], scale_b[8][4];
 };
 
 static int elements(enum mma_form f)
@@ -150,10 +155,42 @@ static void gather(const struct warp *w, const uint32_t *l, const uint32_t *refs
             }
 }
 
+static double scale_of(const struct warp *w, const uint32_t *slots, uint32_t flags, int lane, int at)
+{
+    uint32_t word = SLOT(const uint32_t, w, slots[0])[lane];
+    uint8_t code = (uint8_t)(word >> 8 * (SLOT(const uint16_t, w, slots[1])[0] + at));
+    return flags & MMA_UE4M3 ? fp8(code & 0x7f, true) : dtype_get(DTYPE_E8M0, &code, 0);
+}
+
+/* The scales of m16n8 (PTX ISA, "Scale factors"): of four neighbouring lanes a selected pair has those of a's rows g and g + 8, a selected
+ * one those of b's column g. */
+static void gather_scales(const struct warp *w, const uint32_t *l, const uint32_t *slots, struct tiles *t)
+{
+    uint32_t flags = l[MMA_FLAGS], pair = SLOT(const uint16_t, w, slots[2])[0] & 1, lane = SLOT(const uint16_t, w, slots[5])[0] & 3;
+    for (int i = 0; i < (int)(flags >> MMA_SCALES); i++) {
+        for (int row = 0; row < 16; row++)
+            t->scale_a[row][i] = scale_of(w, slots, flags, row % 8 * 4 + 2 * (int)pair + row / 8, i);
+        for (int col = 0; col < 8; col++)
+            t->scale_b[col][i] = scale_of(w, slots + 3, flags, col * 4 + (int)lane, i);
+    }
+}
+
+/* In double and rounded once: how tensor cores add scaled products was not published. */
+static double scaled_sum(const struct tiles *t, const uint32_t *l, int row, int col)
+{
+    int n = (int)l[MMA_N], k = (int)l[MMA_K], block = k / (int)(l[MMA_FLAGS] >> MMA_SCALES);
+    double sum = t->c[row * n + col];
+    for (int i = 0; i < k; i++)
+        sum += t->a[row * k + i] * t->b[i * n + col] * t->scale_a[row][i / block] * t->scale_b[col][i / block];
+    return sum;
+}
+
 static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col, int cc)
 {
     int n = (int)l[MMA_N], k = (int)l[MMA_K];
     double sum = t->c[row * n + col];
+    if (l[MMA_FLAGS] >> MMA_SCALES)
+        return scaled_sum(t, l, row, col);
     if (l[MMA_FD] == MMA_F64) {
         for (int i = 0; i < k; i++)
             sum = fma(t->a[row * k + i], t->b[i * n + col], sum);
@@ -215,6 +252,8 @@ const struct insn *emu_mma(struct warp *w, const struct insn *ip)
     check_full(w, ip);
     lanes_together(w);
     gather(w, l, refs, &t);
+    if (l[MMA_FLAGS] >> MMA_SCALES)
+        gather_scales(w, l, refs + l[MMA_COUNT_D] + l[MMA_COUNT_A] + l[MMA_COUNT_B] + l[MMA_COUNT_C], &t);
     double d[32 * 32];
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
