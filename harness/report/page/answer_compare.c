@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BYTES "Emu measures no time; these are bytes: "
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
@@ -290,7 +291,8 @@ static bool turns(const struct curve *y)
 }
 
 /* The curves that have one sign at all points, in one sentence. */
-static void say_steady(struct block *list, const struct curve *curves, int count, const char *axis, bool counts, int sign)
+static void say_steady(struct block *list, const char *question, const struct curve *curves, int count, const char *axis, bool counts,
+                       int sign)
 {
     SCOPED_TEXT names = {0}, t = {0};
     SCOPED struct point *points = NULL;
@@ -314,12 +316,13 @@ static void say_steady(struct block *list, const struct curve *curves, int count
         text_free(&names);
         text_addf(&names, "%d of %d curves", together, count);
     }
-    text_addf(&t, "%s%s%s at all values of %s (", names.len ? text_get(&names) : "", names.len ? ": " : "", sign_words(sign, counts), axis);
+    text_addf(&t, "%s%s%s%s at all values of %s (", question && counts ? BYTES : "", names.len ? text_get(&names) : "",
+              names.len ? ": " : "", sign_words(sign, counts), axis);
     add_ratios(&t, points, n);
     text_add(&t, ")");
     if (sign && !first->points[0].between)
         say_reason(&t, &first->points[0]);
-    block_item(list, "answer", NULL, text_get(&t));
+    block_item(list, "answer", question, text_get(&t));
 }
 
 static void say_curves(struct block *list, const char *question, const char *axis, bool counts, const struct curve *curves, int count)
@@ -330,25 +333,28 @@ static void say_curves(struct block *list, const char *question, const char *axi
         mixed += is_mixed(&curves[i]);
     }
     SCOPED_TEXT head = {0};
-    text_addf(&head, "%sat equal parameters along %s, %d of %d curve%s %s a turning point",
-              counts ? "Emu measures no time; these are bytes: " : "", axis, turning, count, text_s(count), turning == 1 ? "has" : "have");
-    block_text(list, "answer", question, &head);
+    const char *own = count == 1 ? question : NULL; /* one curve needs no heading */
+    text_addf(&head, "%sat equal parameters along %s, %d of %d curve%s %s a turning point", counts ? BYTES : "", axis, turning, count,
+              text_s(count), turning == 1 ? "has" : "have");
+    if (!own)
+        block_text(list, "answer", question, &head);
     for (int pass = 0; pass < 2; pass++) /* those that turn first */
         for (int i = 0; i < count && told < SHOWN_SENTENCES; i++) {
             if (!is_mixed(&curves[i]) || turns(&curves[i]) != (pass == 0))
                 continue;
             SCOPED_TEXT name = {0}, t = {0};
             say_key(&name, curves, count, &curves[i]);
+            text_add(&t, own && counts ? BYTES : "");
             if (name.len)
                 text_addf(&t, "%s: ", text_get(&name));
             say_curve(&t, &curves[i], axis, counts, !told);
-            block_item(list, "answer", NULL, text_get(&t));
+            block_item(list, "answer", own, text_get(&t));
             told++;
         }
     if (mixed > told)
         block_itemf(list, "answer", NULL, "%d more of them are in the tables", mixed - told);
     for (int sign = 1; sign >= -1; sign--)
-        say_steady(list, curves, count, axis, counts, sign);
+        say_steady(list, own, curves, count, axis, counts, sign);
 }
 
 /* ---- between cases: the sides fix another value of an axis or another layer ---- */
