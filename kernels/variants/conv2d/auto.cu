@@ -76,6 +76,8 @@ select:
   - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
+  # a fully connected layer is its weights' bytes: a block for few channels reads them in one piece
+  - {variant: ipconv, when: math == f32 and nchw and p * q == 1 and c * h * w >= 2048 and k >= 512 and n <= 20}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
   - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and not d2s and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and k > 256)}
   - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and k <= 32 or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64))}

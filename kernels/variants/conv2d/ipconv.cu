@@ -8,6 +8,7 @@ needs:
 layout: {input: NCHW, filter: KCRS, output: NCHW}
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
+claims: cc == 90 and c * h * w >= 2048 and k >= 512 and n <= 20
 params:
   MT: {values: [1, 4, 8], default: 4}         # images
   NT: {values: [1, 2, 4], default: 4}         # output channels
