@@ -51,15 +51,6 @@ static void mma_place_c(int m, int n, int bits, int r, int lane, int e, int *row
 }
 
 /* ---- values ---- */
-static double fp8(uint8_t v, bool e4m3)
-{
-    int exponent = e4m3 ? v >> 3 & 15 : v >> 2 & 31, mantissa = e4m3 ? v & 7 : v & 3, bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
-    double r = exponent ? ldexp(mantissa + (1 << bits), exponent - bias - bits) : ldexp(mantissa, 1 - bias - bits);
-    if (e4m3 ? (v & 0x7f) == 0x7f : exponent == 31)
-        r = !e4m3 && mantissa == 0 ? INFINITY : NAN;
-    return v & 0x80 ? -r : r;
-}
-
 static double element(const struct warp *w, uint32_t ref, int lane, int e, enum mma_form f)
 {
     const uint8_t *slot = SLOT(const uint8_t, w, ref);
@@ -79,8 +70,8 @@ static double element(const struct warp *w, uint32_t ref, int lane, int e, enum 
     case MMA_S4: return (int)(u >> 4 * e & 15) - ((u >> 4 * e & 8) ? 16 : 0);
     case MMA_U4: return u >> 4 * e & 15;
     case MMA_B1: return u >> e & 1;
-    case MMA_E4M3: return fp8((uint8_t)(u >> 8 * e), true);
-    case MMA_E5M2: return fp8((uint8_t)(u >> 8 * e), false);
+    case MMA_E4M3:
+    case MMA_E5M2: return (double)emu_fp8((uint8_t)(u >> 8 * e), f == MMA_E4M3);
     case MMA_E2M1: {
         uint8_t code = u >> 4 * e & 15;
         return dtype_get(DTYPE_E2M1, &code, 0);
@@ -159,7 +150,7 @@ static double scale_of(const struct warp *w, const uint32_t *slots, uint32_t fla
 {
     uint32_t word = SLOT(const uint32_t, w, slots[0])[lane];
     uint8_t code = (uint8_t)(word >> 8 * (SLOT(const uint16_t, w, slots[1])[0] + at));
-    return flags & MMA_UE4M3 ? fp8(code & 0x7f, true) : dtype_get(DTYPE_E8M0, &code, 0);
+    return flags & MMA_UE4M3 ? (double)emu_fp8(code & 0x7f, true) : dtype_get(DTYPE_E8M0, &code, 0);
 }
 
 /* The scales of m16n8 (PTX ISA, "Scale factors"): of four neighbouring lanes a selected pair has those of a's rows g and g + 8, a selected
@@ -219,7 +210,7 @@ static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col
 
 float emu_fp8(uint8_t v, bool e4m3)
 {
-    return (float)fp8(v, e4m3);
+    return (float)dtype_get(e4m3 ? DTYPE_E4M3 : DTYPE_E5M2, &v, 0);
 }
 
 void emu_wgmma_a(struct warp *w, const uint32_t *list, uint32_t h, uint32_t k0, float *out)
