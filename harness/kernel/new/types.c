@@ -6,9 +6,8 @@
 #include <string.h>
 
 /* Other types that CUDA's headers or C++ have: none of them is a macro. */
-static const char others[] = " void size_t short long longlong ulong ulonglong int16_t int64_t uint64_t ptrdiff_t intptr_t uintptr_t dim3 "
-                             "short2 short4 ushort2 ushort4 long2 long4 longlong2 longlong4 ulong2 ulong4 ulonglong2 ulonglong4 "
-                             "CUtensorMap cudaTextureObject_t cudaSurfaceObject_t cuComplex cuFloatComplex cuDoubleComplex ";
+static const char others[] = " void short int16_t ptrdiff_t intptr_t uintptr_t dim3 short2 short4 long4 ulong4 CUtensorMap "
+                             "cudaTextureObject_t cudaSurfaceObject_t cuComplex cuFloatComplex cuDoubleComplex ";
 
 static bool in_list(const char *list, const char *word)
 {
