@@ -48,7 +48,7 @@ static void make_case(struct prefetch_budget *b, const struct early_case *c)
     const struct job *job = b->d->job;
     int in_case = job->plan.rows[c->row].case_index;
     bool more = make(b, c->row, DATA_PART_EXACT, 0, c->bytes) && make(b, c->row, DATA_PART_PRECISION, 0, c->bytes);
-    for (int set = 0; more && set < data_sets(b->d, c->row); set++)
+    for (int set = 0, sets = data_sets(b->d, c->row); more && set < sets; set++)
         for (int row = c->row; more && row < job->plan.row_count && job->plan.rows[row].case_index == in_case; row++)
             more = make(b, row, job_timed_part(job, row), set, c->bytes);
 }
