@@ -278,12 +278,8 @@ static bool prepare_function(struct cuda_state *s, struct device_function *f, co
 {
     CUresult r = CUDA_SUCCESS;
     if (l->smem > f->smem && l->smem + (uint64_t)f->static_smem > SMEM_STATIC_MAX) {
-        int now = 0; /* modules of one image may share the function and its limit, which must never fall */
-        s->api->cuFuncGetAttribute(&now, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f->handle);
-        if (l->smem > INT32_MAX)
-            r = CUDA_ERROR_INVALID_VALUE;
-        else if ((int)l->smem > now)
-            r = s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->smem);
+        r = l->smem > INT32_MAX ? CUDA_ERROR_INVALID_VALUE
+                                : s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->smem);
         if (r != CUDA_SUCCESS)
             return refused(s, f, l, r, ": a block cannot have that much shared memory here", err);
         f->smem = l->smem;
