@@ -52,8 +52,6 @@ enum {
     PRODUCT_HEADER
 };
 
-/* NULL: the block has allocated none. */
-struct tensor_memory *tensor_memory_of(struct block *b);
 /* A block begins; a block ends with tensor memory allocated: reported. */
 void tensor_memory_begin(struct block *b);
 void tensor_memory_end(struct block *b);
@@ -75,6 +73,21 @@ struct tensor_descriptor {
     uint32_t swizzle;                /* 0, 32, 64 or 128 */
     bool wide;                       /* 128 bytes in atoms of 32 */
 };
+/* Offset in shared memory of the 16-byte chunk that tensor_chunk finds. */
+static inline uint32_t descriptor_chunk(const struct tensor_descriptor *d, uint32_t r, uint32_t k, bool across)
+{
+    uint32_t w = d->swizzle, at = d->start;
+    if (!across)
+        at += !w ? r / 8 * d->stride + r % 8 * 16 + k / 16 * d->leading
+                 : r / 8 * d->stride + r % 8 * w + k / w * d->leading + k % w / 16 * 16;
+    else if (!w)
+        at += r / 16 * d->stride + k % 8 * 16 + k / 8 * d->leading;
+    else
+        at += r % w / 16 * 16 + r / w * d->leading + k % 8 * w + k / 8 * d->stride;
+    if (d->wide)
+        return at ^ (at >> 7 & 3) << 5;
+    return at ^ (at >> 7 & (w == 128 ? 7u : w == 64 ? 3u : w == 32 ? 1u : 0u)) << 4;
+}
 bool tensor_descriptor_read(struct warp *w, const struct insn *ip, int lane, uint64_t v, struct tensor_descriptor *d);
 /* The 16 bytes at element (r, byte kb) of a K-major matrix, or where r runs inside of them (`across`: k is an element, r a byte). NULL:
  * outside, reported. */
@@ -84,6 +97,7 @@ const uint8_t *tensor_chunk(struct warp *w, const struct insn *ip, int lane, str
 struct product {
     enum tensor_kind kind;
     uint32_t m, n, k, rows; /* rows: of m in one block */
+    uint32_t parts;         /* of n: each has lanes of its own in the same columns */
     uint32_t type_a, type_b, type_d;
     bool across_a, across_b, negative_a, negative_b, saturate;
     uint32_t groups; /* blocks of the pair */
@@ -91,8 +105,8 @@ struct product {
 };
 bool product_read(struct warp *w, const struct insn *ip, int lane, struct product *p);
 bool product_operands(struct warp *w, const struct insn *ip, int lane, const struct product *p, uint32_t rank);
-/* Lane and column of row `row` (of one block), column n. */
-void product_place(const struct product *p, bool stationary, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column);
+/* Lane and column of row `row` (of one block), column n of the result that begins at address `base`. */
+void product_place(const struct product *p, uint32_t base, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column);
 int product_type(const struct product *p, uint32_t type);
 /* Sums of whole numbers and of scaled blocks, which are not those of tensor_sum.h. */
 void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell,

@@ -96,14 +96,15 @@ static bool commit(struct decode *d)
 {
     struct place_ref at;
     uint32_t mask = NO_REF;
-    if (!decode_address(d, decode_operand(d, 0), instr_has(d->in, "shared::cluster") ? SPACE_SHARED : SPACE_GENERIC, &at))
+    enum ptx_space space = instr_has(d->in, "shared::cluster") ? SPACE_SHARED : SPACE_GENERIC;
+    if (!decode_address(d, decode_operand(d, 0), space, &at))
         return true;
     if (instr_has(d->in, "multicast::cluster"))
         mask = decode_source(d, decode_operand(d, 1), T_B16, true);
     struct insn *ip = decode_emit(d, OP_tensor_commit);
     ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
     ip->b = mask;
-    ip->aux = (uint16_t)(instr_has(d->in, "shared::cluster") ? SPACE_SHARED : SPACE_GENERIC);
+    ip->aux = (uint16_t)space;
     ip->size = group_size(d);
     return true;
 }

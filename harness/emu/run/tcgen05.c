@@ -39,6 +39,7 @@ bool product_read(struct warp *w, const struct insn *ip, int lane, struct produc
     p->k = depth[p->kind];
     p->m = scaled(p->kind) ? (v >> 27 & 3) << 7 : (v >> 24 & 31) << 4;
     p->rows = p->m / p->groups;
+    p->parts = p->rows == 32 ? 4 : p->rows == 64 && (l[PRODUCT_STATIONARY] || p->groups == 2) ? 2 : 1;
     p->type_d = scaled(p->kind) ? 1 : v >> 4 & 3;
     p->type_a = v >> 7 & 7;
     p->type_b = v >> 10 & (p->kind >= KIND_MXF4 ? 3 : 7);
@@ -237,11 +238,11 @@ bool product_operands(struct warp *w, const struct insn *ip, int lane, const str
                        e8m0, false, t->scale_b);
 }
 
-void product_place(const struct product *p, bool stationary, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column)
+void product_place(const struct product *p, uint32_t base, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column)
 {
-    uint32_t parts = p->rows == 32 ? 4 : p->rows == 64 && (stationary || p->groups == 2) ? 2 : 1, width = p->n / parts;
-    *lane = parts > 1 ? row + n / width * p->rows : p->rows == 64 ? row / 16 * 32 + row % 16 : row;
-    *column = n % width;
+    uint32_t width = p->n / p->parts, at = p->parts > 1 ? row + n / width * p->rows : p->rows == 64 ? row / 16 * 32 + row % 16 : row;
+    *lane = (at + (base >> 16)) % TENSOR_LANES;
+    *column = n % width + (base & 0xffff);
 }
 
 void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell,

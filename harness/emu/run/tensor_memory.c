@@ -11,11 +11,6 @@
 #define COLUMN_OF(address) ((address)&0xffff)
 #define LANE_OF(address) ((address) >> 16)
 
-struct tensor_memory *tensor_memory_of(struct block *b)
-{
-    return b->tensor;
-}
-
 void tensor_memory_begin(struct block *b)
 {
     if (b->tensor)
@@ -272,27 +267,11 @@ bool tensor_descriptor_read(struct warp *w, const struct insn *ip, int lane, uin
     return false;
 }
 
-static uint32_t chunk_offset(const struct tensor_descriptor *d, uint32_t r, uint32_t k, bool across)
-{
-    uint32_t w = d->swizzle, at;
-    if (!across)
-        at = !w ? r / 8 * d->stride + r % 8 * 16 + k / 16 * d->leading
-                : r / 8 * d->stride + r % 8 * w + k / w * d->leading + k % w / 16 * 16;
-    else if (!w)
-        at = r / 16 * d->stride + k % 8 * 16 + k / 8 * d->leading;
-    else
-        at = r % w / 16 * 16 + r / w * d->leading + k % 8 * w + k / 8 * d->stride;
-    at += d->start;
-    if (d->wide)
-        return at ^ (at >> 7 & 3) << 5;
-    return at ^ (at >> 7 & (w == 128 ? 7u : w == 64 ? 3u : w == 32 ? 1u : 0u)) << 4;
-}
-
 const uint8_t *tensor_chunk(struct warp *w, const struct insn *ip, int lane, struct block *b, const struct tensor_descriptor *d, uint32_t r,
                             uint32_t k, bool across)
 {
     const struct tensor_memory *t = w->block->tensor;
-    uint32_t at = chunk_offset(d, r, k, across);
+    uint32_t at = descriptor_chunk(d, r, k, across);
     if (at < SHARED_RESERVED || at + 16 > b->shared_bytes) {
         emu_report(w, ip, lane, "out_of_bounds", "matrix descriptor reads shared memory at 0x%x; the block ends at 0x%x", at,
                    b->shared_bytes);
