@@ -193,18 +193,11 @@ class Rfdb(nn.Module):
         return self.esa(self.join(torch.cat(all, 1)))
 
 
-class Rfdn(nn.Module):
+class Rfdn(Imdn):
     def __init__(self, c=50, blocks=4):
-        super().__init__()
+        nn.Module.__init__(self)
         self.first, self.blocks, self.join = conv(3, c), nn.ModuleList([Rfdb(c) for _ in range(blocks)]), nn.Sequential(conv(c * blocks, c, 1), nn.LeakyReLU(0.05), conv(c, c))
         self.last = nn.Sequential(conv(c, 48), nn.PixelShuffle(4))
-
-    def forward(self, x):
-        x = y = self.first(x)
-        all = []
-        for b in self.blocks:
-            all.append(y := b(y))
-        return self.last(self.join(torch.cat(all, 1)) + x)
 
 
 class Safm(nn.Module):
