@@ -133,7 +133,7 @@ static bool prepare_writer(struct store *store, bool complete, struct error *err
      * which is as safe. */
     store->shared = file_system_shared(store->path);
     return store_exec(store, store->shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL", "opening it", err) &&
-           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) &&
+           store_exec(store, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384", "opening it", err) &&
            (complete ? seal_make_table(store, err) && schema_indexes(store, err) : schema_migrate(store, err)) &&
            store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }

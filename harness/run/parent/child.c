@@ -281,7 +281,8 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
         bool gone = false;
         for (int i = 0; how && i < 50 && !gone; i++) { /* a worker that closed its socket is about to end by itself, and its status gives
                                                           the reason */
-            gone = waitpid(child->pid, &status, WNOHANG) == child->pid;
+            pid_t waited = waitpid(child->pid, &status, WNOHANG);
+            gone = waited == child->pid || (waited < 0 && errno == ECHILD); /* nobody to wait for */
             if (!gone)
                 nanosleep(&pause, NULL);
         }
