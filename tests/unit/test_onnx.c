@@ -400,6 +400,45 @@ static void axes_are_views(void **state)
     every_byte_another();
 }
 
+/* Attention: two tensors multiplied, with one head of keys for all; a constant for each place, whose file has the order of the image. */
+static void products_of_tensors(void **state)
+{
+    struct text out = {0}, graph = {0}, set = {0};
+    struct error err = {0};
+    int unknown;
+    const int place[] = {2, 1, 5};
+    char folder[] = "/tmp/bench_onnx_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    SCOPED char *weights = file_join(folder, "m.weights");
+    model.len = 0;
+    value(&graph, 11, "x", (const int[]){1, 2, 5, 3});
+    value(&graph, 12, "y", NULL);
+    constant(&graph, "p", 3, place, 0.25f, 0);
+    numbers(&graph, "zero", 1, (const int64_t[]){0});
+    numbers(&graph, "one", 1, (const int64_t[]){1});
+    node(&graph, "Transpose", "x", "t", "perm 0 1 3 2");
+    node(&graph, "Slice", "t zero one one", "k", "");
+    node(&graph, "MatMul", "x k", "a", "");
+    node(&graph, "Add", "a p", "y", "");
+    part(&model, 7, &graph);
+    whole(&set, 2, 18);
+    part(&model, 8, &set);
+    if (!onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m", .weights = weights}, &out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(unknown, 0);
+    static const char *const wanted[] = {"k: 2, p: 3, q: 5, d1: 2, s1: 0, d2: 3, s2: 1, d3: 5, s3: 3}\n", /* the keys, for both heads */
+                                         "  a: {op: matmul, n: 1, c: 2, h: 5, w: 3, q: 5}\n",
+                                         "  y: {op: add_constant, n: 1, c: 2, h: 5, w: 5}\n"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(text_get(&out), wanted[i]))
+            fail_msg("'%s' is not in\n%s", wanted[i], text_get(&out));
+    assert_float_equal(value_of(weights, "y.shift.npy", 2 * 5 * 5 - 1), 0.25, 0);
+    text_free(&out);
+    every_byte_another();
+    file_remove_flat(weights);
+    file_remove_flat(folder);
+}
+
 /* LayerNorm and GELU as files before opset 17 and 20 spell them out; a shape that constants make. */
 static void patterns_are_layers(void **state)
 {
@@ -486,10 +525,11 @@ static void equal_layers_are_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_of_nodes),  cmocka_unit_test(damaged_models),      cmocka_unit_test(unknown_nodes),
-        cmocka_unit_test(weights_of_nodes), cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),
-        cmocka_unit_test(axes_are_views),   cmocka_unit_test(patterns_are_layers), cmocka_unit_test(equal_layers_are_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_nodes),     cmocka_unit_test(damaged_models),
+                                       cmocka_unit_test(unknown_nodes),       cmocka_unit_test(weights_of_nodes),
+                                       cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),
+                                       cmocka_unit_test(axes_are_views),      cmocka_unit_test(patterns_are_layers),
+                                       cmocka_unit_test(products_of_tensors), cmocka_unit_test(equal_layers_are_one)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

@@ -84,15 +84,16 @@ struct chain_file {
     const struct chain_maker *maker;
     uint64_t set_seed;
     int64_t images;
-    size_t inputs;
-    int probes; /* 1 gives means by channel, CHAIN_PROBES values by element */
+    size_t inputs, seconds;
+    const double *second; /* values of the second tensor; NULL: the op has none */
+    int probes;           /* 1 gives means by channel, CHAIN_PROBES values by element */
 };
 #define CHAIN_PROBES 8
 bool chain_file_constants(const struct work *work, struct op_data *out, struct error *err);
-/* Computes reference and bound in the image's order, the errors that errors of its input (`in`) become, and the mean square error of each
- * element, which for large values of a softmax exceeds the channel's. All malloc'd. */
-bool chain_file_reference(struct chain_file *file, const double *input, const struct chain_errors *in, struct op_values *made,
-                          struct chain_errors *out, double **local, struct error *err);
+/* Computes reference and bound in the image's order, the errors that errors of its input (`in`) and second tensor become, and the mean
+ * square error of each element, which for large values of a softmax exceeds the channel's. All malloc'd. */
+bool chain_file_reference(struct chain_file *file, const double *input, const struct chain_errors *in, const struct chain_errors *second,
+                          struct op_values *made, struct chain_errors *out, double **local, struct error *err);
 /* True if the op only moves values. */
 bool chain_file_moves(const struct work *work);
 

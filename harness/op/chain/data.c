@@ -127,9 +127,17 @@ static bool link_reference(struct walk *k, int i, struct op_data *one, struct ch
     const struct chain_errors *in = errors_of(k, l->input);
     if (l->work.op->file) {
         int probes = i == k->chain->count - 1 ? CHAIN_PROBES : 1;
-        struct chain_file f = {k->chain, i, own, k->maker, k->whole->set_seed, k->whole->n, 0, probes};
+        struct chain_file f = {.chain = k->chain,
+                               .link = i,
+                               .constants = own,
+                               .maker = k->maker,
+                               .set_seed = k->whole->set_seed,
+                               .images = k->whole->n,
+                               .second = one->wide_residual,
+                               .probes = probes};
         free(k->local); /* of the last link alone it is looked at */
-        return chain_file_reference(&f, one->wide_input, in, &one->at[SLOT_OUTPUT], e, &k->local, err);
+        return chain_file_reference(&f, one->wide_input, in, l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual),
+                                    &one->at[SLOT_OUTPUT], e, &k->local, err);
     }
     if (own) {
         one->at[SLOT_FILTER].value = own->at[SLOT_FILTER].value;

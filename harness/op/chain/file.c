@@ -3,6 +3,7 @@
 #include "op/chain/chain.h"
 #include "op/op_file.h"
 #include "op/reference/generate.h"
+#include "op/weights.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +55,12 @@ bool chain_takes(const struct work *work, struct error *err)
         return true;
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
-        if (strcmp(t->role->name, "input") && strcmp(t->role->name, "output") && (t->written || !t->role->constant)) {
+        bool flows = !strcmp(t->role->name, "second") && !t->written && t->rank >= 4 && t->dtype == work->dtype;
+        if (strcmp(t->role->name, "input") && strcmp(t->role->name, "output") && !flows && (t->written || !t->role->constant)) {
             error_set(err, ERROR_USAGE,
-                      "%s %s %s as well: a layer of a network may read only the previous output and constants, and write only `output`", op,
-                      t->written ? "writes" : "reads", t->role->name);
+                      "%s %s %s as well: a layer of a network may read only earlier outputs (`input`, `second`) and constants, and write "
+                      "only `output`",
+                      op, t->written ? "writes" : "reads", t->role->name);
             return error_hint(err, "mark a tensor that is the same in every launch with `constant: yes` (docs/OP.md)");
         }
         if (t->role->constant && t->role->values == VALUES_FILE)
@@ -105,7 +108,11 @@ bool chain_file_constants(const struct work *work, struct op_data *out, struct e
         *to = malloc(tensor_elements(&list[i]) * sizeof **to);
         if (!*to)
             return error_set(err, ERROR_ENVIRONMENT, "not enough memory for the data of a chain");
-        generate_tensor(work, &list[i], DATA_PART_PRECISION, *to);
+        bool read;
+        if (!weights_read(work, &list[i], list[i].dtype, *to, &read, err))
+            return false;
+        if (!read)
+            generate_tensor(work, &list[i], DATA_PART_PRECISION, *to);
     }
     return true;
 }
@@ -116,11 +123,20 @@ static size_t own_index(const struct tensor *own, const struct tensor *image, si
     return is_rows(own) ? tensor_index(image, i) : i;
 }
 
-/* Runs the op's maker on an image whose values are rounded to float, as any reference input. */
-static bool file_make(const struct chain_file *f, const double *input, bool probe, struct op_values *out, struct error *err)
+static float *rounded(const double *values, size_t count)
+{
+    float *out = xmalloc(count * sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)values[i];
+    return out;
+}
+
+/* Runs the op's maker on images whose values are rounded to float, as any reference input. `second`: NULL: the op has none. */
+static bool file_make(const struct chain_file *f, const double *input, const double *second, bool probe, struct op_values *out,
+                      struct error *err)
 {
     const struct chain_link *l = &f->chain->links[f->link];
-    struct tensor in, made, from, to;
+    struct tensor in, other, made, from, to;
     struct op_data data = f->constants ? *f->constants : (struct op_data){0};
     struct work work = l->work;
     work.set_seed = probe ? f->set_seed | 1 : f->set_seed; /* a probe is neither cross-checked on emu nor cached */
@@ -133,6 +149,9 @@ static bool file_make(const struct chain_file *f, const double *input, bool prob
     for (size_t i = 0; i < inputs; i++)
         value[own_index(&in, &from, i)] = (float)input[i];
     data.at[in.role->slot].value = value;
+    SCOPED float *second_value = second && work_tensor(&work, "second", &other) ? rounded(second, tensor_elements(&other)) : NULL;
+    if (second_value)
+        data.at[other.role->slot].value = second_value;
     struct op_values *v = &data.at[made.role->slot];
     bool ok = f->maker->make(f->maker->context, &work, &data, err);
     *out = (struct op_values){.elements = outputs};
@@ -164,19 +183,20 @@ static double sign_of(uint64_t seed, int probe, size_t i, size_t channel)
     return (int)(bits >> 60 & 1) ^ __builtin_parityll((uint64_t)probe & channel) ? 1 : -1;
 }
 
-/* Adds the squared effect of input errors, by element, divided by `probes`: compares the op's result with that of an input that is off by
- * the errors. */
-static bool probe_once(const struct chain_file *f, const double *input, const struct op_values *made, const double *off, size_t plane,
-                       int64_t channels, double grow, int probe, double *local, struct error *err)
+/* Adds the squared effect of input errors, by element, divided by `probes`: compares the op's result with that of an input (or, with
+ * `of_second`, a second tensor) that is off by the errors. */
+static bool probe_once(const struct chain_file *f, const double *input, bool of_second, const struct op_values *made, const double *off,
+                       size_t plane, int64_t channels, double grow, int probe, double *local, struct error *err)
 {
     struct op_values moved;
+    const double *values = of_second ? f->second : input;
     size_t inputs = plane * (size_t)(channels * f->images);
     double *x = xmalloc(inputs * sizeof *x);
     for (size_t i = 0; i < inputs; i++) {
         size_t c = i / plane % (size_t)channels;
-        x[i] = input[i] + grow * off[c] * sign_of(f->chain->links[f->link].work.seed, probe, i, c);
+        x[i] = values[i] + grow * off[c] * sign_of(f->chain->links[f->link].work.seed, probe, i, c);
     }
-    bool ok = file_make(f, x, true, &moved, err);
+    bool ok = file_make(f, of_second ? input : x, of_second ? x : f->second, true, &moved, err);
     for (size_t i = 0; ok && i < made->elements; i++) {
         double d = (moved.reference[i] - made->reference[i]) / grow;
         local[i] += d * d / (double)f->probes;
@@ -190,14 +210,17 @@ static bool probe_once(const struct chain_file *f, const double *input, const st
 }
 
 /* Errors that errors of the input become, and the mean square error of each element. */
-static bool file_carried(const struct chain_file *f, const double *input, const struct op_values *made, const struct chain_errors *in,
-                         struct chain_errors *out, double *local, struct error *err)
+static bool file_carried(const struct chain_file *f, const double *input, bool of_second, const struct op_values *made,
+                         const struct chain_errors *in, struct chain_errors *out, double *local, struct error *err)
 {
     double size = 0, most = 0, sums = 0, roundings = 0;
-    size_t plane = f->inputs / (size_t)(f->images * in->channels), plane_out = made->elements / (size_t)(f->images * out->channels);
+    const double *values = of_second ? f->second : input;
+    size_t inputs = of_second ? f->seconds : f->inputs, plane = inputs / (size_t)(f->images * in->channels),
+           plane_out = made->elements / (size_t)(f->images * out->channels);
     double *off = xcalloc((size_t)in->channels, sizeof *off);
-    for (size_t i = 0; i < f->inputs; i++)
-        size += input[i] * input[i] / (double)f->inputs;
+    SCOPED double *own = xcalloc(made->elements, sizeof *own);
+    for (size_t i = 0; i < inputs; i++)
+        size += values[i] * values[i] / (double)inputs;
     for (int64_t c = 0; c < in->channels; c++) {
         off[c] = sqrt(in->sums[c] + in->roundings[c]);
         most = fmax(most, off[c]);
@@ -206,10 +229,11 @@ static bool file_carried(const struct chain_file *f, const double *input, const 
     }
     bool ok = true;
     for (int i = 0; ok && most > 0 && i < f->probes; i++)
-        ok = probe_once(f, input, made, off, plane, in->channels, fmax(1, MOVED_LEAST * sqrt(size) / most), i, local, err);
+        ok = probe_once(f, input, of_second, made, off, plane, in->channels, fmax(1, MOVED_LEAST * sqrt(size) / most), i, own, err);
     for (size_t i = 0; ok && most > 0 && i < made->elements; i++) {
         size_t c = i / plane_out % (size_t)out->channels;
-        double mean = local[i] / (double)(plane_out * (size_t)f->images) / (sums + roundings);
+        local[i] += own[i];
+        double mean = own[i] / (double)(plane_out * (size_t)f->images) / (sums + roundings);
         out->sums[c] += mean * sums;
         out->roundings[c] += mean * roundings;
     }
@@ -217,8 +241,8 @@ static bool file_carried(const struct chain_file *f, const double *input, const 
     return ok;
 }
 
-bool chain_file_reference(struct chain_file *f, const double *input, const struct chain_errors *in, struct op_values *made,
-                          struct chain_errors *out, double **local, struct error *err)
+bool chain_file_reference(struct chain_file *f, const double *input, const struct chain_errors *in, const struct chain_errors *second,
+                          struct op_values *made, struct chain_errors *out, double **local, struct error *err)
 {
     struct tensor from, to;
     int64_t dim[4];
@@ -227,11 +251,14 @@ bool chain_file_reference(struct chain_file *f, const double *input, const struc
         return error_set(err, ERROR_INTERNAL, "chain: no output");
     f->inputs = tensor_elements(&from);
     tensor_fold(&to, dim);
-    if (!file_make(f, input, false, made, err))
+    if (!file_make(f, input, f->second, false, made, err))
         return false;
+    struct tensor other;
+    f->seconds = f->second && work_tensor(&f->chain->links[f->link].work, "second", &other) ? tensor_elements(&other) : 0;
     *out = chain_errors_new(dim[1]);
     *local = xcalloc(made->elements, sizeof **local);
-    if (file_carried(f, input, made, in, out, *local, err))
+    if (file_carried(f, input, false, made, in, out, *local, err) &&
+        (!f->second || file_carried(f, input, true, made, second, out, *local, err)))
         return true;
     chain_errors_free(out);
     free(*local);

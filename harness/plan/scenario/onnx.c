@@ -321,6 +321,8 @@ static void put_variants(const struct graph *g, struct text *out)
                {"conv_transpose2d", "conv_transpose2d/phases, conv_transpose2d/naive"},
                {"channels", "channels/element"},
                {"view", "view/element"},
+               {"matmul", "matmul/tiled"},
+               {"add_constant", "add_constant/element"},
                {"normalize", "normalize/block"},
                {"softmax_channels", "softmax_channels/warp"},
                {"pad", "pad/pixel"},
@@ -335,8 +337,8 @@ static void put_variants(const struct graph *g, struct text *out)
                {"mul_channels", "mul_channels/element"},
                {"pool_global", "pool_global/parts"},
                {"pointwise", "pointwise/epilogue"},
-               {"upsample", "upsample/auto"},
-               {"upsample_bilinear", "upsample_bilinear/auto"},
+               {"upsample", "upsample/auto, upsample/nearest_element"},
+               {"upsample_bilinear", "upsample_bilinear/auto, upsample_bilinear/element"},
                {"depth_to_space", "depth_to_space/d2s_native"},
                {"space_to_depth", "space_to_depth/native"}};
     const char *comma = "";

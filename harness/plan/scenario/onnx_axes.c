@@ -191,6 +191,13 @@ bool axes_gather(struct graph *g, const struct onnx_node *n, const char **why)
     if (!view_of(graph_in(g, n, 0), &l))
         return graph_lacks(why, NO_SIZE);
     int axis = axis_of(graph_int(n, "axis", 0), l.rank), rank = 0;
+    struct onnx_tensor one = index ? *index : (struct onnx_tensor){0};
+    if (!strcmp(n->op, "GatherND")) { /* of the first axis; the last axis of the indices is one place */
+        if (!index || index->rank < 1 || index->dim[index->rank - 1] != 1 || graph_int(n, "batch_dims", 0))
+            return graph_lacks(why, "only places of the first axis are supported");
+        one.rank--;
+        index = &one, axis = 0;
+    }
     int64_t count = index && axis >= 0 && index->rank + l.rank - 1 <= ONNX_RANK ? onnx_elements(index) : 0;
     bool fits = count > 0 && count <= l.dim[axis];
     for (int64_t i = 0; fits && i < count; i++) {
@@ -214,30 +221,17 @@ bool axes_gather(struct graph *g, const struct onnx_node *n, const char **why)
 
 bool axes_expand(struct graph *g, const struct onnx_node *n, const char **why)
 {
-    struct view l, to = {0};
-    int64_t size;
+    struct view l;
+    int64_t dim[ONNX_RANK];
     int rank = 0;
     if (!view_of(graph_in(g, n, 0), &l))
         return graph_lacks(why, NO_SIZE);
-    while (graph_list(n, NULL, graph_in(g, n, 1), rank, &size) && rank < ONNX_RANK)
-        to.dim[rank++] = size < 1 || size > INT32_MAX ? 0 : size;
-    if (rank < l.rank || !rank)
-        return graph_lacks(why, "its shape is no constant with as many axes as its input");
-    to.of = l.of, to.rank = rank;
-    memcpy(to.first, l.first, sizeof to.first);
-    for (int part = 0; part < rank; part++) {
-        int own = part - (rank - l.rank);
-        int64_t have = own < 0 ? 1 : l.dim[own];
-        if (!to.dim[part] || (have != 1 && to.dim[part] != 1 && to.dim[part] != have))
-            return graph_lacks(why, "its shape does not fit its input");
-        if (have == 1 && to.dim[part] > 1 && to.count < VIEW_ATOMS)
-            to.atom[to.count++] = (struct atom){to.dim[part], 0, -1, part};
-        to.dim[part] = have > to.dim[part] ? have : to.dim[part];
-        for (int i = 0; i < l.count && to.count < VIEW_ATOMS; i++)
-            if (l.atom[i].part == own)
-                to.atom[to.count] = l.atom[i], to.atom[to.count++].part = part;
-    }
-    return elements(&to) < INT32_MAX && to.count < VIEW_ATOMS ? view_put(g, n, &to, why) : graph_lacks(why, "its shape is too large");
+    while (rank < ONNX_RANK && graph_list(n, NULL, graph_in(g, n, 1), rank, &dim[rank]))
+        rank++;
+    for (int i = 0; i < rank; i++)
+        dim[i] = dim[i] > INT32_MAX ? 0 : dim[i];
+    return rank >= l.rank && view_expand(&l, rank, dim) && elements(&l) < INT32_MAX ? view_put(g, n, &l, why)
+                                                                                    : graph_lacks(why, "its shape does not fit its input");
 }
 
 /* ---- layers along an axis ---- */
@@ -271,6 +265,46 @@ bool axes_softmax(struct graph *g, const struct onnx_node *n, const char **why)
     if (axis < 0 || (g->m->opset < 13 && behind != 1))
         return graph_lacks(why, axis < 0 ? "its axis is not that of its input" : "before opset 13 only the last axis is supported");
     return view_channels(g, n, p, 1u << axis, 0, false, &l, why) && along(g, n, "softmax_channels", &l, why) && view_put(g, n, &l, why);
+}
+
+/* A product of two tensors: their last two axes are rows and columns of images, the others channels; of one channel for all if need be. */
+bool axes_matmul(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l[2];
+    int64_t dim[ONNX_RANK];
+    for (int i = 0; i < 2; i++)
+        if (!view_of(graph_in(g, n, i), &l[i]))
+            return graph_lacks(why, NO_SIZE);
+    int rank = l[0].rank;
+    if (rank < 3 || l[1].rank != rank)
+        return graph_lacks(why, "only products of two tensors of as many axes, three at least, are supported");
+    for (int i = 0; i < 2; i++) {
+        struct place stretched = {.known = true, .view = &l[i], .uses = 1};
+        for (int k = 0; k < rank; k++)
+            dim[k] = k < rank - 2 && l[1 - i].dim[k] > l[i].dim[k] ? l[1 - i].dim[k] : l[i].dim[k];
+        struct view wide = l[i];
+        if (!view_expand(&wide, rank, dim))
+            return graph_lacks(why, "its factors do not fit");
+        stretched.view = &wide;
+        if (!view_channels(g, n, &stretched, (1u << (rank - 2)) - 1, 1u << (rank - 1), true, &l[i], why))
+            return false;
+        l[i].of->uses = 1;
+    }
+    const int64_t *a = l[0].of->dim, *b = l[1].of->dim;
+    struct onnx_node inner;
+    char *outputs[1];
+    if (a[3] != b[2] || a[1] != b[1] || a[0] != b[0])
+        return graph_lacks(why, "its factors do not fit");
+    struct place *out = view_inner(g, n, &inner, outputs);
+    struct made_layer *made = graph_layer(g, &inner, "matmul", l[0].of);
+    made->foldable = false;
+    made->with = l[1].of->layer;
+    text_addf(&made->keys, ", q: %lld", (long long)b[3]);
+    if (!graph_leaves(g, &inner, a[1], a[2], b[3]))
+        return graph_lacks(why, NO_SIZE);
+    out->uses = graph_value(g, n->outputs[0])->uses;
+    view_resize(&l[0], rank - 1, 3, out);
+    return view_put(g, n, &l[0], why);
 }
 
 /* Scale and shift by channel behind a normalisation; NULL where they change nothing. */
@@ -425,6 +459,6 @@ bool axes_concat(struct graph *g, const struct onnx_node *n, const char **why)
         next->uses = i + 1 < n->input_count ? 1 : graph_value(g, n->outputs[0])->uses;
         out.of = next;
     }
-    view_resize(&out, axis, out.of);
+    view_resize(&out, axis, 1, out.of);
     return view_put(g, n, &out, why);
 }

@@ -197,17 +197,42 @@ static bool joined(struct graph *g, const struct onnx_node *n, const struct onnx
     return t ? out->constant = t, true : false;
 }
 
+/* Elements of an axis, at the places of an index; with GatherND those of the first axes, whose places are the last axis of the index. */
 static bool picked(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
 {
     const struct onnx_tensor *index = graph_in(g, n, 1)->constant;
-    double at;
-    if (!index || from->rank != 1 || index->rank > 1 || graph_int(n, "axis", 0))
+    bool several = !strcmp(n->op, "GatherND");
+    int64_t axis = graph_int(n, "axis", 0), dim[2 * ONNX_RANK], places, inner = 1, outer = 1;
+    int deep = several && index && index->rank ? (int)index->dim[index->rank - 1] : 1, rank = 0;
+    axis = several ? 0 : axis < 0 ? axis + from->rank : axis;
+    if (!index || axis < 0 || deep < 1 || axis + deep > from->rank || graph_int(n, "batch_dims", 0))
         return false;
-    struct onnx_tensor *t = graph_made(g, from->type, index->rank, index->dim);
-    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++)
-        if (!onnx_number(index, i, &at) || !(fabs(at) < 1e15) ||
-            !onnx_number(from, (int64_t)(at < 0 ? at + (double)from->dim[0] : at), &t->made[i]))
+    for (int i = 0; i < from->rank; i++) {
+        if (i < axis)
+            outer *= dim[rank++] = from->dim[i];
+        if (i == axis)
+            for (int k = 0; k < index->rank - several; k++)
+                dim[rank++] = index->dim[k];
+        if (i >= axis + deep)
+            inner *= dim[rank++] = from->dim[i];
+    }
+    places = onnx_elements(index) / deep;
+    struct onnx_tensor *t = rank <= ONNX_RANK ? graph_made(g, from->type, rank, dim) : NULL;
+    for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
+        int64_t place = i / inner % places, at = i / inner / places;
+        double v;
+        for (int k = 0; k < deep; k++) {
+            int64_t size = from->dim[axis + k];
+            if (!onnx_number(index, place * deep + k, &v) || !(fabs(v) < 1e15))
+                return false;
+            v += v < 0 ? (double)size : 0;
+            if (v < 0 || v >= (double)size)
+                return false;
+            at = at * size + (int64_t)v;
+        }
+        if (!onnx_number(from, at * inner + i % inner, &t->made[i]))
             return false;
+    }
     return t ? out->constant = t, true : false;
 }
 
@@ -403,22 +428,12 @@ bool graph_constant(struct graph *g, const struct onnx_node *n)
     static const struct {
         const char *op;
         bool (*make)(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out);
-    } others[] = {{"Identity", constant_itself},
-                  {"Unsqueeze", squeezed},
-                  {"Squeeze", squeezed},
-                  {"Transpose", transposed},
-                  {"Concat", joined},
-                  {"Gather", picked},
-                  {"Slice", sliced},
-                  {"ConstantOfShape", filled},
-                  {"Where", selected},
-                  {"Expand", expanded},
-                  {"Range", number_range},
-                  {"ReduceMean", reduced},
-                  {"ReduceSum", reduced},
-                  {"ReduceProd", reduced},
-                  {"ReduceMax", reduced},
-                  {"ReduceMin", reduced}};
+    } others[] = {{"Identity", constant_itself}, {"Unsqueeze", squeezed}, {"Squeeze", squeezed},
+                  {"Transpose", transposed},     {"Concat", joined},      {"Gather", picked},
+                  {"GatherND", picked},          {"Slice", sliced},       {"ConstantOfShape", filled},
+                  {"Where", selected},           {"Expand", expanded},    {"Range", number_range},
+                  {"ReduceMean", reduced},       {"ReduceSum", reduced},  {"ReduceProd", reduced},
+                  {"ReduceMax", reduced},        {"ReduceMin", reduced}};
     static const struct {
         const char *op;
         char as;

@@ -192,6 +192,22 @@ static struct made_layer *scaled(struct graph *g, const struct place *v)
     return l && l->scale != 0 && l->residual == LAYER_NONE ? l : NULL;
 }
 
+/* x + a constant of each place, the same for all images. */
+static bool add_image(struct graph *g, const struct onnx_node *n, const struct place *x, const struct onnx_tensor *t, const char **why)
+{
+    bool fits = t->rank <= 4;
+    for (int i = 0; fits && i < t->rank; i++) {
+        int axis = i + 4 - t->rank;
+        fits = t->dim[i] == 1 || (axis && t->dim[i] == x->dim[axis]);
+    }
+    if (!fits)
+        return graph_lacks(why, "its constant has other sizes, or is not the same for all images");
+    struct made_layer *l = graph_layer(g, n, "add_constant", x);
+    l->foldable = false;
+    l->weights.image = t;
+    return graph_leaves(g, n, x->dim[1], x->dim[2], x->dim[3]);
+}
+
 /* x + constant of a channel: a bias. x + y: a residual of the layer that runs last, or a layer of its own. */
 bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
 {
@@ -205,7 +221,10 @@ bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
                *scale = shift && minus && a->constant ? xcalloc((size_t)x->dim[1], sizeof *scale) : NULL;
         for (int64_t k = 0; scale && k < x->dim[1]; k++)
             scale[k] = -1; /* constant - x */
-        return shift ? fold_affine(g, n, x, scale, shift, unknown, why) : graph_lacks(why, "only a constant of each channel can be added");
+        if (!shift && !minus && x->known)
+            return add_image(g, n, x, t, why);
+        return shift ? fold_affine(g, n, x, scale, shift, unknown, why)
+                     : graph_lacks(why, "only a constant of each channel can be subtracted");
     }
     if (!same_shape(a, b) || minus)
         return graph_lacks(why, minus ? "a difference of two images is not supported" : "its inputs have no equal, known shapes");

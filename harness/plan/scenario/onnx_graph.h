@@ -40,10 +40,10 @@ struct made_weights {
     const struct onnx_tensor *filter; /* NULL: ones */
     bool turned;                      /* its inputs come first: of a product, or of ConvTranspose with `groups` */
     int64_t groups;
-    bool point, last;      /* of a product: of each pixel; the channels are the innermost of its inputs */
-    double *scale, *shift; /* NULL: ones, zeros */
-    const struct onnx_tensor *slopes;
-    bool unknown; /* some of it is no constant that can be read */
+    bool point, last;                         /* of a product: of each pixel; the channels are the innermost of its inputs */
+    double *scale, *shift;                    /* NULL: ones, zeros */
+    const struct onnx_tensor *slopes, *image; /* image: a value for each place, of add_constant */
+    bool unknown;                             /* some of it is no constant that can be read */
 };
 /* A layer of the scenario. */
 struct made_layer {
@@ -111,13 +111,14 @@ bool view_put(struct graph *g, const struct onnx_node *n, const struct view *l, 
 /* Another shape, order of axes, or range of one; false: this view has none. */
 bool view_reshape(struct view *l, int rank, const int64_t *dim);
 void view_permute(struct view *l, const int64_t *perm);
+bool view_expand(struct view *l, int rank, const int64_t *dim);
 bool view_slice(struct view *l, int part, int64_t first, int64_t count, int64_t step);
 /* True if it has every element of the image once; in_order: in the image's order. */
 bool view_whole(const struct view *l, bool in_order);
 /* Does the part step through all channels, and nothing else do so? */
 bool view_is_channels(const struct view *l, int part);
-/* The view of an image with another number of channels, which the part steps through. */
-void view_resize(struct view *l, int part, struct place *of);
+/* The view of an image with another number of channels (axis 1) or columns (3), which the part steps through. */
+void view_resize(struct view *l, int part, int axis, struct place *of);
 bool view_same(const struct view *a, const struct view *b);
 /* Is it DepthToSpace, SpaceToDepth or a channel shuffle of the image? Then makes that the node's output, or *done is false. */
 bool view_known_move(struct graph *g, const struct onnx_node *n, const struct view *l, bool *done, const char **why);
@@ -130,6 +131,7 @@ bool view_channels(struct graph *g, const struct onnx_node *n, struct place *p, 
 struct place *view_inner(struct graph *g, const struct onnx_node *n, struct onnx_node *inner, char *outputs[1]);
 /* Runs a maker of layers on images in place of views: on the image seen, for what does the same to each element; or on one n, c, h, w. */
 bool view_each(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why);
+bool view_second(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why);
 bool view_images(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why);
 /* Outputs of the model that are views become images. */
 void view_finish(struct graph *g);
@@ -146,8 +148,8 @@ void weights_free(struct made_weights *w);
 /* onnx_move.c, onnx_axes.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of its own; of one that is an
  * item of an epilogue. */
 graph_maker move_concat, move_shuffle, move_resize, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split, axes_slice,
-    axes_concat, axes_gather, axes_expand, axes_softmax, axes_layer_norm, axes_mean, fold_add, fold_multiply, fold_divide, fold_normalise,
-    fold_hard_sigmoid, fold_activation, fold_gelu, nodes_instance_norm, nodes_group_norm;
+    axes_concat, axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_mean, fold_add, fold_multiply, fold_divide,
+    fold_normalise, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_instance_norm, nodes_group_norm;
 /* channels first .. first + k - 1, dealt out of `parts`; as output `at` of the node. */
 bool move_channels(struct graph *g, const struct onnx_node *n, int at, struct place *x, int64_t first, int64_t k, int64_t parts,
                    const char **why);

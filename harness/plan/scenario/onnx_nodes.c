@@ -154,6 +154,8 @@ static bool product(struct graph *g, const struct onnx_node *n, const char **why
     struct place *p = graph_in(g, n, 0), *f = graph_in(g, n, 1);
     bool gemm = !strcmp(n->op, "Gemm"), rows = gemm && graph_int(n, "transB", 0), last = false;
     struct view view;
+    if (!gemm && !f->constant && !p->constant)
+        return axes_matmul(g, n, why);
     if (!view_of(p, &view) || !f->constant || f->constant->rank != 2 || (gemm && graph_int(n, "transA", 0)))
         return graph_lacks(why, "only products of an image with a constant matrix are supported");
     int64_t k = f->constant->dim[rows ? 0 : 1], depth = f->constant->dim[rows ? 1 : 0], *in = view.of->dim;
@@ -185,7 +187,7 @@ static bool product(struct graph *g, const struct onnx_node *n, const char **why
     out->rank = flat ? 2 : 4;
     if (flat)
         return view_of(out, &view) && view_put(g, n, &view, why);
-    view_resize(&view, view.rank - 1, out);
+    view_resize(&view, view.rank - 1, 1, out);
     return view_put(g, n, &view, why);
 }
 
@@ -274,6 +276,22 @@ bool nodes_group_norm(struct graph *g, const struct onnx_node *n, const char **w
     return normalise(g, n, "group", graph_int(n, "num_groups", 0), why);
 }
 
+/* The end of a pattern (onnx_patterns.c) that stands for its nodes; false: it is none. */
+static bool pattern(struct graph *g, const struct onnx_node *n, bool *done, const char **why)
+{
+    const int at = (int)(n - g->m->nodes);
+    const char *x = g->gelu_of[at] ? g->gelu_of[at] : g->norm_of[at];
+    char *inputs[1] = {(char *)(uintptr_t)x};
+    struct onnx_attribute eps = {.name = (char *)(uintptr_t) "epsilon", .real = g->norm_eps[at]};
+    struct onnx_node one = *n;
+    if (!x)
+        return false;
+    one.inputs = inputs, one.input_count = 1;
+    one.attributes = &eps, one.attribute_count = 1;
+    *done = g->gelu_of[at] ? view_each(g, &one, fold_gelu, why) : axes_layer_norm(g, &one, why);
+    return true;
+}
+
 bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
 {
     typedef bool wrapper(struct graph * g, const struct onnx_node *n, graph_maker *make, const char **why);
@@ -293,7 +311,7 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"Sub", fold_add, view_each},
                {"Mul", fold_multiply, view_each},
                {"Div", fold_divide, view_each},
-               {"BatchNormalization", fold_normalise, view_images},
+               {"BatchNormalization", fold_normalise, view_second},
                {"InstanceNormalization", nodes_instance_norm, view_images},
                {"GroupNormalization", nodes_group_norm, view_images},
                {"LayerNormalization", axes_layer_norm, NULL},
@@ -307,6 +325,7 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"Split", axes_split, NULL},
                {"Slice", axes_slice, NULL},
                {"Gather", axes_gather, NULL},
+               {"GatherND", axes_gather, NULL},
                {"Expand", axes_expand, NULL},
                {"Pad", move_pad, view_images},
                {"Transpose", axes_transpose, NULL},
@@ -317,24 +336,11 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"Squeeze", axes_reshape, NULL},
                {"Unsqueeze", axes_reshape, NULL},
                {"Reshape", axes_reshape, NULL}};
-    bool own = !n->domain[0] || !strcmp(n->domain, "ai.onnx");
-    const int at = (int)(n - g->m->nodes);
-    if (g->done[at])
+    bool own = !n->domain[0] || !strcmp(n->domain, "ai.onnx"), done;
+    if (g->done[n - g->m->nodes])
         return true;
-    if (g->gelu_of[at]) {
-        struct onnx_node one = *n;
-        char *inputs[1] = {(char *)(uintptr_t)g->gelu_of[at]};
-        one.inputs = inputs, one.input_count = 1;
-        return view_each(g, &one, fold_gelu, why);
-    }
-    if (g->norm_of[at]) {
-        struct onnx_attribute eps = {.name = (char *)(uintptr_t) "epsilon", .real = g->norm_eps[at]};
-        char *inputs[1] = {(char *)(uintptr_t)g->norm_of[at]};
-        struct onnx_node one = *n;
-        one.inputs = inputs, one.input_count = 1;
-        one.attributes = &eps, one.attribute_count = 1;
-        return axes_layer_norm(g, &one, why);
-    }
+    if (pattern(g, n, &done, why))
+        return done;
     if (own && graph_constant(g, n))
         return true;
     if (own && fold_is_activation(n))

@@ -89,15 +89,15 @@ bool view_is_channels(const struct view *l, int part)
     return whole && in_part == of_channels && in_part == (c > 1);
 }
 
-void view_resize(struct view *l, int part, struct place *of)
+void view_resize(struct view *l, int part, int axis, struct place *of)
 {
     struct view to = *l;
     bool done = false;
     to.count = 0, to.of = of;
-    to.dim[part] = of->dim[1];
+    to.dim[part] = of->dim[axis];
     for (int i = 0; i <= l->count; i++) {
         if (!done && (i == l->count || l->atom[i].part >= part)) {
-            add_atom(&to, of->dim[1], 1, 1, part);
+            add_atom(&to, of->dim[axis], 1, axis, part);
             done = true;
         }
         if (i < l->count && l->atom[i].part != part)
@@ -163,6 +163,25 @@ bool view_slice(struct view *l, int part, int64_t first, int64_t count, int64_t 
     }
     to.dim[part] = count;
     return *l = to, true;
+}
+
+bool view_expand(struct view *l, int rank, const int64_t *dim)
+{
+    struct view to = {.of = l->of, .rank = rank};
+    memcpy(to.first, l->first, sizeof to.first);
+    for (int part = 0; part < rank; part++) {
+        int own = part - (rank - l->rank);
+        int64_t have = own < 0 ? 1 : l->dim[own];
+        if (dim[part] < 1 || (have != 1 && dim[part] != 1 && dim[part] != have))
+            return false;
+        to.dim[part] = have > dim[part] ? have : dim[part];
+        if (have == 1)
+            add_atom(&to, dim[part], 0, -1, part);
+        for (int i = 0; i < l->count; i++)
+            if (l->atom[i].part == own)
+                add_atom(&to, l->atom[i].size, l->atom[i].step, l->atom[i].axis, part);
+    }
+    return to.rank == rank ? *l = to, true : false;
 }
 
 /* ---- images of views ---- */
@@ -415,12 +434,91 @@ static const char *constant_for(struct graph *g, const struct view *l, const str
     return made ? constant->name : NULL;
 }
 
+/* A constant in the order of an image that has all places of the view in its rows; NULL: it is too large, or no numbers. */
+static const char *constant_for_rows(struct graph *g, const struct view *l, bool batch, const struct place *p)
+{
+    const struct onnx_tensor *t = p->constant;
+    int64_t count = 1;
+    if (onnx_elements(t) == 1)
+        return p->name;
+    for (int i = batch; i < l->rank; i++)
+        count *= l->dim[i];
+    for (int i = 0; i < t->rank; i++) {
+        int part = i + l->rank - t->rank;
+        if (part < 0 ? t->dim[i] != 1 : t->dim[i] != 1 && (t->dim[i] != l->dim[part] || (part == 0 && batch)))
+            return NULL;
+    }
+    struct onnx_tensor *made = count <= SIZE_MAX_LAYER ? graph_made(g, t->type, 4, (const int64_t[]){1, 1, count, 1}) : NULL;
+    for (int64_t i = 0; made && i < count; i++) {
+        int64_t rest = i, at = 0, step = 1;
+        for (int part = l->rank - 1; part >= 0; rest /= l->dim[part--]) {
+            int own = part - (l->rank - t->rank);
+            at += own >= 0 && t->dim[own] != 1 ? rest % l->dim[part] * step : 0;
+            step *= own >= 0 ? t->dim[own] : 1;
+        }
+        if (!onnx_number(t, at, &made->made[i]))
+            return NULL;
+    }
+    struct place *constant = made ? graph_inner(g) : NULL;
+    if (constant)
+        constant->constant = made;
+    return constant ? constant->name : NULL;
+}
+
+/* How the inputs of an operator on each element are read. */
+enum reading { SEEN, IMAGES, ROWS }; /* on the image seen; as images n, c, h, w; as images whose rows have all places */
+
+/* The inputs' names in that reading, and the view that the output will be. */
+static bool read_each(struct graph *g, const struct onnx_node *n, enum reading how, struct replaced *r, struct view *lead, const char **why)
+{
+    struct view first = *lead, l;
+    bool found = false, batch = first.dim[0] == first.of->dim[0];
+    for (int turn = 0; turn < 2; turn++) /* first tensors, then constants */
+        for (int i = 0; i < n->input_count; i++) {
+            struct place *p = graph_in(g, n, i);
+            const char *name = p->name;
+            if (!*n->inputs[i] || (p->constant != NULL) != (turn == 1))
+                continue;
+            if (turn == 1) {
+                name = how == SEEN ? constant_for(g, lead, p) : how == ROWS ? constant_for_rows(g, &first, batch, p) : name;
+            } else if (how == IMAGES) {
+                struct place *image = view_image(g, n, p, why);
+                name = image ? image->name : NULL;
+            } else if (how == SEEN) {
+                name = p->view ? p->view->of->name : name;
+            } else {
+                name = view_channels(g, n, p, 0, 0, true, &l, why) ? l.of->name : NULL;
+                *lead = found || !name ? *lead : l;
+                found = true;
+            }
+            if (!name)
+                return false;
+            r->inputs[i] = (char *)(uintptr_t)name;
+        }
+    return true;
+}
+
+/* Can constants of other axes than the channels only be added where an image has all places in its rows? */
+static bool has_places(struct graph *g, const struct onnx_node *n, const struct view *l)
+{
+    bool places = false;
+    for (int i = 0; i < n->input_count; i++) {
+        const struct onnx_tensor *t = graph_in(g, n, i)->constant;
+        int axis = -1, axes = 0;
+        for (int k = 0; t && k < t->rank; k++)
+            if (t->dim[k] != 1)
+                axis = k + l->rank - t->rank, axes++;
+        places |= axes > 1 || (axes == 1 && axis != 1);
+    }
+    return places;
+}
+
 bool view_each(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why)
 {
     struct replaced r;
     struct view lead = {0}, other;
-    bool views = false, fits = true;
-    int rank = 0;
+    bool views = false, fits = true, alike = true, batch = true;
+    int rank = 0, tensors = 0;
     for (int i = 0; i < n->input_count && i < INPUTS_MAX; i++) {
         struct place *p = graph_in(g, n, i);
         if (p->constant || !*n->inputs[i])
@@ -428,42 +526,49 @@ bool view_each(struct graph *g, const struct onnx_node *n, graph_maker *make, co
         if (!view_of(p, &other))
             return make(g, n, why); /* which says what is missing */
         views |= p->view || (p->rank && p->rank < 4);
-        fits &= view_whole(&other, false) && (!lead.rank || view_same(&lead, &other));
-        lead = lead.rank ? lead : other;
+        fits &= view_whole(&other, false) && (!tensors || view_same(&lead, &other));
+        alike &= !tensors || (other.rank == lead.rank && !memcmp(other.dim, lead.dim, (size_t)lead.rank * sizeof *lead.dim));
+        batch &= other.dim[0] == other.of->dim[0];
+        lead = tensors++ ? lead : other;
         rank = other.rank > rank ? other.rank : rank;
     }
     if (!views)
         return make(g, n, why);
     if (!replace(g, n, &r, true, why))
         return false;
-    for (int turn = 0; turn < 2; turn++, fits = false) {
-        bool ok = true;
-        for (int i = 0; ok && i < n->input_count; i++) {
-            struct place *p = graph_in(g, n, i);
-            if (!*n->inputs[i])
-                continue;
-            const char *name = p->constant ? fits ? constant_for(g, &lead, p) : p->name : NULL;
-            struct place *image = p->constant ? NULL : !fits ? view_image(g, n, p, why) : p->view ? p->view->of : p;
-            if (!p->constant && !image)
-                return false;
-            ok = name || image;
-            if (ok)
-                r.inputs[i] = (char *)(uintptr_t)(name ? name : image->name);
-        }
-        if (!ok)
-            continue;
-        if (!make(g, &r.node, why))
-            return false;
-        lead.of = graph_value(g, r.outputs[0]);
-        if (fits)
-            return view_put(g, n, &lead, why);
-        struct view plain = {.of = lead.of, .rank = rank < 2 ? 2 : rank < 4 ? rank : 4};
-        for (int i = 0; i < plain.rank; i++)
-            add_atom(&plain, plain.dim[i] = plain.of->dim[image_axes[plain.rank][i]], 1, image_axes[plain.rank][i], i);
-        return rank < 5 ? view_put(g, n, &plain, why)
-                        : graph_lacks(why, "tensors of more than four axes that are seen in different orders");
-    }
-    return graph_lacks(why, "its constant is not one of each channel");
+    enum reading how = fits ? SEEN : IMAGES;
+    if (how == SEEN && !read_each(g, n, SEEN, &r, &lead, why))
+        how = IMAGES;
+    if (how == IMAGES && alike && (rank > 4 || !batch || has_places(g, n, &lead)))
+        how = ROWS;
+    if (how != SEEN && !read_each(g, n, how, &r, &lead, why))
+        return *why ? false : graph_lacks(why, "its constant does not fit its input");
+    if (!make(g, &r.node, why))
+        return false;
+    lead.of = graph_value(g, r.outputs[0]);
+    if (how != IMAGES)
+        return view_put(g, n, &lead, why);
+    struct view plain = {.of = lead.of, .rank = rank < 2 ? 2 : rank};
+    for (int i = 0; i < plain.rank && rank < 5; i++)
+        add_atom(&plain, plain.dim[i] = plain.of->dim[image_axes[plain.rank][i]], 1, image_axes[plain.rank][i], i);
+    return rank < 5 ? view_put(g, n, &plain, why) : graph_lacks(why, "tensors of more than four axes that are seen in different orders");
+}
+
+/* On the image of which the second axis is the channels. */
+bool view_second(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why)
+{
+    struct replaced r;
+    struct view l;
+    struct place *p = graph_in(g, n, 0);
+    if (!p->view && (!p->rank || p->rank == 4))
+        return make(g, n, why);
+    if (!replace(g, n, &r, true, why) || !view_channels(g, n, p, 2, 0, false, &l, why))
+        return false;
+    read_image(&r, 0, l.of);
+    if (!make(g, &r.node, why))
+        return false;
+    l.of = graph_value(g, r.outputs[0]);
+    return view_put(g, n, &l, why);
 }
 
 void view_finish(struct graph *g)

@@ -92,6 +92,27 @@ static bool write_filter(const char *folder, const struct made_layer *l, struct 
     return write_tensor(folder, l, "filter", dim, 4, values, err);
 }
 
+/* A constant for each place of an image, from one that may have fewer axes or values. */
+static bool write_image(const char *folder, const struct made_layer *l, struct error *err)
+{
+    const struct onnx_tensor *t = l->weights.image;
+    int64_t dim[3] = {l->in[1], l->in[2], l->in[3]}, count = dim[0] * dim[1] * dim[2];
+    SCOPED float *values = xmalloc((size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i, at = 0, step = 1;
+        double v;
+        for (int axis = 2; axis >= 0; rest /= dim[axis--]) {
+            int own = axis + t->rank - 3;
+            at += own >= 0 && t->dim[own] != 1 ? rest % dim[axis] * step : 0;
+            step *= own >= 0 ? t->dim[own] : 1;
+        }
+        if (!onnx_number(t, at, &v))
+            return error_set(err, ERROR_USAGE, "the constant of layer '%s' has no number at element %lld", l->name, (long long)i);
+        values[i] = (float)v;
+    }
+    return write_tensor(folder, l, "shift", dim, 3, values, err);
+}
+
 static bool write_layer(const char *folder, const struct made_layer *l, struct error *err)
 {
     const struct made_weights *w = &l->weights;
@@ -99,6 +120,8 @@ static bool write_layer(const char *folder, const struct made_layer *l, struct e
     if (w->unknown)
         return error_set(err, ERROR_USAGE, "the weights of layer '%s' are no constants of the file", l->name);
     if (convolves && !write_filter(folder, l, err))
+        return false;
+    if (w->image && !write_image(folder, l, err))
         return false;
     int64_t count = l->k;
     SCOPED float *values = xcalloc((size_t)count + 1, sizeof *values);

@@ -445,6 +445,25 @@ class Axes(nn.Module):
         return F.softmax(self.last(F.gelu(x).mean((2, 3))), -1)
 
 
+class Attention(nn.Module):
+    """Patches with embedded places, two heads of queries, one of keys and values."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.norm, self.queries, self.shared = nn.Conv2d(3, 16, 4, stride=4), nn.LayerNorm(16), nn.Linear(16, 16), nn.Linear(16, 16)
+        self.places, self.near = nn.Parameter(torch.randn(1, 9, 16)), nn.Parameter(torch.randn(2, 9, 9))
+        self.out = nn.Linear(16, 16)
+
+    def forward(self, x):
+        x = F.interpolate(self.patches(x), size=(3, 3)).flatten(2).transpose(1, 2) + self.places
+        n, t, c = x.shape
+        y = self.norm(x)
+        q = self.queries(y).view(n, t, 2, c // 2).transpose(1, 2) * (c // 2) ** -0.5
+        k, v = self.shared(y).view(n, t, 2, c // 2).permute(2, 0, 1, 3)
+        y = F.softmax(q @ k.unsqueeze(1).transpose(2, 3) + self.near, -1) @ v.unsqueeze(1)
+        return x + self.out(y.transpose(1, 2).reshape(n, t, c))
+
+
 # name: (maker, channels, sizes of the image to draw from)
 MODELS = {
     "espcn": (espcn, 1, (16, 23)), "fsrcnn": (fsrcnn, 1, (14, 21)), "srcnn": (srcnn, 1, (18, 25)), "vdsr": (Vdsr, 1, (8, 11)),
@@ -455,7 +474,7 @@ MODELS = {
     "resnet18": (tv("resnet18"), 3, (32, 45)), "resnet50": (tv("resnet50"), 3, (32, 41)), "squeezenet": (tv("squeezenet1_1"), 3, (35, 49)),
     "mobilenet_v2": (tv("mobilenet_v2"), 3, (32, 45)), "mobilenet_v3": (tv("mobilenet_v3_small"), 3, (32, 45)),
     "shufflenet": (tv("shufflenet_v2_x0_5"), 3, (32, 45)), "densenet": (tv("densenet121"), 3, (32, 39)), "mnasnet": (tv("mnasnet0_5"), 3, (32, 45)),
-    "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)), "axes": (Axes, 3, (16, 22)),
+    "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)), "axes": (Axes, 3, (16, 22)), "attention": (Attention, 3, (12, 16)),
 }
 
 
