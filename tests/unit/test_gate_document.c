@@ -222,6 +222,10 @@ static void junit_has_a_case_for_each_row(void **state)
                                 "message=\"expired 2026-06-14\"/>"));
     assert_non_null(strstr(xml, "<property name=\"base\" value=\"main\"/>"));
     assert_non_null(strstr(xml, "<property name=\"device\" value=\"emu:GH100\"/>"));
+    const char *stamp = strstr(xml, " timestamp=\"");
+    int part[6];
+    assert_true(stamp &&
+                sscanf(stamp, " timestamp=\"%4d-%2d-%2dT%2d:%2d:%2d\"", &part[0], &part[1], &part[2], &part[3], &part[4], &part[5]) == 6);
     struct utsname machine;
     SCOPED char *host = uname(&machine) ? NULL : text_format(" hostname=\"%s\"", machine.nodename);
     assert_non_null(strstr(xml, host && *machine.nodename ? host : " hostname=\"localhost\""));

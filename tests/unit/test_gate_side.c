@@ -242,7 +242,11 @@ static void the_line_that_differs_is_found(void **state)
                  {"same.cu", "a\nb\nc\n"}, {"wide.cu", "aaa\nb\nd\n"}, {"first.cu", "aaa\nb\nc\n"}};
     for (size_t i = 0; i < 6; i++)
         assert_true(file_write(files[i].name, files[i].text, strlen(files[i].text), &err));
+    struct row *first = new_row("s/a/one", NULL, "B");
     step(base, "conv", "old.cu", 1);
+    step(first, "conv", "new.cu", 1);
+    place_is(base, first, "conv", "registers", "new.cu", 3);
+    row_free(first);
     step(head, "pool", "long.cu", 1);
     step(head, "conv", "new.cu", 1);
     place_is(base, head, "conv", "registers", "new.cu", 3);

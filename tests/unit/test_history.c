@@ -171,6 +171,11 @@ static void steps_at_the_margin_creep(void **state)
         assert_non_null(strstr(text, "within the margin of 60 %"));
         free(text);
         history_free(&h);
+        struct gate_entry *first = &sides[0].entries[0];
+        first->facts[first->fact_count - 2].value = 1; /* the step to the run since which the drift counts is none of it */
+        assert_true(history_make(sides, 3, "s/conv/my/one", "emu.warp_instructions", 0.6, "abcd1", &h, &err));
+        assert_true(h.changes[0].after / h.changes[0].before == 5 && history_largest_step(&h) == all[k].value[2] / 5 - 1);
+        history_free(&h);
         assert_false(history_make(sides, 3, "s/conv/my/one", "emu.local_sectors", 0.25, NULL, &h, &err)); /* no step has it */
         history_free(&h);
         error_clear(&err);
