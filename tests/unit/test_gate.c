@@ -221,7 +221,7 @@ static void chances_are_those_of_the_family(void **state)
     struct row **rows = xcalloc(6, sizeof *rows), **more = xcalloc(6, sizeof *more);
     struct gate_side base = {.name = xstrdup("base")}, head = {.name = xstrdup("head")};
     struct error err = {0};
-    double alone[3], want[3];
+    double alone[3], want[3], change[3];
     random_state = 11;
     for (int i = 0; i < 3; i++) {
         draw(base_ns[i], head_ns[i], slower[i], 0.005);
@@ -255,6 +255,7 @@ static void chances_are_those_of_the_family(void **state)
         int which = p->head->id[strlen(p->head->id) - 1] - '0';
         assert_true(p->paired && p->placements == placements && fabs(p->decision.p_slower / fmin(want[which], 1) - 1) < 1e-9);
         assert_int_equal(p->verdict, want[which] <= 0.001 ? GATE_SLOWER : GATE_UNDECIDED);
+        change[which] = p->decision.change;
     }
     gate_comparison_free(&c);
     free(rows[2]->times[0].places);
@@ -267,6 +268,15 @@ static void chances_are_those_of_the_family(void **state)
             assert_true(p->placements == 1 && p->verdict == GATE_UNDECIDED);
         else
             assert_int_equal(p->placements, strcmp(p->head->id, "s/conv/my/0") ? placements : placements + 1);
+    }
+    gate_comparison_free(&c);
+    rows[0]->times[0].median_ns = 4000; /* below the floor: counts judge it, and it is none of the family */
+    assert_true(gate_compare(&base, &head, &rules, false, &c, &err));
+    for (int i = 0; i < 3; i++) {
+        const struct gate_pair *p = &c.pairs[i];
+        int which = p->head->id[strlen(p->head->id) - 1] - '0';
+        assert_int_equal(p->by, which ? GATE_BY_TIME : GATE_BY_COUNTS);
+        assert_true(p->paired && fabs(p->decision.change - change[which]) < 1e-12);
     }
     gate_comparison_free(&c);
     gate_side_free(&head);
