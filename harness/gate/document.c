@@ -305,16 +305,11 @@ static void add_notes(struct document *d, const struct gate_comparison *c, const
 
 void gate_document(struct document *d, const struct gate_comparison *c, const int *exit_code)
 {
-    bool changed = c->counts[GATE_SAME] < c->count;
-    for (int i = 0; i < c->count; i++)
-        changed |= c->pairs[i].by == GATE_BY_TIME;
     add_head(d, c);
     add_counts(d, c, exit_code);
-    if (changed) {
-        document_table(d, rows_table(c, CHANGES_BRIEF), DETAIL_BRIEF);
-        document_table(d, rows_table(c, 1 << 20), DETAIL_FULL);
-        document_table(d, means_table(c), DETAIL_ALWAYS);
-    }
+    document_table(d, rows_table(c, CHANGES_BRIEF), DETAIL_BRIEF); /* tables without rows are left out */
+    document_table(d, rows_table(c, 1 << 20), DETAIL_FULL);
+    document_table(d, means_table(c), DETAIL_ALWAYS);
     add_notes(d, c, exit_code);
 }
 

@@ -69,7 +69,7 @@ void history_order(struct gate_side *sides, int count, const char *commits)
 
 static const struct row_time *headline_of(const struct gate_entry *e)
 {
-    const struct row_time *t = e->row && gate_entry_stands(e) ? row_time(e->row, MODE_COLD) : NULL;
+    const struct row_time *t = gate_entry_stands(e) ? row_time(e->row, MODE_COLD) : NULL;
     return t && t->median_ns > 0 ? t : NULL;
 }
 

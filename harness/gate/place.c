@@ -55,8 +55,9 @@ static int grown_line(const struct line_count *a, int a_count, const struct line
             k++;
             continue;
         }
-        bool in_a = i < a_count && lengths[(i + 1) * width + k] >= lengths[i * width + k + 1];
-        bool both = i < a_count && lengths[(i + 1) * width + k + 1] == lengths[i * width + k]; /* one line that has another count now */
+        const int *at = lengths + i * width + k;
+        bool in_a = i < a_count && at[width] >= at[1];
+        bool both = i < a_count && at[width + 1] == *at; /* one line that has another count now */
         double grown = b[k].value - (both ? a[i].value : 0);
         if (!both && in_a) { /* only base has it */
             i++;
@@ -117,9 +118,7 @@ static bool place_by_text(const struct row *base, const struct row *head, const 
     for (int i = 0; i < head->step_count && !*file; i++)
         for (int k = 0; k < base->step_count && !*file && is_meant(head, i, step); k++) {
             const struct row_step *a = &base->steps[k], *b = &head->steps[i];
-            if (strcmp(a->name, b->name) || !a->file[0] || !b->file[0] || !strcmp(a->file, b->file))
-                continue;
-            *line = first_difference(a->file, b->file);
+            *line = strcmp(a->name, b->name) ? 0 : first_difference(a->file, b->file);
             if (*line)
                 *file = xstrdup(b->file);
         }

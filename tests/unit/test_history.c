@@ -222,6 +222,25 @@ static void the_plot_has_each_run(void **state)
     free_runs(5);
 }
 
+/* A row that failed has no time, whatever was measured; the heading is what made the last run. */
+static void a_wrong_row_is_no_point(void **state)
+{
+    const double us[] = {1, 2, 3};
+    struct history h;
+    struct error err = {0};
+    make_runs(3, us);
+    sides[1].entries[0].status = ROW_WRONG;
+    free(sides[2].driver);
+    sides[2].driver = xstrdup("600");
+    assert_true(history_make(sides, 3, "s/conv/my/one", "time", 0.01, NULL, &h, &err));
+    assert_true(h.count == 2 && h.points[0].value == 1 && h.points[1].value == 3);
+    SCOPED char *text = shown(&h);
+    const char *end = strchr(text, '\n');
+    assert_true(end && memmem(text, (size_t)(end - text), "driver 600", 10));
+    history_free(&h);
+    free_runs(3);
+}
+
 /* A run repeats the one before it if revision, code and number are the same. */
 static void what_differs_is_no_repeat(void **state)
 {
@@ -303,6 +322,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is),     cmocka_unit_test(creeping_is_seen),
                                        cmocka_unit_test(each_run_has_its_line),     cmocka_unit_test(steps_at_the_margin_creep),
                                        cmocka_unit_test(what_differs_is_no_repeat), cmocka_unit_test(the_plot_has_each_run),
-                                       cmocka_unit_test(gates_do_not_alternate)};
+                                       cmocka_unit_test(gates_do_not_alternate),    cmocka_unit_test(a_wrong_row_is_no_point)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
