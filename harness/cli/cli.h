@@ -131,9 +131,9 @@ void cli_plan_free(struct plan_arguments *a);
 /* The chip of that name, GH100 for NULL. `option` ("--chip ") precedes the nearest name in the hint. */
 const struct chip *cli_chip(const char *name, const char *option, struct error *err);
 
-/* Appends the shipped scenarios, with layers, that a variant of the options' folders fits: "notebook (image); smoke (conv)". Returns how
- * many; 0: none. */
-int cli_fits(const struct plan_options *like, const char *variant, struct text *t);
+/* Appends the shipped scenarios, with layers, that a variant (of this op) of the options' folders fits: "notebook (image); smoke (conv)".
+ * Returns how many; 0: none. */
+int cli_fits(const struct plan_options *like, const char *variant, const char *op, struct text *t);
 /* Runs a session, prints its progress and results, returns the exit code. */
 enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8, CLI_SHOW_PROGRESS = 16 };
 int cli_session(struct session_options *o, int show);

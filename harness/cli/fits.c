@@ -8,6 +8,7 @@
 
 #define SCENARIOS_MOST 3 /* that are named */
 #define LAYERS_MOST 4    /* of each */
+#define SCENARIO_BYTES (1 << 20)
 
 /* The layers of a plan that the variant fits, each once: "image, head". */
 static void add_layers(const struct plan *plan, const char *variant, struct text *t)
@@ -27,7 +28,16 @@ static void add_layers(const struct plan *plan, const char *variant, struct text
         text_addf(t, " and %d more", count - LAYERS_MOST);
 }
 
-int cli_fits(const struct plan_options *like, const char *variant, struct text *t)
+/* Planning takes a while; a scenario of that op names it. */
+static bool names_op(const char *path, const char *op)
+{
+    size_t bytes;
+    struct error ignored = {0};
+    SCOPED char *text = file_read(path, SCENARIO_BYTES, &bytes, &ignored);
+    return text && strstr(text, op);
+}
+
+int cli_fits(const struct plan_options *like, const char *variant, const char *op, struct text *t)
 {
     SCOPED char *folder = file_share("scenarios"), **names = NULL;
     const char *const only[] = {variant, NULL};
@@ -42,7 +52,7 @@ int cli_fits(const struct plan_options *like, const char *variant, struct text *
                                              .op_files = like->op_files,
                                              .variant_names = only,
                                              .layers_only = true};
-        if (found < SCENARIOS_MOST && plan_make(&options, "emu", chip_find("GH100"), &plan, &ignored)) {
+        if (found < SCENARIOS_MOST && names_op(path, op) && plan_make(&options, "emu", chip_find("GH100"), &plan, &ignored)) {
             add_layers(&plan, variant, &layers);
             if (layers.len)
                 text_addf(t, "%s%s (%s)", found++ ? "; " : "", plan.scenario->name, text_get(&layers));

@@ -158,7 +158,7 @@ static void say_untried(const struct session_options *o, const char *name, struc
     SCOPED_TEXT fits = {0};
     cli_say(stderr, "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\n", name, met, text_s(met), met == 1 ? "is" : "are",
             text_get(&kinds));
-    if (cli_fits(&o->plan, name, &fits))
+    if (cli_fits(&o->plan, name, last->op, &fits))
         cli_say(stderr, "hint: it fits layers of these scenarios: %s; bench run SCENARIO --variants my=FILE.cu\n", text_get(&fits));
     else
         cli_say(stderr,
