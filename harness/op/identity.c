@@ -165,6 +165,8 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "weights=%s;", w->weights_hash);
     if (w->mean != 0)
         text_addf(&t, "mean=%a;", w->mean);
+    if (w->larger != 0)
+        text_addf(&t, "larger=%a;", w->larger);
     if (w->specials)
         text_add(&t, "specials;");
     if (w->every_size)

@@ -154,12 +154,13 @@ struct work {
     int64_t runs, width, straight, back, plain; /* op chain: properties common to all links (op/chain/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
     bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
-    double mean;                                /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
-    bool specials;                              /* infinities and NaN where the op's file allows them; only on nearby shapes */
-    enum sizes every_size;                      /* of values that the op only moves or compares */
-    char picture[200], picture_hash[17];        /* file that `input` is read from, and the hash of its content; "": values are drawn */
-    char weights[200], weights_hash[17];        /* what the files of its weights begin with, and the hash of their values; "": drawn */
-    int64_t value[WORK_VALUES];                 /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */
+    double larger;         /* a power of two by which normal values of a sum are multiplied on nearby shapes; 0: they are not */
+    double mean;           /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
+    bool specials;         /* infinities and NaN where the op's file allows them; only on nearby shapes */
+    enum sizes every_size; /* of values that the op only moves or compares */
+    char picture[200], picture_hash[17]; /* file that `input` is read from, and the hash of its content; "": values are drawn */
+    char weights[200], weights_hash[17]; /* what the files of its weights begin with, and the hash of their values; "": drawn */
+    int64_t value[WORK_VALUES];          /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */
 };
 
 #define CHAIN_INPUT (-1) /* the chain's own input */

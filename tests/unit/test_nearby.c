@@ -3,6 +3,7 @@
 #include "scenario_text.h"
 #include "works.h"
 #include "plan/rows/plan.h"
+#include "plan/rows/private.h"
 #include "op/reference/data.h"
 #include "op/file/ops.h"
 #include <math.h>
@@ -241,6 +242,49 @@ static void reals_vary(void **state)
         assert_true(work_symbol(&w, "eps", &eps) && eps.d == (number < 3 ? 0.25 : number == 3 ? 0.125 : 0.5));
         assert_true(w.mean == 0); /* its values are small for a purpose: no normal ones */
         program_free(&p);
+    }
+    plan_end();
+}
+
+/* On every nearby shape but the first, inputs of sums are larger (code that saturates them is wrong there), and reals of the epilogue
+ * differ: a slope, a residual's scale, the limits of a clip other than 0. */
+static void epilogues_vary(void **state)
+{
+    static const struct {
+        const char *item;
+        double alpha, most, scale;
+    } items[] = {{"{leaky_relu: 0.2}", 0.2, 0, 0}, {"{residual: 0.1}", 0, 0, 0.1}, {"{clip: [0, 6]}", 0, 6, 0}};
+    for (int i = 0; i < 3; i++) {
+        char *text =
+            text_format("scenario: t\nlayers:\n  a: {op: conv2d, c: 4, h: 19, w: 17, k: 4, kernel: 3, pad: 1, epilogue: [bias, %s], "
+                        "dtype: f16}\nvariants: [conv2d/naive]\n",
+                        items[i].item);
+        plan_of(text);
+        struct work w = plan.cases[0].work, down = w, up = w;
+        nearby_vary_reals(w.op, false, &down);
+        nearby_vary_reals(w.op, true, &up);
+        const struct epilogue *own = &w.epilogue[1], *less = &down.epilogue[1], *more = &up.epilogue[1];
+        assert_true(own->alpha == items[i].alpha && own->most == items[i].most && own->scale == items[i].scale);
+        assert_true((less->alpha < own->alpha && own->alpha < more->alpha) == (i == 0) && (less->scale < own->scale) == (i == 1) &&
+                    (own->scale < more->scale) == (i == 1) && (less->most < own->most && own->most < more->most) == (i == 2));
+        plan_end();
+        free(text);
+    }
+    plan_of("scenario: t\nlayers:\n"
+            "  a: {op: conv2d, c: 4, h: 19, w: 17, k: 4, kernel: 3, pad: 1, dtype: f16}\n"
+            "  b: {op: gemm, m: 40, n: 50, k: 60, dtype: f32}\n"
+            "  c: {op: softmax, rows: 40, cols: 50, dtype: f32}\n"
+            "variants: [conv2d/naive, gemm/naive, softmax/naive]\n");
+    for (int number = 0; number < 3; number++) {
+        static const char *const variants[] = {"conv2d/naive", "gemm/naive", "softmax/naive"};
+        const double larger[] = {number ? 16 : 0, number == 2 ? 256 : 0, 0}; /* a softmax is not linear */
+        for (int i = 0; i < 3; i++) {
+            struct work w;
+            struct program p;
+            assert_true(plan_nearby(&plan, row_of(variants[i]), number, 7, 48, 3e8, &w, &p));
+            assert_true(w.larger == larger[i]);
+            program_free(&p);
+        }
     }
     plan_end();
 }
@@ -487,6 +531,7 @@ int main(void)
                                        cmocka_unit_test(reals_vary),
                                        cmocka_unit_test(masks_are_dense_and_thin),
                                        cmocka_unit_test(files_are_long_along_both),
+                                       cmocka_unit_test(epilogues_vary),
                                        cmocka_unit_test(files_have_many_lines),
                                        cmocka_unit_test(strides_have_other_rests),
                                        cmocka_unit_test(rectangles_vary),

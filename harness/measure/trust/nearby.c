@@ -41,6 +41,8 @@ static void name_neighbour(struct visit *v)
     work_describe(&v->work, &work);
     if (v->work.specials)
         text_add(&work, " with infinities or NaN (specials)");
+    if (v->work.larger != 0)
+        text_addf(&work, " values %g times as large", v->work.larger);
     if (v->work.mask.pattern != MASK_NONE)
         text_addf(&work, " mask %s %.2g", mask_pattern_names[v->work.mask.pattern], v->work.mask.density);
     char *reason = text_format("right on its own shape, but not on a nearby shape that its head accepts, %s: %s", text_get(&work),

@@ -281,7 +281,9 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
              turns[style][turn].k, style == 0 && kind == 0, work); /* if the head refuses other parities: a later try */
         if (style != 1)
             scatter(&work->mask, style == 0);
-        if (style == STYLES - 1 && kind == 0) /* if the head compiles them in: a later try */
+        if (style != 0)
+            nearby_enlarge(work);
+        if (style != 0 && kind == 0) /* if the head compiles them in: a later try */
             nearby_vary_reals(own->op, random_bits(seed, 2, 1) % 2, work);
         if (p->program.completed_count &&
             i >= TRIES / 4) /* the completing steps belong to other variants, whose rows have nearby shapes of their own */

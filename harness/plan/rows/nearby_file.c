@@ -91,8 +91,9 @@ static double real_near(double own, double least, double most, bool up)
     double size = fabs(own), near = size == 0     ? 0.5
                                     : size < 0.01 ? pow(size, up ? 0.5 : 0.375)
                                     : size > 1    ? 1 + (size - 1) * (up ? 2 : 0.5)
-                                    : up          ? fmin(2 * size, (1 + size) / 2)
-                                                  : size * 0.5;
+                                    : !up         ? size * 0.5
+                                    : size < 1    ? fmin(2 * size, (1 + size) / 2)
+                                                  : 2;
     near = copysign(near, own);
     return near < least ? least : near > most ? most : near;
 }
@@ -104,9 +105,21 @@ void nearby_vary_reals(const struct op *op, bool up, struct work *out)
         if (f->kind == FIELD_REAL && f->offset >= offsetof(struct work, value))
             *value = real_near(*value, f->least, f->most, up);
     }
-    for (int i = 0; i < out->epilogue_count; i++)
-        if (out->epilogue[i].kind == EPILOGUE_LEAKY_RELU)
-            out->epilogue[i].alpha = real_near(out->epilogue[i].alpha, -FIELD_REAL_MOST, FIELD_REAL_MOST, up);
+    for (int i = 0; i < out->epilogue_count; i++) {
+        struct epilogue *item = &out->epilogue[i];
+        double *reals[] = {&item->alpha, &item->most, &item->scale};
+        for (int k = 0; k < 3; k++) /* 0: it has none, or a clip begins there, as relu6 does; a scale of 1 is none */
+            if (*reals[k] != 0 && (k < 2 || *reals[k] != 1))
+                *reals[k] = real_near(*reals[k], -FIELD_REAL_MOST, FIELD_REAL_MOST, up);
+    }
+}
+
+void nearby_enlarge(struct work *out)
+{
+    const struct op_file *f = out->op->file;
+    enum dtype t = work_result_dtype(out);
+    if (work_terms(out) > 0 && !out->op->settle && (!f || (work_is_exact(out) && f->tolerance == 0 && t != DTYPE_F16)))
+        out->larger = t == DTYPE_F16 ? 16 : 256;
 }
 
 /* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. In a
@@ -151,6 +164,8 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     if (number == 1 || number == IMAGES) /* those that are long along one axis and along another */
         out->mean = mean_near(own, random_bits(seed, 0, 3));
     out->specials = number > 0 && number % 2 == 0 && has_specials(f); /* the others have a mean */
+    if (number == IMAGE_BEYOND)
+        nearby_enlarge(out);
     bool same = number >= IMAGES && attempt >= ATTEMPT_SAME;
     if (number >= IMAGES && (attempt < ATTEMPT_COMPILED || same)) /* compiled in, a field is used */
         nearby_vary_reals(own->op, number > IMAGES, out);
