@@ -6,7 +6,7 @@
 #include "store/store.h"
 #include <sqlite3.h>
 
-#define STORE_KEPT 16
+#define STORE_KEPT 32
 struct store {
     char *path;
     sqlite3 *db;

@@ -92,7 +92,10 @@ void row_list_copy(const struct row_list *list, struct row *row, const struct ro
 
 void row_list_empty(const struct row_list *list, struct row *row)
 {
-    for (int i = 0; i < row_list_count(list, row); i++)
+    bool holds = false; /* texts or samples */
+    for (const struct column *c = column_first(list->group); c && row_list_count(list, row); c = column_next(c))
+        holds = holds || c->type == COLUMN_TEXT || c->type == COLUMN_NAME || c->type == COLUMN_REALS;
+    for (int i = 0; holds && i < row_list_count(list, row); i++)
         columns_free(list->group, row_list_at(list, row, i));
     void **items = (void **)(void *)((char *)row + list->items);
     free(*items);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The statements that are kept: these, then one for each list. */
+#define BLOCK 8 /* lines of a list that one statement stores */
+
+/* The statements that are kept: these, then two for each list: of one line and of BLOCK lines. */
 enum kept { KEPT_DELETE, KEPT_CASE, KEPT_RESULT, KEPT_LIST };
 
 /* Makes the kept statement from `sql`, unless it is there. NULL: an error. */
@@ -15,19 +17,17 @@ static sqlite3_stmt *statement(struct store *store, int which, const char *sql, 
     return there ? store->kept[which] : NULL;
 }
 
-/* "INSERT INTO table (lead, columns...) VALUES (?1, ...)" where `lead` names `leads` columns. */
+/* "INSERT INTO table (lead, columns...) VALUES (?1, ...), ..." of `lines` lines, where `lead` names `leads` columns. */
 static sqlite3_stmt *keep_insert(struct store *store, int which, const char *table, const char *lead, int leads, enum column_group group,
-                                 struct error *err)
+                                 int lines, struct error *err)
 {
     SCOPED_TEXT sql = {0};
-    if (store->kept[which])
-        return store->kept[which];
+    int width = leads + columns_count(group);
     text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
-    text_add(&sql, ") VALUES (?1");
-    for (int i = 1; i < leads + columns_count(group); i++)
-        text_addf(&sql, ", ?%d", i + 1);
-    text_add(&sql, ")");
+    text_add(&sql, ") VALUES ");
+    for (int i = 0; i < lines * width; i++)
+        text_addf(&sql, "%s?%d%s", i % width ? ", " : i ? ", (" : "(", i + 1, i % width == width - 1 ? ")" : "");
     return statement(store, which, text_get(&sql), err);
 }
 
@@ -108,7 +108,8 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
 {
     if (!delete_result(store, run_id, row, err))
         return false;
-    sqlite3_stmt *s = keep_insert(store, KEPT_RESULT, "result", "run, case_key, sum", 3, COLUMN_RESULT, err);
+    sqlite3_stmt *s = store->kept[KEPT_RESULT] ? store->kept[KEPT_RESULT]
+                                               : keep_insert(store, KEPT_RESULT, "result", "run, case_key, sum", 3, COLUMN_RESULT, 1, err);
     if (!s)
         return false;
     sqlite3_bind_int64(s, 1, run_id);
@@ -122,17 +123,20 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
 
 bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
 {
-    int count = row_list_count(list, row), which = KEPT_LIST + (int)(list - row_lists);
-    if (!count)
-        return true;
-    SCOPED char *lead = store->kept[which] ? NULL : text_format("result, %s", list->index);
-    sqlite3_stmt *s = keep_insert(store, which, list->table, lead, 2, list->group, err);
-    bool done = s != NULL;
-    for (int i = 0; done && i < count; i++) {
-        sqlite3_bind_int64(s, 1, result);
-        sqlite3_bind_int64(s, 2, i);
-        columns_bind(s, 3, list->group, row_list_at(list, row, i));
-        done = step_done(store, s, err);
+    int count = row_list_count(list, row);
+    bool done = true;
+    for (int i = 0, lines; done && i < count; i += lines) {
+        lines = count - i >= BLOCK ? BLOCK : 1;
+        int which = KEPT_LIST + 2 * (int)(list - row_lists) + (lines > 1), next = 1;
+        SCOPED char *lead = store->kept[which] ? NULL : text_format("result, %s", list->index);
+        sqlite3_stmt *s =
+            store->kept[which] ? store->kept[which] : keep_insert(store, which, list->table, lead, 2, list->group, lines, err);
+        for (int k = i; s && k < i + lines; k++) {
+            sqlite3_bind_int64(s, next, result);
+            sqlite3_bind_int64(s, next + 1, k);
+            next = columns_bind(s, next + 2, list->group, row_list_at(list, row, k));
+        }
+        done = s && step_done(store, s, err);
     }
     return done;
 }

@@ -63,10 +63,11 @@ static void columns_keys(enum column_group group, const char *of, uint64_t keys[
         *keys++ = column_key(of, c->name);
 }
 
-static uint64_t columns_sum(enum column_group group, const uint64_t *keys, int64_t index, const void *base)
+/* `c`: the first column of the group. */
+static uint64_t columns_sum(const struct column *c, const uint64_t *keys, int64_t index, const void *base)
 {
     uint64_t sum = 0, key;
-    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+    for (; c; c = column_next(c)) {
         struct column_value v = column_get(c, base);
         key = *keys++;
         double real = v.real + 0.0; /* SQLite keeps no -0 */
@@ -88,13 +89,14 @@ int64_t seal_row(const struct row *row)
 {
     uint64_t keys[COLUMNS_MAX];
     columns_keys(COLUMN_RESULT, "result", keys);
-    uint64_t sum = columns_sum(COLUMN_RESULT, keys, 0, row);
+    uint64_t sum = columns_sum(column_first(COLUMN_RESULT), keys, 0, row);
     sum += value_sum(column_key("result", "case_of"), 0, SQLITE_TEXT, row->case_id, strlen(row->case_id));
     for (const struct row_list *l = row_lists; l->table; l++) {
-        if (row_list_count(l, row))
+        const struct column *first = row_list_count(l, row) ? column_first(l->group) : NULL;
+        if (first)
             columns_keys(l->group, l->table, keys);
         for (int i = 0; i < row_list_count(l, row); i++)
-            sum += columns_sum(l->group, keys, i, row_list_at(l, row, i));
+            sum += columns_sum(first, keys, i, row_list_at(l, row, i));
     }
     return (int64_t)mix(sum);
 }

@@ -102,9 +102,10 @@ static void take_column(struct bytes *b, const struct column *c, void *base)
         b->at = NULL;
 }
 
-static void take_columns(struct bytes *b, enum column_group group, void *base)
+/* `c`: the first column of the group. */
+static void take_columns(struct bytes *b, const struct column *c, void *base)
 {
-    for (const struct column *c = column_first(group); c && b->at; c = column_next(c))
+    for (; c && b->at; c = column_next(c))
         take_column(b, c, base);
 }
 
@@ -116,12 +117,13 @@ struct row *wire_rows_next(const char **at, const char *end, int *index)
     struct row *row = row_new();
     take_bytes(&b, index, sizeof *index);
     for (int i = 0; i < 2; i++)
-        take_columns(&b, row_groups[i], row);
+        take_columns(&b, column_first(row_groups[i]), row);
     for (const struct row_list *l = row_lists; l->table && b.at; l++) {
         int count = 0;
         take_bytes(&b, &count, sizeof count);
+        const struct column *first = count ? column_first(l->group) : NULL;
         for (int i = 0; i < count && b.at; i++)
-            take_columns(&b, l->group, row_list_add(l, row));
+            take_columns(&b, first, row_list_add(l, row));
     }
     if (b.at) {
         *at = b.at;

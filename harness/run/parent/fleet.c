@@ -17,7 +17,8 @@
 #define JUDGE_S 60.0 /* a GPU that has not been checked by then is not judged */
 #define POLL_MS 200
 #define PART_S 5.0  /* the rest of a message that has begun */
-#define STORE_S 0.5 /* between transactions, each of which waits for the disk: rows that come meanwhile share one */
+#define STORE_S 0.5 /* between transactions, each of which waits for the disk: cases that end meanwhile share one */
+#define REST_S 10.0 /* rows of cases that run are stored that often: most come again, timed and counted */
 #define STORE_ROWS 5000
 #define TELL_S 0.1 /* between progress lines */
 
@@ -206,18 +207,23 @@ static void show_case(struct fleet *f, int c)
     }
 }
 
-/* Stores what has come, all at once, and shows the cases that are over. */
-static bool store_received(struct fleet *f, struct error *err)
+/* Stores what has come, all at once, and shows the cases that are over. `all`: rows of cases that run, too. */
+static bool store_received(struct fleet *f, bool all, struct error *err)
 {
     struct session *s = f->s;
     SCOPED struct row **rows = xcalloc((size_t)f->received_count + 1, sizeof *rows);
-    int count = f->received_count;
-    for (int k = 0; k < count; k++) {
-        rows[k] = s->rows[f->received[k]];
-        f->dirty[f->received[k]] = false;
+    int count = 0, left = 0;
+    for (int k = 0; k < f->received_count; k++) {
+        int i = f->received[k];
+        f->dirty[i] = !all && f->queue.state[s->plan.rows[i].case_index] != CASE_DONE;
+        if (f->dirty[i])
+            f->received[left++] = i;
+        else
+            rows[count++] = s->rows[i];
     }
-    f->received_count = 0;
+    f->received_count = left;
     f->stored_s = clock_s();
+    f->rest_s = all ? f->stored_s : f->rest_s;
     if (count && !store_put_all(s->store, s->run.id, rows, count, err))
         return false;
     for (int k = 0; k < f->over_count; k++)
@@ -440,7 +446,8 @@ static bool serve(struct fleet *f, struct error *err)
             if (!hear(f, &f->gpus[index]) && !take_death(f, index, err))
                 return false;
         }
-        if ((f->received_count >= STORE_ROWS || clock_s() - f->stored_s >= STORE_S) && !store_received(f, err))
+        bool all = f->received_count >= STORE_ROWS || clock_s() - f->rest_s >= REST_S;
+        if ((all || clock_s() - f->stored_s >= STORE_S) && !store_received(f, all, err))
             return false;
         if (clock_s() - f->told_s >= TELL_S)
             progress(f);
@@ -457,7 +464,7 @@ bool fleet_serve(struct fleet *f, struct error *err)
             listen_to(f, k);
     bool ok = serve(f, err);
     close(f->poll);
-    return store_received(f, ok ? err : &(struct error){0}) && ok;
+    return store_received(f, true, ok ? err : &(struct error){0}) && ok;
 }
 
 static bool start_all(struct fleet *f, struct error *err)
@@ -472,21 +479,6 @@ static bool start_all(struct fleet *f, struct error *err)
             return false;
     }
     return true;
-}
-
-/* The parent waited while the GPUs worked: its waiting becomes their phases, in proportion. */
-static void share_time(struct fleet *f)
-{
-    struct phase_clock *clock = &f->s->clock;
-    double sum = 0;
-    phase_settle(clock);
-    double waited = clock->spent_s[PHASE_WAITING];
-    for (int k = 0; k < f->count; k++)
-        sum += phase_sum(f->gpus[k].spent_s);
-    for (int i = 0; i < PHASE_COUNT && sum > 0; i++)
-        for (int k = 0; k < f->count; k++)
-            if (i != PHASE_WAITING)
-                phase_move(clock, (enum phase)i, waited * f->gpus[k].spent_s[i] / sum);
 }
 
 void fleet_close(struct fleet *f)
@@ -540,7 +532,7 @@ static bool run_fleet(struct fleet *f, struct error *err)
     skip_cases(f);
     if ((f->queue.left && !start_all(f, err)) || !fleet_serve(f, err))
         return false;
-    share_time(f);
+    gpu_share_time(&s->clock, f->gpus, f->count);
     tell_aa(f);
     if (!s->interrupted && (f->queue.left || f->fault.kind != ERROR_NONE)) {
         if (f->fault.kind == ERROR_NONE)

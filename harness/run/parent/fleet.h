@@ -50,11 +50,11 @@ struct fleet {
     bool *dirty;  /* by row: received, not stored yet */
     int running;  /* cases that GPUs have */
     int *received, received_count;
-    int *over, over_count; /* cases that are finished, and shown when they are stored */
-    double stored_s, told_s;
-    int poll;           /* epoll: of the sockets of all processes */
-    struct error fault; /* of a GPU that has ended its cases, or of the last one that was given up */
-    char **said;        /* notes, each once */
+    int *over, over_count;           /* cases that are finished, and shown when they are stored */
+    double stored_s, rest_s, told_s; /* the last transaction, the last of all rows, the last progress line */
+    int poll;                        /* epoll: of the sockets of all processes */
+    struct error fault;              /* of a GPU that has ended its cases, or of the last one that was given up */
+    char **said;                     /* notes, each once */
     int said_count;
     bool passed_on; /* the interruption */
     bool judged;    /* the GPUs were compared */
@@ -72,6 +72,8 @@ void fleet_close(struct fleet *f);
 
 /* The GPUs that the option names. False: the option, or no such GPU. */
 bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err);
+/* The parent waited while the GPUs worked: its waiting becomes their phases, in proportion. */
+void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count);
 /* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. */
 bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err);
 

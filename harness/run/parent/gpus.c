@@ -220,3 +220,16 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
     g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
     return error_set(err, ERROR_ENVIRONMENT, "no process for %s: %s", g->place, strerror(errno));
 }
+
+void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count)
+{
+    double sum = 0;
+    phase_settle(clock);
+    double waited = clock->spent_s[PHASE_WAITING];
+    for (int k = 0; k < count; k++)
+        sum += phase_sum(gpus[k].spent_s);
+    for (int i = 0; i < PHASE_COUNT && sum > 0; i++)
+        for (int k = 0; k < count; k++)
+            if (i != PHASE_WAITING)
+                phase_move(clock, (enum phase)i, waited * gpus[k].spent_s[i] / sum);
+}
