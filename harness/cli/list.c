@@ -7,6 +7,7 @@
 #include "op/file/ops.h"
 #include "report/form/document.h"
 #include "kernel/head/load.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +206,7 @@ static void list_chips(void)
         table_cell(t, PAINT_NONE, "%s", chips[i].name);
         table_cell(t, PAINT_NONE, "%s", chips[i].arch);
         table_cell(t, PAINT_NONE, "%s", chips[i].board);
-        table_number(t, PAINT_NONE, chips[i].sm_count, sms);
+        table_number(t, PAINT_NONE, chips[i].sm_count > 0 ? chips[i].sm_count : NAN, chips[i].sm_count > 0 ? sms : "");
     }
     cli_table(t);
 }

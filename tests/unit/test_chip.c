@@ -80,6 +80,8 @@ static void test_find(void **state)
         is("sm_121", "GB10", "DGX Spark"), is("GB10", "GB10", "DGX Spark");
     is("NVIDIA H100 PCIe", NULL, NULL), is("NVIDIA GeForce RTX 4090 Laptop GPU", NULL, NULL),
         is("RTX 40900", NULL, NULL); /* other products */
+    is("sm_88", "sm_88", "unknown product"), is("sm_107a", "sm_107", "unknown product");
+    assert_true(chip_find("sm_107")->smem_per_block_optin == 334848 && chip_flop_s(chip_find("sm_107"), MATH_F32) == 0);
     is("", NULL, NULL), is(NULL, NULL, NULL), is("sm_", NULL, NULL), is("sm_900", NULL, NULL), is("sm_9x", NULL, NULL), is("0", NULL, NULL),
         is("GH101", NULL, NULL);
     is("99999999999999999999", NULL, NULL);

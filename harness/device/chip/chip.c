@@ -27,6 +27,10 @@
  *   GB10B  Jetson T5000 data sheet:    20 x 256 x 1.575 = 8.06;    20 x 8192 x 1.575 = 258 (a quarter of 1,035 FP8 with sparsity)
  *   GB10   DGX Spark (Hot Chips 2025): 48 x 256 x 2.52 = 31;       48 x 1024 x 2.52 = 124 (an eighth of 1 P FP4 with sparsity)
  *
+ * sm_88 and sm_107, which NVRTC compiles for, are no product that NVIDIA names. Their limits are those of CCCL 13.3 (cuda/__device/
+ * arch_traits.h); the shared memory of sm_107 is what ptxas 13.5 takes with --enable-extended-smem, which for every other chip is the
+ * driver's limit of a block. SMs, clocks, caches and rates are unknown: 0.
+ *
  * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is
  * 132 SMs x 4096 at 1.83 GHz, but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat
  *. Boards sold with other clocks report their own to the driver. A rate halved on GeForce (fp32 accumulation) stands at the
@@ -71,6 +75,12 @@
     SM_10X
 #define SM_120 .arch = "sm_120a", .cc = 120, .blocks_per_sm = 24, SM_8X
 #define SM_121 .arch = "sm_121a", .cc = 121, .blocks_per_sm = 24, SM_8X
+#define SM_88 \
+    .arch = "sm_88", .cc = 88, .threads_per_sm = 1536, .warps_per_sm = 48, .blocks_per_sm = 16, .smem_per_sm = 100 * 1024, \
+    .smem_per_block_optin = 99 * 1024, .smem_reserved = 1024, SM_COMMON
+#define SM_107 \
+    .arch = "sm_107a", .cc = 107, .threads_per_sm = 1024, .warps_per_sm = 32, .blocks_per_sm = 16, .smem_per_sm = 328 * 1024, \
+    .smem_per_block_optin = 327 * 1024, .smem_reserved = 1024, SM_COMMON
 #define BOARD(chip_name, product, sms, l2_mib, clock_hz, dram) \
     .name = chip_name, .board = product, .sm_count = sms, .l2_bytes = (size_t)(l2_mib * 1048576.0), .clock_max_hz = clock_hz, \
     .dram_bytes_s = dram
@@ -84,7 +94,8 @@ static const struct chip table[] = {
     {BOARD("GH100", "H100 SXM", 132, 50, 1.98e9, 3.35e12), SM_90},    {BOARD("GB100", "B200 SXM", 148, 126, 1.965e9, 8e12), SM_100},
     {BOARD("GB202", "RTX 5090", 170, 96, 2.407e9, 1.792e12), SM_120}, {BOARD("GA10B", "Jetson AGX Orin", 16, 4, 1.3e9, 204.8e9), SM_87},
     {BOARD("GB103", "B300 SXM", 148, 126, 1.965e9, 8e12), SM_103},    {BOARD("GB10B", "Jetson T5000", 20, 32, 1.575e9, 273e9), SM_110},
-    {BOARD("GB10", "DGX Spark", 48, 24, 2.52e9, 273e9), SM_121},
+    {BOARD("GB10", "DGX Spark", 48, 24, 2.52e9, 273e9), SM_121},      {.name = "sm_88", .board = "unknown product", SM_88},
+    {.name = "sm_107", .board = "unknown product", SM_107},
 };
 #define TABLE_COUNT ((int)(sizeof table / sizeof table[0]))
 

@@ -26,7 +26,7 @@ static bool ask(const struct chip *chip, const struct occupancy_query *q, cudaOc
         .warpSize = chip->warp_size,
         .sharedMemPerBlock = chip->smem_per_block,
         .sharedMemPerMultiprocessor = chip->smem_per_sm,
-        .numSms = chip->sm_count,
+        .numSms = chip->sm_count > 0 ? chip->sm_count : 1, /* an unknown number changes nothing of one SM */
         .sharedMemPerBlockOptin = chip->smem_per_block_optin,
         .reservedSharedMemPerBlock = chip->smem_reserved,
     };
