@@ -9,7 +9,7 @@
 
 #include "emu/handlers.h"
 
-enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_DEPTH = 64 /* most elements along k */ };
+enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_DEPTH = 128 /* most elements along k */ };
 
 struct tensor_memory {
     uint32_t cell[TENSOR_LANES][TENSOR_COLUMNS];

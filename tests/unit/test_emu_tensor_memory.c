@@ -161,10 +161,44 @@ static void a_kernel_makes_its_own_map(void **state)
         }
 }
 
+/* Bits 3 and 31 of a scaled product's descriptor change its depth: what they mean elsewhere, or not at all, is no product of the usual one.
+ */
+static void other_depths_are_refused(void **state)
+{
+    static const struct {
+        const char *chip, *kind, *text;
+        uint32_t descriptor;
+    } tries[] = {{"GB100", "mxf4", "twice the depth is of sm_107 alone", 143656072},
+                 {"GB100", "mxf8f6f4", "twice the depth is of sm_107 alone", 0x88900000},
+                 {"sm_107", "mxf4", "emu supports no other depth", 0x88900000},
+                 {"sm_107", "mxf8f6f4", "emu supports no other depth", 0x08900008}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct emu_test t;
+        const struct device_report *reports;
+        SCOPED char *ptx = text_format(
+            ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 r<4>; .reg .b64 d; .reg .pred p;\n"
+            ".shared .align 16 .b32 at;\nmov.u32 r1, at;\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r1], 64;\n"
+            "ld.shared.b32 r2, [r1];\nmov.b32 r3, %u;\nmov.b64 d, 0;\nmov.u32 r1, %%tid.x;\nsetp.eq.u32 p, r1, 0;\n"
+            "@p tcgen05.mma.cta_group::1.kind::%s.block_scale.block32 [r2], d, d, r3, [r2+32], [r2+48], p;\nret;\n}\n",
+            tries[i].descriptor, tries[i].kind);
+        emu_test_chip(&t, tries[i].chip, "depth", ptx, "k");
+        (void)emu_test_launch(&t);
+        bool said = false;
+        for (int k = 0, count = emu_device.reports(&t.dev, &reports); k < count; k++)
+            said |= strstr(reports[k].text, tries[i].text) != NULL;
+        if (!said)
+            fail_msg("%s, %s, 0x%x: not refused", tries[i].chip, tries[i].kind, tries[i].descriptor);
+        emu_test_close(&t);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_product_is_its_sums), cmocka_unit_test(each_fault_is_reported),
-                                       cmocka_unit_test(shapes_hold_their_lanes_and_columns), cmocka_unit_test(a_copy_goes_to_all_quarters),
-                                       cmocka_unit_test(a_kernel_makes_its_own_map)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_product_is_its_sums),
+                                       cmocka_unit_test(each_fault_is_reported),
+                                       cmocka_unit_test(shapes_hold_their_lanes_and_columns),
+                                       cmocka_unit_test(a_copy_goes_to_all_quarters),
+                                       cmocka_unit_test(a_kernel_makes_its_own_map),
+                                       cmocka_unit_test(other_depths_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

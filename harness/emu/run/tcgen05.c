@@ -48,6 +48,12 @@ bool product_read(struct warp *w, const struct insn *ip, int lane, struct produc
     p->saturate = !scaled(p->kind) && (v >> 3 & 1);
     if (v >> 2 & 1)
         return wrong(w, ip, lane, v, "emu supports no sparse matrices");
+    bool deep = scaled(p->kind) && (p->kind == KIND_MXF8F6F4 ? v >> 31 : v >> 3 & 1);
+    if (scaled(p->kind) && !deep && (v >> 31 || (v >> 3 & 1)))
+        return wrong(w, ip, lane, v, "emu supports no other depth (bits 3 and 31)");
+    if (deep && (w->runner->launch->chip->cc != 107 || 2 * p->k / l[PRODUCT_BLOCK] > 4))
+        return wrong(w, ip, lane, v, "twice the depth is of sm_107 alone, and emu reads at most four scales of a row");
+    p->k <<= deep; /* as Triton 3.9 writes it for sm_107 */
     if (!shape_is_legal(p, l[PRODUCT_STATIONARY])) {
         emu_report(w, ip, lane, "descriptor", "instruction descriptor 0x%x: a product of %u x %u with %u block%s does not exist", v, p->m,
                    p->n, p->groups, p->groups == 1 ? "" : "s");
