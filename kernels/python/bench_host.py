@@ -37,6 +37,7 @@ class Call(C.Structure):
 
 TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "u8": "|u1", "u16": "<u2", "i32": "<i4", "u32": "<u4",
            "e4m3": "|u1", "e5m2": "|u1", "i64": "<i8", "u64": "<u8", "bool": "|b1", "e2m1": "|u1", "e8m0": "|u1"}
+ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e8m0": "float8_e8m0fnu"}
 NO_NUMPY = ("bf16", "e4m3", "e5m2", "e2m1", "e8m0")
 
 
@@ -72,12 +73,17 @@ def torch_tensor(address, size, shape, dtype, layout, call):
 
 def plain_array(address, size, shape, dtype, layout, call):
     memory, permutation = order(shape, layout)
+    if not call.on_host and "jax" in sys.modules:
+        raise bench.Refused("JAX queues its work on streams of its own, which the events of bench's stream do not time; on emu the row is verified")
     if not call.on_host:
         return Buffer(address, memory, dtype, call.stream)
     import numpy
+    kind = TYPESTR[dtype]
     if dtype in NO_NUMPY:
-        raise bench.Refused(f"NumPy has no {dtype}")
-    array = numpy.frombuffer((C.c_char * size).from_address(address), dtype=TYPESTR[dtype])[:product(memory)].reshape(memory)
+        if dtype not in ML_DTYPES or "ml_dtypes" not in sys.modules:  # JAX brings it
+            raise bench.Refused(f"NumPy has no {dtype}")
+        kind = getattr(sys.modules["ml_dtypes"], ML_DTYPES[dtype])
+    array = numpy.frombuffer((C.c_char * size).from_address(address), dtype=kind)[:product(memory)].reshape(memory)
     return array if permutation is None else array.transpose(permutation)
 
 

@@ -27,9 +27,9 @@
  *   GB10B  Jetson T5000 data sheet:    20 x 256 x 1.575 = 8.06;    20 x 8192 x 1.575 = 258 (a quarter of 1,035 FP8 with sparsity)
  *   GB10   DGX Spark (Hot Chips 2025): 48 x 256 x 2.52 = 31;       48 x 1024 x 2.52 = 124 (an eighth of 1 P FP4 with sparsity)
  *
- * sm_88 and sm_107, which NVRTC compiles for, are no product that NVIDIA names. Their limits are those of CCCL 13.3 (cuda/__device/
- * arch_traits.h); the shared memory of sm_107 is what ptxas 13.5 takes with --enable-extended-smem, which for every other chip is the
- * driver's limit of a block. SMs, clocks, caches and rates are unknown: 0.
+ * sm_88 and sm_107, which NVRTC compiles for, are no product that NVIDIA names. Their limits are the "arch traits" of CCCL 13.3; the shared
+ * memory of sm_107 is what ptxas 13.5 takes with --enable-extended-smem, which for every other chip is the driver's limit of a block. SMs,
+ * clocks, caches and rates are unknown: 0.
  *
  * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is
  * 132 SMs x 4096 at 1.83 GHz, but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat

@@ -133,7 +133,8 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
                          bytes, arg_count);
     for (int i = 0; i < arg_count; i++)
         memcpy(packed + params[i].offset, &args[i], params[i].bytes); /* little endian */
-    int64_t blocks = (count + CARD_THREADS - 1) / CARD_THREADS, most = 16 * (int64_t)(card->dev->chip.sm_count > 0 ? card->dev->chip.sm_count : 100);
+    int64_t blocks = (count + CARD_THREADS - 1) / CARD_THREADS,
+            most = 16 * (int64_t)(card->dev->chip.sm_count > 0 ? card->dev->chip.sm_count : 100);
     struct device_launch launch = {.grid = {(uint32_t)(blocks < 1      ? 1
                                                        : blocks < most ? blocks
                                                                        : most),
