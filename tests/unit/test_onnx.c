@@ -454,6 +454,7 @@ static void patterns_are_layers(void **state)
     constant(&graph, "one", 0, NULL, 1, 0);
     numbers(&graph, "sizes", 3, (const int64_t[]){6, 8, 3});
     numbers(&graph, "last", 1, (const int64_t[]){0});
+    numbers(&graph, "least", 1, (const int64_t[]){144});
     node(&graph, "ReduceMean", "x", "m", "axes -1");
     node(&graph, "Sub", "x m", "d", "");
     node(&graph, "Pow", "d two", "q", "");

@@ -352,6 +352,22 @@ static bool reduced(struct graph *g, const struct onnx_node *n, const struct onn
     return t ? out->constant = t, true : false;
 }
 
+/* A constant between two others, either of which may be missing. */
+static bool clipped(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
+{
+    double low = graph_real(n, "min", -INFINITY), high = graph_real(n, "max", INFINITY);
+    const struct onnx_tensor *least = graph_in(g, n, 1)->constant, *most = graph_in(g, n, 2)->constant;
+    struct onnx_tensor *t = graph_made(g, from->type, from->rank, from->dim);
+    if (!t || (least && !onnx_number(least, 0, &low)) || (most && !onnx_number(most, 0, &high)))
+        return false;
+    for (int64_t i = 0, count = onnx_elements(t); i < count; i++) {
+        if (!onnx_number(from, i, &t->made[i]))
+            return false;
+        t->made[i] = fmin(fmax(t->made[i], low), high);
+    }
+    return out->constant = t, true;
+}
+
 /* A constant in a larger shape. */
 static bool expanded(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
 {
@@ -404,8 +420,12 @@ static bool literal(struct graph *g, const struct onnx_node *n, struct place *ou
 static bool shape_of(struct graph *g, const struct onnx_node *n, const struct place *x, struct place *out)
 {
     struct view l;
-    if (!view_of(x, &l))
+    if (x->constant) {
+        l.rank = x->constant->rank;
+        memcpy(l.dim, x->constant->dim, sizeof l.dim);
+    } else if (!view_of(x, &l)) {
         return false;
+    }
     int64_t rank = l.rank, first = graph_int(n, "start", 0), end = graph_int(n, "end", rank);
     first = first < 0 ? first + rank : first;
     end = end < 0 ? end + rank : end > rank ? rank : end;
@@ -431,9 +451,9 @@ bool graph_constant(struct graph *g, const struct onnx_node *n)
     } others[] = {{"Identity", constant_itself}, {"Unsqueeze", squeezed}, {"Squeeze", squeezed},
                   {"Transpose", transposed},     {"Concat", joined},      {"Gather", picked},
                   {"GatherND", picked},          {"Slice", sliced},       {"ConstantOfShape", filled},
-                  {"Where", selected},           {"Expand", expanded},    {"Range", number_range},
-                  {"ReduceMean", reduced},       {"ReduceSum", reduced},  {"ReduceProd", reduced},
-                  {"ReduceMax", reduced},        {"ReduceMin", reduced}};
+                  {"Where", selected},           {"Clip", clipped},       {"Expand", expanded},
+                  {"Range", number_range},       {"ReduceMean", reduced}, {"ReduceSum", reduced},
+                  {"ReduceProd", reduced},       {"ReduceMax", reduced},  {"ReduceMin", reduced}};
     static const struct {
         const char *op;
         char as;

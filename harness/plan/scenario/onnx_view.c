@@ -2,6 +2,7 @@
  * works on the image seen; for the others a layer (op view) makes the image n, c, h, w of the view. */
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -427,7 +428,7 @@ static const char *constant_for(struct graph *g, const struct view *l, const str
     struct onnx_tensor *made = graph_made(g, t->type, 4, (const int64_t[]){1, l->dim[axis], 1, 1});
     for (int64_t i = 0; made && i < l->dim[axis]; i++)
         if (!onnx_number(t, i, &made->made[i]))
-            return NULL;
+            made->made[i] = NAN; /* in another file that has not been read */
     struct place *constant = made ? graph_inner(g) : NULL;
     if (constant)
         constant->constant = made;
@@ -457,7 +458,7 @@ static const char *constant_for_rows(struct graph *g, const struct view *l, bool
             step *= own >= 0 ? t->dim[own] : 1;
         }
         if (!onnx_number(t, at, &made->made[i]))
-            return NULL;
+            made->made[i] = NAN;
     }
     struct place *constant = made ? graph_inner(g) : NULL;
     if (constant)

@@ -33,7 +33,7 @@ double *weights_channels(const struct onnx_tensor *t, int64_t count, double time
         return NULL;
     double *out = xcalloc((size_t)count, sizeof *out), v;
     for (int64_t k = 0; k < count; k++)
-        if (onnx_number(t, all == 1 ? 0 : k, &v))
+        if (onnx_number(t, all == 1 ? 0 : k, &v) && !isnan(v))
             out[k] = v * times + plus;
         else
             *unknown = true;
@@ -106,7 +106,7 @@ static bool write_image(const char *folder, const struct made_layer *l, struct e
             at += own >= 0 && t->dim[own] != 1 ? rest % dim[axis] * step : 0;
             step *= own >= 0 ? t->dim[own] : 1;
         }
-        if (!onnx_number(t, at, &v))
+        if (!onnx_number(t, at, &v) || isnan(v))
             return error_set(err, ERROR_USAGE, "the constant of layer '%s' has no number at element %lld", l->name, (long long)i);
         values[i] = (float)v;
     }
