@@ -22,7 +22,7 @@ select:
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   - {variant: reg_tiled, when: planes and half and r * s >= 25 and stride == 1 and n * p * q * c <= 65536}
   - {variant: depthwise, when: planes and n * p * q * c <= 100000 and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
-  - {variant: depthwise_rows, when: half and planes and n * p * q * c <= 200000}
+  - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
   - {variant: depthwise_mma, when: planes and half}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32}
   - {variant: reg_tiled, when: planes and nchw and math == f32 and r * s <= 9 and n * p * q * c <= 1000000 and c <= 128}
@@ -34,7 +34,6 @@ select:
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
-  - {variant: wgmma_ragged, when: half and plain and not d2s and k <= 8 and c >= 64 and r * s > 1 and n * p * q >= 16384}   # of more channels than mma_few_out takes
   - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1 and (stride == 1 or c <= 64)}      # more channels than a block of those two holds
   # a store that is the depth_to_space
   - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
@@ -79,9 +78,10 @@ select:
   # a fully connected layer is its weights' bytes: a block for few channels reads them in one piece
   - {variant: ipconv, when: math == f32 and nchw and p * q == 1 and c * h * w >= 2048 and k >= 512 and n <= 20}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
-  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and not d2s and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and k > 256)}
+  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and not d2s and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 256 or c >= 20 and n * p * q >= 8192))}
   - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and k <= 32 or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64))}
   - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
+  - {variant: fma_any, when: nchw and math == f32 and groups == 1 and stride > 1 and c >= 64 and k >= 64 and r * s > 1}
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32 and many}      # winograd's 64 channels a block would be half empty
   - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32 and n * p * q >= 65536)}
