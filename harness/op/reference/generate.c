@@ -287,7 +287,7 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
 
 #define SPECIAL_LINE 64 /* values of a tensor of one axis that count as a line */
 
-/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h; one of sixteen has nothing but one infinity. */
+/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h; one of eight has nothing but one infinity. */
 static void plant_specials(const struct tensor *t, unsigned specials, uint64_t key, float *to)
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};
@@ -298,7 +298,9 @@ static void plant_specials(const struct tensor *t, unsigned specials, uint64_t k
         int kind = (int)(which / 5 % 3);
         while (!(specials >> kind & 1))
             kind = (kind + 1) % 3;
-        bool whole = (which >> 32) % 16 == 0 && kind < 2;
+        bool whole = (which >> 32) % 8 == 0 && (specials & 3);
+        if (whole)
+            kind = specials & 1 && (!(specials & 2) || which >> 40 & 1) ? 0 : 1;
         for (int64_t i = 0; whole && i < length && i < left; i++)
             to[line * length + i] = values[kind];
         if ((which >> 32) % 4)
