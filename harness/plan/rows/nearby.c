@@ -172,8 +172,9 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
                 *value = inputs = channels_near(deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
             else
                 *value = channels_near(*value / groups, limits->channels, k, random) * groups;
-            if (limits->wide && *value == 1 && *f->name == 'k') /* code may be right in the first channel alone */
-                *value += 2 * groups;
+            if (limits->wide && *value < 5 * groups && own->k >= 5 * groups &&
+                *f->name == 'k') /* code may be right in the first ones alone */
+                *value += 4 * groups;
             if (*value < f->min)
                 *value = f->min;
         }
