@@ -447,7 +447,8 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
             produce_taps(b, own, &filter_map);
     } else {
         take_registers<224>();
-        stored_pixels stored = {output_at, residual_at, P, Q, biases};
+        unsigned char *lines = shared_raw + ((biases + 4 * blocks_k * BLOCK_K + 15) / 16 * 16 - shared_address(shared_raw));
+        stored_pixels stored = {output_at, residual_at, P, Q, biases, lines};
         consume(b, own, stored, nullptr, nullptr);
     }
 #else

@@ -14,12 +14,14 @@ let:
   c8: piece * ceil(c, piece)
   piece: 16 / size(input)
   four: size(output) == 4
-  fixed: 1024 + 512 + 4 * blocks_k * kb            # barriers, biases
+  line: select(blocks_k == 1 and not four and k % 2 == 1, 16 * k + 16, 0)   # bytes of 8 pixels, which leave together
+  fixed: 1024 + 512 + 4 * blocks_k * kb + select(line > 0, 16 + 8 * line, 0)   # barriers, biases, a line of each warp
 define:
   RAGGED: c
   OUTPUT_T: type(output)
   GRAIN: select(c * size(input) % 8 == 0, 8, select(c * size(input) % 4 == 0, 4, 2))   # bytes of a pixel that are copied together
   EVEN: k % 2 == 0
+  LINE_BYTES: line
   JOINED: select(k % 8 == 0 and kb % 32 == 0 and not four, 4, select(k % 4 == 0, 2, 1))
 tensor_maps:
   input_map:
