@@ -108,6 +108,23 @@ static void the_strongest_of_the_library(void **state)
     fixture_free(&f);
 }
 
+/* Of a layer that has several cases the first dense one counts, and the line says which. */
+static void a_sum_names_its_case(void **state)
+{
+    const char *conv = "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC";
+    struct fixture f = {0};
+    fixture_run(&f.run, "t", "cuda:0", "GPU");
+    for (int i = 0; i < 4; i++) {
+        struct row *r = add(&f, i, i < 2 ? "head" : "body", i < 2 ? "n:1" : "n:2", conv, "conv2d/cudnn", i & 1 ? 900 : 100);
+        row_add_axis(r, "layout", i & 1 ? "NCHW" : "NHWC", NAN);
+        row_add_axis(r, "k", i < 2 ? "1" : "2", NAN); /* differs between the layers */
+    }
+    char *t = told(&f);
+    assert_non_null(strstr(t, "network  n, 3 dense layers timed one by one (isolated, cold, layout=NHWC): cudnn 300 us in total"));
+    free(t);
+    fixture_free(&f);
+}
+
 /* Layers that only move data have `copy` as row 0, under whatever scenario: it is in row 0's sum, and is never taken for the op. */
 static void copy_is_not_the_op(void **state)
 {
@@ -327,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_hand),
         cmocka_unit_test(the_strongest_of_the_library),
+        cmocka_unit_test(a_sum_names_its_case),
         cmocka_unit_test(copy_is_not_the_op),
         cmocka_unit_test(nothing_without_a_network),
         cmocka_unit_test(dense_cases_only),

@@ -20,6 +20,7 @@ struct network {
     struct text members;     /* "head, 16 x body_1, up" */
     struct text missing;     /* layers without a dense, timed baseline: then there is no sum */
     struct text mode;        /* "isolated, cold"; "" when the layers differ in it */
+    struct text axes;        /* "layout=NHWC": values of axes that all its layers have; "" when there are none */
     char zero[VARIANT_BASE]; /* "cudnn" where that is the baseline of every layer, else "baseline" */
     struct text zeros;       /* only then: "cudnn on head, up; copy on shuffle" */
     double zero_ns;
@@ -225,6 +226,21 @@ static void set_mode(struct network *n, const struct member *members, int count)
     text_addf(&n->mode, "%s, %s", mode_load(first->mode), mode_cache(first->mode));
 }
 
+/* A layer counts with its first dense case: says which one that is. */
+static void set_axes(struct network *n, const struct member *members, int count)
+{
+    const struct row *first = members[0].of->row;
+    for (int a = 0; a < first->axis_count; a++) {
+        bool all = true;
+        for (int i = 1; i < count && all; i++) {
+            const char *value = row_axis(members[i].of->row, first->axis[a].name);
+            all = value && !strcmp(value, first->axis[a].value);
+        }
+        if (all)
+            text_addf(&n->axes, "%s%s=%s", n->axes.len ? ", " : "", first->axis[a].name, first->axis[a].value);
+    }
+}
+
 /* False: there is nothing to report. */
 static bool network_make(struct network *n, const struct layer_case *layers, int layer_count)
 {
@@ -251,6 +267,7 @@ static bool network_make(struct network *n, const struct layer_case *layers, int
     bool answered = n->runs > 1 && timed > 0;
     if (answered && !n->missing.len) {
         set_mode(n, members, n->layers);
+        set_axes(n, members, n->layers);
         sum_zero(n, members, n->layers);
         sum_fastest(n, members, n->layers);
         sum_variants(n, members, n->layers);
@@ -261,7 +278,7 @@ static bool network_make(struct network *n, const struct layer_case *layers, int
 
 static void clear(struct network *n)
 {
-    struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->zeros, &n->unverified, &n->choice, &n->chains};
+    struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->axes, &n->zeros, &n->unverified, &n->choice, &n->chains};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         text_free(texts[i]);
     free(n->sums);
@@ -281,8 +298,8 @@ static void add_lines(const struct network *n, struct text *t)
         return;
     }
     text_addf(t, "%s, %lld dense layers timed one by one", n->name, (long long)n->runs);
-    if (n->mode.len)
-        text_addf(t, " (%s)", text_get(&n->mode));
+    if (n->mode.len || n->axes.len)
+        text_addf(t, " (%s%s%s)", text_get(&n->mode), n->mode.len && n->axes.len ? ", " : "", text_get(&n->axes));
     text_addf(t, ": %s", n->zero);
     if (n->zeros.len)
         text_addf(t, " (%s)", text_get(&n->zeros));
@@ -359,8 +376,9 @@ static void say_sum(const struct network *n, void *to)
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     struct text t = {0};
     if (n->timed && !n->missing.len && !n->unverified.len) {
-        text_addf(&t, "the fastest verified row of each of its %lld layers: %s in total, %sx as fast as ", (long long)n->runs,
-                  number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b));
+        text_addf(&t, "the fastest verified row of each of its %lld layers%s%s%s: %s in total, %sx as fast as ", (long long)n->runs,
+                  n->axes.len ? " (" : "", text_get(&n->axes), n->axes.len ? ")" : "", number_time(n->fastest_ns, a),
+                  number_3(n->zero_ns / n->fastest_ns, b));
         text_addf(&t, "%s (%s)", n->zero, number_time(n->zero_ns, c));
     }
     block_text(to, "answer", t.len ? n->name : NULL, &t);
