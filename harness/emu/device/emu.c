@@ -12,6 +12,7 @@
 #include "emu/run/tensormap.h"
 #include <pthread.h>
 #include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,13 @@ struct device_function {
 };
 
 /* ---- open, close ---- */
+#define TRIM_BYTES (1 << 30) /* freed memory that the process keeps */
+
 static bool emu_open(struct device *dev, const char *spec, struct error *err)
 {
+    /* A launch takes and frees megabytes. Kept, they cost no page faults in the next launch, which were 10 % of the time of an EDSR run. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
     char name[64] = "GH100"; /* "GH100", "no-check", "GH100,no-check" */
     size_t length = spec ? strcspn(spec, ",") : 0;
     const char *option = spec && spec[length] ? spec + length + 1 : "";
