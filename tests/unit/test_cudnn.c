@@ -207,6 +207,15 @@ static void a_mode_admits_no_lesser_engine(void **state)
     }
 }
 
+static void transforms_are_not_exact(void **state)
+{
+    static const struct cudnn_plan_facts direct = {.notes = "TENSOR_CORE NONDETERMINISTIC"}, fft = {.notes = "FFT"},
+                                         winograd = {.notes = "TENSOR_CORE WINOGRAD WINOGRAD_TILE_4x4"};
+    assert_true(cudnn_plan_sums(&direct));
+    assert_false(cudnn_plan_sums(&fft));
+    assert_false(cudnn_plan_sums(&winograd));
+}
+
 static void plans_of_the_headline_layer(void **state)
 {
     need_library();
@@ -482,6 +491,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_equal_the_header),
         cmocka_unit_test(a_mode_admits_no_lesser_engine),
+        cmocka_unit_test(transforms_are_not_exact),
         cmocka_unit_test(plans_of_the_headline_layer),
         cmocka_unit_test(made_side_by_side),
         cmocka_unit_test(fused_epilogues),

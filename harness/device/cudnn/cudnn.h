@@ -41,6 +41,8 @@ struct cudnn_plan_facts {
     char notes[128]; /* "TENSOR_CORE" ... */
     bool compiled;   /* cuDNN compiles its kernel when the plan is made */
 };
+/* False: the plan transforms its operands (FFT, Winograd), so its sums of small integers need not be exact. */
+bool cudnn_plan_sums(const struct cudnn_plan_facts *facts);
 bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err);
 void cudnn_close(struct cudnn *handle);
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);

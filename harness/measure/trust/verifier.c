@@ -440,6 +440,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         const struct cudnn_plan_facts *first = rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0);
         row_set(&t->row->engine, first->text);
         t->row->engine_number = first->engine;
+        exact = exact && cudnn_plan_sums(first);
     }
     if (!run_exact(t, exact || !p->checked, err) || (t->row->status == ROW_PLANNED && p->checked && !run_precision(t, &over, err)))
         return false;
