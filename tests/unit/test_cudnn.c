@@ -489,16 +489,11 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_equal_the_header),
-        cmocka_unit_test(a_mode_admits_no_lesser_engine),
-        cmocka_unit_test(transforms_are_not_exact),
-        cmocka_unit_test(plans_of_the_headline_layer),
-        cmocka_unit_test(made_side_by_side),
-        cmocka_unit_test(fused_epilogues),
-        cmocka_unit_test(activations_have_engines),
-        cmocka_unit_test(a_choice_is_kept_and_made_again),
-        cmocka_unit_test(the_math_mode_filters),
-        cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(numbers_equal_the_header), cmocka_unit_test(a_mode_admits_no_lesser_engine),
+        cmocka_unit_test(transforms_are_not_exact), cmocka_unit_test(plans_of_the_headline_layer),
+        cmocka_unit_test(made_side_by_side),        cmocka_unit_test(fused_epilogues),
+        cmocka_unit_test(activations_have_engines), cmocka_unit_test(a_choice_is_kept_and_made_again),
+        cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(whole_numbers),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -402,7 +402,6 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
 {
     const struct program *p = t->program;
     struct verifier *v = t->v;
-    const struct job *job = v->job;
     double over = NAN;
     bool exact = p->exact && p->checked;
     if (!p->feasible) { /* for a chain, known only now */
@@ -418,7 +417,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
             return true;
         }
     t->build = build;
-    job_stage(job, t->index, "load", LOAD_LIMIT_S);
+    job_stage(v->job, t->index, "load", LOAD_LIMIT_S);
     build_scan(build);
     struct text how = {0};
     if (rig_may_remember(build->images, build->count, &how)) {
@@ -427,7 +426,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         text_free(&how);
         return true;
     }
-    if (job->plan.rows[t->index].kind == PLAN_SEQUENCE)
+    if (v->job->plan.rows[t->index].kind == PLAN_SEQUENCE)
         return sequence_verify(v->sequence, t->index, build, t->row, &t->rig, err);
     if (!degenerate_check_file(v->degenerate, v->data, v->timed_next, t->index, t->row, err))
         return false;
@@ -435,7 +434,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         return true;
     if (!rig_open(t->dev, v->library->cudnn, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
-    rig_time_limit(t->rig, job->time_limit_s);
+    rig_time_limit(t->rig, v->job->time_limit_s);
     if (rig_library_step(t->rig, 0) >= 0) {
         const struct cudnn_plan_facts *first = rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0);
         row_set(&t->row->engine, first->text);
