@@ -158,6 +158,20 @@ static inline void emu_test_close(struct emu_test *t)
     emu_device.close(&t->dev);
 }
 
+/* Whether emu takes the PTX's kernel `k`; else err says why. */
+static inline bool emu_test_takes(const char *chip, const char *ptx, struct error *err)
+{
+    struct device dev = {.ops = &emu_device};
+    struct device_module *module = NULL;
+    struct device_function *function;
+    struct device_image image = {.label = "taken", .ptx = ptx, .ptx_bytes = strlen(ptx)};
+    assert_true(emu_device.open(&dev, chip, err));
+    bool taken = emu_device.load(&dev, &image, &module, err) && emu_device.function(&dev, module, "k", &function, err);
+    emu_device.unload(&dev, module);
+    emu_device.close(&dev);
+    return taken;
+}
+
 #define PTX_HEAD ".version 9.0\n.target sm_90a\n.address_size 64\n"
 
 #endif

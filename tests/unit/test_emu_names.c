@@ -73,15 +73,8 @@ static void names_of_registers(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         SCOPED char *ptx = text_format(PTX_HEAD KERNEL "%s\n" STORE, wrong[i]);
         struct error err = {0};
-        struct device dev = {.ops = &emu_device};
-        struct device_module *module = NULL;
-        struct device_function *function;
-        struct device_image image = {.label = "names", .ptx = ptx, .ptx_bytes = strlen(ptx)};
-        assert_true(emu_device.open(&dev, "GH100", &err));
-        if (emu_device.load(&dev, &image, &module, &err) && emu_device.function(&dev, module, "k", &function, &err))
+        if (emu_test_takes("GH100", ptx, &err))
             fail_msg("%s is taken", wrong[i]);
-        emu_device.unload(&dev, module);
-        emu_device.close(&dev);
     }
 }
 

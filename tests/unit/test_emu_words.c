@@ -17,17 +17,9 @@
 
 static bool taken(const char *text, struct error *err)
 {
-    struct device dev = {.ops = &emu_device};
-    struct device_module *module = NULL;
-    struct device_function *function;
     SCOPED char *ptx = text_format(PTX_HEAD BODY, text);
-    struct device_image image = {.label = "words", .ptx = ptx, .ptx_bytes = strlen(ptx)};
     *err = (struct error){0};
-    assert_true(emu_device.open(&dev, "GH100", err));
-    bool fine = emu_device.load(&dev, &image, &module, err) && emu_device.function(&dev, module, "k", &function, err);
-    emu_device.unload(&dev, module);
-    emu_device.close(&dev);
-    return fine;
+    return emu_test_takes("GH100", ptx, err);
 }
 
 static const char *const rows[] = {
@@ -256,16 +248,16 @@ static void what_is_said(void **state)
     struct error err;
     assert_false(taken("setp.eq.u32 p1, r1, r2;\n  @p1 ld.global.L1::evict_lost.u32 r1, [d1];", &err));
     assert_string_equal(err.text,
-                        "words: PTX line 11, column 16: 'ld.global.L1::evict_lost.u32': emu does not support '.L1::evict_lost' here; the "
+                        "taken: PTX line 11, column 16: 'ld.global.L1::evict_lost.u32': emu does not support '.L1::evict_lost' here; the "
                         "nearest is '.L1::evict_last'");
     assert_false(taken("/* a\n comment */ fence.acqrel.gpu;", &err));
     assert_string_equal(
-        err.text, "words: PTX line 11, column 18: 'fence.acqrel.gpu': emu does not support '.acqrel' here; the nearest is '.acq_rel'");
+        err.text, "taken: PTX line 11, column 18: 'fence.acqrel.gpu': emu does not support '.acqrel' here; the nearest is '.acq_rel'");
     assert_false(taken("ldmatrx.sync r1, [r2];", &err));
     assert_string_equal(err.text,
-                        "words: PTX line 10, column 1: 'ldmatrx.sync': emu does not support this instruction; the nearest is 'ldmatrix'");
+                        "taken: PTX line 10, column 1: 'ldmatrx.sync': emu does not support this instruction; the nearest is 'ldmatrix'");
     assert_false(taken("add.u32.stat r1, r2, r3;", &err));
-    assert_string_equal(err.text, "words: PTX line 10, column 8: 'add.u32.stat': emu does not support '.stat' here; the nearest is '.sat'");
+    assert_string_equal(err.text, "taken: PTX line 10, column 8: 'add.u32.stat': emu does not support '.stat' here; the nearest is '.sat'");
     assert_false(
         taken("mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0 {f1, f2, f3, f4}, "
               "{r1, r2, r3, r4}, {r5, r6}, {f1, f2, f3, f4}, r7, {h1, h2}, r8, {h1, h2};",

@@ -251,7 +251,8 @@ static bool decode_atom(struct decode *d, bool red)
     int bytes = ptx_type_bytes(t), k = red ? 0 : 1;
     if (space != SPACE_SHARED && bytes > 0)
         narrow_granule(d->p, (uint64_t)bytes);
-    if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0 && !((op == 1 || op == 2) && is_half(t))) ||
+    bool wide = bytes == 16 && op >= 8 && !red && vector == 1; /* exch and cas of .b128 */
+    if (op < 0 || bytes < 2 || (bytes > 8 && !wide) || (ptx_type_float(t) && op != 0 && !((op == 1 || op == 2) && is_half(t))) ||
         (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
         return decode_fail(d, "this atomic is not supported") || true;
     /* what a lock in shared memory is made of: then atomics order the warps, too */

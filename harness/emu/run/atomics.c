@@ -105,6 +105,22 @@ static void put_value(struct warp *w, uint32_t ref, int bytes, int i, uint64_t v
         SLOT(uint64_t, w, ref)[i] = v;
 }
 
+/* exch and cas of 128 bits. Only one thread of the host runs a launch that has them (program.ordered) or sees the shared memory. */
+static void update_wide(struct warp *w, const struct insn *ip, uint8_t *host, int i)
+{
+    uint8_t old[16] = {0};
+    if (host) {
+        const uint8_t *y = SLOT(const uint8_t, w, ip->b) + 16 * i;
+        memcpy(old, host, 16);
+        if (ip->kind == ATOMIC_EXCH)
+            memcpy(host, y, 16);
+        else if (!memcmp(old, y, 16))
+            memcpy(host, SLOT(const uint8_t, w, ip->c) + 16 * i, 16);
+    }
+    if (ip->d != NO_REF)
+        memcpy(SLOT(uint8_t, w, ip->d) + 16 * i, old, 16);
+}
+
 /* The most lanes on one address. */
 static uint32_t contention(const uint64_t *address, uint32_t mask)
 {
@@ -131,12 +147,16 @@ const struct insn *emu_atom(struct warp *w, const struct insn *ip)
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         uint8_t *host = resolve_lane(w, ip, i, space, address[i], (uint32_t)(bytes * ip->count), ACCESS_ATOMIC);
+        if (bytes == 16)
+            update_wide(w, ip, host, i);
         if (!host) {
-            if (ip->d != NO_REF && ip->count == 1)
+            if (bytes < 16 && ip->d != NO_REF && ip->count == 1)
                 put_value(w, ip->d, bytes, i, 0);
             continue;
         }
         good |= 1u << i;
+        if (bytes == 16)
+            continue;
         if (ip->count == 1) {
             uint64_t old = update(host, lane_value(w, ip->b, bytes, i), ip->c == NO_REF ? 0 : lane_value(w, ip->c, bytes, i),
                                   (enum atomic_op)ip->kind, t);
