@@ -2,7 +2,8 @@
 #ifndef BENCH_EMU_CONVERT_H
 #define BENCH_EMU_CONVERT_H
 
-/* mode: enum round_mode; INTEGRAL: .rni .rzi .rmi .rpi between floats; PACK: two sources into one; UNPACK: one into two */
+/* mode: enum round_mode; INTEGRAL: .rni .rzi .rmi .rpi between floats; PACK: two sources into one; UNPACK: one into two;
+ * RANDOM: .rs, the sources in list, the random bits in c */
 enum {
     CONVERT_MODE = 7,
     CONVERT_FTZ = 8,
@@ -11,7 +12,8 @@ enum {
     CONVERT_PACK = 64,
     CONVERT_RELU = 128,
     CONVERT_FINITE = 256,
-    CONVERT_UNPACK = 512
+    CONVERT_UNPACK = 512,
+    CONVERT_RANDOM = 1024
 };
 
 #endif

@@ -188,10 +188,40 @@ static bool decode_cvt_pack(struct decode *d)
     return true;
 }
 
+/* cvt.rs: two floats by name or four as a vector, then the random bits. */
+static bool decode_cvt_random(struct decode *d)
+{
+    static const char *const types[] = {"f16x2", "bf16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", NULL};
+    static const uint16_t forms[] = {FORM_F16, FORM_BF16, FORM_E4M3, FORM_E5M2, FORM_E2M3, FORM_E3M2};
+    int64_t flags = CONVERT_RANDOM | (decode_take(d, "satfinite") ? CONVERT_FINITE : 0) | (decode_take(d, "relu") ? CONVERT_RELU : 0);
+    if (decode_take(d, "e2m1x4"))
+        return decode_fail(d, "'.rs' to e2m1x4 is not supported: which random bits round which element is not public") || true;
+    int type = decode_take_word(d, types), count = type < 2 ? 2 : 4;
+    const struct ptx_operand *random = decode_operand(d, count == 4 ? 2 : 3);
+    if (type < 0 || decode_take_type(d) != T_F32 || (count == 4 && !(flags & CONVERT_FINITE)) || random->kind != OPERAND_REG)
+        return decode_fail(d, "this conversion is not supported") || true;
+    const struct ptx_operand *from = decode_operand(d, 1);
+    if (count == 4 && (from->kind != OPERAND_VECTOR || from->count != 4))
+        return decode_fail(d, "a vector of 4 registers was expected") || true;
+    uint32_t *list = decode_list(d, count);
+    for (int i = 0; i < count; i++)
+        list[i] = decode_source(d, count == 4 ? &from->items[i] : decode_operand(d, 1 + i), T_F32, false);
+    uint32_t c = decode_source(d, random, T_B32, false), to = decode_target(d, decode_operand(d, 0), T_B32, false);
+    struct insn *ip = decode_emit(d, OP_cvt);
+    ip->d = to, ip->c = c, ip->list = list;
+    ip->kind = FORM_F32;
+    ip->aux = forms[type];
+    ip->size = ip->count = 4;
+    ip->imm = flags;
+    return true;
+}
+
 static bool decode_cvt(struct decode *d)
 {
     if (decode_take(d, "pack"))
         return decode_cvt_pack(d);
+    if (decode_take(d, "rs"))
+        return decode_cvt_random(d);
     int64_t flags = convert_flags(d);
     enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
     const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
@@ -205,7 +235,7 @@ static bool decode_cvt(struct decode *d)
              : ptx_type_bytes(ts) < 2  ? 2
                                        : ptx_type_bytes(ts);
     /* rounding to an integer is the only thing a float to integer conversion does; .rn is said, not .rni, nowhere */
-    enum op op = fast_convert(td, ts, flags & ~(int64_t)(CONVERT_FINITE * (ptx_type_bytes(td) > 2 || !ptx_type_float(td))), db, sb);
+    enum op op = fast_convert(td, ts, flags, db, sb);
     struct insn *ip = decode_emit(d, op == OP_none ? OP_cvt : op);
     ip->d = rd, ip->a = a, ip->b = b;
     if (op != OP_none)

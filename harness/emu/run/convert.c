@@ -179,6 +179,12 @@ static double round_short(double d, int p, int e, int mode)
     return ldexp(r, exponent - p + 1);
 }
 
+/* .satfinite: no further than the largest number of the type */
+static double within(double d, double most, int64_t flags)
+{
+    return (flags & CONVERT_FINITE) && fabs(d) > most ? copysign(most, d) : d;
+}
+
 static uint64_t to_half(struct number n, bool bf16, int64_t flags)
 {
     /* integers beyond 2^53 lose nothing that matters: they overflow f16 and are rounded to odd for bf16 below */
@@ -188,6 +194,7 @@ static uint64_t to_half(struct number n, bool bf16, int64_t flags)
         return 0x7fff;
     if ((flags & CONVERT_RELU) && d < 0)
         d = 0;
+    d = within(d, bf16 ? 0x1.fep127 : 65504, flags);
     if (bf16) {
         double r = round_short(d, 8, -126, mode);
         float f = (float)r;
@@ -237,7 +244,7 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     case FORM_TF32:
         if ((flags & CONVERT_RELU) && n.f < 0)
             n.f = 0;
-        f = (float)round_short(n.f, 11, -126, mode);
+        f = (float)round_short(within(n.f, 0x1.ffcp127, flags), 11, -126, mode);
         memcpy(&v, &f, 4);
         return n.f != n.f ? 0x7fffffff : v;
     case FORM_F64:
@@ -280,11 +287,62 @@ static void convert_packed(struct warp *w, const struct insn *ip, int i)
     memcpy(lane_at(w, ip->d, ip->count, i), &v, ip->count);
 }
 
+/* Away from zero if the random bits, added to what is cut off, carry: both have their highest bit below the last one that is kept. */
+static double round_random(double d, int p, int e, double random)
+{
+    int exponent;
+    if (d == 0 || d != d || isinf(d))
+        return d;
+    frexp(d, &exponent);
+    exponent = exponent - 1 < e ? e : exponent - 1;
+    double scaled = ldexp(fabs(d), p - 1 - exponent), kept = floor(scaled);
+    return copysign(ldexp(kept + (scaled - kept >= 1 - random), exponent - p + 1), d);
+}
+
+static uint32_t reversed_16(uint32_t v)
+{
+    uint32_t r = 0;
+    for (int k = 0; k < 16; k++)
+        r |= (v >> k & 1) << (15 - k);
+    return r;
+}
+
+/* PTX ISA, cvt: 13 random bits for each f16, 16 for each bf16. Of four results two share 16 bits: the lower of them takes these bits, the
+ * upper takes them from last to first (FlashInfer's authors verified that for e4m3 on sm_100a; the manual shows one layout for all four
+ * types of 8 and 6 bits). */
+static void convert_random(struct warp *w, const struct insn *ip, int i)
+{
+    bool half = ip->aux == FORM_F16 || ip->aux == FORM_BF16;
+    const struct narrow *f = &narrow[half ? 0 : ip->aux];
+    int count = half ? 2 : 4,
+        p = ip->aux == FORM_F16    ? 11
+            : ip->aux == FORM_BF16 ? 8
+                                   : f->mantissa + 1,
+        e = ip->aux == FORM_F16    ? -14
+            : ip->aux == FORM_BF16 ? -126
+                                   : 1 - f->bias;
+    uint32_t all, v = 0;
+    memcpy(&all, lane_at(w, ip->c, 4, i), 4);
+    for (int k = 0; k < count; k++) { /* the first source goes to the top */
+        uint32_t bits = all >> (2 * k < count ? 16 : 0) & (ip->aux == FORM_F16 ? 0x1fff : 0xffff);
+        if (!half && k % 2 == 0)
+            bits = reversed_16(bits);
+        struct number n = fetch(lane_at(w, ip->list[k], 4, i), FORM_F32, 4);
+        n.f = round_random((ip->imm & CONVERT_RELU) && n.f < 0 ? 0 : n.f, p, e, ldexp(bits, ip->aux == FORM_F16 ? -13 : -16));
+        v |= (uint32_t)convert_one(n, ip->aux, ip->imm & ~(int64_t)CONVERT_RANDOM) << 32 / count * (count - 1 - k);
+    }
+    memcpy(lane_at(w, ip->d, 4, i), &v, 4);
+}
+
 void emu_convert(struct warp *w, const struct insn *ip)
 {
     int64_t flags = ip->imm | (ip->kind == FORM_F64 ? (int64_t)1 << 16 : 0);
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
+        if (flags & CONVERT_RANDOM) {
+            convert_random(w, ip, i);
+            continue;
+        }
         if (flags & (CONVERT_PACK | CONVERT_UNPACK)) {
             convert_packed(w, ip, i);
             continue;
