@@ -114,6 +114,9 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     wipe(s);
     cli_say(stderr, "bench: %s, %d case%s, %d row%s on %s\n", plan->scenario->name, plan->case_count, text_s(plan->case_count),
             plan->row_count, text_s(plan->row_count), run->device_about);
+    for (int i = 0; i < plan->case_count; i++)
+        if (plan->cases[i].same)
+            cli_say(stderr, "bench: note: verified work of %s is that of %s: run once\n", plan->cases[i].same, plan->cases[i].id);
     if (!kept)
         say_long(run, plan);
     for (int i = 0; i < plan->variants.note_count; i++)

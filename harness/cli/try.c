@@ -130,6 +130,7 @@ static int try_once(const char *file, const char *device, const char *out, const
                                          .op_files = ops[0] ? ops : NULL,
                                          .variant_dirs = dirs,
                                          .variant_names = names,
+                                         .filter = {.once = true},
                                          .compiler = a->plan.compiler,
                                          .counters = a->counters},
                                 .database = database,

@@ -217,6 +217,32 @@ static void crops(void **state)
     scenario_free(s);
 }
 
+/* Works that are equal once they are cut run once; the first says of which it is. */
+static void equal_parts_run_once(void **state)
+{
+    struct scenario *s = loaded("scenario: t\nlayers:\n"
+                                "  usual: {op: softmax, rows: 64, cols: 2000}\n"
+                                "  odd: {op: softmax, rows: 9, cols: 1999}\n"
+                                "  thin: {op: softmax, rows: 3, cols: 1999}\n"
+                                "  wide: {op: softmax, rows: 20, cols: 5000}\n"
+                                "on: {emu: {crop: {rows: 7, cols: 33}}}\n"
+                                "variants: [x]\n");
+    struct scenario_filter once = {.once = true};
+    struct scenario_case *cases;
+    struct error err = {0};
+    int count = scenario_expand(s, "emu", &once, &cases, &err);
+    assert_int_equal(count, 2);
+    assert_string_equal(cases[0].id, "t/usual");
+    assert_string_equal(cases[0].same, "odd, wide");
+    assert_string_equal(cases[1].id, "t/thin");
+    assert_null(cases[1].same);
+    scenario_cases_free(cases, count);
+    count = scenario_expand(s, "cuda", &once, &cases, &err); /* nothing is cut there */
+    assert_int_equal(count, 4);
+    scenario_cases_free(cases, count);
+    scenario_free(s);
+}
+
 static void networks_run(void **state)
 {
     struct scenario *s = loaded(
@@ -351,6 +377,7 @@ int main(void)
         cmocka_unit_test(shipped_scenarios_expand),
         cmocka_unit_test(defaults_and_own_keys),
         cmocka_unit_test(crops),
+        cmocka_unit_test(equal_parts_run_once),
         cmocka_unit_test(networks_run),
         cmocka_unit_test(documentation_is_true),
         cmocka_unit_test(several_networks),

@@ -13,6 +13,7 @@ void scenario_case_free(struct scenario_case *c)
     free(c->axes);
     free(c->id);
     free(c->like);
+    free(c->same);
     case_want_all(c);
 }
 

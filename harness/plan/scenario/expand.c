@@ -190,6 +190,29 @@ done:
     return ok;
 }
 
+/* Of cases whose verified works are equal only the first stays. */
+static void keep_once(struct expansion *x)
+{
+    SCOPED char(*keys)[HASH_TEXT] = xcalloc((size_t)x->count + 1, sizeof *keys);
+    int kept = 0;
+    for (int i = 0; i < x->count; i++) {
+        struct scenario_case *c = &x->cases[i];
+        int k = 0;
+        work_key(c->has_part ? &c->part : &c->work, keys[kept]);
+        while (strcmp(keys[k], keys[kept]) != 0)
+            k++;
+        if (k == kept) {
+            x->cases[kept++] = *c;
+            continue;
+        }
+        char **same = &x->cases[k].same, *longer = text_format("%s%s%s", *same ? *same : "", *same ? ", " : "", c->layer->name);
+        free(*same);
+        *same = longer;
+        scenario_case_free(c);
+    }
+    x->count = kept;
+}
+
 static int by_id(const void *a, const void *b)
 {
     return strcmp((*(const struct scenario_case *const *)a)->id, (*(const struct scenario_case *const *)b)->id);
@@ -238,6 +261,8 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
             x.place += (int)fmin(combinations(&x, &s->layers[i]), SCENARIO_MAX_CASES);
         else if (!expand_layer(&x, &s->layers[i], &total))
             goto done;
+    if (filter->once)
+        keep_once(&x);
     ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x) &&
          extra_cases_add(s, x.crop, &x.cases, &x.count, x.place, filter->extra, err);
 done:

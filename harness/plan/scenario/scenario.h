@@ -37,6 +37,7 @@ struct scenario_case {
     int64_t repeat;
     int place;  /* index in the scenario's order, counting filtered cases */
     char *like; /* of a case that the run added: the id of the scenario's own case, which differs in the density of its mask; else NULL */
+    char *same; /* with filter.once: the layers that were left out for it, "odd, wide"; else NULL */
     struct scenario_only *only; /* of an added case: the variants to run there; NULL: all */
     int only_count;
 };
@@ -137,6 +138,7 @@ struct scenario_filter {
     const struct scenario_wish *extra;
     /* NULL-terminated numbers: each case once for each of these GPUs, which its axis `gpu` names; NULL: no such axis. */
     const char *const *gpus;
+    bool once; /* leaves out a case whose verified work equals an earlier case's; that one names it in `same` */
 };
 /* True if the filter distinguishes cases only by their masks and images, or not at all. */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);

@@ -31,6 +31,7 @@ static const struct option options_table[] = {
     OPTION(filter.set, LIST),
     OPTION(filter.gpus, LIST),
     OPTION(filter.extra, WISHES),
+    OPTION(filter.once, BOOL),
     OPTION(compiler, TEXT),
     OPTION(bundle, TEXT),
     OPTION(seed, TEXT),
