@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define LOOSE 0      /* the "run" of the lines that belong to no run */
-#define SUM "sum 1 " /* begins the seal of a run's lines; others are of an older bench, and not checked */
+#define SUM "sum 1 " /* begins the seal of a run's lines; an older bench wrote a SHA-256, which is not checked */
 #define COLUMNS_MAX 256
 
 static const char table[] = "CREATE TABLE IF NOT EXISTS seal (run INTEGER PRIMARY KEY, head TEXT NOT NULL, lines TEXT NOT NULL) STRICT";
@@ -371,11 +371,28 @@ static bool differs(struct store *store, int64_t run, struct error *err)
     return error_hint(err, "restore a copy; if you changed it yourself: sqlite3 FILE 'DELETE FROM seal; UPDATE result SET sum = NULL'");
 }
 
+/* True: an ended run whose rows have sums has lost its seal. */
+static bool lost(struct store *store, int64_t run)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    static const char sql[] = "SELECT 1 FROM main.run r WHERE r.run = ?1 AND r.ended IS NOT NULL AND EXISTS (SELECT 1 FROM main.result x "
+                              "WHERE x.run = ?1 AND x.sum IS NOT NULL)";
+    if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK) /* of an older bench */
+        return false;
+    sqlite3_bind_int64(s, 1, run);
+    return sqlite3_step(s) == SQLITE_ROW;
+}
+
+static bool is_of_an_older_bench(const char *lines)
+{
+    return strlen(lines) == HASH_TEXT - 1; /* a sum is shorter */
+}
+
 bool seal_check_head(struct store *store, int64_t run, struct error *err)
 {
     char head[HASH_TEXT], lines[HASH_TEXT], now[HASH_TEXT];
     if (!stored(store, run, head, lines))
-        return true;
+        return !lost(store, run) || differs(store, run, err);
     return sum_head(store, run, now, err) && (!strcmp(now, head) || differs(store, run, err));
 }
 
@@ -383,7 +400,7 @@ bool seal_check_lines(struct store *store, int64_t run, struct seal_count *count
 {
     char head[HASH_TEXT], lines[HASH_TEXT] = "", now[HASH_TEXT];
     *count = (struct seal_count){-1, -1};
-    if (!stored(store, run, head, lines) || memcmp(lines, SUM, sizeof SUM - 1))
+    if (!stored(store, run, head, lines) || is_of_an_older_bench(lines))
         return true;
     return sum_run(store, run, now, count, err) && (!strcmp(now, lines) || differs(store, run, err));
 }

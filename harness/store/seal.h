@@ -1,6 +1,6 @@
 /* store/seal: checksums of what a database holds. A finished run has a seal over its line in `run` (the head) and over all of its other
  * lines, whose sums are computed when they are stored; one more seal is over the lines that belong to no run (wisdom, roof). A run without
- * a seal is not checked: one that is still written, or that an older bench stored. */
+ * a seal is not checked if it is still written, or if an older bench stored it: then its rows have no sums. */
 #ifndef BENCH_STORE_SEAL_H
 #define BENCH_STORE_SEAL_H
 

@@ -187,6 +187,25 @@ static void an_unknown_format_is_damage(void **state)
     error_clear(&err);
 }
 
+/* A seal that is damaged itself, or lost, leaves no run unchecked. */
+static void a_damaged_seal_is_told(void **state)
+{
+    static const char *const damage[] = {"UPDATE seal SET lines = 'swm' || substr(lines, 4) WHERE run = 2",
+                                         "DELETE FROM seal WHERE run = 2", "ALTER TABLE seal RENAME TO sead"};
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        struct error err = {0};
+        make_database();
+        struct store *store = open_or_fail(false);
+        assert_true(store_exec(store, damage[i], "damaging it", &err));
+        store_close(store);
+        SCOPED char *got = all_of(path, &err);
+        if (got || !strstr(err.text, "damaged: its run"))
+            fail_msg("%s: %s", damage[i], err.text);
+        error_clear(&err);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 static int64_t number(struct store *store, const char *sql)
 {
     int64_t n = -1;
@@ -276,6 +295,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {TEST(a_flipped_bit_is_told),          TEST(a_shared_file_as_well),
                                        TEST(a_run_without_a_number_is_told), TEST(an_unknown_format_is_damage),
-                                       TEST(sums_are_those_of_the_rows),     TEST(each_change_is_sealed)};
+                                       TEST(a_damaged_seal_is_told),         TEST(sums_are_those_of_the_rows),
+                                       TEST(each_change_is_sealed)};
     return cmocka_run_group_tests_name("store_flips", tests, NULL, NULL);
 }
