@@ -5,9 +5,35 @@
 #include "cli/fields.h"
 #include "device/device.h"
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Says where a tool of CUDA lies that is no command on PATH. */
+static void say_where(const char *tool)
+{
+    const char *home = getenv("CUDA_HOME");
+    SCOPED char *own = text_format("%s/bin/%s", home && *home ? home : "/usr/local/cuda", tool);
+    SCOPED char *kit = text_format("/usr/local/cuda*/bin/%s", tool), *alone = text_format("/opt/nvidia/*/*/%s", tool);
+    SCOPED char *below = text_format("/opt/nvidia/*/*/bin/%s", tool);
+    const char *const patterns[] = {own, kit, alone, below};
+    glob_t found = {0};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &found);
+    if (found.gl_pathc) {
+        SCOPED_TEXT word = {0};
+        text_add_word(&word, found.gl_pathv[0]);
+        cli_say(stderr, "hint: it is no command on PATH, but here: bench exec ... -- %s\n", text_get(&word));
+    } else {
+        cli_say(stderr,
+                "hint: it is no command on PATH, nor in $CUDA_HOME/bin, /usr/local/cuda*/bin (the CUDA toolkit) or /opt/nvidia/*/* (Nsight "
+                "Compute, Nsight Systems); if it is elsewhere, name it with its path: bench exec ... -- /PATH/TO/%s\n",
+                tool);
+    }
+    globfree(&found);
+}
 
 /* COMMAND bench exec SCENARIO ROW options: the other tool starts this executable again, which then runs the row. */
 static int exec_under(char **command, int argc, char **argv, int tail)
@@ -23,14 +49,11 @@ static int exec_under(char **command, int argc, char **argv, int tail)
     for (int i = 1; i < tail - 1 && i < argc; i++)
         line[at++] = argv[i];
     execvp(line[0], line);
-    bool missing = errno == ENOENT, cuda = !strcmp(line[0], "ncu") || !strcmp(line[0], "nsys") || !strcmp(line[0], "compute-sanitizer");
+    bool missing = errno == ENOENT;
     cli_say(stderr, "bench: %s: %s\n", line[0], strerror(errno));
-    if (missing && cuda)
-        cli_say(
-            stderr,
-            "hint: it is no command on PATH; the CUDA toolkit has it in /usr/local/cuda/bin, Nsight Compute and Nsight Systems alone in "
-            "/opt/nvidia/*/*; name it with its path: bench exec ... -- /usr/local/cuda/bin/%s\n",
-            line[0]);
+    if (missing &&
+        (!strcmp(line[0], "ncu") || !strcmp(line[0], "nsys") || !strcmp(line[0], "compute-sanitizer") || !strcmp(line[0], "cuda-gdb")))
+        say_where(line[0]);
     return 5;
 }
 
