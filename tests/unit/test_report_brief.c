@@ -80,8 +80,27 @@ static void a_failure_has_its_command(void **state)
     fixture_free(&f);
 }
 
+/* A published page names no folder of its author. */
+static void a_page_names_no_folders(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    measured_run(&f);
+    row_set(&f.run.scenario_path, "/home/me/bench/scenarios/edsr.yaml");
+    row_set(&f.run.asked_variants, "--ops /home/me/a.yaml -V my=/home/me/own/ -V it=ours/k.cu -V 'o=/home/me/b c/my d.cu'");
+    row_of(&f, "conv2d/own", 180, 1)->status = ROW_WRONG;
+    assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
+    const char *page = text_get(&t);
+    if (strstr(page, "/home") || !strstr(page, "bench run edsr.yaml") ||
+        !strstr(page, "--ops a.yaml -V my=own -V it=ours/k.cu -V 'o=my d.cu'"))
+        fail_msg("%s", page);
+    text_free(&t);
+    fixture_free(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_said_twice), cmocka_unit_test(a_failure_has_its_command)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_said_twice), cmocka_unit_test(a_failure_has_its_command),
+                                       cmocka_unit_test(a_page_names_no_folders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* report/page/run_document: a whole run, in blocks, and as a page. */
+#include "base/file.h"
 #include "base/spec.h"
+#include "base/text.h"
 #include "report/source/disassemble.h"
 #include "report/break_even/break_even.h"
 #include "report/page/case_document.h"
@@ -237,6 +239,29 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     add_provenance(d, run);
 }
 
+/* Options without their absolute folders: "-V my=/home/me/own/a.cu" -> "-V my=a.cu". A relative path stays. */
+static char *without_folders(const char *options)
+{
+    struct text t = {0};
+    bool quoted = false, absolute = false;
+    size_t from = 0; /* where the last path begins */
+    for (const char *c = options; *c; c++) {
+        bool ends = *c == '\'' || *c == '=' || (*c == ' ' && !quoted);
+        quoted ^= *c == '\'';
+        if (absolute && *c == '/') {
+            bool last = !c[1] || c[1] == ' ' || c[1] == '\'';
+            if (!last)
+                t.data[t.len = from] = 0;
+            continue;
+        }
+        absolute = !ends && (absolute || (t.len == from && *c == '/'));
+        if (!absolute || *c != '/')
+            text_add_bytes(&t, c, 1);
+        from = ends ? t.len : from;
+    }
+    return text_take(&t);
+}
+
 bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
                   struct error *err)
 {
@@ -245,7 +270,11 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
     struct plots plots = {0};
     struct judge judge;
     struct run on_page = *run; /* a page stands beside its database, wherever it is: it names no folder of its author */
+    SCOPED char *variants = run->asked_variants ? without_folders(run->asked_variants) : NULL;
     on_page.asked_out = NULL;
+    on_page.asked_variants = variants;
+    if (run->scenario_path && run->scenario_path[0] == '/')
+        on_page.scenario_path = (char *)(uintptr_t)file_base(run->scenario_path);
     bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
     plots.brief = count > REPORT_ROWS_WHOLE;
     judge_open(&judge);
