@@ -88,10 +88,11 @@ static void a_page_names_no_folders(void **state)
     measured_run(&f);
     row_set(&f.run.scenario_path, "/home/me/bench/scenarios/edsr.yaml");
     row_set(&f.run.asked_variants, "--ops /home/me/a.yaml -V my=/home/me/own/ -V it=ours/k.cu -V 'o=/home/me/b c/my d.cu'");
+    row_set(&f.run.argv, "bench run /home/me/bench/scenarios/edsr.yaml -o /home/me/out");
     row_of(&f, "conv2d/own", 180, 1)->status = ROW_WRONG;
     assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
     const char *page = text_get(&t);
-    if (strstr(page, "/home") || !strstr(page, "bench run edsr.yaml") ||
+    if (strstr(page, "/home") || !strstr(page, "bench run edsr.yaml") || !strstr(page, "bench run edsr.yaml -o out") ||
         !strstr(page, "--ops a.yaml -V my=own -V it=ours/k.cu -V 'o=my d.cu'"))
         fail_msg("%s", page);
     text_free(&t);

@@ -271,7 +271,9 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
     struct judge judge;
     struct run on_page = *run; /* a page stands beside its database, wherever it is: it names no folder of its author */
     SCOPED char *variants = run->asked_variants ? without_folders(run->asked_variants) : NULL;
+    SCOPED char *line = run->argv ? without_folders(run->argv) : NULL;
     on_page.asked_out = NULL;
+    on_page.argv = line;
     on_page.asked_variants = variants;
     if (run->scenario_path && run->scenario_path[0] == '/')
         on_page.scenario_path = (char *)(uintptr_t)file_base(run->scenario_path);
