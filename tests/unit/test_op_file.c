@@ -489,7 +489,7 @@ static void test_broken(void **state)
     broken("data: sorted", "data: sordid", "10:38", "sordid");
     broken("{indices: top}", "indices", "9:50", "upper limit");
     broken("{uniform: [-3, 2.5]}", "{uniform: [3, 2]}", "7:45", "uniform");
-    broken("{uniform: [-3, 2.5]}", "{uniform: [1, 2, 3, 4]}", "7:41", "a list of two or three is expected");
+    broken("{uniform: [-3, 2.5]}", "{uniform: [1, 2, 3, 4, 5]}", "7:41", "a list of two to four is expected");
     broken("dtype: u16, written: yes", "dtype: f64", "11:34", "wider than f32");
     broken("data: sorted", "data: {image: a.npy}", "10:46", "a picture");
     broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
