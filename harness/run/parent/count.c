@@ -132,14 +132,6 @@ static void mark(struct session *s, const char *why)
             row_set(&s->rows[s->uncounted_rows[i]]->uncounted, why);
 }
 
-static double device_bytes(const struct program *p)
-{
-    double bytes = (double)program_scratch_bytes(p);
-    for (int i = 0; i < p->tensor_count; i++)
-        bytes += (double)tensor_bytes(&p->tensors[i]);
-    return bytes;
-}
-
 /* Includes at least one case. With --source each case is counted by itself, because all its rows stay loaded until their lines are
  * counted. */
 bool session_count_due(const struct session *s)
@@ -153,7 +145,7 @@ void session_count_later(struct session *s, int first, int last)
     for (int i = first; i < last && s->counts; i++)
         if (wanted(s, i)) {
             *APPEND(s->uncounted_rows, s->uncounted_count) = i;
-            s->uncounted_bytes += device_bytes(&s->plan.rows[i].program);
+            s->uncounted_bytes += (double)program_footprint_bytes(&s->plan.rows[i].program);
         }
 }
 
