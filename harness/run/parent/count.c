@@ -73,9 +73,13 @@ static bool counts_warm(const struct session *s)
 
 static bool is_slow(const struct session *s, int index, bool warm)
 {
+    const struct plan_row *rows = s->plan.rows;
     double fastest = INFINITY;
-    for (int i = 0; i < s->plan.row_count; i++)
-        if (s->rows[i] && !strcmp(s->rows[i]->case_id, s->rows[index]->case_id))
+    int first = index;
+    while (first > 0 && rows[first - 1].case_index == rows[index].case_index)
+        first--;
+    for (int i = first; i < s->plan.row_count && rows[i].case_index == rows[index].case_index; i++)
+        if (s->rows[i])
             fastest = fmin(fastest, time_of(s->rows[i], -1, warm));
     return counter_row_is_slow(time_of(s->rows[index], -1, warm), fastest);
 }
