@@ -22,6 +22,8 @@ static sqlite3_stmt *keep_insert(struct store *store, int which, const char *tab
                                  int lines, struct error *err)
 {
     SCOPED_TEXT sql = {0};
+    if (store->kept[which])
+        return store->kept[which];
     int width = leads + columns_count(group);
     text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
@@ -108,8 +110,7 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
 {
     if (!delete_result(store, run_id, row, err))
         return false;
-    sqlite3_stmt *s = store->kept[KEPT_RESULT] ? store->kept[KEPT_RESULT]
-                                               : keep_insert(store, KEPT_RESULT, "result", "run, case_key, sum", 3, COLUMN_RESULT, 1, err);
+    sqlite3_stmt *s = keep_insert(store, KEPT_RESULT, "result", "run, case_key, sum", 3, COLUMN_RESULT, 1, err);
     if (!s)
         return false;
     sqlite3_bind_int64(s, 1, run_id);
@@ -129,8 +130,7 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
         lines = count - i >= BLOCK ? BLOCK : 1;
         int which = KEPT_LIST + 2 * (int)(list - row_lists) + (lines > 1), next = 1;
         SCOPED char *lead = store->kept[which] ? NULL : text_format("result, %s", list->index);
-        sqlite3_stmt *s =
-            store->kept[which] ? store->kept[which] : keep_insert(store, which, list->table, lead, 2, list->group, lines, err);
+        sqlite3_stmt *s = keep_insert(store, which, list->table, lead, 2, list->group, lines, err);
         for (int k = i; s && k < i + lines; k++) {
             sqlite3_bind_int64(s, next, result);
             sqlite3_bind_int64(s, next + 1, k);
