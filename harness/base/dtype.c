@@ -246,35 +246,31 @@ static uint16_t bf16_from_f64(double x)
     return bf16_from_f32(f);
 }
 
-static const struct float8 {
-    int mantissa, bias, sign;
-    double most;
-} e4m3 = {3, 7, 0x80, 448}, e5m2 = {2, 15, 0x80, 57344}, e2m1 = {1, 1, 8, 6};
+const struct narrow_float narrow_e4m3 = {3, 7, 0x80, 448}, narrow_e5m2 = {2, 15, 0x80, 57344}, narrow_e2m1 = {1, 1, 8, 6};
 
-static double float8_get(const struct float8 *f, uint8_t bits)
+double narrow_get(const struct narrow_float *f, uint8_t bits)
 {
     int field = bits & (f->sign - 1), exponent = field >> f->mantissa, m = field & ((1 << f->mantissa) - 1);
     double v = exponent ? ldexp((1 << f->mantissa) + m, exponent - f->bias - f->mantissa) : ldexp(m, 1 - f->bias - f->mantissa);
-    if (v > f->most) /* e5m2: infinity, then NaN; e4m3: NaN alone */
-        v = f == &e5m2 && !m ? INFINITY : NAN;
+    if (v > f->most)
+        v = m ? NAN : INFINITY;
     return bits & f->sign ? -v : v;
 }
 
-static uint8_t float8_from_f64(const struct float8 *f, double x)
+uint8_t narrow_from_f64(const struct narrow_float *f, double x)
 {
     uint8_t sign = signbit(x) ? (uint8_t)f->sign : 0;
     double a = fmin(fabs(x), f->most);
     int e, least = 1 - f->bias, one = 1 << f->mantissa;
-    if (isnan(x))
-        return f == &e2m1 ? 7 : sign | 0x7f;
     frexp(a, &e);
-    e = e - 1 < least ? least : e - 1; /* the number's exponent, or that of subnormal numbers */
-    int units = (int)nearbyint(ldexp(a, f->mantissa - e));
-    if (units == 2 * one) { /* carried into the next binade */
-        units = one;
-        e++;
-    }
+    e = e - 1 < least ? least : e - 1;                     /* the number's exponent, or that of subnormal numbers */
+    int units = (int)nearbyint(ldexp(a, f->mantissa - e)); /* a carry goes into the exponent */
     return sign | (uint8_t)(units < one ? units : ((e + f->bias) << f->mantissa) + units - one);
+}
+
+static uint8_t float8_from_f64(const struct narrow_float *f, double x)
+{
+    return isnan(x) ? (uint8_t)(signbit(x) ? 0xff : 0x7f) : narrow_from_f64(f, x);
 }
 
 /* The nearest power of two; half way between two, the larger one. */
@@ -297,12 +293,12 @@ double dtype_get(enum dtype t, const void *array, size_t i)
     case DTYPE_I32: return ((const int32_t *)array)[i];
     case DTYPE_U32: return ((const uint32_t *)array)[i];
     case DTYPE_U16: return ((const uint16_t *)array)[i];
-    case DTYPE_E4M3: return float8_get(&e4m3, ((const uint8_t *)array)[i]);
-    case DTYPE_E5M2: return float8_get(&e5m2, ((const uint8_t *)array)[i]);
+    case DTYPE_E4M3: return narrow_get(&narrow_e4m3, ((const uint8_t *)array)[i]);
+    case DTYPE_E5M2: return narrow_get(&narrow_e5m2, ((const uint8_t *)array)[i]);
     case DTYPE_I64: return (double)((const int64_t *)array)[i];
     case DTYPE_U64: return (double)((const uint64_t *)array)[i];
     case DTYPE_BOOL: return ((const uint8_t *)array)[i]; /* another value than 0 and 1 is wrong */
-    case DTYPE_E2M1: return float8_get(&e2m1, (uint8_t)(((const uint8_t *)array)[i / 2] >> 4 * (i % 2) & 15));
+    case DTYPE_E2M1: return narrow_get(&narrow_e2m1, (uint8_t)(((const uint8_t *)array)[i / 2] >> 4 * (i % 2) & 15));
     case DTYPE_E8M0: return ((const uint8_t *)array)[i] == 255 ? NAN : ldexp(1, ((const uint8_t *)array)[i] - 127);
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
@@ -322,15 +318,15 @@ void dtype_set(enum dtype t, void *array, size_t i, double v)
     case DTYPE_I32: ((int32_t *)array)[i] = (int32_t)v; break;
     case DTYPE_U32: ((uint32_t *)array)[i] = (uint32_t)v; break;
     case DTYPE_U16: ((uint16_t *)array)[i] = (uint16_t)v; break;
-    case DTYPE_E4M3: ((uint8_t *)array)[i] = float8_from_f64(&e4m3, v); break;
-    case DTYPE_E5M2: ((uint8_t *)array)[i] = float8_from_f64(&e5m2, v); break;
+    case DTYPE_E4M3: ((uint8_t *)array)[i] = float8_from_f64(&narrow_e4m3, v); break;
+    case DTYPE_E5M2: ((uint8_t *)array)[i] = float8_from_f64(&narrow_e5m2, v); break;
     case DTYPE_I64: ((int64_t *)array)[i] = (int64_t)v; break;
     case DTYPE_U64: ((uint64_t *)array)[i] = (uint64_t)v; break;
     case DTYPE_BOOL: ((uint8_t *)array)[i] = v != 0; break;
     case DTYPE_E2M1: {
         uint8_t *at = (uint8_t *)array + i / 2;
         int shift = 4 * (int)(i % 2);
-        *at = (uint8_t)((*at & (0xf0 >> shift)) | float8_from_f64(&e2m1, v) << shift);
+        *at = (uint8_t)((*at & (0xf0 >> shift)) | (isnan(v) ? 7 : narrow_from_f64(&narrow_e2m1, v)) << shift);
         break;
     }
     case DTYPE_E8M0: ((uint8_t *)array)[i] = e8m0_from_f64(v); break;

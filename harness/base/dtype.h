@@ -66,6 +66,16 @@ float f16_to_f32(uint16_t h);
 uint16_t f16_from_f64(double x); /* one rounding */
 uint16_t bf16_from_f32(float x);
 float bf16_to_f32(uint16_t h);
+/* A float of 4 to 8 bits: the lowest bits are the mantissa, `sign` is the sign's bit, `most` the largest number. Larger codes are an
+ * infinity without a mantissa, else NaN. */
+struct narrow_float {
+    int mantissa, bias, sign;
+    double most;
+};
+extern const struct narrow_float narrow_e4m3, narrow_e5m2, narrow_e2m1;
+double narrow_get(const struct narrow_float *f, uint8_t bits);
+/* x is not NaN. To nearest even, and no further than the largest number. */
+uint8_t narrow_from_f64(const struct narrow_float *f, double x);
 /* One element of a typed array, to and from double (one rounding). */
 double dtype_get(enum dtype t, const void *array, size_t index);
 void dtype_set(enum dtype t, void *array, size_t index, double value);

@@ -56,7 +56,7 @@ enum value_form {
     FORM_F64,
     FORM_TF32,
     FORM_E4M3,
-    FORM_E5M2, /* E4M3 to UE8M0: narrow[] of run/convert.c */
+    FORM_E5M2, /* E4M3 to UE8M0: at most 8 bits */
     FORM_E2M1,
     FORM_E2M3,
     FORM_E3M2,

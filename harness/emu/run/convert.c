@@ -25,48 +25,34 @@ static int form_bits(int form)
     return form <= FORM_S8 ? 8 : form <= FORM_S16 ? 16 : form <= FORM_S32 ? 32 : form <= FORM_S64 ? 64 : 0;
 }
 
-/* Floats of at most 8 bits. A NaN is all ones, except where the type has none: there it is the largest number. */
-static const struct narrow {
-    int mantissa, bias, sign, nan;
-    double most;
-} narrow[] = {[FORM_E4M3] = {3, 7, 0x80, 0x7f, 448},
-              [FORM_E5M2] = {2, 15, 0x80, 0x7f, 57344},
-              [FORM_E2M1] = {1, 1, 8, 7, 6},
-              [FORM_E2M3] = {3, 1, 0x20, 0x1f, 7.5},
-              [FORM_E3M2] = {2, 3, 0x20, 0x1f, 28}};
+/* Floats of at most 8 bits. */
+static const struct narrow_float *narrow_form(int form)
+{
+    static const struct narrow_float e2m3 = {3, 1, 0x20, 7.5}, e3m2 = {2, 3, 0x20, 28};
+    return form == FORM_E4M3   ? &narrow_e4m3
+           : form == FORM_E5M2 ? &narrow_e5m2
+           : form == FORM_E2M1 ? &narrow_e2m1
+           : form == FORM_E2M3 ? &e2m3
+                               : &e3m2;
+}
 
 static double narrow_value(uint8_t v, int form)
 {
-    const struct narrow *f = &narrow[form];
-    if (form == FORM_UE8M0)
-        return v == 255 ? NAN : ldexp(1, v - 127);
-    int field = v & (f->sign - 1), exponent = field >> f->mantissa, mantissa = field & ((1 << f->mantissa) - 1);
-    double r =
-        exponent ? ldexp(mantissa + (1 << f->mantissa), exponent - f->bias - f->mantissa) : ldexp(mantissa, 1 - f->bias - f->mantissa);
-    if (r > f->most)
-        r = form == FORM_E5M2 && !mantissa ? INFINITY : NAN;
-    return v & f->sign ? -r : r;
+    return form == FORM_UE8M0 ? dtype_get(DTYPE_E8M0, &v, 0) : narrow_get(narrow_form(form), v);
 }
 
-/* To nearest even, and no further than the largest number, as .satfinite (the only form there is). A power of two: by its mode, of the
- * magnitude. */
+/* As .satfinite (the only form there is). A NaN is all ones but the sign, where the type has none the largest number. A power of two: by
+ * its mode, of the magnitude. */
 static uint8_t narrow_round(double d, int form, int64_t flags)
 {
-    const struct narrow *f = &narrow[form];
-    int exponent;
     if (form == FORM_UE8M0) {
+        int exponent;
         double m = frexp(fmax(fabs(d), 0x1p-127), &exponent);
         exponent += 126 + ((flags & CONVERT_MODE) == ROUND_P && m > 0.5);
         return d != d ? 255 : (uint8_t)(exponent < 255 ? exponent : flags & CONVERT_FINITE ? 254 : 255);
     }
-    if (d != d)
-        return (uint8_t)f->nan;
-    uint8_t sign = signbit(d) ? (uint8_t)f->sign : 0;
-    double a = fmin(fabs(d), f->most);
-    frexp(a, &exponent);
-    exponent = exponent - 1 < 1 - f->bias ? 1 - f->bias : exponent - 1;
-    int q = (int)lrint(ldexp(a, f->mantissa - exponent)), one = 1 << f->mantissa; /* a carry goes into the exponent */
-    return sign | (uint8_t)(q < one ? q : ((exponent + f->bias) << f->mantissa) + q - one);
+    const struct narrow_float *f = narrow_form(form);
+    return d != d ? (uint8_t)(f->sign - 1) : narrow_from_f64(f, d);
 }
 
 static struct number fetch(const uint8_t *lane, int form, uint32_t bits)
@@ -313,7 +299,7 @@ static uint32_t reversed_16(uint32_t v)
 static void convert_random(struct warp *w, const struct insn *ip, int i)
 {
     bool half = ip->aux == FORM_F16 || ip->aux == FORM_BF16;
-    const struct narrow *f = &narrow[half ? 0 : ip->aux];
+    const struct narrow_float *f = narrow_form(ip->aux);
     int count = half ? 2 : 4,
         p = ip->aux == FORM_F16    ? 11
             : ip->aux == FORM_BF16 ? 8
