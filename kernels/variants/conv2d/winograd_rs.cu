@@ -234,17 +234,23 @@ static __device__ __forceinline__ void cross(float a[32], float b[32])
     }
 }
 
+/* Points 1 and 2 across of row y. */
+template <int ROWS> static __device__ __forceinline__ void across(unsigned h[2][ROWS][4], const pixels<ROWS> &d, int y)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        h[0][y][i] = add_two(d.a[y][i], d.b[y][i]);
+        h[1][y][i] = sub_two(d.b[y][i], d.a[y][i]);
+    }
+}
+
 /* Points 1 and 2 across, 1 and 2 down, of rows 1 .. 4: operands of sum[0], sum[1] (point 1 across) and sum[2], sum[3] (point 2). */
 static __device__ __forceinline__ void inner(operand v[4], const pixels<4> &d)
 {
     unsigned h[2][4][4]; /* [point across][row][word] */
 #pragma unroll
     for (int y = 0; y < 4; y++) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            h[0][y][i] = add_two(d.a[y][i], d.b[y][i]);
-            h[1][y][i] = sub_two(d.b[y][i], d.a[y][i]);
-        }
+        across(h, d, y);
         if (y % 2 == 1)
 #pragma unroll
             for (int j = 0; j < 2; j++)
@@ -269,11 +275,7 @@ static __device__ __forceinline__ void outer(operand v[2], const pixels<3> &d)
     unsigned h[2][3][4];
 #pragma unroll
     for (int y = 0; y < 3; y++) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            h[0][y][i] = add_two(d.a[y][i], d.b[y][i]);
-            h[1][y][i] = sub_two(d.b[y][i], d.a[y][i]);
-        }
+        across(h, d, y);
         if (y > 0)
 #pragma unroll
             for (int j = 0; j < 2; j++)
