@@ -51,8 +51,8 @@ enum map_field {
     MAP_FILL
 };
 
-/* wgmma: insn.list: n, k, form of a and b, form of d, a from registers, transposed a, transposed b, negate a, negate b, counts, then slots:
- * d, a */
+/* wgmma: insn.list: n, k, form of a and b, form of d, a from registers, transposed a, transposed b, negate a, negate b, counts, sparse,
+ * saturate, then slots: d, a; of a sparse a the slot of the metadata and the selector. k: of a sparse a the stored elements */
 enum {
     WGMMA_N,
     WGMMA_K,
@@ -66,6 +66,8 @@ enum {
     WGMMA_NEG_B,
     WGMMA_COUNT_D,
     WGMMA_COUNT_A,
+    WGMMA_SPARSE,
+    WGMMA_SATURATE,
     WGMMA_HEADER
 };
 

@@ -2,6 +2,8 @@
 #ifndef BENCH_EMU_CONVERT_H
 #define BENCH_EMU_CONVERT_H
 
+#include <stdint.h>
+
 /* mode: enum round_mode; INTEGRAL: .rni .rzi .rmi .rpi between floats; PACK: two sources into one; UNPACK: one into two;
  * RANDOM: .rs, the sources in list, the random bits in c */
 enum {
@@ -15,5 +17,8 @@ enum {
     CONVERT_UNPACK = 512,
     CONVERT_RANDOM = 1024
 };
+
+/* The value of a float of 8 bits or less (FORM_E4M3 to FORM_UE8M0), which lies in the low bits of v. */
+double narrow_value(uint8_t v, int form);
 
 #endif

@@ -366,14 +366,29 @@ static bool decode_mma_async(struct decode *d)
     int fd = wgmma_form(d), fa = wgmma_form(d), fb = wgmma_form(d);
     const struct ptx_operand *regs = decode_operand(d, 0), *a = decode_operand(d, 1);
     int count = fd == MMA_F16 ? n / 4 : n / 2, na = a->kind == OPERAND_VECTOR ? a->count : 0;
-    bool sparse_or_sat = decode_take(d, "sp") || decode_take(d, "satfinite");
-    if (m != 64 || n < 8 || n > 256 || n % 8 || k < 8 || k > 32 || fd < 0 || fa < 0 || fb < 0 || sparse_or_sat ||
-        regs->kind != OPERAND_VECTOR || regs->count != count || (na && na != 4))
+    bool sparse = decode_take(d, "sp"), saturated = decode_take(d, "satfinite");
+    if (m != 64 || n < 8 || n > 256 || n % 8 || fd < 0 || fa < 0 || fb < 0 ||
+        k * mma_form_bits((enum mma_form)fa) != (sparse ? 512 : 256) || regs->kind != OPERAND_VECTOR || regs->count != count ||
+        (na && na != 4))
         return decode_fail(d, "this form is not supported") || true;
+    if (saturated && fd != MMA_S32)
+        return decode_wrong(d, "'.satfinite' goes with whole numbers alone") || true;
     d->p->uses_async = true;
-    uint32_t *l = decode_list(d, WGMMA_HEADER + count + na);
-    const uint32_t header[WGMMA_HEADER] = {(uint32_t)n, (uint32_t)k, (uint32_t)fa,    (uint32_t)fb, (uint32_t)fd, na != 0, 0, 0,
-                                           0,           0,           (uint32_t)count, (uint32_t)na};
+    uint32_t *l = decode_list(d, WGMMA_HEADER + count + na + MMA_SPARSE_SLOTS);
+    const uint32_t header[WGMMA_HEADER] = {(uint32_t)n,
+                                           (uint32_t)(sparse ? k / 2 : k),
+                                           (uint32_t)fa,
+                                           (uint32_t)fb,
+                                           (uint32_t)fd,
+                                           na != 0,
+                                           0,
+                                           0,
+                                           0,
+                                           0,
+                                           (uint32_t)count,
+                                           (uint32_t)na,
+                                           sparse,
+                                           saturated};
     memcpy(l, header, sizeof header);
     for (int i = 0; i < count; i++)
         l[WGMMA_HEADER + i] = decode_target(d, &regs->items[i], T_B32, false);
@@ -381,16 +396,19 @@ static bool decode_mma_async(struct decode *d)
         l[WGMMA_HEADER + count + i] = decode_source(d, &a->items[i], T_B32, false);
     uint32_t da = na ? NO_REF : decode_source(d, a, T_B64, false), db = decode_source(d, decode_operand(d, 2), T_B64, false);
     bool negated = false;
-    uint32_t keep = decode_pred(d, decode_operand(d, 3), &negated);
-    l[WGMMA_NEG_A] = immediate_of(d, 4) < 0;
-    l[WGMMA_NEG_B] = immediate_of(d, 5) < 0;
-    l[WGMMA_TRANS_A] = na ? 0 : immediate_of(d, 6) != 0;
-    l[WGMMA_TRANS_B] = immediate_of(d, na ? 6 : 7) != 0;
+    if (sparse && !decode_metadata(d, 3, mma_form_bits((enum mma_form)fa), k, l + WGMMA_HEADER + count + na))
+        return true;
+    int at = sparse ? 5 : 3;
+    uint32_t keep = decode_pred(d, decode_operand(d, at), &negated);
+    l[WGMMA_NEG_A] = immediate_of(d, at + 1) < 0;
+    l[WGMMA_NEG_B] = immediate_of(d, at + 2) < 0;
+    l[WGMMA_TRANS_A] = na ? 0 : immediate_of(d, at + 3) != 0;
+    l[WGMMA_TRANS_B] = immediate_of(d, na ? at + 3 : at + 4) != 0;
     struct insn *ip = decode_emit(d, OP_wgmma);
     ip->a = da, ip->b = db, ip->c = keep;
     ip->flags = negated;
     ip->list = l;
-    d->p->cold[ip->index].macs = (uint32_t)(16 * n * k);
+    d->p->cold[ip->index].macs = (uint32_t)(16 * n * k) >> sparse;
     return true;
 }
 

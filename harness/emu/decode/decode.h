@@ -113,8 +113,10 @@ bool decode_move(struct decode *d); /* mov, cvt */
 bool decode_float(struct decode *d);
 bool decode_memory(struct decode *d);
 bool decode_warp(struct decode *d);
-bool decode_video(struct decode *d);   /* SIMD on the parts of a register */
-bool decode_tensor(struct decode *d);  /* matrix instructions */
+bool decode_video(struct decode *d);  /* SIMD on the parts of a register */
+bool decode_tensor(struct decode *d); /* matrix instructions */
+/* The slot of the metadata and the selector of a sparse matrix of 16 rows, k elements of `bits` in a row; false: refused. */
+bool decode_metadata(struct decode *d, int operand, int bits, int k, uint32_t *out);
 bool decode_tcgen05(struct decode *d); /* tensor memory */
 bool decode_tensormap(struct decode *d);
 bool decode_async(struct decode *d); /* cp.async, mbarrier, bulk copies, wgmma, clusters */

@@ -22,9 +22,9 @@ static int take_form(struct decode *d)
     static const struct {
         const char *word;
         enum mma_form form;
-    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32},   {"f64", MMA_F64},
-                 {"s8", MMA_S8},   {"u8", MMA_U8},     {"s32", MMA_S32},   {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2},
-                 {"s4", MMA_S4},   {"u4", MMA_U4},     {"b1", MMA_B1},     {"e2m1", MMA_E2M1}};
+    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32},   {"f64", MMA_F64}, {"s8", MMA_S8},
+                 {"u8", MMA_U8},   {"s32", MMA_S32},   {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2}, {"s4", MMA_S4},   {"u4", MMA_U4},
+                 {"b1", MMA_B1},   {"e2m1", MMA_E2M1}, {"e2m3", MMA_E2M3}, {"e3m2", MMA_E3M2}};
     for (int i = 0; i < d->in->mod_count; i++) {
         if (d->taken >> i & 1)
             continue;
@@ -86,18 +86,32 @@ static uint32_t *scale_refs(struct decode *d, int operand, uint32_t count, uint3
     return out;
 }
 
+bool decode_metadata(struct decode *d, int operand, int bits, int k, uint32_t *out)
+{
+    const struct ptx_operand *selector = decode_operand(d, operand + 1);
+    int lanes = sparse_row_bits(bits, k) / 16;
+    if (lanes != 1 && lanes != 2 && lanes != 4)
+        return decode_wrong(d, "a sparse matrix of this type has another shape");
+    if (selector->kind != OPERAND_INT || selector->bits >= (uint64_t)(4 / lanes))
+        return decode_wrong(d, "the sparsity selector is a constant below %d", 4 / lanes);
+    out[0] = decode_source(d, decode_operand(d, operand), T_B32, false);
+    out[1] = (uint32_t)selector->bits;
+    return true;
+}
+
 static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
 {
     const struct ptx_operand *o[4] = {decode_operand(d, 0), decode_operand(d, 1), decode_operand(d, 2), decode_operand(d, 3)};
     if (fd < 0 || fa < 0 || fb < 0 || fc < 0)
         return decode_fail(d, "these element types are not supported") || true;
-    int count = 0, want[4] = {registers(m, n, fd), registers(m, k, fa), registers(k, n, fb), registers(m, n, fc)};
+    bool sparse = flags & MMA_SPARSE;
+    int count = 0, want[4] = {registers(m, n, fd), registers(m, sparse ? k / 2 : k, fa), registers(k, n, fb), registers(m, n, fc)};
     for (int i = 0; i < 4; i++) {
         if (length(o[i]) < want[i])
             return decode_fail(d, "operand %d has %d registers, %d are needed", i + 1, length(o[i]), want[i]) || true;
         count += length(o[i]);
     }
-    uint32_t *l = decode_list(d, MMA_HEADER + count + (flags >> MMA_SCALES ? MMA_SCALE_SLOTS : 0)), *at = l + MMA_HEADER;
+    uint32_t *l = decode_list(d, MMA_HEADER + count + MMA_SPARSE_SLOTS + MMA_SCALE_SLOTS), *at = l + MMA_HEADER;
     const uint32_t header[MMA_HEADER] = {(uint32_t)m,
                                          (uint32_t)n,
                                          (uint32_t)k,
@@ -115,13 +129,17 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
     at = vector_refs(d, o[1], reg_type(fa), false, at);
     at = vector_refs(d, o[2], reg_type(fb), false, at);
     at = vector_refs(d, o[3], reg_type(fc), false, at);
+    if (sparse && !decode_metadata(d, 4, mma_form_bits((enum mma_form)fa), k, at))
+        return true;
+    at += sparse ? MMA_SPARSE_SLOTS : 0;
+    int scales = sparse ? 6 : 4;
     if (flags >> MMA_SCALES)
-        scale_refs(d, 6, flags >> MMA_SCALES, 4, scale_refs(d, 4, flags >> MMA_SCALES, 2, at));
+        scale_refs(d, scales + 2, flags >> MMA_SCALES, 4, scale_refs(d, scales, flags >> MMA_SCALES, 2, at));
     bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 &&
-                m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
+                m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16) && !sparse;
     struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
     ip->list = l;
-    d->p->cold[ip->index].macs = (uint32_t)(m * n * k);
+    d->p->cold[ip->index].macs = (uint32_t)(m * n * k) >> sparse;
     d->p->cold[ip->index].mmas = (uint8_t)((m * n + MACHINE_RESULTS - 1) / MACHINE_RESULTS);
     return true;
 }
@@ -141,26 +159,36 @@ static bool take_scales(struct decode *d, uint32_t *flags)
     return right && type >= 0;
 }
 
+/* Floats of less than 8 bits. */
+static bool narrow(int form)
+{
+    return form == MMA_E2M1 || form == MMA_E2M1_BYTE || form == MMA_E2M3 || form == MMA_E3M2;
+}
+
 static bool decode_mma(struct decode *d)
 {
     int m = 0, n = 0, k = 0;
     decode_take(d, "sync");
     decode_take(d, "aligned");
     uint32_t flags = 0;
-    int more = decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL});
-    if (more == 0 || more == 1)
-        return decode_fail(d, "products of sparse matrices are not supported") || true;
-    if (more == 2 && !take_scales(d, &flags))
+    int sparse = decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", NULL});
+    flags |= sparse < 0 ? 0 : sparse ? MMA_SPARSE | MMA_ORDERED : MMA_SPARSE;
+    if (sparse == 0 && (instr_has(d->in, "block_scale") || instr_has(d->in, "kind::f8f6f4")))
+        return decode_wrong(d, "this kind needs '.sp::ordered_metadata'") || true;
+    if (decode_take(d, "block_scale") && !take_scales(d, &flags))
         return decode_fail(d, "these scales of blocks are not supported") || true;
     if (!take_shape(d, &m, &n, &k))
         return decode_fail(d, "this shape is not supported") || true;
     decode_take(d, "row");
     decode_take(d, "col");
     flags |= decode_take(d, "satfinite") ? MMA_SAT : 0;
-    decode_take(d, "kind::f8f6f4");
+    bool bytes = decode_take(d, "kind::f8f6f4") || instr_has(d->in, "kind::mxf8f6f4");
     int fd = take_form(d), fa = take_form(d), fb = take_form(d), fc = take_form(d);
-    if ((fa == MMA_E2M1 || fb == MMA_E2M1) && !(flags >> MMA_SCALES && k == 64 && fa == fb))
-        return decode_fail(d, "4-bit floats in bytes are not supported") || true;
+    fa = bytes && fa == MMA_E2M1 ? MMA_E2M1_BYTE : fa;
+    fb = bytes && fb == MMA_E2M1 ? MMA_E2M1_BYTE : fb;
+    if ((narrow(fa) || narrow(fb)) && !(bytes && k == (sparse < 0 ? 32 : 64)) &&
+        !(flags >> MMA_SCALES && fa == fb && fa == MMA_E2M1 && k == (sparse < 0 ? 64 : 128)))
+        return decode_wrong(d, "these types need another kind or shape") || true;
     if (decode_take(d, "and")) {
         decode_take(d, "popc");
         flags |= MMA_AND_POPC;

@@ -36,7 +36,7 @@ static const struct narrow_float *narrow_form(int form)
                                : &e3m2;
 }
 
-static double narrow_value(uint8_t v, int form)
+double narrow_value(uint8_t v, int form)
 {
     return form == FORM_UE8M0 ? dtype_get(DTYPE_E8M0, &v, 0) : narrow_get(narrow_form(form), v);
 }

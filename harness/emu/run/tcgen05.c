@@ -2,6 +2,7 @@
  * tensor_sum.h. */
 #include "base/dtype.h"
 #include "emu/check/report.h"
+#include "emu/convert.h"
 #include "emu/run/tensor_sum.h"
 #include "emu/tensor.h"
 #include "emu/tensor_memory.h"
@@ -90,15 +91,6 @@ int product_type(const struct product *p, uint32_t type)
     }
 }
 
-/* A float of few bits without infinities: sign, exponent, mantissa. */
-static float small_float(uint32_t v, int exponent_bits, int mantissa_bits)
-{
-    int bias = (1 << (exponent_bits - 1)) - 1, e = (int)(v >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    float m = (float)(v & ((1u << mantissa_bits) - 1)), one = (float)(1 << mantissa_bits);
-    float r = e ? ldexpf(one + m, e - bias - mantissa_bits) : ldexpf(m, 1 - bias - mantissa_bits);
-    return v >> (exponent_bits + mantissa_bits) & 1 ? -r : r;
-}
-
 static const uint8_t element_bits[] = {16, 16, 32, 8, 8, 6, 6, 4, 8, 8};
 
 /* Element i of bytes: `packed` tells whether elements of less than 8 bits lie side by side. */
@@ -114,9 +106,9 @@ static float element_at(const uint8_t *from, uint32_t i, enum element e)
     case E_BF16: return bf16_to_f32((uint16_t)u);
     case E_E4M3: return emu_fp8((uint8_t)u, true);
     case E_E5M2: return emu_fp8((uint8_t)u, false);
-    case E_E2M3: return small_float(u, 2, 3);
-    case E_E3M2: return small_float(u, 3, 2);
-    case E_E2M1: return small_float(u, 2, 1);
+    case E_E2M3: return (float)narrow_value((uint8_t)u, FORM_E2M3);
+    case E_E3M2: return (float)narrow_value((uint8_t)u, FORM_E3M2);
+    case E_E2M1: return (float)narrow_value((uint8_t)u, FORM_E2M1);
     case E_U8: return (float)u;
     case E_S8: return (float)(int8_t)u;
     default:
@@ -261,9 +253,7 @@ void product_simple(const struct product *p, const struct tensor_memory *t, uint
         int64_t sum = keep ? (int32_t)*cell : 0;
         for (uint32_t k = 0; k < p->k; k++)
             sum += (int64_t)a[k] * (int64_t)b[8 * k];
-        if (p->saturate)
-            sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-        *cell = (uint32_t)(uint64_t)sum;
+        *cell = whole_result(sum, p->saturate);
         return;
     }
     double sum = keep ? (double)c : 0;

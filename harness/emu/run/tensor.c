@@ -3,6 +3,7 @@
 #include "emu/run/tensor_sum.h"
 #include "base/dtype.h"
 #include "emu/async.h"
+#include "emu/convert.h"
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,10 @@ int tensor_type_of(enum mma_form f)
     case MMA_BF16: return TENSOR_BF16;
     case MMA_E4M3: return TENSOR_E4M3;
     case MMA_E5M2: return TENSOR_E5M2;
+    case MMA_E2M1:
+    case MMA_E2M1_BYTE: return TENSOR_E2M1;
+    case MMA_E2M3: return TENSOR_E2M3;
+    case MMA_E3M2: return TENSOR_E3M2;
     default: return TENSOR_TF32;
     }
 }
@@ -70,12 +75,12 @@ static double element(const struct warp *w, uint32_t ref, int lane, int e, enum 
     case MMA_S4: return (int)(u >> 4 * e & 15) - ((u >> 4 * e & 8) ? 16 : 0);
     case MMA_U4: return u >> 4 * e & 15;
     case MMA_B1: return u >> e & 1;
-    case MMA_E4M3:
-    case MMA_E5M2: return (double)emu_fp8((uint8_t)(u >> 8 * e), f == MMA_E4M3);
-    case MMA_E2M1: {
-        uint8_t code = u >> 4 * e & 15;
-        return dtype_get(DTYPE_E2M1, &code, 0);
-    }
+    case MMA_E4M3: return narrow_value((uint8_t)(u >> 8 * e), FORM_E4M3);
+    case MMA_E5M2: return narrow_value((uint8_t)(u >> 8 * e), FORM_E5M2);
+    case MMA_E2M1: return narrow_value(u >> 4 * e & 15, FORM_E2M1);
+    case MMA_E2M1_BYTE: return narrow_value(u >> (8 * e + 2) & 15, FORM_E2M1);
+    case MMA_E2M3: return narrow_value(u >> 8 * e & 63, FORM_E2M3);
+    case MMA_E3M2: return narrow_value(u >> 8 * e & 63, FORM_E3M2);
     case MMA_S32: return (int32_t)u;
     case MMA_TF32:
         u &= 0xffffe000u; /* the tensor core looks at 19 bits */
@@ -113,6 +118,8 @@ static void tensor_put(struct warp *w, uint32_t ref, int lane, int e, enum mma_f
 struct tiles { /* 32 x 16, 8 x 32, 16 x 8 x 256 (b1) ... */
     double a[16 * 256], b[256 * 32], c[32 * 32];
     double scale_a[16][4], scale_b[8][4];
+    int k;                  /* stored elements of a row of a */
+    uint8_t pick[16 * 256]; /* by those: the element of b that each is multiplied with */
 };
 
 static int elements(enum mma_form f)
@@ -127,8 +134,8 @@ static void gather(const struct warp *w, const uint32_t *l, const uint32_t *refs
     for (uint32_t r = 0; r < l[MMA_COUNT_A]; r++)
         for (int lane = 0; lane < 32; lane++)
             for (int e = 0; e < elements((enum mma_form)l[MMA_FA]); e++) {
-                mma_place_a(m, k, mma_form_bits((enum mma_form)l[MMA_FA]), (int)r, lane, e, &row, &col);
-                t->a[row * k + col] = element(w, refs[at + r], lane, e, (enum mma_form)l[MMA_FA]);
+                mma_place_a(m, t->k, mma_form_bits((enum mma_form)l[MMA_FA]), (int)r, lane, e, &row, &col);
+                t->a[row * t->k + col] = element(w, refs[at + r], lane, e, (enum mma_form)l[MMA_FA]);
             }
     at += l[MMA_COUNT_A];
     for (uint32_t r = 0; r < l[MMA_COUNT_B]; r++)
@@ -169,39 +176,41 @@ static void gather_scales(const struct warp *w, const uint32_t *l, const uint32_
 /* In double and rounded once: how tensor cores add scaled products was not published. */
 static double scaled_sum(const struct tiles *t, const uint32_t *l, int row, int col)
 {
-    int n = (int)l[MMA_N], k = (int)l[MMA_K], block = k / (int)(l[MMA_FLAGS] >> MMA_SCALES);
+    int n = (int)l[MMA_N], block = (int)l[MMA_K] / (int)(l[MMA_FLAGS] >> MMA_SCALES);
     double sum = t->c[row * n + col];
-    for (int i = 0; i < k; i++)
-        sum += t->a[row * k + i] * t->b[i * n + col] * t->scale_a[row][i / block] * t->scale_b[col][i / block];
+    for (int i = 0; i < t->k; i++) {
+        int at = t->pick[row * t->k + i];
+        sum += t->a[row * t->k + i] * t->b[at * n + col] * t->scale_a[row][at / block] * t->scale_b[col][at / block];
+    }
     return sum;
 }
 
 static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col, int cc)
 {
-    int n = (int)l[MMA_N], k = (int)l[MMA_K];
+    int n = (int)l[MMA_N], k = t->k;
     double sum = t->c[row * n + col];
+    const double *a = t->a + row * k, *b = t->b + col;
+    const uint8_t *pick = t->pick + row * k;
     if (l[MMA_FLAGS] >> MMA_SCALES)
         return scaled_sum(t, l, row, col);
     if (l[MMA_FD] == MMA_F64) {
         for (int i = 0; i < k; i++)
-            sum = fma(t->a[row * k + i], t->b[i * n + col], sum);
+            sum = fma(a[i], b[pick[i] * n], sum);
     } else if (l[MMA_FD] == MMA_S32) {
         int64_t s = (int64_t)sum;
         for (int i = 0; i < k; i++) {
-            int64_t x = (int64_t)t->a[row * k + i], y = (int64_t)t->b[i * n + col];
+            int64_t x = (int64_t)a[i], y = (int64_t)b[pick[i] * n];
             s += l[MMA_FA] == MMA_B1 ? (l[MMA_FLAGS] & MMA_AND_POPC ? (x & y) : (x ^ y)) : x * y;
         }
-        if (l[MMA_FLAGS] & MMA_SAT)
-            s = s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s;
-        sum = (double)(int32_t)(uint32_t)(uint64_t)s;
+        sum = (double)(int32_t)whole_result(s, l[MMA_FLAGS] & MMA_SAT);
     } else {
         const enum tensor_type ta = (enum tensor_type)tensor_type_of((enum mma_form)l[MMA_FA]),
                                tb = (enum tensor_type)tensor_type_of((enum mma_form)l[MMA_FB]);
         const struct tensor_rule rule = tensor_rule_of(cc, TENSOR_MMA, ta);
         float x[TENSOR_K_MAX], y[TENSOR_K_MAX];
         for (int i = 0; i < k; i++) {
-            x[i] = (float)t->a[row * k + i];
-            y[i] = (float)t->b[i * n + col];
+            x[i] = (float)a[i];
+            y[i] = (float)b[pick[i] * n];
         }
         sum = (double)tensor_sum(&rule, x, ta, y, tb, k, (float)sum, l[MMA_FD] == MMA_F16);
     }
@@ -242,9 +251,19 @@ const struct insn *emu_mma(struct warp *w, const struct insn *ip)
     int m = (int)l[MMA_M], n = (int)l[MMA_N], row, col;
     check_full(w, ip);
     lanes_together(w);
+    bool sparse = l[MMA_FLAGS] & MMA_SPARSE;
+    t.k = (int)l[MMA_K] >> sparse;
     gather(w, l, refs, &t);
+    const uint32_t *more = refs + l[MMA_COUNT_D] + l[MMA_COUNT_A] + l[MMA_COUNT_B] + l[MMA_COUNT_C];
+    for (int i = 0; i < m * t.k && !sparse; i++)
+        t.pick[i] = (uint8_t)(i % t.k);
+    if (sparse)
+        sparse_picks(
+            w, ip,
+            &(struct sparse){more[0], more[1], mma_form_bits((enum mma_form)l[MMA_FA]), (int)l[MMA_K], (l[MMA_FLAGS] & MMA_ORDERED) != 0},
+            t.pick);
     if (l[MMA_FLAGS] >> MMA_SCALES)
-        gather_scales(w, l, refs + l[MMA_COUNT_D] + l[MMA_COUNT_A] + l[MMA_COUNT_B] + l[MMA_COUNT_C], &t);
+        gather_scales(w, l, more + (sparse ? MMA_SPARSE_SLOTS : 0), &t);
     double d[32 * 32];
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
