@@ -289,6 +289,44 @@ static void epilogues_vary(void **state)
     plan_end();
 }
 
+static int row_of_case(int in_case)
+{
+    for (int i = 0; i < plan.row_count; i++)
+        if (plan.rows[i].case_index == in_case && plan.rows[i].program.variant && strstr(plan.rows[i].program.variant, "naive"))
+            return i;
+    fail_msg("no row of case %d", in_case);
+    return -1;
+}
+
+/* One nearby shape is larger than the layer along every axis, with more of everything that the head allows; none is if that is much work.
+ */
+static void some_are_larger(void **state)
+{
+    plan_of("scenario: t\nlayers:\n"
+            "  a: {op: conv2d, n: 2, c: 6, h: 9, w: 17, k: 5, kernel: 3, pad: 1, dtype: f32}\n"
+            "  b: {op: conv2d, n: 1, c: 64, h: 360, w: 640, k: 64, kernel: 3, pad: 1, dtype: f32}\n"
+            "  c: {op: rmsnorm, rows: 12, cols: 96, dtype: f32}\n"
+            "variants: [conv2d/naive, rmsnorm/naive]\n");
+    const int small = row_of_case(0), large = row_of_case(1), file = row_of_case(2);
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct work w;
+        struct program p;
+        struct value rows, cols;
+        assert_true(plan_nearby(&plan, small, NEARBY_GROWN, seed, 14, 2e7, &w, &p));
+        if (w.n <= 2 || w.c <= 6 || w.h <= 9 || w.w <= 17 || w.k <= 5 || work_flop(&w) > 2e7 || w.larger != 0)
+            fail_msg("n %d c %d h %d w %d k %d", (int)w.n, (int)w.c, (int)w.h, (int)w.w, (int)w.k);
+        program_free(&p);
+        assert_false(plan_nearby(&plan, large, NEARBY_GROWN, seed, 14, 2e7, &w, &p));
+        assert_true(plan_nearby(&plan, file, NEARBY_GROWN, seed, 14, 2e7, &w, &p));
+        assert_true(work_symbol(&w, "rows", &rows) && work_symbol(&w, "cols", &cols) && rows.i > 12 && cols.i > 96);
+        assert_true(w.larger == 0 && w.mean == 0 && !w.specials);
+        program_free(&p);
+        assert_false(
+            plan_nearby(&plan, file, NEARBY_LARGER, seed, 14, 2e7, &w, &p)); /* its values are small for a purpose: no normal ones */
+    }
+    plan_end();
+}
+
 /* A masked layer meets a mask that is nearly full, with whole words of marked pixels, and one that is nearly empty. */
 static void masks_are_dense_and_thin(void **state)
 {
@@ -529,6 +567,7 @@ int main(void)
                                        cmocka_unit_test(files_vary_their_sizes),
                                        cmocka_unit_test(files_ask_heads),
                                        cmocka_unit_test(reals_vary),
+                                       cmocka_unit_test(some_are_larger),
                                        cmocka_unit_test(masks_are_dense_and_thin),
                                        cmocka_unit_test(files_are_long_along_both),
                                        cmocka_unit_test(epilogues_vary),

@@ -196,7 +196,7 @@ static void a_right_row_says_how_right(void **state)
     struct row *row = verified("two_steps");
     assert_true(row->check && !strncmp(row->check, "exact + ", 8) && strstr(row->check, " tol"));
     assert_true(row->error_over_bound >= 0 && row->error_over_bound < 1);
-    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 2);
+    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 3);
     assert_true(row_metric(row, -1, "verify.unread") &&
                 row_metric(row, -1, "verify.unread")->value > 0); /* the row that no filter reaches */
     assert_true(row_metric(row, -1, "verify.same_bits") && row_metric(row, -1, "verify.same_bits")->value == 1);
@@ -222,7 +222,7 @@ static void files_have_neighbours(void **state)
     struct row *row = verified_on("op: transpose, rows: 5, cols: 7, dtype: f32", "transpose/naive");
     if (row->status != ROW_OK)
         fail_msg("%s", row->reason);
-    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 5);
+    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 6);
     row_free(row);
 }
 
@@ -303,7 +303,7 @@ static void neighbours_are_compiled_ahead(void **state)
         assert_true(own > ahead);
         tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
         assert_int_equal(files_in(folder), own);
-        assert_true(row->status == ROW_OK && row_metric(row, -1, "verify.neighbours")->value == (sized ? 1 : 2));
+        assert_true(row->status == ROW_OK && row_metric(row, -1, "verify.neighbours")->value == (sized ? 1 : 3));
         worker_close(&w);
         row_free(row);
     }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NEIGHBOURS 3
-#define NEIGHBOURS_FILE 5 /* if an op file has its own sizes: two of these shapes are long along one axis */
+#define NEIGHBOURS_FILE 6 /* if an op file has its own sizes: one has larger values, two are long along one axis */
 #define NEIGHBOURS_EMU 2  /* fewer, because each costs a multiple of the time of an interpreted row */
 #define LONGEST 48
 #define LONGEST_EMU 14
@@ -134,6 +134,12 @@ bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err)
     return true;
 }
 
+/* Values of which an exponential may overflow, and so may the reference (NEARBY_LARGER). */
+static bool is_overflowing(const struct work *work)
+{
+    return work->larger != 0 && !work_is_exact(work);
+}
+
 static bool make_data(const struct job *job, const struct work *work, struct op_data *data, struct error *err)
 {
     struct work level = *work;
@@ -146,8 +152,10 @@ static bool make_data(const struct job *job, const struct work *work, struct op_
         op_data_free(data);
         return false;
     }
+    if (is_overflowing(work))
+        return reference_conditioned(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, err);
     level.mean = 0; /* if there is no reference with one */
-    return (work->mean != 0 && reference_with_mean(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, &none)) ||
+    return (work->mean != 0 && reference_conditioned(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, &none)) ||
            reference_data_make(job->dev, job->options.compiler, &level, DATA_PART_PRECISION, data, err);
 }
 
@@ -195,7 +203,8 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
         return false;
     }
     --*seen;
-    row_add_note(v->row, "not run on a nearby shape, %s%s", why->text, shape ? "; `needs:` in the op's file limits the shapes" : "");
+    if (!is_overflowing(&v->work))
+        row_add_note(v->row, "not run on a nearby shape, %s%s", why->text, shape ? "; `needs:` in the op's file limits the shapes" : "");
     return true;
 }
 
@@ -206,15 +215,40 @@ static bool is_of_file(const struct job *job, int index)
     return job->plan.rows[index].program.work.op->file != NULL;
 }
 
+/* True if the row would run on nearby shapes if its op had any. */
+static bool has_own_code(const struct plan_row *row)
+{
+    const struct program *p = &row->program;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches again for every shape */
+            return false;
+    return row->kind == PLAN_LAYER && p->checked;
+}
+
+/* The number of its nearby shapes, the last of which is larger than its own along every axis (NEARBY_GROWN). */
+static int wanted(const struct job *job, int index)
+{
+    const struct plan_row *row = &job->plan.rows[index];
+    bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows, in the same configurations, were checked
+                                                           already */
+    if (added || !has_own_code(row) || !plan_has_nearby(row->program.work.op))
+        return 0;
+    return 1 + (is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU);
+}
+
 /* Draws a shape that no kernel can predict. */
 static bool draw_neighbour(const struct job *job, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
-    bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index),
+    bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index), last = number + 1 == wanted(job, index),
          masked = job->plan.rows[index].program.work.mask.pattern != MASK_NONE; /* one is nearly full, one nearly empty */
-    if (!timed && !file) /* only two: an unrelated shape, and one that shares a property of any kind with the row's shape */
+    if (last || (file && !number))                                              /* larger values first: the row's own code meets them */
+        number = last ? NEARBY_GROWN : NEARBY_LARGER;
+    else if (file)
+        number--;
+    else if (!timed) /* only two: an unrelated shape, and one that shares a property of any kind with the row's shape */
         number = (!number ? 0 : masked ? 2 : 1 + (int)(seed / NEIGHBOURS % 2)) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
-    bool far = timed || (file && number % 2); /* a long shape is cheap there */
+    bool far = timed || (file && number < NEARBY_GROWN && number % 2); /* a long shape is cheap there */
     return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
@@ -284,26 +318,6 @@ static bool visit(struct nearby_shapes *n, int index, int number, const struct b
     free(v.images);
     program_free(&v.program);
     return ok;
-}
-
-/* True if the row would run on nearby shapes if its op had any. */
-static bool has_own_code(const struct plan_row *row)
-{
-    const struct program *p = &row->program;
-    for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches again for every shape */
-            return false;
-    return row->kind == PLAN_LAYER && p->checked;
-}
-
-static int wanted(const struct job *job, int index)
-{
-    const struct plan_row *row = &job->plan.rows[index];
-    bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows, in the same configurations, were checked
-                                                           already */
-    if (added || !has_own_code(row) || !plan_has_nearby(row->program.work.op))
-        return 0;
-    return is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
 void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough)

@@ -19,10 +19,10 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
 /* Makes inputs and references: op_data_make, for every op. Free with op_data_free. */
 bool reference_data_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                          struct error *err);
-/* The same for values with a mean (work->mean): bounds grow by what roundings of the inputs do to the results, which the reference tells.
- */
-bool reference_with_mean(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
-                         struct error *err);
+/* The same for values with a mean (work->mean), or larger ones (work->larger): bounds grow by what roundings of the inputs do to the
+ * results, which the reference tells. Larger values: roundings to the inputs' type, for a kernel may round where it scales them. */
+bool reference_conditioned(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
+                           struct error *err);
 /* The .cu file of the kernel that makes an op's reference; NULL: the op has no such kernel. */
 const char *reference_source(const struct op *op);
 /* Compiles its code into the cache; does nothing if the op has none. */

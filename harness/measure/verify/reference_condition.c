@@ -30,7 +30,7 @@ static void change(const struct work *work, struct op_data *data, const struct o
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         const struct tensor *t = &list[i];
         float *to = data->at[t->role->slot].value;
-        for (size_t k = 0; to && generate_has_mean(work, t) && k < tensor_elements(t); k++) {
+        for (size_t k = 0; to && generate_is_normal(t) && k < tensor_elements(t); k++) {
             bool up = grows(how, work->seed, k, k % (size_t)t->dim[t->rank - 1]);
             to[k] = (float)(from->at[t->role->slot].value[k] * (up ? 1 + STEP : 1 - STEP));
         }
@@ -56,12 +56,22 @@ static void keep_largest(const struct work *work, const struct op_data *data, co
     }
 }
 
+static double unit_roundoff(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double u = work->math == MATH_F16_ACC16 || (work->larger != 0 && work->math == MATH_TF32) ? 0x1p-11 : 0x1p-24;
+    for (int i = 0, count = work->op->tensors(work, list); i < count && work->larger != 0; i++)
+        if (!list[i].written && generate_is_normal(&list[i]))
+            u = fmax(u, dtype_unit_roundoff(list[i].dtype));
+    return u;
+}
+
 /* Adds to the bound of each element how far its row, or a usual one, moves if inputs change by u, times the growth of roundings in a sum.
  */
 static void widen(const struct work *work, struct op_data *data, double *const squares[OP_MAX_TENSORS])
 {
     struct tensor list[OP_MAX_TENSORS];
-    double terms = (double)work_terms(work), u = work->math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24,
+    double terms = (double)work_terms(work), u = unit_roundoff(work),
            share = fmax(LEAST * u, bound_share(work->math, terms) * bound_one_sign(work->math, terms)) / STEP;
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         struct op_values *v = &data->at[list[i].role->slot];
@@ -81,15 +91,15 @@ static bool has_long_lines(const struct work *work)
 {
     struct tensor list[OP_MAX_TENSORS];
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
-        if (!list[i].written && generate_has_mean(work, &list[i]) && list[i].dim[list[i].rank - 1] < SHORT_LINE)
+        if (!list[i].written && generate_is_normal(&list[i]) && list[i].dim[list[i].rank - 1] < SHORT_LINE)
             return false;
     return true;
 }
 
-bool reference_with_mean(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
-                         struct error *err)
+bool reference_conditioned(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
+                           struct error *err)
 {
-    if (!has_long_lines(work))
+    if (work->mean != 0 && !has_long_lines(work))
         return error_set(err, ERROR_USAGE, "its lines are too short for a mean");
     if (!reference_data_make(dev, compiler, work, part, out, err))
         return false;

@@ -204,15 +204,10 @@ bool generate_by_index(const struct work *work, const struct tensor *t)
            !(values == VALUES_INPUT && work->picture[0]) && !(work->weights[0] && weights_tensor(t));
 }
 
-static bool is_normal_input(const struct tensor *t)
+bool generate_is_normal(const struct tensor *t)
 {
     bool normal = t->role->values == VALUES_INPUT || t->role->values == VALUES_OPERAND;
     return normal && !t->role->constant && !dtype_is_whole(t->dtype);
-}
-
-bool generate_has_mean(const struct work *work, const struct tensor *t)
-{
-    return work->mean != 0 && is_normal_input(t);
 }
 
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
@@ -250,8 +245,8 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
         r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5, r.length = t->dim[0];
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
-    r.mean = generate_has_mean(work, t) ? work->mean : 0;
-    if (work->larger != 0 && is_normal_input(t))
+    r.mean = generate_is_normal(t) ? work->mean : 0;
+    if (work->larger != 0 && generate_is_normal(t))
         r.scale *= work->larger;
     r.every_size = r.draw == DRAW_NORMAL && only_moved(work, t) ? work->every_size : SIZES_USUAL;
     return r;

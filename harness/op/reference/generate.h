@@ -38,8 +38,8 @@ struct generate_recipe {
 /* What draw_in_line takes as `most`. */
 float generate_most(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
-/* True if work->mean is added to the tensor's values. */
-bool generate_has_mean(const struct work *work, const struct tensor *t);
+/* True for values that a nearby shape may shift (work->mean) or enlarge (work->larger): an input's, drawn from N(0, 1). */
+bool generate_is_normal(const struct tensor *t);
 /* True if each value depends only on its index: not for values from files, sorted values, distinct indices and rectangles. */
 bool generate_by_index(const struct work *work, const struct tensor *t);
 /* Writes values first, first + 1, ... of the recipe to to[0], to[1], ... */

@@ -63,6 +63,12 @@ static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how,
     return near == channels ? 2 * channels : near;
 }
 
+/* More than its own if the image is grown, but for what is kept. */
+static int64_t channels_of(enum image image, int64_t channels, int64_t kinds, enum channels how, uint64_t random)
+{
+    return channels_near(channels, kinds, how, random) + (image == IMAGE_GROWN && how != KEPT ? channels : 0);
+}
+
 /* Limits of a draw: sides from the least that the filter allows, `count` of them. */
 struct limits {
     int64_t least, count, longest, narrow, narrower, channels; /* channels: a kind of channels_near; count 0: keeps its own numbers */
@@ -115,8 +121,8 @@ static int64_t other(int64_t own, int64_t most, uint64_t random)
 static int64_t size_of(enum image image, bool along, int64_t own, const struct limits *l, uint64_t random)
 {
     int64_t before = l->least - 1;
-    if (image == IMAGE_BEYOND && along)
-        return own + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
+    if (image == IMAGE_GROWN || (image == IMAGE_BEYOND && along))
+        return (image == IMAGE_GROWN ? own * l->longest : own) + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
     return before + other(own - before,
                           image == IMAGE_SQUARE  ? l->longest
                           : !along               ? image == IMAGE_LONG ? l->narrow : l->narrower
@@ -147,6 +153,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
                  bool turned, struct work *out)
 {
     int64_t groups = own->groups > 1 ? own->groups : 1, inputs = groups;
+    bool grown = image == IMAGE_GROWN;
     bool deep = groups > 1 && groups == own->c; /* depthwise */
     char along = limits->wide ? 'w' : "hw"[random_bits(seed, 0, 2) % 2];
     *out = *own;
@@ -161,7 +168,9 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             uint64_t random = random_bits(seed, 1, i);
             if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
                 continue;
-            if (fields[i].how == DRAWN_COUNT)
+            if (fields[i].how == DRAWN_COUNT && grown)
+                *value += limits->count ? 1 + (int64_t)(random % (uint64_t)limits->count) : 0;
+            else if (fields[i].how == DRAWN_COUNT)
                 *value = limits->count ? other(*value, limits->count, random) : *value;
             else if (fields[i].how == DRAWN_SIZE) {
                 int64_t size = limits->wide && *f->name == 'w' ? limits->wide + (int64_t)(random % WHOLE)
@@ -169,9 +178,9 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
                 int64_t stride = own->side[*f->name == 'h' ? SIDE_stride_y : SIDE_stride_x];
                 *value = turned ? turned_from(*value, size, limits->least, stride) : size;
             } else if (*f->name == 'c')
-                *value = inputs = channels_near(deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
+                *value = inputs = channels_of(image, deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
             else
-                *value = channels_near(*value / groups, limits->channels, k, random) * groups;
+                *value = channels_of(image, *value / groups, limits->channels, k, random) * groups;
             if (limits->wide && *value < 5 * groups && own->k >= 5 * groups &&
                 *f->name == 'k') /* code may be right in the first ones alone */
                 *value += 4 * groups;
@@ -237,7 +246,7 @@ static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, in
         for (int k = number != IMAGE_LONG; k < (int)(sizeof lines / sizeof *lines); k++) { /* fewer if those are too much work */
             struct error ignored = {0};
             bool compiled = nearby_draw_file(own, random_bits(seed, 2, (uint64_t)i), number, i, lines[k], longest, work);
-            bool is_work = work_finish(work, &ignored) && !is_own_shape(work, own);
+            bool is_work = work_finish(work, &ignored) && (number == NEARBY_LARGER ? work->larger != 0 : !is_own_shape(work, own));
             if (is_work && is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP))
                 continue;
             if (is_work && is_done(plan, p, compiled, work, program))
@@ -256,6 +265,28 @@ static void scatter(struct mask *m, bool dense)
     m->pattern = MASK_IID;
 }
 
+#define GROWN_SHARE 0.25 /* of the work of other nearby shapes */
+/* Larger than the row's own along every axis, of its own kind of mask and values: a head promises every size that it does not exclude.
+ * First twice as large; later tries keep more of it: its batch size, its channels, multiples of 8. False: none, or too much work. */
+static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint64_t seed, double flop, struct work *work,
+                         struct program *program)
+{
+    const struct work *own = &plan->cases[p->case_index].work;
+    for (int i = 0; i < TRIES; i++) {
+        struct error ignored = {0};
+        int turn = i % 4 + i / (TRIES / 2) * 4, group = i / 4 % 8; /* the turns that keep no channels first */
+        struct limits limits = {.count = group < 2 || group > 5 ? 3 : 0, .longest = 2 - group % 2, .channels = EIGHTHS - 4 * (group % 2)};
+        draw(own, random_bits(seed, 2, (uint64_t)i), IMAGE_GROWN, &limits, turns[0][turn].c, turns[0][turn].k, false, work);
+        if (group == 4 || group == 5)
+            work->h = (work->h + 7) / 8 * 8, work->w = (work->w + 7) / 8 * 8;
+        work->epilogue_count -= p->program.completed_count ? i % (own->epilogue_count + 1) : 0;
+        if (work_finish(work, &ignored) && !is_much(work, ELEMENTS, flop * GROWN_SHARE) &&
+            is_done(plan, p, i >= TRIES - TRIES_COMPILED, work, program))
+            return true;
+    }
+    return false;
+}
+
 bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                  struct program *program)
 {
@@ -265,6 +296,8 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         return false;
     if (own->op->file)
         return nearby_of_file(plan, p, number, seed, longest, flop, work, program);
+    if (number == NEARBY_GROWN)
+        return nearby_grown(plan, p, seed, flop, work, program);
     int items = own->epilogue_count, smaller = 0;
     struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS, 0};
     if (own->mask.pattern != MASK_NONE) /* a window has room in a nearly full mask */

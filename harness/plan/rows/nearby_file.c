@@ -55,7 +55,7 @@ static bool is_size(const struct op_file *f, const struct op_field *field)
 static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t lines, int64_t grain, bool turned,
                          int64_t longest, uint64_t random)
 {
-    bool beyond = image == IMAGE_BEYOND && along;
+    bool beyond = image == IMAGE_GROWN || (image == IMAGE_BEYOND && along);
     int64_t least = lines > f->min ? lines : f->min;
     int64_t first = beyond ? own + grain : (least + grain - 1) / grain * grain;
     int64_t most = image == IMAGE_SQUARE      ? longest
@@ -122,16 +122,33 @@ void nearby_enlarge(struct work *out)
         out->larger = t == DTYPE_F16 ? 16 : 256;
 }
 
+/* The tensors that are read, not constant, and drawn from N(0, 1). */
+static int drawn_inputs(const struct op *op)
+{
+    int drawn = 0;
+    for (int i = 0; op->roles[i]; i++)
+        drawn += !op->roles[i]->output && !op->roles[i]->constant &&
+                 (op->roles[i]->values == VALUES_INPUT || op->roles[i]->values == VALUES_OPERAND);
+    return drawn;
+}
+
+/* Values of which an exponential overflows, or that of a product of two. A kernel in f16, or one that rounds between its steps
+ * (`tolerance:`), may overflow before it. */
+static double larger_near(const struct work *own)
+{
+    const struct op_file *f = own->op->file;
+    int drawn = drawn_inputs(own->op);
+    if (!drawn || work_is_exact(own) || work_terms(own) < 1 || f->tolerance > 0 || f->stages || own->math == MATH_F16_ACC16)
+        return 0;
+    return drawn == 1 ? 64 : 8;
+}
+
 /* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. In a
  * product of two such inputs every right kernel would, too; so would one that rounds between its steps (`tolerance:`). */
 static double mean_near(const struct work *own, uint64_t random)
 {
     const struct op_file *f = own->op->file;
-    int drawn = 0;
-    for (int i = 0; own->op->roles[i]; i++)
-        drawn += !own->op->roles[i]->output && !own->op->roles[i]->constant &&
-                 (own->op->roles[i]->values == VALUES_INPUT || own->op->roles[i]->values == VALUES_OPERAND);
-    if (f->exact || f->tolerance > 0 || f->stages || drawn != 1 || work_terms(own) < 1)
+    if (f->exact || f->tolerance > 0 || f->stages || drawn_inputs(own->op) != 1 || work_terms(own) < 1)
         return 0;
     double mean = 4096 + (double)(random % 4096);
     return random >> 63 ? mean : -mean;
@@ -143,6 +160,24 @@ static bool has_specials(const struct op_file *f)
     for (int i = 0; i < f->tensor_count; i++)
         any |= f->tensors[i].specials;
     return any != 0;
+}
+
+/* The values of a nearby shape. last: its other sizes are those of the row. */
+static void draw_values(uint64_t seed, int number, bool compiled, bool last, struct work *out)
+{
+    const struct op_file *f = out->op->file;
+    out->every_size = number % 2 ? SIZES_ALL : SIZES_SQUARED;
+    if (number == NEARBY_LARGER)
+        out->larger = larger_near(out);
+    if (number >= NEARBY_GROWN)
+        return;
+    if (number == 1 || number == IMAGES) /* those that are long along one axis and along another */
+        out->mean = mean_near(out, random_bits(seed, 0, 3));
+    out->specials = number > 0 && number % 2 == 0 && has_specials(f); /* the others have a mean */
+    if (number == IMAGE_BEYOND)
+        nearby_enlarge(out);
+    if (number >= IMAGES && (!compiled || last)) /* compiled in, a field is used */
+        nearby_vary_reals(out->op, number > IMAGES, out);
 }
 
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out)
@@ -160,25 +195,22 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
         out->set_seed = out->seed | 1;
     out->picture[0] = out->picture_hash[0] = 0;
     out->any_boxes = true;
-    out->every_size = number % 2 ? SIZES_ALL : SIZES_SQUARED;
-    if (number == 1 || number == IMAGES) /* those that are long along one axis and along another */
-        out->mean = mean_near(own, random_bits(seed, 0, 3));
-    out->specials = number > 0 && number % 2 == 0 && has_specials(f); /* the others have a mean */
-    if (number == IMAGE_BEYOND)
-        nearby_enlarge(out);
-    bool same = number >= IMAGES && attempt >= ATTEMPT_SAME;
-    if (number >= IMAGES && (attempt < ATTEMPT_COMPILED || same)) /* compiled in, a field is used */
-        nearby_vary_reals(own->op, number > IMAGES, out);
+    bool again = number >= IMAGES && number < NEARBY_GROWN; /* the long kinds once more, along another axis */
+    bool same = again && attempt >= ATTEMPT_SAME;
+    if (number == NEARBY_LARGER)
+        same = attempt >= ATTEMPT_COMPILED, compiled = false;
+    draw_values(seed, number, attempt >= ATTEMPT_COMPILED, same, out);
     uint64_t bits = random_bits(seed, 0, 1);
-    bool again = number >= IMAGES; /* the long kinds once more, along another axis */
     uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
     int along = count ? (int)(axis % (uint64_t)count) : 0;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
-    enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
+    enum image image = number == NEARBY_GROWN    ? IMAGE_GROWN
+                       : number == NEARBY_LARGER ? IMAGE_SQUARE
+                                                 : (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
     for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
-            *value = size_near(sizes[i], *value, image, i == along, i != along && image != IMAGE_SQUARE ? lines : 0,
+            *value = size_near(sizes[i], *value, image, i == along, i != along && image != IMAGE_SQUARE && image != IMAGE_GROWN ? lines : 0,
                                grain_of(*value, grain), number != IMAGE_LONG, longest, random_bits(seed, 1, (uint64_t)i));
     }
     return compiled;

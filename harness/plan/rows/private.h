@@ -50,8 +50,8 @@ const struct variant_set *plan_set(const struct plan *plan, const struct side *s
 struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
 /* Kinds of nearby shapes. Code that fails from some size on meets large sizes at the cost of little work. beyond: larger than the row's own
- * along one axis. */
-enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES };
+ * along one axis; grown: along every axis. */
+enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES, IMAGE_GROWN = IMAGES };
 #define NEARBY_NARROW 8 /* the short sides of one that is long */
 /* Draws sizes for an op with tensors of its own. Later attempts ask for more common divisors, for fewer other sizes, and at last for
  * another kind. lines: the least of the short sides of a long shape. True: its code may be compiled again. */
