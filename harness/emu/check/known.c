@@ -24,15 +24,36 @@ bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
     return known;
 }
 
+/* Whether every byte of the range was written. `write`: now they are. */
+static bool range_known(uint8_t *known, uint64_t from, uint64_t to, bool write)
+{
+    uint64_t word;
+    bool all = true;
+    for (uint64_t k = from, end; k < to && (all || write); k = end) {
+        while (!(k & 7) && to - k >= 64 && (memcpy(&word, known + (k >> 3), sizeof word), word == UINT64_MAX))
+            k += 64;
+        end = (k | 7) + 1 < to ? (k | 7) + 1 : to;
+        uint8_t bits = (uint8_t)((0xffu << (k & 7)) & (0xffu >> (7 - ((end - 1) & 7))));
+        if (k < to && (__atomic_load_n(&known[k >> 3], __ATOMIC_RELAXED) & bits) != bits) {
+            all = false;
+            if (write)
+                __atomic_fetch_or(&known[k >> 3], bits, __ATOMIC_RELAXED);
+        }
+    }
+    return all;
+}
+
 void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
                   bool store)
 {
+    bool known = !store || !m->gaps;
+    for (int s = 0; s < m->spans && known; s++)
+        known = range_known(b->known, offset + (uint64_t)(int64_t)m->from[s], offset + (uint64_t)(int64_t)m->to[s], store) || store;
+    if (known)
+        return;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
-        uint64_t at = offset + (uint64_t)(int64_t)m->rel[i];
-        if (!store && !(at & 7) && bytes == 8 && __atomic_load_n(&b->known[at >> 3], __ATOMIC_RELAXED) == 0xff)
-            continue;
-        known_lane(w, ip, i, b, at, bytes, store ? ACCESS_WRITE : ACCESS_READ);
+        known_lane(w, ip, i, b, offset + (uint64_t)(int64_t)m->rel[i], bytes, store ? ACCESS_WRITE : ACCESS_READ);
     }
 }
 
