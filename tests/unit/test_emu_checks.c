@@ -106,6 +106,51 @@ static void writes_stay_inside(void **state)
     emu_test_close(&t);
 }
 
+/* Lanes 0 to n - 1 store a byte each at `from`, then all lanes read WIDTH bytes each at `at`: a lane that reads nothing that was stored is
+ * reported, and none else. */
+#define STORES_THEN_READS \
+    ".version 9.0\n.target sm_90a\n.address_size 64\n" \
+    ".visible .entry k(.param .u64 p, .param .u32 n, .param .u32 from, .param .u32 at, .param .u32 step)\n{\n" \
+    ".reg .b64 rd1, rd2, rd3, rd4, rd5; .reg .b32 r1, r2, r3, r4, r5, r6, r7; .reg .pred p1;\n" \
+    "ld.param.u64 rd1, [p]; ld.param.u32 r1, [n]; ld.param.u32 r2, [from]; ld.param.u32 r3, [at]; ld.param.u32 r6, [step];\n" \
+    "cvta.to.global.u64 rd1, rd1; mov.u32 r4, %%tid.x; setp.lt.u32 p1, r4, r1;\n" \
+    "mad.lo.u32 r5, r4, r6, r2; cvt.u64.u32 rd2, r5; add.s64 rd3, rd1, rd2; @p1 st.global.u8 [rd3], r4;\n" \
+    "mad.lo.u32 r5, r4, %d, r3; cvt.u64.u32 rd4, r5; add.s64 rd5, rd1, rd4; ld.global.u%d r7, [rd5];\nret;\n}\n"
+
+static void stored_bytes_are_known(void **state)
+{
+    SCOPED char *bytes = text_format(STORES_THEN_READS, 1, 8), *words = text_format(STORES_THEN_READS, 4, 32);
+    unsigned random = 7;
+    for (int i = 0; i < 400; i++) {
+        struct emu_test t;
+        bool stored[256] = {false};
+        int width = i % 2 ? 4 : 1, draw[4];
+        for (int d = 0; d < 4; d++)
+            draw[d] = (int)((random = random * 1103515245 + 12345) >> 16 & 0x7fff);
+        int n = draw[0] % 33, from = draw[1] % 64, at = draw[2] % 64 / width * width, step = 1 + draw[3] % 2, lonely = 0;
+        for (int lane = 0; lane < n; lane++)
+            stored[from + lane * step] = true;
+        for (int lane = 0; lane < 32; lane++) {
+            bool any = false;
+            for (int b = 0; b < width; b++)
+                any |= stored[at + lane * width + b];
+            lonely += !any;
+        }
+        emu_test_text(&t, "stores", i % 2 ? words : bytes, "k");
+        emu_test_pointer(&t, emu_test_buffer(&t, "p", NULL, sizeof stored));
+        emu_test_int(&t, n);
+        emu_test_int(&t, from);
+        emu_test_int(&t, at);
+        emu_test_int(&t, step);
+        emu_test_run(&t);
+        const struct device_report *r = emu_test_report(&t, "uninitialised");
+        if ((r ? r->count : 0) != (uint64_t)lonely)
+            fail_msg("%d lanes store at %d, step %d; of reads of %d bytes at %d %d should be reported, not %d", n, from, step, width, at,
+                     lonely, r ? (int)r->count : 0);
+        emu_test_close(&t);
+    }
+}
+
 /* What does not depend on the number of threads: the reports, word by word. */
 static void reports_are_deterministic(void **state)
 {
@@ -133,7 +178,8 @@ static void reports_are_deterministic(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planted_bugs), cmocka_unit_test(other_dialect), cmocka_unit_test(without_checks),
-                                       cmocka_unit_test(writes_stay_inside), cmocka_unit_test(reports_are_deterministic)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planted_bugs),           cmocka_unit_test(other_dialect),
+                                       cmocka_unit_test(without_checks),         cmocka_unit_test(writes_stay_inside),
+                                       cmocka_unit_test(stored_bytes_are_known), cmocka_unit_test(reports_are_deterministic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
