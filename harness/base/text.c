@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include <ctype.h>
 #include <errno.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,12 @@ void *xrealloc(void *p, size_t n)
     if (!p)
         out_of_memory();
     return p;
+}
+
+void *xgrow(void *p, size_t count, size_t size)
+{
+    size_t bytes = (count + 1) * size;
+    return p && malloc_usable_size(p) >= bytes ? p : xrealloc(p, bytes + (count < 16 ? 0 : count / 2 * size));
 }
 
 char *xstrdup(const char *s)

@@ -40,8 +40,10 @@ void scoped_free(void *variable);
 void *xmalloc(size_t n);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t n);
+/* The list `p` with room for an element behind `count` of them; long lists grow by halves, so that n additions copy some 3 n elements. */
+void *xgrow(void *p, size_t count, size_t size);
 /* The place of one more element at the end of a list, which is counted; its value is the caller's to set. Both names are read twice. */
-#define APPEND(items, count) ((items) = xrealloc((items), ((size_t)(count) + 1) * sizeof *(items)), &(items)[(count)++])
+#define APPEND(items, count) ((items) = xgrow((items), (size_t)(count), sizeof *(items)), &(items)[(count)++])
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 /* The plural "s": "1 row", "2 rows". */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include <fcntl.h>
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -260,6 +261,26 @@ static void hostile_texts_are_only_texts(void **state)
     text_free(&t);
 }
 
+/* A list keeps its elements while it grows, and n additions copy at most four n of them, also where each copy costs (sanitizers). */
+static void long_lists_are_copied_seldom(void **state)
+{
+    struct {
+        int n, fill[30];
+    } *list = NULL, *before = NULL;
+    int count = 0, copied = 0, all = 20000;
+    for (int i = 0; i < all; i++) {
+        size_t room = malloc_usable_size(list);
+        before = list;
+        APPEND(list, count)->n = i;
+        copied += before && malloc_usable_size(list) != room ? i : 0;
+    }
+    for (int i = 0; i < all; i++)
+        assert_int_equal(list[i].n, i);
+    assert_int_equal(count, all);
+    assert_in_range(copied, 1, 4 * all);
+    free(list);
+}
+
 static void errors_gain_places(void **state)
 {
     struct error err = {0};
@@ -508,6 +529,7 @@ int main(void)
         cmocka_unit_test(globs_and_numbers),
         cmocka_unit_test(many_lines_are_one),
         cmocka_unit_test(hostile_texts_are_only_texts),
+        cmocka_unit_test(long_lists_are_copied_seldom),
         cmocka_unit_test(errors_gain_places),
         cmocka_unit_test(files_are_whole_or_refused),
         cmocka_unit_test(files_are_written_where_their_names_lead),
