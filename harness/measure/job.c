@@ -1,5 +1,8 @@
 #include "measure/job.h"
+#include "base/spec.h"
+#include "base/text.h"
 #include <stdlib.h>
+#include <string.h>
 
 void job_stage(const struct job *job, int row, const char *stage, double limit_s)
 {
@@ -19,6 +22,19 @@ void job_environment(const struct job *job, const char *name, const char *value)
 bool job_is_interrupted(const struct job *job)
 {
     return job->waiting && job->waiting();
+}
+
+bool job_open_emu(const struct job *job, struct device **dev, struct error *err)
+{
+    int count;
+    const struct chip *chips = chip_table(&count);
+    char *spec = NULL;
+    for (int i = 0; i < count && !spec; i++)
+        if (!strcmp(chips[i].arch, job->plan.chip.arch))
+            spec = text_format(SPEC_COUNTS ":%s", chips[i].name);
+    bool ok = job->open(spec ? spec : SPEC_COUNTS, dev, err);
+    free(spec);
+    return ok;
 }
 
 uint64_t job_seed(const struct job *job)

@@ -71,6 +71,7 @@ static const struct sample {
      "its column tiles_active is 6, but 8 of 8 tiles of 1x2 have an active output"},
     {"no_argument", "", "  - kernel: same\n    grid: 1\n    block: 32\n    args: output\n",
      "extern \"C\" __global__ void same(float *output, int count) {}", "", "sum", "", ROW_BROKEN, "takes 2 parameters"},
+    {"races", "", "", "", "", "sum", "if (i == 33) ((volatile float *)output)[2] += 0;", ROW_UNSAFE, "race"},
     {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
 };
 #define SAMPLES (sizeof samples / sizeof *samples)
@@ -88,9 +89,15 @@ static int set_up(void **state)
     return !ok;
 }
 
+static json_t *interpreted; /* what emu said last of a row of a GPU */
+
 static void take(void *context, json_t *event)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "interpreted")) {
+        json_decref(interpreted);
+        interpreted = json_incref(json_object_get(event, "fields"));
+    }
     if (name && !strcmp(name, "row"))
         wire_row_merge(json_object_get(event, "fields"), context);
     json_decref(event);
@@ -345,11 +352,59 @@ static void findings_are_of_their_row(void **state)
     row_free(rows[1]);
 }
 
+/* A user's row of a GPU (here emu plays it) is also run on emu, ahead in a compile worker or when it is verified: a race is its status, and
+ * what emu could not run is said. */
+static void rows_of_a_gpu_are_interpreted(void **state)
+{
+    static const struct {
+        const char *variant;
+        enum row_status status;
+        const char *says; /* in the reason, or in the note */
+    } rows[] = {
+        {"my/right", ROW_OK, NULL},
+        {"my/sized", ROW_OK, NULL},
+        {"my/races", ROW_UNSAFE, "right on the GPU, but not as emu runs its PTX on conv2d 3->4 3x3 s3 p0  2x7x9 f32 NCHW: race: races.cu:"},
+        {"my/forgets", ROW_WRONG, "right on the GPU, but not as emu runs its PTX on conv2d"},
+        {"my/traps", ROW_OK, "races, unset memory and bounds were not checked, as emu could not run its PTX: trap"},
+        {"conv2d/naive", ROW_OK, NULL}};
+    need_compiler();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct row *row = row_new(), *right = row_new();
+        struct worker w;
+        int index = worker_for(&w, row, LAYER, rows[i].variant);
+        bool own = strncmp(rows[i].variant, "my/", 3) == 0;
+        w.job.options.device = "cuda:0";
+        tell(&w, json_pack("{s:s,s:[i]}", "do", "compile", "neighbours", index));
+        assert_true((interpreted != NULL) == own);
+        wire_row_merge(interpreted, right);
+        const char *said = right->status == ROW_OK ? right->note_count ? right->notes[0].text : "" : right->reason;
+        if (own && (right->status != rows[i].status || !strstr(said, rows[i].says ? rows[i].says : "")))
+            fail_msg("%s: %s: %s", rows[i].variant, row_status_name(right->status), said);
+        assert_true((row_metric(right, -1, "verify.interpreted") != NULL) == (own && !rows[i].says));
+        if (!rows[i].says) { /* emu as a GPU finds the others itself */
+            tell(&w, json_pack("{s:s,s:i,s:[],s:O*}", "do", "verify", "row", index, "choice", "interpreted", interpreted));
+            assert_true(row->status == ROW_OK && (row_metric(row, -1, "verify.interpreted") != NULL) == own);
+            json_t *found = json_pack("{s:s,s:s}", "status", row_status_name(ROW_UNSAFE), "reason", "a race");
+            tell(&w, json_pack("{s:s,s:i,s:[],s:o}", "do", "verify", "row", index, "choice", "interpreted", found));
+            assert_true(own ? row->status == ROW_UNSAFE && !strcmp(row->reason, "a race") : row->status == ROW_OK);
+            row->status = ROW_PLANNED;
+            tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice")); /* nothing was found ahead */
+            assert_true(row->status == ROW_OK && (row_metric(row, -1, "verify.interpreted") != NULL) == own);
+        }
+        json_decref(interpreted);
+        interpreted = NULL;
+        worker_close(&w);
+        row_free(row);
+        row_free(right);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_the_verdict_it_deserves), cmocka_unit_test(a_right_row_says_how_right),
-                                       cmocka_unit_test(several_reports_are_counted),      cmocka_unit_test(files_have_neighbours),
-                                       cmocka_unit_test(tiles_are_counted_once),           cmocka_unit_test(neighbours_are_compiled_ahead),
-                                       cmocka_unit_test(findings_are_of_their_row),        cmocka_unit_test(a_task_is_asked_for_there)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_a_gpu_are_interpreted), cmocka_unit_test(each_has_the_verdict_it_deserves),
+                                       cmocka_unit_test(a_right_row_says_how_right),    cmocka_unit_test(several_reports_are_counted),
+                                       cmocka_unit_test(files_have_neighbours),         cmocka_unit_test(tiles_are_counted_once),
+                                       cmocka_unit_test(neighbours_are_compiled_ahead), cmocka_unit_test(findings_are_of_their_row),
+                                       cmocka_unit_test(a_task_is_asked_for_there)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }

@@ -16,6 +16,7 @@
 #define NEIGHBOURS 3
 #define NEIGHBOURS_FILE 6 /* if an op file has its own sizes: one has larger values, two are long along one axis */
 #define NEIGHBOURS_EMU 2  /* fewer, because each costs a multiple of the time of an interpreted row */
+#define INTERPRETED 3     /* the row's own shape, or two nearby ones */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
@@ -45,8 +46,10 @@ static void name_neighbour(struct visit *v)
         text_addf(&work, " values %g times as large", v->work.larger);
     if (v->work.mask.pattern != MASK_NONE)
         text_addf(&work, " mask %s %.2g", mask_pattern_names[v->work.mask.pattern], v->work.mask.density);
-    char *reason = text_format("right on its own shape, but not on a nearby shape that its head accepts, %s: %s", text_get(&work),
-                               v->row->reason ? v->row->reason : "");
+    char *reason = text_format("%s%s: %s",
+                               v->n->interpreted ? "right on the GPU, but not as emu runs its PTX on "
+                                                 : "right on its own shape, but not on a nearby shape that its head accepts, ",
+                               text_get(&work), v->row->reason ? v->row->reason : "");
     row_set(&v->row->reason, reason);
     free(reason);
     text_free(&work);
@@ -123,7 +126,9 @@ void nearby_drop(struct nearby_shapes *n)
             program_free(&n->drawn[n->drawn_count].program);
     free(n->items);
     free(n->drawn);
+    bool interpreted = n->interpreted;
     nearby_open(n, n->job, n->data, n->library);
+    n->interpreted = interpreted;
 }
 
 bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err)
@@ -215,8 +220,7 @@ static bool is_of_file(const struct job *job, int index)
     return job->plan.rows[index].program.work.op->file != NULL;
 }
 
-/* True if the row would run on nearby shapes if its op had any. */
-static bool has_own_code(const struct plan_row *row)
+bool nearby_has_code(const struct plan_row *row)
 {
     const struct program *p = &row->program;
     for (int i = 0; i < p->step_count; i++)
@@ -231,7 +235,7 @@ static int wanted(const struct job *job, int index)
     const struct plan_row *row = &job->plan.rows[index];
     bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows, in the same configurations, were checked
                                                            already */
-    if (added || !has_own_code(row) || !plan_has_nearby(row->program.work.op))
+    if (added || !nearby_has_code(row) || !plan_has_nearby(row->program.work.op))
         return 0;
     return 1 + (is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU);
 }
@@ -256,6 +260,9 @@ static bool draw_neighbour(const struct job *job, int index, int number, struct 
  * there is none. */
 static bool take_neighbour(struct nearby_shapes *n, int index, int number, struct work *work, struct program *program)
 {
+    if (n->interpreted && !number)
+        return plan_nearby(&n->job->plan, index, NEARBY_OWN, 0, LONGEST_EMU, FLOP_EMU, work, program);
+    number -= n->interpreted && !is_of_file(n->job, index); /* an op of a file begins with larger values */
     for (int i = 0; i < n->drawn_count; i++) {
         struct nearby_shape drawn = n->drawn[i];
         if (drawn.row != index || drawn.number != number)
@@ -305,11 +312,11 @@ static bool visit(struct nearby_shapes *n, int index, int number, const struct b
         if (why.kind == ERROR_ENVIRONMENT) /* a shape that a library does not support is not the row's fault */
             --*seen;
         else
-            failure_blame(job->dev, row, &why, ROW_CRASHED);
+            failure_blame(job->dev, row, &why, n->interpreted ? ROW_SKIPPED : ROW_CRASHED);
     }
     bool lost = row->status == ROW_CRASHED && job->dev->ops->keeps_time;
     bool ok = data ? lost || look_at_values(data, row, err) : without_reference(&v, &why, seen, err);
-    if (ok && row->status != ROW_OK)
+    if (ok && row->status != ROW_OK && (!n->interpreted || row->status == ROW_UNSAFE || row->status == ROW_WRONG))
         name_neighbour(&v);
     if (!lost)
         rig_close(v.rig);
@@ -364,12 +371,29 @@ void nearby_compile(const struct job *job, int index)
     }
 }
 
+bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err)
+{
+    int seen = 0;
+    bool more = true;
+    if (!plan_has_nearby(n->job->plan.rows[index].program.work.op))
+        return error_set(err, ERROR_ENVIRONMENT, "the op has values from files");
+    n->interpreted = true;
+    for (int number = 0; number < INTERPRETED && row->status == ROW_OK && (number == 1 ? !seen : more); number++)
+        if (!visit(n, index, number, build, row, &seen, &more, err))
+            return false;
+    if (!seen)
+        return error_set(err, ERROR_ENVIRONMENT, "the layer is too large, and its head accepts no smaller one");
+    if (row->status == ROW_OK)
+        row_add_metric(row, -1, 0, "verify.interpreted", "", "verify", seen);
+    return true;
+}
+
 bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err)
 {
     int count = wanted(n->job, index), seen = 0;
     bool more = count > 0;
     const struct plan_row *own = &n->job->plan.rows[index];
-    if (has_own_code(own) && !plan_has_nearby(own->program.work.op))
+    if (nearby_has_code(own) && !plan_has_nearby(own->program.work.op))
         row_add_note(row, "not run on a nearby shape: %s has values from files, which have one shape",
                      file_base(op_path(own->program.work.op)));
     if (!more)

@@ -24,10 +24,16 @@ struct nearby_shapes { /* of the rows of one case: their data, and the shapes on
     struct nearby_data *items;
     struct nearby_shape *drawn;
     int count, drawn_count, case_index; /* -1: of none */
+    bool interpreted;                   /* of rows that were right on a GPU: emu runs their code */
 };
 void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *data, const struct vendor_library *library);
 /* Frees the data of a case. */
 void nearby_drop(struct nearby_shapes *n);
+/* True if all of its code is known, so that it may run on other shapes: a library searches again for each. */
+bool nearby_has_code(const struct plan_row *row);
+/* Runs the code of a row that was right on a GPU on its own shape if that is small, else on two nearby shapes, whose number becomes the
+ * metric verify.interpreted. n->job is on emu. What emu cannot run is ROW_SKIPPED. */
+bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);
 /* Runs a verified row's code on its nearby shapes. A row that is wrong on one is wrong, and its reason names the shape. False (err): a
  * failure that is no row's. */
 bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);

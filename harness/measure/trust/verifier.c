@@ -8,7 +8,6 @@
 #include "measure/rig/compile_facts.h"
 #include "measure/trust/input_guard.h"
 #include "measure/trust/unread.h"
-#include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
 #include <math.h>
@@ -546,6 +545,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
 
 void verifier_close(struct verifier *v)
 {
+    interpreted_close(&v->interpreted);
     device_close(v->counter);
     v->counter = NULL;
     layer_counts_free(&v->counted);
@@ -585,6 +585,8 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
         t.dev->ops->clear(t.dev);
     bool ok = degenerate_check(v->degenerate, v->job, index, row, err) && (row->status == ROW_BROKEN || compile_row(&t, &build, err)) &&
               (row->status != ROW_PLANNED || verify_compiled(&t, &build, err));
+    if (ok)
+        interpreted_verify(&v->interpreted, v->job, index, &build, row);
     if (ok && (row->status == ROW_OK || row->status == ROW_FOIL))
         build_keep(v->builds, v->job, index, &build);
     if (!ok || !verifier_lost(v, row)) /* otherwise closing would only fail again */

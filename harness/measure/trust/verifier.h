@@ -4,7 +4,7 @@
 #define BENCH_MEASURE_TRUST_VERIFIER_H
 
 #include "op/mask/tiles.h"
-#include "measure/trust/nearby.h"
+#include "measure/trust/interpreted.h"
 #include "measure/trust/layer_counts.h"
 #include "measure/trust/refuse.h"
 #include "measure/trust/sequence.h"
@@ -34,6 +34,7 @@ struct verifier {
     struct first_launches *first;
     const char *dump_dir;           /* for the tensors of wrong rows; NULL: none */
     const struct tile_stats *tiles; /* those of the row, if the parent has counted them; NULL: not counted */
+    struct interpreted interpreted;
     struct device *counter;         /* emu: counts whole layers; opened when needed, owned */
     struct counted_layers counted;
     bool timed_next; /* the row is timed afterwards, in this process */

@@ -42,20 +42,13 @@ struct card *data_card(struct data_store *d)
 
 void data_cross_check(struct data_store *d, const struct op *op)
 {
-    int count;
     struct device *dev = d->job->dev;
-    const struct chip *chips = chip_table(&count);
     struct error err = {0};
-    char *spec = NULL;
     if (d->witness || !dev->ops->keeps_time || !reference_source(op))
         return;
-    for (int i = 0; i < count && !spec; i++)
-        if (!strcmp(chips[i].arch, dev->chip.arch))
-            spec = text_format("emu:%s", chips[i].name);
-    if (!d->job->open(spec ? spec : "emu", &d->witness, &err))
+    if (!job_open_emu(d->job, &d->witness, &err))
         job_environment(d->job, "no_witness", err.text);
     dev->witness = d->witness;
-    free(spec);
 }
 
 int data_slot(enum data_part part)

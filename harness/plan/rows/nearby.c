@@ -18,6 +18,7 @@
 #define SMALL 7           /* larger images are made smaller before numbers of channels are */
 /* Limits for an op with tensors of its own, whose reference runs on the row's device: on emu it is interpreted too. */
 #define FILE_FLOP 4
+#define GROWN_SHARE 0.25      /* of the work of other nearby shapes, for one that is not smaller than the layer */
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
 /* Least short sides of its long shapes. The rows meet every kind of drawn line (kernels/reference/draw.h) at some places each; on one
  * shape, if possible, so many that a kernel that overlooks one lane of each warp overlooks a special value. */
@@ -265,7 +266,6 @@ static void scatter(struct mask *m, bool dense)
     m->pattern = MASK_IID;
 }
 
-#define GROWN_SHARE 0.25 /* of the work of other nearby shapes */
 /* Larger than the row's own along every axis, of its own kind of mask and values: a head promises every size that it does not exclude.
  * First twice as large; later tries keep more of it: its batch size, its channels, multiples of 8. False: none, or too much work. */
 static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint64_t seed, double flop, struct work *work,
@@ -294,6 +294,10 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
     const struct work *own = &plan->cases[p->case_index].work;
     if (p->kind != PLAN_LAYER || !p->config || own->mask.pattern == MASK_FILE || !plan_has_nearby(own->op))
         return false;
+    if (number == NEARBY_OWN) {
+        *work = *own;
+        return !is_much(own, flop / FILE_ELEMENT_FLOP, flop * GROWN_SHARE) && is_done(plan, p, false, work, program);
+    }
     if (own->op->file)
         return nearby_of_file(plan, p, number, seed, longest, flop, work, program);
     if (number == NEARBY_GROWN)

@@ -133,9 +133,9 @@ const char *plan_row_variant(const struct plan_row *row);
  * Malloc'd; NULL on error. */
 int *plan_chain_spans(const struct plan *plan, int row, struct error *err);
 bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
-/* Two kinds of nearby shapes that are only of some rows: larger than the layer along every axis, if that is not too much work; and, for an
- * op of a file, inputs so large that an exponential of them overflows. */
-enum { NEARBY_GROWN = 100, NEARBY_LARGER };
+/* Kinds of nearby shapes that are only of some rows: larger than the layer along every axis, if that is not too much work; for an op of a
+ * file, inputs so large that an exponential of them overflows; the layer itself, if that is little work. */
+enum { NEARBY_GROWN = 100, NEARBY_LARGER, NEARBY_OWN };
 /* Draws a nearby shape: a work like the layer's own, from the seed, which the row's head accepts and its compiled code can run (without
  * what completes the row); if sizes are compiled in, with new code. `number` selects the kind: 0: an image of at most `longest` along each
  * axis, with odd channel counts, another batch size and sides of the other parity. 1: up to longest^2/8 along one axis and short along the

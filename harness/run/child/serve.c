@@ -150,6 +150,19 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     return true;
 }
 
+/* What emu says of a user's row of a GPU, which is verified later. */
+static void interpret(struct worker *w, int row)
+{
+    struct build build;
+    struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
+    if (!interpreted_due(&w->job, row) || !build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored))
+        return;
+    struct row *found = interpreted_run(&w->verifier.interpreted, &w->job, row, &build);
+    w->emit(w->context, event_new(EVENT_INTERPRETED, "{s:i,s:o}", "row", row, "fields", wire_row(found)));
+    row_free(found);
+    build_free(&build);
+}
+
 static void compile_rows(struct worker *w, const json_t *command)
 {
     const json_t *one;
@@ -190,6 +203,7 @@ static void compile_rows(struct worker *w, const json_t *command)
         progress_enter(&w->progress, row, PHASE_COMPILING, "neighbours");
         if (!memory_has(&w->memory, row))
             nearby_compile(&w->job, row);
+        interpret(w, row);
     }
 }
 
@@ -262,7 +276,10 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
         emit_fields(w, row, known);
         return true;
     }
-    struct row *found = row_new();
+    struct row *found = row_new(), *by_emu = row_new();
+    const json_t *interpreted = json_object_get(command, "interpreted");
+    wire_row_merge(interpreted, by_emu);
+    w->verifier.interpreted.ahead = interpreted ? by_emu : NULL;
     w->verifier.timed_next = json_is_true(json_object_get(command, "timed"));
     w->verifier.tiles = tiles ? &stats : NULL;
     bool ok = verifier_run(&w->verifier, row, found, err);
@@ -272,7 +289,9 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
         w->lost = verifier_lost(&w->verifier, found);
     }
     row_free(found);
+    row_free(by_emu);
     w->verifier.tiles = NULL;
+    w->verifier.interpreted.ahead = NULL;
     return ok;
 }
 

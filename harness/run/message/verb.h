@@ -10,24 +10,25 @@
 
 /* X(NAME, word). Commands up to ROOFS need no plan; the others require SETUP first. */
 #define COMMANDS(X) \
-    X(UUID, "uuid")               /* {"device"}: EVENT_UUID of the GPU that a run would open */ \
-    X(GPUS, "gpus")               /* {}: EVENT_GPUS, the GPUs that this process may use */ \
-    X(PROBE, "probe")             /* {"device","emu","compiler","bundle","compiles"}: EVENT_DEVICE */ \
-    X(SETUP, "setup")             /* makes the plan, opens the device; again: makes another plan, keeps the device */ \
-    X(ROOFS, "roofs")             /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
-    X(CHECK, "check")             /* after SETUP: EVENT_ROOFS, a short check of the GPU */ \
-    X(COMPILE, "compile")         /* {"rows":[i]}: EVENT_COMPILED per row; {"neighbours":[i]}: code of their nearby shapes; \
-                                   * {"plans":[i],"part","parts"}: one part of the library's kernels for these rows; \
-                                   * {"checks":[i]}: source i of the device check (measure/verify/device_check.h) */ \
-    X(ENOUGH, "enough")           /* ends AHEAD */ \
-    X(AHEAD, "ahead")             /* {"rows":[i]}: makes the library's plans of these rows, for cases after the first until ENOUGH; \
-                                   * {"data":[i]}: then, until ENOUGH, data of the cases that begin with these rows */ \
-    X(ABLATE, "ablate")           /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
-    X(VERIFY, "verify")           /* {"row","timed"}: EVENT_STAGE ... EVENT_ROW; timed: a MEASURE that includes the row follows */ \
-    X(IDENTIFY, "identify")       /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \
-    X(MEASURE, "measure")         /* {"rows":[i],"next":[i]}: EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it; next: \
-                                   * rows of the next case, which the worker may prepare meanwhile */ \
-    X(RACE, "race")               /* the same, for `bench tune` */ \
+    X(UUID, "uuid")         /* {"device"}: EVENT_UUID of the GPU that a run would open */ \
+    X(GPUS, "gpus")         /* {}: EVENT_GPUS, the GPUs that this process may use */ \
+    X(PROBE, "probe")       /* {"device","emu","compiler","bundle","compiles"}: EVENT_DEVICE */ \
+    X(SETUP, "setup")       /* makes the plan, opens the device; again: makes another plan, keeps the device */ \
+    X(ROOFS, "roofs")       /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
+    X(CHECK, "check")       /* after SETUP: EVENT_ROOFS, a short check of the GPU */ \
+    X(COMPILE, "compile")   /* {"rows":[i]}: EVENT_COMPILED per row; {"neighbours":[i]}: code of their nearby shapes; \
+                             * {"plans":[i],"part","parts"}: one part of the library's kernels for these rows; \
+                             * {"checks":[i]}: source i of the device check (measure/verify/device_check.h) */ \
+    X(ENOUGH, "enough")     /* ends AHEAD */ \
+    X(AHEAD, "ahead")       /* {"rows":[i]}: makes the library's plans of these rows, for cases after the first until ENOUGH; \
+                             * {"data":[i]}: then, until ENOUGH, data of the cases that begin with these rows */ \
+    X(ABLATE, "ablate")     /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
+    X(VERIFY, "verify")     /* {"row","timed","interpreted":fields of EVENT_INTERPRETED}: EVENT_STAGE ... EVENT_ROW; timed: a MEASURE that \
+                               includes the row follows */ \
+    X(IDENTIFY, "identify") /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \
+    X(MEASURE, "measure")   /* {"rows":[i],"next":[i]}: EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it; next: \
+                             * rows of the next case, which the worker may prepare meanwhile */ \
+    X(RACE, "race")         /* the same, for `bench tune` */ \
     X(COUNT_CHECK, "count check") /* checks that counters are available and that the requested metrics exist */ \
     X(COUNT, "count") /* {"warm","rows":[{"row","plan":[ENGINE,"A",RANK],"facts":{NAME:NUMBER},"steps":{"0":{}}}]}: as MEASURE; \
                        * never sent to a worker that times */
@@ -39,6 +40,7 @@
     X(ROOFS, "roofs")             /* {"uuid","roofs","note"}; note of a check: other processes on the GPU */ \
     X(ENVIRONMENT, "environment") /* {"name","value"}: stored with the run */ \
     X(COMPILED, "compiled")       /* {"row"} */ \
+    X(INTERPRETED, "interpreted") /* {"row","fields"}: of a row of "neighbours", what emu found (measure/trust/interpreted.h) */ \
     X(STAGE, "stage")   /* {"row","stage","phase","limit","spent"}; {"late","hint"}: the error after that time, if it is no row's fault */ \
     X(ROW, "row")       /* {"row","fields"}: results of a row (run/message/wire.h) */ \
     X(BLAME, "blame")   /* {"row"}: the row that causes the failure that follows */ \

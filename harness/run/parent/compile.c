@@ -3,6 +3,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,11 @@ static void take(struct compilers *c, int k, const json_t *event)
         session_progress(c->s, said);
         free(said);
         tell(c);
+    } else if (what == EVENT_INTERPRETED) {
+        char number[24];
+        snprintf(number, sizeof number, "%d", (int)json_integer_value(json_object_get(event, "row")));
+        c->s->interpreted = c->s->interpreted ? c->s->interpreted : json_object();
+        json_object_set(c->s->interpreted, number, json_object_get(event, "fields"));
     } else if (what == EVENT_FAILED) {
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {

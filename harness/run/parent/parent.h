@@ -18,6 +18,7 @@ struct session {
     struct run run;
     struct row **rows;
     int **choices;                   /* by row: the rows that a chain's links run, once chosen; else NULL */
+    json_t *interpreted;             /* by number of the row, as text: what emu found in a compile worker; NULL: nothing yet */
     bool *kept;                      /* by row: not to be run: taken over from an earlier run, or elsewhere */
     bool *elsewhere;                 /* by row: another shard or process runs it; NULL: none */
     int owned;                       /* rows that are not elsewhere */

@@ -142,6 +142,7 @@ static bool choose(struct session *s, int row)
 /* If a worker dies before its first message about the row, the row is not the cause: a new worker gets the command. */
 static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
 {
+    char number[24];
     for (int tries = 1;; tries++) {
         if (!session_ready(s, err))
             return false;
@@ -150,6 +151,8 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         json_t *tiles = r->tiles_active < 0 ? NULL : json_pack("[I,I]", (json_int_t)r->tiles, (json_int_t)r->tiles_active);
         json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:o*}", "row", row, "choice", choice_json(s, row), "timed",
                                       (int)session_times(s), "tiles", tiles);
+        snprintf(number, sizeof number, "%d", row);
+        json_object_set(message, "interpreted", json_object_get(s->interpreted, number)); /* if there is one */
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
         if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
             return true;
@@ -366,6 +369,7 @@ void session_close(struct session *s)
     for (int i = 0; s->choices && i < s->plan.row_count; i++)
         free(s->choices[i]);
     free(s->choices);
+    json_decref(s->interpreted);
     free(s->uncounted_rows);
     rows_free(s->former, s->former_count);
     free(s->rows);

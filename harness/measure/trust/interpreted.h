@@ -1,0 +1,26 @@
+/* measure/trust/interpreted: runs the PTX of a user's row of a GPU on `emu` as well, which checks each access: a race whose values come out
+ * right, memory that nobody wrote, an access out of bounds. bench's own kernels are checked so when they change.
+ *
+ * It runs on the layer itself, or if that takes long, on two small nearby shapes. Compile workers do it while nothing is timed. */
+#ifndef BENCH_MEASURE_TRUST_INTERPRETED_H
+#define BENCH_MEASURE_TRUST_INTERPRETED_H
+
+#include "measure/trust/nearby.h"
+
+struct interpreted { /* starts as {0} */
+    struct job job;  /* that of the GPU, with emu as its device (NULL: not opened yet) */
+    struct data_store data;
+    struct vendor_library library;
+    struct nearby_shapes shapes;
+    struct error lacks;      /* why emu could not be opened */
+    const struct row *ahead; /* what a compile worker found of the row in hand; NULL: it did not look */
+};
+/* True for rows of user's kernels on a GPU, if all of their code is theirs. Not in a search or a comparison of two sides. */
+bool interpreted_due(const struct job *job, int index);
+/* What emu found, as a new row: OK, or a status with its reason. What it did not check is a note. */
+struct row *interpreted_run(struct interpreted *x, const struct job *job, int index, const struct build *build);
+/* Lays what emu finds, or has found ahead, over a row that the GPU found right; does nothing for other rows. */
+void interpreted_verify(struct interpreted *x, const struct job *job, int index, const struct build *build, struct row *row);
+void interpreted_close(struct interpreted *x);
+
+#endif
