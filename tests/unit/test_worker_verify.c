@@ -366,13 +366,13 @@ static void rows_of_a_gpu_are_interpreted(void **state)
         {"my/races", ROW_UNSAFE, "right on the GPU, but not as emu runs its PTX on conv2d 3->4 3x3 s3 p0  2x7x9 f32 NCHW: race: races.cu:"},
         {"my/forgets", ROW_WRONG, "right on the GPU, but not as emu runs its PTX on conv2d"},
         {"my/traps", ROW_OK, "races, unset memory and bounds were not checked, as emu could not run its PTX: trap"},
-        {"conv2d/naive", ROW_OK, NULL}};
+        {"transpose/naive", ROW_OK, NULL}};
     need_compiler();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct row *row = row_new(), *right = row_new();
         struct worker w;
-        int index = worker_for(&w, row, LAYER, rows[i].variant);
         bool own = strncmp(rows[i].variant, "my/", 3) == 0;
+        int index = worker_for(&w, row, own ? LAYER : "op: transpose, rows: 5, cols: 7, dtype: f32", rows[i].variant);
         w.job.options.device = "cuda:0";
         tell(&w, json_pack("{s:s,s:[i]}", "do", "compile", "neighbours", index));
         assert_true((interpreted != NULL) == own);

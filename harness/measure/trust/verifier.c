@@ -57,10 +57,9 @@ static bool count_step(void *context, int step, struct error *err)
         if (t->program->steps[step].kind == STEP_KERNEL)
             code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
     }
-    const struct device_report *reports;
-    if (dev->ops->reports(dev, &reports) > 0)
-        return true; /* keep the reports for take_reports */
-    dev->ops->clear(dev);
+    const struct device_report *reports; /* kept for failure_take_reports */
+    if (!dev->ops->reports(dev, &reports))
+        dev->ops->clear(dev);
     return true;
 }
 
@@ -349,9 +348,7 @@ static bool tiles_agree(struct trial *t, struct error *err)
     const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
     const struct plan *plan = &t->v->job->plan;
     bool whole = !plan->rows[t->index].part;
-    struct tile_stats stats = {0};
-    if (whole && t->v->tiles)
-        stats = *t->v->tiles;
+    struct tile_stats stats = whole && t->v->tiles ? *t->v->tiles : (struct tile_stats){0};
     if (!own || t->program->tile.h < 1)
         return true;
     if (whole ? !t->v->tiles && !plan_tiles(plan, t->index, &stats, err)
@@ -452,9 +449,9 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         return t->row->status != ROW_PLANNED;
     sum_steps(t->row);
     t->row->status = p->checked ? ROW_OK : ROW_FOIL;
-    const struct work *work = &p->work;
+    bool sums = p->work.op->has_math || work_terms(&p->work) > 0, same = work_is_exact(&p->work);
     if (p->checked)
-        describe_check(t, exact && work_is_exact(work), work->op->has_math || work_terms(work) > 0 || !work_is_exact(work) ? over : NAN);
+        describe_check(t, exact && same, sums || !same ? over : NAN);
     return true;
 }
 

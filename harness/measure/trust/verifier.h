@@ -35,7 +35,7 @@ struct verifier {
     const char *dump_dir;           /* for the tensors of wrong rows; NULL: none */
     const struct tile_stats *tiles; /* those of the row, if the parent has counted them; NULL: not counted */
     struct interpreted interpreted;
-    struct device *counter;         /* emu: counts whole layers; opened when needed, owned */
+    struct device *counter; /* emu: counts whole layers; opened when needed, owned */
     struct counted_layers counted;
     bool timed_next; /* the row is timed afterwards, in this process */
 };
