@@ -1,7 +1,8 @@
 /* What tensor cores compute, bit for bit, against the model of harness/emu/run/tensor_sum.c.
  *
- *   nvcc -O2 -gencode arch=compute_90a,code=sm_90a -Iharness -o /tmp/tensor_bits tests/gpu/tensor_bits.cu -x cu harness/emu/run/tensor_sum.c && /tmp/tensor_bits [SEED [TILES [KEEP]]]
+ *   nvcc -O2 -gencode arch=compute_90a,code=sm_90a -Iharness -o /tmp/tensor_bits tests/gpu/tensor_bits.cu -x cu harness/emu/run/tensor_sum.c && /tmp/tensor_bits [SEED [TILES [KEEP [FIRST]]]]
  *
+ * FIRST: begins with this line of `forms`.
  * KEEP: prints so many elements of each line as tests/unit/data/tensor_sums.txt has them, and nothing else.
  *
  * For each instruction and type, and each kind of input (normal, any finite bits, sums that cancel, powers of two, small numbers and zeros,
@@ -25,7 +26,7 @@ struct form {
     const char *name;
     type a, b;
     int k;
-    bool half, wgmma;
+    bool half, wgmma, sparse; /* sparse: k counts the elements of a that are stored */
 };
 static const form forms[] = {
     {"mma.m16n8k8.f32.f16", F16, F16, 8, false, false},
@@ -51,10 +52,25 @@ static const form forms[] = {
     {"mma.m16n8k32.f16.e4m3", E4M3, E4M3, 32, true, false},
     {"mma.m16n8k32.f16.e5m2", E5M2, E5M2, 32, true, false},
     {"mma.m16n8k16.f32.e4m3", E4M3, E4M3, 16, false, false},
+    {"mma.sp.m16n8k16.f32.f16", F16, F16, 8, false, false, true},
+    {"mma.sp.m16n8k32.f32.f16", F16, F16, 16, false, false, true},
+    {"mma.sp.m16n8k32.f16.f16", F16, F16, 16, true, false, true},
+    {"mma.sp.m16n8k32.f32.bf16", BF16, BF16, 16, false, false, true},
+    {"mma.sp.m16n8k8.f32.tf32", TF32, TF32, 4, false, false, true},
+    {"mma.sp.m16n8k16.f32.tf32", TF32, TF32, 8, false, false, true},
+    {"mma.sp.m16n8k64.f32.e4m3", E4M3, E4M3, 32, false, false, true},
+    {"mma.sp.m16n8k64.f32.e5m2", E5M2, E5M2, 32, false, false, true},
+    {"wgmma.sp.m64n8k32.f32.f16", F16, F16, 16, false, true, true},
+    {"wgmma.sp.m64n8k32.f16.f16", F16, F16, 16, true, true, true},
+    {"wgmma.sp.m64n8k32.f32.bf16", BF16, BF16, 16, false, true, true},
+    {"wgmma.sp.m64n8k16.f32.tf32", TF32, TF32, 8, false, true, true},
+    {"wgmma.sp.m64n8k64.f32.e4m3", E4M3, E4M3, 32, false, true, true},
+    {"wgmma.sp.m64n8k64.f32.e5m2", E5M2, E5M2, 32, false, true, true},
+    {"wgmma.sp.m64n8k64.f16.e4m3", E4M3, E4M3, 32, true, true, true},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-template <int FORM> __device__ void multiply(uint32_t *d, const uint32_t *a, const uint32_t *b, uint64_t desc)
+template <int FORM> __device__ void multiply(uint32_t *d, const uint32_t *a, const uint32_t *b, uint64_t desc, uint32_t meta)
 {
 #define D4 "{%0,%1,%2,%3}"
 #define OUT4 "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
@@ -92,38 +108,58 @@ template <int FORM> __device__ void multiply(uint32_t *d, const uint32_t *a, con
     if (FORM == 20) H4("m16n8k32.row.col.f16.e4m3.e4m3.f16");
     if (FORM == 21) H4("m16n8k32.row.col.f16.e5m2.e5m2.f16");
     if (FORM == 22) M2("m16n8k16.row.col.f32.e4m3.e4m3.f32");
+#define SP "mma.sp::ordered_metadata.sync.aligned."
+#define S4(text) asm volatile(SP text " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9,%10,%11}, {%0,%1,%2,%3}, %12, 0;" : OUT4 : A4B2, "r"(b[2]), "r"(b[3]), "r"(meta))
+#define S2(text) asm volatile(SP text " {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, {%0,%1,%2,%3}, %8, 0;" : OUT4 : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(meta))
+#define T4(text, tail) BEGIN; asm volatile("wgmma.mma_async.sp.sync.aligned." text " {%0,%1,%2,%3}, {%4,%5,%6,%7}, %8, %9, 0, 1, 1, 1" tail ";" : OUT4 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(desc), "r"(meta)); END
+#define T2(text, tail) BEGIN; asm volatile("wgmma.mma_async.sp.sync.aligned." text " {%0,%1}, {%2,%3,%4,%5}, %6, %7, 0, 1, 1, 1" tail ";" : OUT2 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(desc), "r"(meta)); END
+    if (FORM == 23) S2("m16n8k16.row.col.f32.f16.f16.f32");
+    if (FORM == 24) S4("m16n8k32.row.col.f32.f16.f16.f32");
+    if (FORM == 25) asm volatile(SP "m16n8k32.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7,%8,%9}, {%0,%1}, %10, 0;" : OUT2 : A4B2, "r"(b[2]), "r"(b[3]), "r"(meta));
+    if (FORM == 26) S4("m16n8k32.row.col.f32.bf16.bf16.f32");
+    if (FORM == 27) S2("m16n8k8.row.col.f32.tf32.tf32.f32");
+    if (FORM == 28) S4("m16n8k16.row.col.f32.tf32.tf32.f32");
+    if (FORM == 29) S4("m16n8k64.row.col.f32.e4m3.e4m3.f32");
+    if (FORM == 30) S4("m16n8k64.row.col.f32.e5m2.e5m2.f32");
+    if (FORM == 31) { T4("m64n8k32.f32.f16.f16", ", 0"); }
+    if (FORM == 32) { T2("m64n8k32.f16.f16.f16", ", 0"); }
+    if (FORM == 33) { T4("m64n8k32.f32.bf16.bf16", ", 0"); }
+    if (FORM == 34) { T4("m64n8k16.f32.tf32.tf32", ""); }
+    if (FORM == 35) { T4("m64n8k64.f32.e4m3.e4m3", ""); }
+    if (FORM == 36) { T4("m64n8k64.f32.e5m2.e5m2", ""); }
+    if (FORM == 37) { T2("m64n8k64.f16.e4m3.e4m3", ""); }
 }
 
-/* A tile: a[16][bytes of a row], b[8][the same], c and d [16][8]. A warp takes a tile; of a wgmma the four warps of a block take the b of the first. */
-template <int FORM> __global__ void run(const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *d, int row, bool half)
+/* A tile: a[16][bytes of a row], b[8][the same, or of a sparse a twice as many], c and d [16][8], metadata [32]. A warp takes a tile; of a wgmma the four warps of a block take the b of the first. */
+template <int FORM> __global__ void run(const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *d, const uint32_t *metadata, int row, int row_b, bool half)
 {
-    __shared__ __align__(128) uint8_t shared[256];
+    __shared__ __align__(128) uint8_t shared[512];
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, tile = blockIdx.x * 4 + warp, bytes = half ? 2 : 4;
-    bool wgmma = FORM >= 11 && FORM < 20;
-    const uint8_t *tb = b + (size_t)(wgmma ? blockIdx.x * 4 : tile) * 8 * row;
-    uint32_t ra[4] = {0}, rb[2] = {0}, rd[4] = {0};
+    bool wgmma = (FORM >= 11 && FORM < 20) || FORM >= 31;
+    const uint8_t *tb = b + (size_t)(wgmma ? blockIdx.x * 4 : tile) * 8 * row_b;
+    uint32_t ra[4] = {0}, rb[4] = {0}, rd[4] = {0};
     for (int i = 0; i < 4 && i / 2 * 16 < row; i++)
         ra[i] = *(const uint32_t *)(a + (size_t)tile * 16 * row + (g + 8 * (i & 1)) * row + i / 2 * 16 + t * 4);
-    for (int i = 0; i < 2 && i * 16 < row; i++)
-        rb[i] = *(const uint32_t *)(tb + g * row + i * 16 + t * 4);
+    for (int i = 0; i < 4 && i * 16 < row_b; i++)
+        rb[i] = *(const uint32_t *)(tb + g * row_b + i * 16 + t * 4);
     for (int i = 0; i < (half ? 2 : 4); i++) {
         const uint8_t *from = c + (size_t)tile * 128 * bytes + (half ? ((g + 8 * i) * 8 + 2 * t) * 2 : ((g + 8 * (i / 2)) * 8 + 2 * t + i % 2) * 4);
         rd[i] = *(const uint32_t *)from;
     }
-    if (wgmma) /* two core matrices of 8 x 16 bytes */
-        for (int i = threadIdx.x; i < 256; i += 128)
-            shared[i] = tb[i % 128 / 16 * row + i / 128 * 16 + i % 16];
+    if (wgmma) /* core matrices of 8 x 16 bytes */
+        for (int i = threadIdx.x; i < 8 * row_b; i += 128)
+            shared[i] = tb[i % 128 / 16 * row_b + i / 128 * 16 + i % 16];
     asm volatile("fence.proxy.async;" ::: "memory");
     __syncthreads();
     uint64_t at = (uint64_t)__cvta_generic_to_shared(shared), desc = at >> 4 | (uint64_t)(128 >> 4) << 16 | (uint64_t)(256 >> 4) << 32;
-    multiply<FORM>(rd, ra, rb, desc);
+    multiply<FORM>(rd, ra, rb, desc, metadata[tile * 32 + lane]);
     for (int i = 0; i < (half ? 2 : 4); i++) {
         uint8_t *to = d + (size_t)tile * 128 * bytes + (half ? ((g + 8 * i) * 8 + 2 * t) * 2 : ((g + 8 * (i / 2)) * 8 + 2 * t + i % 2) * 4);
         *(uint32_t *)to = rd[i];
     }
 }
-typedef void kernel(const uint8_t *, const uint8_t *, const uint8_t *, uint8_t *, int, bool);
-static kernel *const kernels[] = {run<0>, run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>, run<9>, run<10>, run<11>, run<12>, run<13>, run<14>, run<15>, run<16>, run<17>, run<18>, run<19>, run<20>, run<21>, run<22>};
+typedef void kernel(const uint8_t *, const uint8_t *, const uint8_t *, uint8_t *, const uint32_t *, int, int, bool);
+static kernel *const kernels[] = {run<0>, run<1>, run<2>, run<3>, run<4>, run<5>, run<6>, run<7>, run<8>, run<9>, run<10>, run<11>, run<12>, run<13>, run<14>, run<15>, run<16>, run<17>, run<18>, run<19>, run<20>, run<21>, run<22>, run<23>, run<24>, run<25>, run<26>, run<27>, run<28>, run<29>, run<30>, run<31>, run<32>, run<33>, run<34>, run<35>, run<36>, run<37>};
 
 static uint64_t state;
 static uint64_t draw()
@@ -178,12 +214,34 @@ static float factor(type t, int kind)
 }
 
 struct sizes { int tiles, row; };
+/* By tile, row and element of a: the element of b that it is multiplied with. */
+static std::vector<uint8_t> picks;
+static uint8_t pick(const form *f, size_t t, size_t m, int k) { return picks[(t * 16 + m) * f->k + k]; }
+static int along_b(const form *f) { return f->sparse ? 2 * f->k : f->k; }
+/* Of each four elements two (tf32: of each two one), in order; the metadata where selector 0 looks for them. */
+static void fill_picks(const form *f, int tiles, uint32_t *metadata)
+{
+    int wide = f->a == TF32 ? 2 : 4, chunks = 2 * f->k / wide, lanes = chunks / 4;
+    picks.assign((size_t)tiles * 16 * f->k, 0);
+    for (int t = 0; t < tiles; t++)
+        for (int m = 0; m < 16; m++)
+            for (int c = 0; c < (f->sparse ? chunks : f->k); c++) {
+                uint8_t *to = &picks[((size_t)t * 16 + m) * f->k];
+                if (!f->sparse) { to[c] = (uint8_t)c; continue; }
+                int low = (int)(draw() % 3), high = low + 1 + (int)(draw() % (3 - low)), one = (int)(draw() % 2);
+                uint32_t bits = wide == 2 ? (one ? 14 : 4) : low | high << 2;
+                if (wide == 2) to[c] = (uint8_t)(2 * c + one);
+                else to[2 * c] = (uint8_t)(4 * c + low), to[2 * c + 1] = (uint8_t)(4 * c + high);
+                if (lanes == 4) metadata[t * 32 + m % 8 * 4 + m / 8 + c / 8 * 2] |= bits << 4 * (c % 8);
+                else metadata[t * 32 + m % 8 * 4 + c / 4] |= bits << (m / 8 * 16 + 4 * (c % 4));
+            }
+}
 static float c_value(const form *f, const uint8_t *c, size_t i) { if (f->half) { uint32_t u = 0; memcpy(&u, c + 2 * i, 2); return value(F16, u); } float v; memcpy(&v, c + 4 * i, 4); return v; }
 static void fill(const form *f, sizes s, int kind, uint8_t *a, uint8_t *b, uint8_t *c)
 {
     int ba = bytes_of(f->a), bb = bytes_of(f->b);
     for (size_t i = 0; i < (size_t)s.tiles * 16 * f->k; i++) put(a + i * ba, f->a, code(f->a, factor(f->a, kind)));
-    for (size_t i = 0; i < (size_t)s.tiles * 8 * f->k; i++) put(b + i * bb, f->b, code(f->b, factor(f->b, kind)));
+    for (size_t i = 0; i < (size_t)s.tiles * 8 * along_b(f); i++) put(b + i * bb, f->b, code(f->b, factor(f->b, kind)));
     for (int t = 0; t < s.tiles; t++)
         for (int m = 0; m < 16; m++)
             for (int n = 0; n < 8; n++) {
@@ -193,7 +251,7 @@ static void fill(const form *f, sizes s, int kind, uint8_t *a, uint8_t *b, uint8
                 if (kind == CANCEL) { /* what is left is in the last bits */
                     double sum = 0;
                     for (int k = 0; k < f->k; k++)
-                        sum += (double)value(f->a, get(a + ((size_t)(t * 16 + m) * f->k + k) * ba, f->a)) * value(f->b, get(b + ((size_t)(tb * 8 + n) * f->k + k) * bb, f->b));
+                        sum += (double)value(f->a, get(a + ((size_t)(t * 16 + m) * f->k + k) * ba, f->a)) * value(f->b, get(b + ((size_t)(tb * 8 + n) * along_b(f) + pick(f, t, m, k)) * bb, f->b));
                     v = -sum * (1 + ldexp(normal(), -20));
                 } else if (kind == POWERS) v = (draw() & 1 ? 1 : -1) * ldexp(1, (int)(draw() % 21) - 10);
                 else if (kind == SMALL) v = draw() % 2 ? 0 : ldexp(normal(), f->half ? -20 : -140 + (int)(draw() % 40));
@@ -218,7 +276,7 @@ static void read(const form *f, const uint8_t *a, const uint8_t *b, const uint8_
     e->f = f;
     for (int k = 0; k < f->k; k++) {
         e->a[k] = value(f->a, get(a + ((t * 16 + m) * f->k + k) * bytes_of(f->a), f->a));
-        e->b[k] = value(f->b, get(b + ((tb * 8 + n) * f->k + k) * bytes_of(f->b), f->b));
+        e->b[k] = value(f->b, get(b + ((tb * 8 + n) * along_b(f) + pick(f, t, m, k)) * bytes_of(f->b), f->b));
     }
     e->c = c_value(f, c, i);
     e->got = 0;
@@ -232,21 +290,25 @@ static uint32_t model(const element *e, const tensor_rule *r)
 int main(int argc, char **argv)
 {
     state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    int tiles = (argc > 2 ? atoi(argv[2]) : 8192) / 4 * 4, keep = argc > 3 ? atoi(argv[3]) : 0, bad_forms = 0;
+    int tiles = (argc > 2 ? atoi(argv[2]) : 8192) / 4 * 4, keep = argc > 3 ? atoi(argv[3]) : 0, bad_forms = 0, from = argc > 4 ? atoi(argv[4]) : 0;
     cudaDeviceProp p;
     cudaGetDeviceProperties(&p, 0);
     printf(keep ? "# %s, seed %s\n" : "%s, seed %s, %d elements a line\n", p.name, argc > 1 ? argv[1] : "1", tiles * 128);
-    for (int x = 0; x < FORMS; x++) {
+    for (int x = from; x < FORMS; x++) {
         const form *f = &forms[x];
         sizes s = {tiles, f->k * bytes_of(f->a)};
-        size_t na = (size_t)tiles * 16 * s.row, nb = (size_t)tiles * 8 * s.row, nc = (size_t)tiles * 128 * (f->half ? 2 : 4);
+        size_t na = (size_t)tiles * 16 * s.row, nb = (size_t)tiles * 8 * s.row * (f->sparse ? 2 : 1), nc = (size_t)tiles * 128 * (f->half ? 2 : 4);
         std::vector<uint8_t> a(na), b(nb), c(nc), d(nc);
+        std::vector<uint32_t> metadata((size_t)tiles * 32);
         uint8_t *ga, *gb, *gc, *gd;
+        uint32_t *gm;
+        fill_picks(f, tiles, metadata.data());
+        cudaMalloc(&gm, metadata.size() * 4), cudaMemcpy(gm, metadata.data(), metadata.size() * 4, cudaMemcpyHostToDevice);
         cudaMalloc(&ga, na), cudaMalloc(&gb, nb), cudaMalloc(&gc, nc), cudaMalloc(&gd, nc);
         for (int kind = 0; kind < KINDS; kind++) {
             fill(f, s, kind, a.data(), b.data(), c.data());
             cudaMemcpy(ga, a.data(), na, cudaMemcpyHostToDevice), cudaMemcpy(gb, b.data(), nb, cudaMemcpyHostToDevice), cudaMemcpy(gc, c.data(), nc, cudaMemcpyHostToDevice);
-            kernels[x]<<<tiles / 4, 128>>>(ga, gb, gc, gd, s.row, f->half);
+            kernels[x]<<<tiles / 4, 128>>>(ga, gb, gc, gd, gm, s.row, s.row * (f->sparse ? 2 : 1), f->half);
             cudaError_t e = cudaDeviceSynchronize();
             if (e) { printf("%s: %s\n", f->name, cudaGetErrorString(e)); return 1; }
             cudaMemcpy(d.data(), gd, nc, cudaMemcpyDeviceToHost);
@@ -256,7 +318,7 @@ int main(int argc, char **argv)
                 memcpy(&in, c.data() + at * (f->half ? 2 : 4), f->half ? 2 : 4), memcpy(&got, d.data() + at * (f->half ? 2 : 4), f->half ? 2 : 4);
                 printf("%d %d %d %d %d %x %x", f->wgmma, f->a, f->b, f->half, f->k, in, got);
                 for (int k = 0; k < f->k; k++)
-                    printf(" %x %x", get(a.data() + ((t * 16 + m) * f->k + k) * bytes_of(f->a), f->a), get(b.data() + ((tb * 8 + n) * f->k + k) * bytes_of(f->b), f->b));
+                    printf(" %x %x", get(a.data() + ((t * 16 + m) * f->k + k) * bytes_of(f->a), f->a), get(b.data() + ((tb * 8 + n) * along_b(f) + pick(f, t, m, k)) * bytes_of(f->b), f->b));
                 printf("\n");
             }
             if (keep)
@@ -308,7 +370,7 @@ int main(int argc, char **argv)
                     printf("\n");
                 }
         }
-        cudaFree(ga), cudaFree(gb), cudaFree(gc), cudaFree(gd);
+        cudaFree(gm), cudaFree(ga), cudaFree(gb), cudaFree(gc), cudaFree(gd);
     }
     if (!keep)
         printf(bad_forms ? "%d lines differ\n" : "every element has the model's bits\n", bad_forms);
