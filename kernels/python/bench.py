@@ -144,13 +144,18 @@ def configs(**values):
 # Reading the author's file
 
 class Idle:
-    """Stands for a compiler while only the reference is wanted: every attribute, call and subscript is itself, a decorator leaves its function."""
+    """Stands for a compiler, or torch, while only a reference is wanted that needs none: every attribute, call and subscript is itself, a
+    decorator leaves its function. It has no truth, so that nothing is decided by it."""
+    asked = False  # once the file is read: an attribute was wanted
+
+    def __bool__(self):
+        raise TypeError("not known")
 
     def __call__(self, *words, **keys):
         return words[0] if len(words) == 1 and not keys and callable(words[0]) and not isinstance(words[0], Idle) else self
 
     def __getattr__(self, name):
-        if name.startswith("__"):
+        if name.startswith("__") or Idle.asked:
             raise AttributeError(name)
         return self
 
@@ -162,7 +167,10 @@ class Idle:
 
 
 class IdleFinder:
-    tools = ("triton", "numba", "cutlass", "cuda", "warp", "tilelang", "helion", "max")
+    compilers = ("triton", "numba", "cutlass", "cuda", "warp", "tilelang", "helion", "max")
+
+    def __init__(self, tools):
+        self.tools = tools
 
     def find_spec(self, name, path=None, target=None):
         return importlib.util.spec_from_loader(name, self, is_package=True) if name.split(".")[0] in self.tools else None
@@ -197,19 +205,46 @@ def load(path):
 
 
 def reference(path, name):
-    """The reference of an op of a file, for NumPy arrays; a function that uses torch gets tensors."""
-    finder = IdleFinder()
+    """The reference of an op of a file, for NumPy arrays; a function that uses torch gets tensors. To import torch and compilers takes
+    seconds: this happens only if the file or the function fails without them."""
+    function = load_reference(path, name, IdleFinder.compilers + ("torch",))
+    if not function:
+        return real_reference(path, name)
+
+    @functools.wraps(function)
+    def first_without(**keys):
+        try:
+            Idle.asked = True
+            return function(**keys)
+        except Exception:
+            return real_reference(path, name)(**keys)
+        finally:
+            Idle.asked = False
+    return first_without
+
+
+def load_reference(path, name, idle):
+    """The function, where modules of these names stand for nothing; None: it needs them."""
+    for loaded in [m for m in sys.modules if m.split(".")[0] in IdleFinder.compilers + ("torch",) and isinstance(sys.modules[m].__loader__, IdleFinder)]:
+        del sys.modules[loaded]
+    entries.clear()
+    ops.clear()
+    finder = IdleFinder(idle)
     sys.meta_path.insert(0, finder)
     try:
         load(path)
-    except Exception:  # it needs the compilers themselves
+        function = ops[name].truth
+        return None if "torch" in idle and uses(function, "torch") else function
+    except Exception:
+        if not idle:
+            raise
+        return None
+    finally:
         sys.meta_path.remove(finder)
-        for loaded in [m for m in sys.modules if m.split(".")[0] in finder.tools]:
-            del sys.modules[loaded]
-        entries.clear()
-        ops.clear()
-        load(path)
-    function = ops[name].truth
+
+
+def real_reference(path, name):
+    function = load_reference(path, name, IdleFinder.compilers) or load_reference(path, name, ())
     if "torch" not in sys.modules or not uses(function, "torch"):
         return function
 

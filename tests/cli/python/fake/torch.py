@@ -1,0 +1,13 @@
+import sys
+
+if sys.argv[0].endswith("reference.py"):
+    open("imported", "a").write(sys.argv[3] + "\n")
+present = True
+
+
+class Tensor:
+    pass
+
+
+def twice(x):
+    return 2 * x
