@@ -43,3 +43,18 @@ void hash_bytes(const void *data, size_t bytes, char out[HASH_TEXT])
     SHA256Update(&c, data, bytes);
     SHA256End(&c, out);
 }
+
+uint64_t hash_sum(uint64_t sum, const void *data, size_t count)
+{
+    const unsigned char *bytes = data;
+    uint64_t word;
+    size_t at = 0;
+    for (; at + sizeof word <= count; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+        sum ^= sum >> 29; /* otherwise high bits of a word would never reach low bits of the sum */
+    }
+    for (; at < count; at++)
+        sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
+    return sum;
+}

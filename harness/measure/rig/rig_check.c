@@ -1,6 +1,7 @@
 /* Checks the state after a run: outputs, the mask, guard zones, and inputs that must be unchanged. */
 #include "base/file.h"
 #include "base/npy.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -95,21 +96,6 @@ static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *
             return false;
     }
     return true;
-}
-
-/* FNV-1a over 8-byte words instead of bytes; the remainder at the end byte by byte. */
-static uint64_t sum_of(uint64_t sum, const unsigned char *bytes, size_t count)
-{
-    uint64_t word;
-    size_t at = 0;
-    for (; at + sizeof word <= count; at += sizeof word) {
-        memcpy(&word, bytes + at, sizeof word);
-        sum = (sum ^ word) * UINT64_C(0x100000001b3);
-        sum ^= sum >> 29; /* otherwise high bits of a word would never reach low bits of the sum */
-    }
-    for (; at < count; at++)
-        sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
-    return sum;
 }
 
 uint64_t rig_output_sum(const struct rig *rig)
@@ -225,7 +211,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
     unsigned char *storage = xmalloc(place->bytes);
     bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
     if (ok && !data->card)
-        rig->output_sum = sum_of(rig->output_sum, storage, place->bytes);
+        rig->output_sum = hash_sum(rig->output_sum, storage, place->bytes);
     if (ok && p->checked)
         verify_tensor(p, i, data, storage, &own);
     if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)

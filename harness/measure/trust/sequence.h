@@ -6,12 +6,11 @@
 #include "measure/trust/sequence_source.h"
 #include "measure/rig/vendor.h"
 
-/* Frames and references are the same for every row of a sequence, so they are kept from row to row. */
+/* Frames and references are the same for every row of a sequence, also at another threshold, so they are kept from row to row. */
 struct sequence {
     struct job *job;
     const struct vendor_library *library;
     struct sequence_source source;
-    int in_case; /* of `source`; -1: none */
 };
 void sequence_init(struct sequence *q, struct job *job, const struct vendor_library *library);
 void sequence_close(struct sequence *q);
@@ -29,7 +28,7 @@ struct frames_run {
     bool nobodys;   /* no frame could be had */
     double *shares; /* by layer: of marked inputs, summed over the frames after the first */
     struct sequence_error error;
-    struct hash *outputs; /* the last layer's bits in the frames that are checked */
+    uint64_t outputs; /* a sum of the last layer's bits in the frames that are checked */
 };
 bool sequence_begin(struct frames_run *r, struct sequence *q, int index, struct row *row, struct error *err);
 /* Opens and feeds r->rig. */

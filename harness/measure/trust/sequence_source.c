@@ -1,5 +1,6 @@
 #include "measure/trust/sequence_source.h"
 #include "base/file.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "op/convert.h"
 #include "op/reference/data.h"
@@ -38,6 +39,7 @@ bool source_open(const struct sequence_row *row, struct sequence_source *out, st
     }
     const struct work *first = &out->layers->links[0].work;
     out->frames = xcalloc((size_t)q->frames, sizeof *out->frames);
+    out->stored = xcalloc((size_t)q->frames * 2, sizeof *out->stored);
     out->references = xcalloc((size_t)q->frames, sizeof *out->references);
     double flop = 0;
     for (int i = 0; i < out->layers->count; i++)
@@ -45,8 +47,14 @@ bool source_open(const struct sequence_row *row, struct sequence_source *out, st
     out->large = flop > LARGE_FLOP;
     out->elements = (size_t)(first->n * first->c * first->h * first->w);
     out->base = xcalloc(out->elements, sizeof *out->base);
-    out->now = xcalloc(out->elements, sizeof *out->now);
+    out->keeps = (double)out->elements * 3 * sizeof(float) * q->frames <= KEPT_MOST_BYTES;
+    out->own = out->keeps ? NULL : xcalloc(out->elements, sizeof *out->own);
     return true;
+}
+
+bool source_is_of(const struct sequence_source *s, const struct sequence_row *row)
+{
+    return s->q && s->q->node == row->of->node; /* one entry of the scenario: its axes are neither of the frames nor of the layers */
 }
 
 void source_close(struct sequence_source *s)
@@ -56,12 +64,15 @@ void source_close(struct sequence_source *s)
     free(s->data);
     for (int i = 0; s->frames && i < s->q->frames; i++) {
         free(s->frames[i]);
+        free(s->stored[2 * i]);
+        free(s->stored[2 * i + 1]);
         free(s->references[i]);
     }
     free(s->frames);
+    free(s->stored);
     free(s->references);
     free(s->base);
-    free(s->now);
+    free(s->own);
     frames_close(s->video);
     *s = (struct sequence_source){0};
 }
@@ -158,20 +169,26 @@ static bool make_frame(struct sequence_source *s, struct error *err)
 /* Frames depend on the frames before them, so either all are kept or none. */
 bool source_take(struct sequence_source *s, int frame, struct error *err)
 {
-    float **kept = &s->frames[frame];
-    bool keeps = (double)s->elements * sizeof(float) * s->q->frames <= KEPT_MOST_BYTES;
+    bool made = s->keeps && s->frames[frame];
     s->frame = frame;
-    if (*kept) {
-        memcpy(s->now, *kept, s->elements * sizeof *s->now);
-        return true;
-    }
-    if (!make_frame(s, err))
-        return false;
-    if (keeps) {
-        *kept = xmalloc(s->elements * sizeof **kept);
-        memcpy(*kept, s->now, s->elements * sizeof **kept);
-    }
-    return true;
+    s->now = made ? s->frames[frame] : s->keeps ? xmalloc(s->elements * sizeof *s->now) : s->own;
+    bool ok = made || make_frame(s, err);
+    if (s->keeps && ok)
+        s->frames[frame] = s->now;
+    else if (s->keeps)
+        free(s->now);
+    return ok;
+}
+
+const void *source_stored(struct sequence_source *s, const struct tensor *input, bool sparse)
+{
+    unsigned char **at = &s->stored[(s->keeps ? 2 * s->frame : 0) + sparse];
+    if (*at && s->keeps)
+        return *at;
+    if (!*at)
+        *at = xmalloc(tensor_bytes(input));
+    tensor_pack(input, s->now, *at);
+    return *at;
 }
 
 bool source_judged(const struct sequence_source *s, int frame)
@@ -212,26 +229,57 @@ static bool make_reference(struct sequence_source *s, struct error *err)
     return ok;
 }
 
-bool source_judge(struct sequence_source *s, const float *got, struct sequence_error *e, struct error *err)
+/* The errors of a stretch of the result. */
+#define STRETCH 65536
+struct judged {
+    double squares, errors, largest;
+    bool finite;
+};
+struct judging {
+    const float *got;
+    const double *want;
+    size_t count;
+    float slope;
+    struct judged *of; /* by stretch */
+};
+
+static void judge_stretch(void *context, int64_t index, int thread)
 {
-    double squares = 0, errors = 0, largest = 0;
-    bool finite = true;
+    const struct judging *j = context;
+    size_t from = (size_t)index * STRETCH, to = from + STRETCH < j->count ? from + STRETCH : j->count;
+    struct judged sum = {.finite = true};
+    (void)thread;
+    for (size_t i = from; i < to; i++) {
+        double d = fabs(j->got[i] * (j->got[i] < 0 ? j->slope : 1) - j->want[i]);
+        sum.finite &= isfinite(d);
+        sum.squares += j->want[i] * j->want[i];
+        sum.errors += d * d;
+        sum.largest = d > sum.largest ? d : sum.largest;
+    }
+    j->of[index] = sum;
+}
+
+bool source_judge(struct sequence_source *s, const float *got, float slope, struct sequence_error *e, struct error *err)
+{
     if (!s->references[s->frame] && !make_reference(s, err))
         return false;
-    const double *want = s->references[s->frame];
-    for (size_t i = 0; i < s->outputs; i++) {
-        double d = fabs(got[i] - want[i]);
-        finite &= isfinite(d);
-        squares += want[i] * want[i];
-        errors += d * d;
-        largest = d > largest ? d : largest;
+    size_t stretches = (s->outputs + STRETCH - 1) / STRETCH;
+    struct judging j = {got, s->references[s->frame], s->outputs, slope, xcalloc(stretches, sizeof *j.of)};
+    struct judged all = {.finite = true};
+    pool_for((int64_t)stretches, 0, judge_stretch, &j);
+    for (size_t i = 0; i < stretches; i++) {
+        all.finite &= j.of[i].finite;
+        all.squares += j.of[i].squares;
+        all.errors += j.of[i].errors;
+        all.largest = j.of[i].largest > all.largest ? j.of[i].largest : all.largest;
     }
-    double rms = sqrt(squares / (double)s->outputs);
-    e->finite = (s->frame == 0 || e->finite) && finite && rms > 0;
-    if (e->finite && (s->frame == 0 || largest / rms > e->largest)) {
-        e->largest = largest / rms;
+    free(j.of);
+    double rms = sqrt(all.squares / (double)s->outputs);
+    e->finite = (s->frame == 0 || e->finite) && all.finite && rms > 0;
+    if (e->finite && (s->frame == 0 || all.largest / rms > e->largest)) {
+        e->largest = all.largest / rms;
         e->frame = s->frame;
     }
-    e->rms = sqrt(errors / (double)s->outputs) / rms;
+    e->rms = sqrt(all.errors / (double)s->outputs) / rms;
     return true;
 }
