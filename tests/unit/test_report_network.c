@@ -125,7 +125,8 @@ static void a_sum_names_its_case(void **state)
     fixture_free(&f);
 }
 
-/* Layers that only move data have `copy` as row 0, under whatever scenario: it is in row 0's sum, and is never taken for the op. */
+/* Layers that only move data have `copy` as row 0, under whatever scenario. It computes nothing, so the baseline's sum has the fastest
+ * verified row of such a layer. */
 static void copy_is_not_the_op(void **state)
 {
     const char *d2s = "depth_to_space 64->16 x2 CRD  1x1440x2560 f16 NHWC", *conv = "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC";
@@ -135,17 +136,11 @@ static void copy_is_not_the_op(void **state)
     add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/copy", 40)->status = ROW_FOIL;
     add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/d2s_native", 50);
     char *t = told(&f);
-    assert_string_equal(t,
-                        "network  n, 3 dense layers timed one by one (isolated, cold): baseline (cudnn on conv; copy on shuffle) 240 us in "
-                        "total; layers: 2 x conv, shuffle\n         fastest verified variant per layer: 250 us in total, 0.960x as fast as "
-                        "baseline: cudnn on conv; d2s_native on shuffle\n         1 more variant is timed on some layers only\n");
+    assert_string_equal(
+        t, "network  n, 3 dense layers timed one by one (isolated, cold): baseline (cudnn on conv; d2s_native on shuffle) 250 us in "
+           "total; layers: 2 x conv, shuffle\n         fastest verified variant per layer: baseline for all layers\n");
     free(t);
     f.rows[2]->status = ROW_CRASHED; /* now nothing runs the shuffle */
-    t = told(&f);
-    assert_non_null(strstr(t, "fastest verified variant per layer: none for shuffle\n"));
-    assert_null(strstr(t, "more variant"));
-    free(t);
-    f.rows[1]->status = ROW_CRASHED;
     t = told(&f);
     assert_string_equal(t, "network  n: no sum, because shuffle has no timed dense baseline\n");
     free(t);
@@ -299,14 +294,16 @@ static void the_librarys_layout_changes_are_a_headline(void **state)
     struct fixture f = {0};
     three_layers(&f);
     row_set(&f.run.scenario_text, "answers:\n  - plan: {by: layout}\n");
+    chain(&f, "conv2d/auto", "launch=graph", 3000, 3); /* neither has a layout: one plan, the layers' own */
+    chain(&f, "pool_max/element", "launch=graph", 3100, 3);
     struct row *r = chain(&f, "chain/library", "layout=NCHW", 6793, 1);
     r->times[0].ratio_low = r->times[0].ratio_high = 1;
     metric(r, "chain.library_layout_ns", 3470);
     chain(&f, "chain/best", "layout=NHWC", 1090, 6.2);
     chain(&f, "chain/library", "layout=NHWC", 2750, 2.5);
     report_part(&t, plans_told, &f.run, f.rows, f.count, &wide);
-    if (!strstr(text_get(&t),
-                "layout NHWC 1.09 ms. With the library's kernels: layout NCHW 6.79 ms (51 % of it layout changes); layout NHWC 2.75 ms"))
+    if (!strstr(text_get(&t), "layout NHWC 1.09 ms; layout given 3.00 ms. With the library's kernels: layout NCHW 6.79 ms (51 % of it "
+                              "layout changes); layout NHWC 2.75 ms"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     fixture_free(&f);

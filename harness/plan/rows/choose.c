@@ -263,8 +263,9 @@ static bool add_library_layout(const struct layout_kernels *names, const struct 
     return row->launched >= 0;
 }
 
-static void put_library_layout(const struct chain *chain, const int *choice, struct row *const *rows, struct row *out)
+bool choose_library_layout(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
 {
+    const struct chain *chain = plan->rows[index].chain->work->chain;
     struct layout_kernels names;
     double sum = 0;
     bool traced = true;
@@ -283,6 +284,7 @@ static void put_library_layout(const struct chain *chain, const int *choice, str
     if (traced)
         row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", sum);
     layout_kernels_free(&names);
+    return traced;
 }
 
 /* Sums the library's times of the same layers. False: some are unknown. */
@@ -305,7 +307,6 @@ void choose_sums(const struct plan *plan, int index, const int *choice, struct r
     struct sum sum;
     if (add_times(plan, chain, choice, rows, &sum))
         put_sum(out, "sum", &sum);
-    put_library_layout(chain, choice, rows, out);
     if (add_library_times(plan, index, rows, &sum))
         put_sum(out, "library_sum", &sum);
 }

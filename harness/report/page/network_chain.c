@@ -169,23 +169,29 @@ void network_chains(struct text *t, const struct run *run, struct row *const *ro
 
 /* ---- plans ---- */
 
+/* A row's value of `by`; where it has none, the network runs as its layers give it. Without `by` each row is a plan of its own. */
+static const char *plan_value(const struct view *v, const char *by)
+{
+    const char *value = by[0] ? row_pair_value(v->row->param, v->row->param_count, by) : v->name;
+    return value ? value : "given";
+}
+
 /* "302 us, layout changes 4 % of it". */
 static void add_plan(struct text *t, const struct view *v, const char *by)
 {
     double ns = v->time->median_ns, ours = row_value(v->row, -1, "chain.layout_ns"),
            theirs = row_value(v->row, -1, "chain.library_layout_ns"), planned = row_value(v->row, -1, "chain.plan_layout_ns");
     double layout = isnan(ours) && isnan(theirs) ? planned : fmax(ours, 0) + fmax(theirs, 0); /* fmax: NaN gives way */
-    const char *value = row_pair_value(v->row->param, v->row->param_count, by);
     char a[NUMBER_TEXT];
-    text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", value ? value : v->name, by[0] ? "" : ":", number_time(ns, a));
+    text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", plan_value(v, by), by[0] ? "" : ":", number_time(ns, a));
     if (!isnan(layout))
-        text_addf(t, " (%s %% of it layout changes)", number_percent(layout / ns, a));
+        text_addf(t, " (%s %% of it layout changes%s)", number_percent(layout / ns, a),
+                  isnan(theirs) ? " by bench; the library's own were not traced" : "");
 }
 
 static bool same_value(const struct view *a, const struct view *b, const char *by)
 {
-    const char *x = row_pair_value(a->row->param, a->row->param_count, by), *y = row_pair_value(b->row->param, b->row->param_count, by);
-    return x && y && strcmp(x, y) == 0;
+    return by[0] && strcmp(plan_value(a, by), plan_value(b, by)) == 0;
 }
 
 static bool is_library(const struct view *v)
@@ -219,7 +225,7 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
         const struct case_view *c = &w.view;
         if (!op_is_for(c->rows[0]->op, TASK_NETWORK))
             continue;
-        SCOPED char *head = text_format("whole network %s, fastest configuration of each: ", c->rows[0]->layer);
+        SCOPED char *head = text_format("whole network %s, fastest configuration of each: ", c->rows[0]->case_name);
         struct text t = {0};
         add_plans(&t, c, by, false, head);
         if (t.len)

@@ -6,6 +6,7 @@
 #include "run/parent/parent.h"
 #include "run/message/options.h"
 #include "run/message/wire.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,10 @@ static bool count_cases(struct session *s, int last, struct error *err)
     if (s->uncounted_count)
         session_ahead(s, last, true);
     bool ok = session_count(s, err);
+    for (int i = 0; i < last && ok; i++) /* networks' rows, whose layers are counted now */
+        if (s->choices[i] && isnan(row_value(s->rows[i], -1, "chain.library_layout_ns")) &&
+            choose_library_layout(&s->plan, i, s->choices[i], s->rows, s->rows[i]))
+            ok = session_put(s, i, i + 1, err);
     s->show_last = last;
     return ok;
 }
