@@ -42,7 +42,7 @@ steps:
  *  - Tiles are small. Where a tensor is one wave of blocks, all of them load, then turn, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of
  *    a plane is whole lines of 128 bytes where it can be: 66 channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
  *
- * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.92 x a device copy of the same bytes (older code, reports/gallery/movement-h200.md). Of odd sizes it is no slower than the copy. Back from 66 channels it is behind,
+ * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.91 x a device copy of the same bytes (older code, reports/gallery/movement-h200.md). Of odd sizes it is no slower than the copy. Back from 66 channels it is behind,
  * and further with blocks of 256 threads and 64 registers each: what is left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */
 #include "element/element.cuh"
 #include "tensor_core/mma.cuh"
