@@ -8,6 +8,8 @@
 
 #define TRIES 64
 #define TRIES_KIND 16         /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
+#define FLOP_SPARE 2 /* times the limit, where no smaller shape is drawn: */
+#define TRIES_CHEAP (TRIES_KIND / 2) /* the first tries; code may accept only the row's own channels */
 #define NARROW NEARBY_NARROW  /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2) /* ... or longer than the row's own */
 #define WHOLE 33              /* least width of nearly full masks: a row has a whole word of bits */
@@ -328,10 +330,12 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
             work->epilogue_count = items - i % (items + 1);
         if (!work_finish(work, &ignored) || is_own_shape(work, own))
             continue;
-        if (is_much(work, ELEMENTS, flop) && shrink(&limits)) {
+        bool much = is_much(work, ELEMENTS, flop);
+        if (much && shrink(&limits)) {
             smaller++;
             i--; /* the same once more */
-        } else if (is_done(plan, p, compiled, work, program)) {
+        } else if ((i >= TRIES_CHEAP || !much || !is_much(work, ELEMENTS, FLOP_SPARE * flop)) &&
+                   is_done(plan, p, compiled, work, program)) {
             return true;
         }
     }
