@@ -12,6 +12,7 @@ static const struct {
     size_t word_count;
 } variables[] = {
     {"BENCH_THREADS", "an integer number of threads", POOL_THREADS_MOST, {NULL}, 0},
+    {"BENCH_PARTS", "an integer number of processes", POOL_THREADS_MOST, {NULL}, 0},
     {"BENCH_COMPILE_MEMORY", "an integer number of MiB for one compiler,", 1 << 24, {NULL}, 0},
     {"BENCH_EMU_ISA", "portable, v3, v4 or jit", 0, {"portable", "v3", "v4", "jit"}, 4},
 };

@@ -1,4 +1,4 @@
-/* A run on several GPUs of this host. */
+/* A run on several GPUs of this host, or by several processes on emu. */
 #include "run/parent/fleet.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -94,7 +94,10 @@ static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, stru
 static void put_gpu(struct fleet *f, const struct gpu *g, json_t *facts)
 {
     struct error why = {0};
-    session_environment(f->s, json_pack("{s:{s:o}}", "gpus", g->where, facts), &why);
+    if (f->shared)
+        json_decref(facts);
+    else
+        session_environment(f->s, json_pack("{s:{s:o}}", "gpus", g->where, facts), &why);
 }
 
 /* Names a GPU that is slow or unsound: its rows get a note, or it runs none. */
@@ -165,7 +168,7 @@ static void note_once(struct fleet *f, const struct gpu *g, const char *text)
         if (!strcmp(f->said[i], text))
             return;
     *APPEND(f->said, f->said_count) = xstrdup(text);
-    session_note(f->s, "%s: %s", g->place, text);
+    session_note(f->s, "%s%s%s", f->shared ? "" : g->place, f->shared ? "" : ": ", text);
 }
 
 /* The row is to be stored. */
@@ -207,6 +210,14 @@ static void show_case(struct fleet *f, int c)
     }
 }
 
+static int count_alive(const struct fleet *f)
+{
+    int alive = 0;
+    for (int k = 0; k < f->count; k++)
+        alive += f->gpus[k].child.pid > 0;
+    return alive;
+}
+
 /* Stores what has come, all at once, and shows the cases that are over. `all`: rows of cases that run, too. */
 static bool store_received(struct fleet *f, bool all, struct error *err)
 {
@@ -226,9 +237,11 @@ static bool store_received(struct fleet *f, bool all, struct error *err)
     f->rest_s = all ? f->stored_s : f->rest_s;
     if (count && !store_put_all(s->store, s->run.id, rows, count, err))
         return false;
-    for (int k = 0; k < f->over_count; k++)
+    for (int k = 0; k < f->over_count && !f->shared; k++)
         show_case(f, f->over[k]);
     f->over_count = 0;
+    while (f->shared && f->shown < f->queue.count && (f->queue.state[f->shown] == CASE_DONE || !count_alive(f)))
+        show_case(f, f->shown++);
     return true;
 }
 
@@ -401,22 +414,15 @@ static bool hear(struct fleet *f, struct gpu *g)
     return true;
 }
 
-static int count_alive(const struct fleet *f)
-{
-    int alive = 0;
-    for (int k = 0; k < f->count; k++)
-        alive += f->gpus[k].child.pid > 0;
-    return alive;
-}
-
 static void progress(struct fleet *f)
 {
     SCOPED_TEXT t = {0};
     int alive = count_alive(f);
-    text_addf(&t, "%d GPU%s", alive, text_s(alive));
+    if (!f->shared)
+        text_addf(&t, "%d GPU%s", alive, text_s(alive));
     for (int k = 0; k < f->count && k < 8; k++)
         if (f->gpus[k].child.pid > 0 && f->gpus[k].doing[0])
-            text_addf(&t, " | %s %.40s", f->gpus[k].place, f->gpus[k].doing);
+            text_addf(&t, "%s%s%s%.40s", t.len ? " | " : "", f->shared ? "" : f->gpus[k].place, f->shared ? "" : " ", f->gpus[k].doing);
     f->told_s = clock_s();
     session_progress(f->s, text_get(&t));
 }
@@ -517,7 +523,7 @@ static void tell_aa(struct fleet *f)
         session_note(f->s, "A/A on these GPUs: equal code differed by more than 1 %% in %d of %d checks", f->aa_alarms, f->aa_checks);
 }
 
-static bool run_fleet(struct fleet *f, struct error *err)
+bool fleet_run(struct fleet *f, struct error *err)
 {
     struct session *s = f->s;
     SCOPED double *seconds = xcalloc((size_t)s->plan.case_count + 1, sizeof *seconds);
@@ -582,7 +588,7 @@ bool session_fleet(const struct session_options *options, const struct session_s
     result->run_id = s.run.id;
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
-    ok = run_fleet(&f, err);
+    ok = fleet_run(&f, err);
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
 done:
     session_sum(&s, before, result);

@@ -1,5 +1,5 @@
-/* run/parent/fleet: several GPUs of one host: a process each, which takes one case after the other from the parent; the parent alone
- * stores. Private to run/parent. */
+/* run/parent/fleet: several GPUs of one host, or several processes on emu: each takes one case after the other from the parent; the
+ * parent alone stores. Private to run/parent. */
 #ifndef BENCH_RUN_FLEET_H
 #define BENCH_RUN_FLEET_H
 
@@ -32,6 +32,7 @@ struct gpu {
     int deaths;  /* since it last finished a case */
     int running; /* cases that it has */
     char doing[160];
+    int threads; /* of its process; 0: one for each core */
     struct ceiling_list roofs;
     double spent_s[PHASE_COUNT];
     bool ready;             /* its first check is over, or it needs none */
@@ -56,6 +57,8 @@ struct fleet {
     struct error fault;              /* of a GPU that has ended its cases, or of the last one that was given up */
     char **said;                     /* notes, each once */
     int said_count;
+    bool shared;    /* processes that share one emulated chip: what they say is as if one had said it, and cases are shown in order */
+    int shown;      /* cases, of those */
     bool passed_on; /* the interruption */
     bool judged;    /* the GPUs were compared */
     double began_s; /* when their processes started */
@@ -67,6 +70,8 @@ struct fleet {
 void fleet_index(struct fleet *f, const double *seconds);
 /* Serves the processes until all have ended. */
 bool fleet_serve(struct fleet *f, struct error *err);
+/* Runs what is due, on f->gpus. */
+bool fleet_run(struct fleet *f, struct error *err);
 /* Ends what still runs, and frees everything but the session. */
 void fleet_close(struct fleet *f);
 

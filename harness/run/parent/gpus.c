@@ -186,6 +186,9 @@ static void become_member(struct session *s, const struct gpu *g, int fd, int co
     o.lacks = NULL;
     o.before = NULL;
     bind_cpus(g->pci);
+    SCOPED char *threads = text_format("%d", g->threads);
+    if (g->threads)
+        setenv("BENCH_THREADS", threads, 1);
     bool ok = session_run(&o, &sink, &result, &err);
     if (!ok)
         member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint), NULL);

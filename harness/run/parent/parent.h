@@ -169,6 +169,10 @@ void session_check(struct session *s);
 /* Takes the next case of a GPU's process, and makes its rows. Returns its index or a feed_word; FEED_END also on an
  * error. */
 int session_take_case(struct session *s, int *first, int *last, struct error *err);
+/* split.c. How many processes are to run the cases, on emu; 1: this run does it by itself. */
+int session_parts(const struct session *s);
+/* Runs what is due in so many processes. The rows are those of one process, in the same order. */
+bool session_split(struct session *s, int count, struct error *err);
 /* fleet.c. A run on several GPUs of this host: as session_run. */
 bool session_fleet(const struct session_options *options, const struct session_sink *sink, struct session_result *result,
                    struct error *err);
