@@ -44,7 +44,8 @@ static int row_of(const char *variant)
 /* A shape longer than a wide layer has fewer channels if the layer's are too much work: emu took 8 s for one of them. */
 static void long_shapes_are_cheap(void **state)
 {
-    plan_of("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 64, h: 720, w: 1280, k: 256, kernel: 3, pad: 1, epilogue: [bias], dtype: f16, layout: NHWC}\n"
+    plan_of("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 64, h: 720, w: 1280, k: 256, kernel: 3, pad: 1, epilogue: [bias], dtype: "
+            "f16, layout: NHWC}\n"
             "variants: [conv2d/tiled_halo]\n");
     int row = row_of("tiled_halo"), beyond = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -578,7 +579,8 @@ static void tasks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(long_shapes_are_cheap), cmocka_unit_test(neighbours_are_near),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(long_shapes_are_cheap),
+                                       cmocka_unit_test(neighbours_are_near),
                                        cmocka_unit_test(heads_decide),
                                        cmocka_unit_test(channels_vary_where_they_may),
                                        cmocka_unit_test(neighbours_cost_little),

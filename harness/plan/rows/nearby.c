@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define TRIES 64
-#define TRIES_KIND 16         /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
-#define FLOP_SPARE 2 /* times the limit, where no smaller shape is drawn: */
-#define TRIES_CHEAP (TRIES_KIND / 2) /* the first tries; code may accept only the row's own channels */
-#define NARROW NEARBY_NARROW  /* the short side of an image that is long, */
-#define NARROWER (NARROW / 2) /* ... or longer than the row's own */
-#define WHOLE 33              /* least width of nearly full masks: a row has a whole word of bits */
-#define DENSE 0.97            /* densities of masks: that of many such words is 1 */
+#define TRIES_KIND 16 /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
+#define FLOP_SPARE 2  /* times the limit of operations, for the first tries: */
+#define TRIES_CHEAP (TRIES_KIND / 2) /* code may accept only the row's own channels */
+#define NARROW NEARBY_NARROW         /* the short side of an image that is long, */
+#define NARROWER (NARROW / 2)        /* ... or longer than the row's own */
+#define WHOLE 33                     /* least width of nearly full masks: a row has a whole word of bits */
+#define DENSE 0.97                   /* densities of masks: that of many such words is 1 */
 #define THIN 0.05
 #define ELEMENTS 4000000  /* upper limit of all its elements, if possible: the CPU makes them */
 #define TRIES_COMPILED 16 /* the last tries may need new code: sizes are compiled in */

@@ -413,8 +413,7 @@ bool session_run(const struct session_options *options, const struct session_sin
         ok = session_split(&s, parts, err);
     else
         ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
-             (!options->gate || options->feed || session_gate_identify(&s, err)) &&
-             (options->feed ? run_fed(&s, err) : run_cases(&s, err));
+             (!options->gate || options->feed || session_gate_identify(&s, err)) && (options->feed ? run_fed(&s, err) : run_cases(&s, err));
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || options->feed || store_run_end(s.store, s.run.id, NULL, err));
 done:
     session_sum(&s, before, result);
