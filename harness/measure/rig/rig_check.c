@@ -162,9 +162,11 @@ bool rig_check_memory(struct rig *rig, struct text *unsafe, struct error *err)
     const struct card *card = rig_card(rig);
     size_t inputs = (size_t)(rig->program->tensor_count + rig->program->constant_count);
     bool *changed = card ? xcalloc(inputs, sizeof *changed) : NULL, ends = false;
+    phase_part(rig->dev->clock, "memory");
     bool ok = card ? look_there(rig, card, changed, &ends, err) && guards(rig, ends, unsafe, err) : rig_check_guards(rig, unsafe, err);
     ok = ok && inputs_unchanged(rig, changed, unsafe, err);
     free(changed);
+    phase_pop(rig->dev->clock);
     if (ok && unsafe->len >= 2)
         unsafe->data[unsafe->len -= 2] = 0;
     return ok;
@@ -208,6 +210,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
         if (values && !card_fetch(data->card, err)) /* the CPU describes the fault */
             return false;
     }
+    phase_part(rig->dev->clock, "on the CPU");
     unsigned char *storage = xmalloc(place->bytes);
     bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
     if (ok && !data->card)
@@ -217,6 +220,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
     if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)
         ok = verify_dump(p, i, data, storage, dump_dir, err);
     free(storage);
+    phase_pop(rig->dev->clock);
     take_verdict(verdict, &own, p->tensors[i].role->slot);
     return ok;
 }
