@@ -46,15 +46,38 @@ static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, 
 #define EACH_GROUP(ref) \
     for (uint32_t rest_ = w->mask, group, members; rest_ && (group = next_group(w, ip, ref, rest_, &members), true); rest_ &= ~group)
 
-/* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2
- * bfly, 3 idx */
-const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
+static void put_lanes(struct warp *w, uint32_t ref, const uint32_t *from)
 {
-    const struct insn *next;
-    if (wait_for(w, ip, member_mask(w, ip->list[0]), &next))
-        return next;
-    const uint32_t *a = SLOT(const uint32_t, w, ip->a), *b = SLOT(const uint32_t, w, ip->b), *c = SLOT(const uint32_t, w, ip->c);
-    uint32_t out[32], inside = 0;
+    uint32_t *to = SLOT(uint32_t, w, ref);
+    if (w->mask == ~0u)
+        memcpy(to, from, 32 * sizeof *to);
+    for (uint32_t rest = w->mask == ~0u ? 0 : w->mask; rest; rest &= rest - 1)
+        to[__builtin_ctz(rest)] = from[__builtin_ctz(rest)];
+}
+
+/* True if all lanes take part and the warp is one segment, as in most shuffles. */
+static bool shfl_is_whole(const struct warp *w, const struct insn *ip)
+{
+    uint32_t members = ip->list[0];
+    return w->mask == ~0u && (members == NO_REF || ((members & 1) && SLOT(const uint32_t, w, members)[0] == ~0u)) && (ip->c & 1) &&
+           (SLOT(const uint32_t, w, ip->c)[0] & 0x1f1f) == (ip->kind ? 31 : 0);
+}
+
+/* Returns the lanes whose partner exists. */
+static uint32_t shfl_whole(const struct insn *ip, const uint32_t *a, const uint32_t *b, uint32_t *out)
+{
+    uint32_t inside = ~0u;
+    for (uint32_t i = 0; i < 32; i++) {
+        uint32_t delta = b[i] & 31, from = ip->kind == 0 ? i - delta : ip->kind == 1 ? i + delta : ip->kind == 2 ? i ^ delta : delta;
+        inside &= ~((uint32_t)(from > 31) << i); /* also below 0 */
+        out[i] = a[from > 31 ? i : from];
+    }
+    return inside;
+}
+
+static uint32_t shfl_groups(struct warp *w, const struct insn *ip, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *out)
+{
+    uint32_t inside = 0;
     EACH_GROUP(ip->list[0])
     for (uint32_t rest = group; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), from;
@@ -86,9 +109,27 @@ const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
             emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
         out[lane] = group >> from & 1 ? a[from] : a[lane];
     }
+    return inside;
+}
+
+/* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2
+ * bfly, 3 idx */
+const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    bool whole = shfl_is_whole(w, ip);
+    if (!whole && wait_for(w, ip, member_mask(w, ip->list[0]), &next))
+        return next;
+    const uint32_t *a = SLOT(const uint32_t, w, ip->a), *b = SLOT(const uint32_t, w, ip->b), *c = SLOT(const uint32_t, w, ip->c);
+    uint32_t out[32], inside = 0;
+    if (whole) {
+        lanes_exchange(w);
+        inside = shfl_whole(ip, a, b, out);
+    } else {
+        inside = shfl_groups(w, ip, a, b, c, out);
+    }
     if (ip->d != NO_REF)
-        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
-            SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
+        put_lanes(w, ip->d, out);
     if (ip->list[1] != NO_REF) {
         uint32_t *p = SLOT(uint32_t, w, ip->list[1]);
         *p = (*p & ~w->mask) | (inside & w->mask);
@@ -119,8 +160,7 @@ const struct insn *emu_vote(struct warp *w, const struct insn *ip)
     if (ip->kind != 3)
         *d = (*d & ~w->mask) | (yes & w->mask);
     else
-        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
-            d[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
+        put_lanes(w, ip->d, out);
     return ip + 1;
 }
 
@@ -145,8 +185,8 @@ const struct insn *emu_match(struct warp *w, const struct insn *ip)
         same_all |= everyone ? 1u << i : 0;
         out[i] = ip->kind == 0 || everyone ? found : 0;
     }
-    for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1)
-        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
+    if (ip->d != NO_REF)
+        put_lanes(w, ip->d, out);
     if (ip->c != NO_REF) {
         uint32_t *p = SLOT(uint32_t, w, ip->c);
         *p = (*p & ~w->mask) | (same_all & w->mask);
