@@ -363,10 +363,19 @@ static bool parse_order(struct counter_group *g, struct error *err)
     return !largest || node_real(largest, "largest_first", 0, 100, &g->least, err);
 }
 
+static bool parse_least_gain(struct counter_group *g, struct error *err)
+{
+    const struct node *least = node_get(g->root, "least_gain");
+    g->least_gain = least ? node_text(least, "least_gain", err) : NULL;
+    if (!least || !g->least_gain)
+        return !least;
+    return !isnan(counter_limit(g->limits, g->least_gain)) || node_error(least, err, "least_gain: there is no limit '%s'", g->least_gain);
+}
+
 static bool group_parse(struct counter_group *g, struct error *err)
 {
-    static const char *const keys[] = {"group", "about", "teaches", "metrics",       "values", "rules",
-                                       "basic", "slow",  "order",   "largest_first", NULL};
+    static const char *const keys[] = {"group", "about", "teaches", "metrics",       "values",     "rules",
+                                       "basic", "slow",  "order",   "largest_first", "least_gain", NULL};
     const struct node *root = g->root;
     if (!node_check_keys(root, "counter group", keys, err))
         return false;
@@ -383,7 +392,7 @@ static bool group_parse(struct counter_group *g, struct error *err)
         return false;
     if (node_get(root, "slow") && !node_bool(node_get(root, "slow"), "slow", &g->slow, err))
         return false;
-    if (!parse_order(g, err))
+    if (!parse_order(g, err) || !parse_least_gain(g, err))
         return false;
     if (metrics->kind != NODE_MAP) /* {}: rules for rows without counters */
         return node_error(metrics, err, "metrics: a map of names is expected");

@@ -118,6 +118,7 @@ struct counter_group {
     int order;     /* INT_MAX: after all groups that have one */
     bool largest_first;
     double least;                        /* then: below it a value is not worth a line */
+    const char *least_gain;              /* the limit below which a gain is no finding, whatever else holds; NULL: `gain_least` */
     const struct counter_limits *limits; /* not the group's own */
     struct counter_metric *metrics;
     int metric_count;

@@ -86,10 +86,14 @@ static bool is_part(const struct view *v)
 }
 
 /* Why the row can have no prediction; NULL: it can. */
+bool predict_blocks_differ(const struct view *v)
+{
+    return view_value(v, -1, METRIC_EMU "sample_error") > SAMPLE_ERROR_MOST;
+}
+
 static const char *refusal(const struct case_view *c, const struct view *v)
 {
     const struct row *row = v->row;
-    double error = view_value(v, -1, METRIC_EMU "sample_error");
     if (!c->model)
         return "bench has no model of this chip";
     if (row->library)
@@ -98,7 +102,7 @@ static const char *refusal(const struct case_view *c, const struct view *v)
         return "see its layers";
     if (is_part(v))
         return "only a part of the layer was counted";
-    return error > SAMPLE_ERROR_MOST ? "its blocks differ too much to count a sample of them" : NULL;
+    return predict_blocks_differ(v) ? "its blocks differ too much to count a sample of them" : NULL;
 }
 
 static void predict_row(const struct case_view *c, struct view *v)

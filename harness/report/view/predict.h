@@ -6,6 +6,8 @@
 
 /* Sets v->predicted of every row of the case. Nothing on a device that measures time. */
 void case_predict(struct case_view *c, const struct judge *j);
+/* emu ran a sample of the row's blocks, and their work differs much: what it counts of all blocks is a rough estimate. */
+bool predict_blocks_differ(const struct view *v);
 /* A value of a counter group, or a fact, as the model has it: how busy a unit is. NaN: the row has no prediction, or the name no value. */
 double predicted_value(const struct case_view *c, const struct view *v, const char *name);
 /* "412 us (350 to 520), DRAM": false, and nothing, without a prediction. */

@@ -95,7 +95,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
                                : 100},
         {"near_memory", known ? percent(a->memory_ns / ns) : NAN},
         {"near_compute", known ? percent(a->compute_ns / ns) : NAN},
-        {"idle_places", cropped ? NAN : idle_places(v, a, step)},
+        {"idle_places", cropped || predict_blocks_differ(v) ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
         {"pipe_idle", a->tensor == 0 && a->pipe_width > 1 ? a->pipe_width : 1},
@@ -195,7 +195,7 @@ static void keep(void *context, const struct counter_finding *f)
     struct verdicts *all = j->out;
     const char *name = f->rule->unit ? expr_text(f->rule->unit) : "";
     double left = value_of(j->c, j->v, &j->breakdown, "headroom"), active = value_of(j->c, j->v, &j->breakdown, "sm_busy"),
-           least = case_limit(j->c, "gain_least"), busy = over_launch(name, f->unit, active),
+           least = case_limit(j->c, f->group->least_gain ? f->group->least_gain : "gain_least"), busy = over_launch(name, f->unit, active),
            unit = busy >= case_limit(j->c, "idle") && j->share >= MOST ? busy : NAN, gain = over_launch(name, f->gain, active);
     gain = (gain > left ? left : gain) * j->share;
     bool about_unit =
@@ -204,7 +204,7 @@ static void keep(void *context, const struct counter_finding *f)
         return;
     if (j->open)
         unit = NAN;
-    if (gain < least && !isnan(unit))
+    if (gain < least && !isnan(unit) && !f->group->least_gain)
         gain = NAN; /* a full unit is worth a sentence without a gain */
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
         return; /* it does not show in the row's time */
@@ -272,7 +272,7 @@ static bool undecided(const struct judging *j)
     const struct prediction *p = &j->v->predicted;
     double idle = case_limit(j->c, "idle"), most = fullest(j->c, j->v, &j->breakdown, true);
     double margin = 1 + case_limit(j->c, "share_error") / 100;
-    return p->ns > 0 && !j->v->stored && most / margin < idle && most * margin >= idle;
+    return p->ns > 0 && !j->v->stored && most < idle && most * margin >= idle;
 }
 
 /* The longest step against the row's speed of light; for a few further steps, the rules on compiler, launch and counters. */
