@@ -50,9 +50,9 @@ static struct table *prediction_table(void)
 
 /* Adds a row's predicted resources and, if it compiled, the actual ones of its last kernel. c NULL: a condition refuses the row; its
  * reason is shown. */
-static bool add_prediction(struct table **table, const struct plan_row *row, const struct compiled *c, struct error *err)
+static bool add_prediction(struct table **table, const struct plan_row *row, const struct program *p, const struct compiled *c,
+                           struct error *err)
 {
-    const struct program *p = &row->program;
     const struct step *last = predicted_step(p);
     struct kernel_facts *facts = NULL, *own = NULL;
     if (!predicts(p) || (c && !last))
@@ -168,9 +168,10 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
     bool ok = true;
     for (int i = 0; ok && i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];
-        for (int k = 0; ok && !r->broken && r->program.feasible && k < r->program.step_count; k++) {
-            const struct step *s = &r->program.steps[k];
-            const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
+        const struct program *p = plan_program(plan, i);
+        for (int k = 0; ok && !r->broken && p->feasible && k < p->step_count; k++) {
+            const struct step *s = &p->steps[k];
+            const struct unit *u = s->kind == STEP_KERNEL ? &p->units[s->unit] : NULL;
             if (!u || !u->path || u->code != CODE_CUDA)
                 continue;
             SCOPED_TEXT key = {0};
@@ -265,11 +266,11 @@ static bool add_image(struct compiling *list, const struct compile_request *requ
 /* Was this file a unit of an earlier row, or an earlier one of this row? */
 static bool seen_before(const struct plan *plan, int row, int unit)
 {
-    const char *path = plan->rows[row].program.units[unit].path;
+    const char *path = plan_program(plan, row)->units[unit].path;
     bool seen = false;
     for (int i = 0; i <= row; i++)
-        for (int k = 0; k < (i < row ? plan->rows[i].program.unit_count : unit); k++) {
-            const char *before = plan->rows[i].program.units[k].path;
+        for (int k = 0; k < (i < row ? plan_program(plan, i)->unit_count : unit); k++) {
+            const char *before = plan_program(plan, i)->units[k].path;
             seen |= before && !strcmp(before, path);
         }
     return seen;
@@ -298,9 +299,9 @@ static void add_foreign(struct compiling *list, const struct unit *u)
 static bool compile_plan(struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
     for (int i = 0; i < plan->row_count; i++) {
-        const struct program *p = &plan->rows[i].program;
+        const struct program *p = plan_program(plan, i);
         struct error none = {0};
-        if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, &plan->rows[i], NULL, err))
+        if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, &plan->rows[i], p, NULL, err))
             return false;
         if (plan->rows[i].kind == PLAN_CHAIN && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
             continue; /* only a kernel for several layers is not compiled by the layers' own rows */
@@ -316,7 +317,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
                 add_foreign(list, &p->units[u]);
             if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
-            if (!add_image(list, &request, &c, err) || (c && u == 0 && !add_prediction(&list->predictions, &plan->rows[i], c, err)))
+            if (!add_image(list, &request, &c, err) || (c && u == 0 && !add_prediction(&list->predictions, &plan->rows[i], p, c, err)))
                 return false;
         }
     }

@@ -18,7 +18,7 @@ static void add_layers(const struct plan *plan, const char *variant, struct text
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];
         const struct layer *layer = r->kind == PLAN_LAYER ? plan->cases[r->case_index].layer : NULL;
-        if (!layer || layer == last || r->broken || !r->program.feasible || strcmp(plan_row_variant(r), variant) != 0)
+        if (!layer || layer == last || r->broken || !r->facts.feasible || strcmp(plan_row_variant(r), variant) != 0)
             continue;
         last = layer;
         if (count++ < LAYERS_MOST)

@@ -63,16 +63,18 @@ static int validate(const char *const *names, int count, struct plan_arguments *
 }
 
 /* A row of a plan: why it cannot run, or which variant a rule takes and whether that claims the shape. */
-static void plan_line(struct text *t, const struct plan_row *r, const char *name)
+static void plan_line(struct text *t, const struct plan *plan, int index, const char *name)
 {
+    const struct program *p = plan_program(plan, index);
+    const struct error *broken = plan->rows[index].broken;
     const char *is = NULL;
-    for (int i = 0; i < r->program.param_count; i++)
-        is = !strcmp(r->program.param[i].name, "is") ? r->program.param[i].value : is;
+    for (int i = 0; i < p->param_count; i++)
+        is = !strcmp(p->param[i].name, "is") ? p->param[i].value : is;
     text_addf(t, "    %s", name);
-    if (r->broken || !r->program.feasible)
-        text_addf(t, "  -- %s", r->broken ? r->broken->text : r->program.reason);
+    if (broken || !p->feasible)
+        text_addf(t, "  -- %s", broken ? broken->text : p->reason);
     else
-        text_addf(t, "%s%s%s", is ? "  is " : "", is ? is : "", r->program.claims ? "  claims" : "");
+        text_addf(t, "%s%s%s", is ? "  is " : "", is ? is : "", p->claims ? "  claims" : "");
     text_add(t, "\n");
 }
 
@@ -100,7 +102,8 @@ static void plan_record(struct table *t, const char *id, const char *work, const
     }
 }
 
-static void plan_case(struct text *t, struct table *record, const struct plan *plan, int index, bool all_rows)
+/* Its rows are first .. last-1. */
+static void plan_case(struct text *t, struct table *record, const struct plan *plan, int index, int first, int last, bool all_rows)
 {
     const struct scenario_case *c = &plan->cases[index];
     struct text line = {0};
@@ -113,18 +116,15 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
     if (made)
         made = plan_min_work(plan, index, &least, &mask);
     struct floor f = plan_floor(&plan->chip, &c->work, &least, NULL, false);
-    for (int i = 0; i < plan->row_count; i++)
-        if (plan->rows[i].case_index == index) {
-            claimed += !plan->rows[i].broken && plan->rows[i].program.feasible && plan->rows[i].program.claims;
-            if (plan->rows[i].broken)
-                broken++;
-            else if (plan->rows[i].program.feasible)
-                ready++;
-            else
-                infeasible++;
-        }
+    for (int i = first; i < last; i++) {
+        const struct row_facts *row = &plan->rows[i].facts;
+        claimed += row->claims;
+        broken += plan->rows[i].broken != NULL;
+        ready += row->feasible;
+    }
+    infeasible = last - first - broken - ready;
     work_describe(&c->work, &line);
-    text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : c->has_part ? "  (verified on a part)" : "");
+    text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : c->part ? "  (verified on a part)" : "");
     text_addf(t, "  %.4g GFLOP  %.4g MB", flop / 1e9, bytes / 1e6);
     if (sparse && made)
         text_addf(t, "  %.3g %% of the inputs change, %.3g %% of the outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100,
@@ -146,11 +146,9 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
     if (claimed)
         text_addf(t, ", %d claim%s to be as fast as the library", claimed, claimed == 1 ? "s" : "");
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
-    for (int i = 0; all_rows && i < plan->row_count; i++) {
-        const struct plan_row *r = &plan->rows[i];
-        if (r->case_index == index)
-            plan_line(t, r, r->id + strlen(c->id) + 1);
-    }
+    for (int i = first; all_rows && i < last; i++)
+        plan_line(t, plan, i, plan->rows[i].id + strlen(c->id) + 1);
+    plan_tidy(plan);
     text_free(&line);
 }
 
@@ -253,8 +251,10 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     SCOPED double *seconds = xcalloc((size_t)plan.case_count + 1, sizeof *seconds);
     struct table *record = plan_table();
     plan_costs(&plan, cuda, seconds);
-    for (int i = 0; i < plan.case_count; i++) {
-        plan_case(&t, record, &plan, i, all_rows);
+    for (int i = 0, first = 0, last = 0; i < plan.case_count; i++, first = last) {
+        while (last < plan.row_count && plan.rows[last].case_index == i)
+            last++;
+        plan_case(&t, record, &plan, i, first, last, all_rows);
         total_flop += work_flop(&plan.cases[i].work) * (double)plan.cases[i].repeat;
         total += seconds[i];
     }

@@ -15,7 +15,13 @@ struct region {
 
 static bool fits(const struct plan_row *r)
 {
-    return !r->broken && r->program.feasible;
+    return !r->broken && r->facts.feasible;
+}
+
+/* The condition that refuses a row; NULL: it fits, or the reason has no values. */
+static const char *clause(const struct region *g, int i)
+{
+    return fits(g->rows[i]) ? NULL : plan_program(g->plan, (int)(g->rows[i] - g->plan->rows))->clause;
 }
 
 /* The values of a parameter in order of appearance: their number, the index of each row's, and the first row of each. */
@@ -58,11 +64,10 @@ static const char *main_clause(const struct region *g, const int *a, int x, cons
     const char *found = NULL;
     *refused = 0;
     for (int i = 0; i < g->count; i++) {
-        const char *own = fits(g->rows[i]) ? NULL : g->rows[i]->program.clause;
+        const char *own = clause(g, i), *other;
         int same = 0;
         for (int k = 0; own && k < g->count; k++)
-            same += !fits(g->rows[k]) && g->rows[k]->program.clause && !strcmp(own, g->rows[k]->program.clause) && (!a || a[k] == x) &&
-                    (!b || b[k] == y);
+            same += (!a || a[k] == x) && (!b || b[k] == y) && (other = clause(g, k)) && !strcmp(own, other);
         if (own && (!a || a[i] == x) && (!b || b[i] == y) && same > *refused) {
             found = own;
             *refused = same;
@@ -79,9 +84,9 @@ static void region_cell(struct table *t, const struct region *g, const int *a, i
             all++;
             fit += fits(g->rows[i]);
         }
-    const char *clause = fit ? NULL : main_clause(g, a, x, b, y, &refused);
-    if (clause)
-        table_cell(t, PAINT_DIM, "%s", clause);
+    const char *main = fit ? NULL : main_clause(g, a, x, b, y, &refused);
+    if (main)
+        table_cell(t, PAINT_DIM, "%s", main);
     else
         table_cell(t, PAINT_NONE, "%d of %d", fit, all);
 }

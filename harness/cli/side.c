@@ -513,7 +513,7 @@ static bool add_gone(const char *scenario, const struct tree *tree, const struct
     for (int i = 0; ok && i < plan.row_count; i++) {
         const struct plan_row *p = &plan.rows[i];
         const struct scenario_case *c = &plan.cases[p->case_index];
-        if (plan_pinned(&plan, i) || p->broken || !p->program.feasible || gate_side_find(side, p->id))
+        if (plan_pinned(&plan, i) || p->broken || !p->facts.feasible || gate_side_find(side, p->id))
             continue;
         struct gate_entry *e = gate_side_add(side, p->id);
         e->scenario = xstrdup(plan.scenario->name);

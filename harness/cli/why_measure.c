@@ -79,7 +79,7 @@ static int print_row(const struct profile *p, const struct session_options *o, i
 
 static bool add_registers(const struct profile *p, const struct plan *plan, int index, struct text *t, struct error *err)
 {
-    const struct program *program = &plan->rows[index].program;
+    const struct program *program = plan_program(plan, index);
     for (int i = 0; !plan->rows[index].broken && program->feasible && i < program->step_count; i++) {
         struct register_point points[REGISTER_POINTS];
         int count = worker_registers(plan, index, i, p->a->compiler, points, err);

@@ -44,7 +44,7 @@ uint64_t job_seed(const struct job *job)
 
 enum data_part job_timed_part(const struct job *job, int row)
 {
-    const struct program *p = &job->plan.rows[row].program;
+    const struct program *p = plan_program(&job->plan, row);
     const struct mask *mask = &job->plan.cases[job->plan.rows[row].case_index].work.mask;
     bool full = mask->pattern != MASK_NONE && !mask->marks_output && !p->uses_mask;
     return full ? (enum data_part)(DATA_PART_PRECISION | DATA_FULL) : DATA_PART_PRECISION;

@@ -71,6 +71,21 @@ bool unit_same(const struct unit *a, const struct unit *b)
     return true;
 }
 
+uint64_t unit_digest(const struct unit *u)
+{
+    char text[HASH_TEXT];
+    struct hash *h = hash_begin();
+    hash_add_text(h, u->path ? u->path : "");
+    hash_add_text(h, u->include ? u->include : "");
+    hash_add_text(h, u->label);
+    hash_add(h, &u->code, sizeof u->code);
+    for (int k = 0; k < u->define_count; k++)
+        hash_add_text(h, u->defines[k]);
+    hash_end(h, text);
+    text[16] = 0;
+    return strtoull(text, NULL, 16);
+}
+
 int program_tensor(const struct program *p, const char *name)
 {
     for (int i = 0; i < p->tensor_count; i++)

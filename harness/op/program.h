@@ -198,6 +198,8 @@ struct program_move {
     int *units, *scratch;
 };
 struct buffer_ref program_moved(const struct program_move *move, struct buffer_ref ref);
+/* Equal units (unit_same) have equal digests. */
+uint64_t unit_digest(const struct unit *unit);
 /* Adds a copy of the unit, or finds an equal one unless it must be separate. Returns its index. */
 int program_unit(struct program *program, const struct unit *unit, bool own);
 /* Appends the tensor maps and steps of `from`, for this link. */

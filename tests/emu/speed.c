@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     printf("%-58s %9s %9s %9s %8s %8s %9s\n", "row", "warp inst", "M/s bound", "M/s all", "", "2 cores", "GMAC/s");
     for (int i = 0; i < w.job.plan.row_count; i++) {
         const struct plan_row *p = &w.job.plan.rows[i];
-        if (p->broken || !p->program.feasible || (argc > 2 && !text_glob(argv[2], p->id)))
+        if (p->broken || !p->facts.feasible || (argc > 2 && !text_glob(argv[2], p->id)))
             continue;
         if (!time_row(&w, i, rounds && atoi(rounds) > 0 ? atoi(rounds) : 5, &err)) {
             if (err.kind != ERROR_ENVIRONMENT) { /* row 0 is cuDNN, which needs a GPU */

@@ -61,11 +61,11 @@ static void choices_are_rows_that_fit(struct plan *plan, struct row **rows)
             free(choice);
         }
         plan->rows[at].side = chain->side = NULL;
-        plan->rows[at].program.uses_mask = true;
+        plan->rows[at].facts.uses_mask = true;
         int *choice = choose_links(plan, i, rows, why, sizeof why);
         assert_true(choice && choice[1] != at);
         free(choice);
-        plan->rows[at].program.uses_mask = false;
+        plan->rows[at].facts.uses_mask = false;
         choice = choose_links(plan, i, rows, why, sizeof why);
         assert_true(choice && choice[1] == at && choice[3] == at);
         choice[3] = find_row(plan, "conv2d/cudnn", "b1", LAYOUT_NHWC); /* one layer by two rows is named twice */
@@ -175,12 +175,12 @@ static void unseen_rows_can_run(struct plan *plan)
             struct plan_row *row = &plan->rows[first];
             struct error why_not = {0}, *broken = row->broken;
             row->broken = k == 0 ? &why_not : broken;
-            row->program.feasible = k != 1, row->program.checked = k != 2;
+            row->facts.feasible = k != 1, row->facts.checked = k != 2;
             free(choice);
             choice = choose_links(plan, i, NULL, why, sizeof why);
             assert_true(choice && choice[0] != first);
             row->broken = broken;
-            row->program.feasible = row->program.checked = true;
+            row->facts.feasible = row->facts.checked = true;
             free(choice);
         }
 }
@@ -450,15 +450,15 @@ static void rules_see_the_layer(void **state)
     struct asked asked = ask_of(large, "emu", "GA100");
     struct error err = {0};
     int looked = 0, layer = find_row(&asked.plan, "conv2d/auto", "head", LAYOUT_NHWC);
-    const struct program *whole = &asked.plan.rows[layer].program;
+    const struct program *whole = asked.plan.rows[layer].program;
     for (int i = 0; i < asked.plan.row_count; i++) {
         const struct plan_row *p = &asked.plan.rows[i];
         if (!p->chain || p->chain->pick != CHAIN_SINGLE)
             continue;
         int choice[] = {layer};
         assert_true(plan_chain_bind(&asked.plan, i, choice, &err));
-        assert_int_equal(p->program.steps[p->program.step_count - 1].kind, whole->steps[whole->step_count - 1].kind);
-        assert_string_equal(p->program.steps[p->program.step_count - 1].name, whole->steps[whole->step_count - 1].name);
+        assert_int_equal(p->program->steps[p->program->step_count - 1].kind, whole->steps[whole->step_count - 1].kind);
+        assert_string_equal(p->program->steps[p->program->step_count - 1].name, whole->steps[whole->step_count - 1].name);
         looked++;
     }
     assert_int_equal(looked, 1);

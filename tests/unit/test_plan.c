@@ -197,10 +197,10 @@ static void rules_take_what_won(void **state)
         const struct plan_row *row = NULL;
         for (int k = 0; k < plan.row_count; k++)
             row = strcmp(plan.rows[k].variant->name, "conv2d/auto") ? row : &plan.rows[k];
-        assert_true(row && !row->broken && row->program.feasible && row->program.unit_count >= 1);
+        assert_true(row && !row->broken && row->program->feasible && row->program->unit_count >= 1);
         if (i < 0)
-            snprintf(own, sizeof own, "%s", row->program.units[0].label);
-        assert_true(i < 0 || strstr(row->program.units[0].label, tries[i].takes ? tries[i].takes : own));
+            snprintf(own, sizeof own, "%s", row->program->units[0].label);
+        assert_true(i < 0 || strstr(row->program->units[0].label, tries[i].takes ? tries[i].takes : own));
         work_signature(&plan.cases[0].work, signature);
         plan_free(&plan);
     }
@@ -261,9 +261,9 @@ static void a_layer_takes_its_variants(void **state)
         }
         delta++;
         assert_null(strstr(row->id, "naive"));
-        if (!strcmp(row->variant->name, "conv2d/delta_tile") && row->program.feasible) {
-            few += !strcmp(define_of(&row->program, "FEW"), "4");
-            none += !strcmp(define_of(&row->program, "FEW"), "0");
+        if (!strcmp(row->variant->name, "conv2d/delta_tile") && row->program->feasible) {
+            few += !strcmp(define_of(row->program, "FEW"), "4");
+            none += !strcmp(define_of(row->program, "FEW"), "0");
         }
     }
     assert_int_equal(delta, 3 * 8); /* 5 %, 25 % and all active */
@@ -425,7 +425,7 @@ static void the_library_on_padded_channels(void **state)
     if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < plan.row_count; i++) {
-        const struct program *p = &plan.rows[i].program;
+        const struct program *p = plan.rows[i].program;
         struct text steps = {0};
         if (strcmp(plan.rows[i].variant->name, "conv2d/cudnn_padded"))
             continue;

@@ -209,8 +209,8 @@ static void crops(void **state)
     int count = scenario_expand(s, "emu", NULL, &cases, &err);
     assert_int_equal(count, 2);
     for (int i = 0; i < count; i++) {
-        const struct work *part = &cases[i].part, *whole = &cases[i].work;
-        assert_true(cases[i].has_part && !cases[i].cropped && part->h == 5 && part->w == 8 && part->q == 8);
+        const struct work *part = cases[i].part, *whole = &cases[i].work;
+        assert_true(part && !cases[i].cropped && part->h == 5 && part->w == 8 && part->q == 8);
         assert_true((whole->h > 5 || whole->w > 8) && whole->n == part->n && whole->k == part->k);
     }
     scenario_cases_free(cases, count);

@@ -79,7 +79,7 @@ static void run_as_graph(struct worker *w)
     struct error err = {0};
     struct rig *rig;
     int row = layer_of(&w->job.plan, "my/cudnn_lib");
-    struct program p = w->job.plan.rows[row].program;
+    struct program p = *plan_program(&w->job.plan, row);
     struct op_data *data;
     const struct device_image none[4] = {{.label = "none"}};
     p.graph = true;
@@ -131,7 +131,7 @@ static void give_library(struct worker *w)
         memcpy(w->library.cudnn->choices[0].raced, library.known->raced, sizeof library.known->raced);
     for (int i = 0; library.ahead && i < w->job.plan.row_count; i++)
         if (!strncmp(plan_row_variant(&w->job.plan.rows[i]), "my/", 3))
-            rig_library_ahead(w->library.cudnn, &w->job.plan.rows[i].program);
+            rig_library_ahead(w->library.cudnn, w->job.plan.rows[i].program);
     library.asked_ahead = world.asked[HEURISTIC_A];
     if (library.is_graph)
         run_as_graph(w);
@@ -150,7 +150,7 @@ static void settle_without_bias(struct worker *w)
     while (strcmp(plan_row_variant(&w->job.plan.rows[row]), "chain/library") != 0)
         row++;
     if (!data_get(&w->data, row, DATA_PART_PRECISION, 0, &data, &err) ||
-        !rig_open(w->job.dev, w->library.cudnn, &w->job.plan.rows[row].program, none, false, &rig, &err) || !rig_feed(rig, data, &err))
+        !rig_open(w->job.dev, w->library.cudnn, w->job.plan.rows[row].program, none, false, &rig, &err) || !rig_feed(rig, data, &err))
         fail_msg("%s", err.text);
     assert_true(rig_library_step(rig, 0) == 0 && rig_library_step(rig, 1) == -1);
     assert_true(rig_plan_settle(rig, &err));

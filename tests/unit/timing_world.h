@@ -500,7 +500,7 @@ static struct result timed(const char *variants, const char *time)
         r.rows[i] = row_new();
         snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
         snprintf(r.configs[i], sizeof r.configs[i], "%s", plan.rows[i].config ? plan.rows[i].config->label : "");
-        if (!timing.whole && plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].program.feasible &&
+        if (!timing.whole && plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].facts.feasible &&
             !strncmp(r.names[i], "my/", 3))
             json_array_append_new(rows, json_integer(i));
     }

@@ -133,6 +133,7 @@ static bool enter(struct tally *t, int i, struct error *err)
     const struct job *job = t->c->job;
     const struct plan_row *p = &job->plan.rows[t->index[i]];
     const struct count_request *asked = &t->asked[i];
+    const struct program *program = plan_program(&job->plan, t->index[i]);
     struct op_data *data;
     double ns;
     if (!get_data(t, i, &data, err))
@@ -140,9 +141,8 @@ static bool enter(struct tally *t, int i, struct error *err)
     stage(t, i, "load", LOAD_LIMIT_S);
     struct rig **rig = &t->items[i].rig;
     t->items[i].name = p->id;
-    return build_make(job, &p->program, &t->builds[i], err) &&
-           vendor_open_rig(t->c->library, job->dev, &p->program, t->builds[i].images, false, asked->has_plan ? &asked->plan : NULL, rig,
-                           err) &&
+    return build_make(job, program, &t->builds[i], err) &&
+           vendor_open_rig(t->c->library, job->dev, program, t->builds[i].images, false, asked->has_plan ? &asked->plan : NULL, rig, err) &&
            rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && job->dev->ops->sync(job->dev, err);
 }
 
@@ -444,7 +444,7 @@ bool counters_run(struct counters *c, const struct count_request *asked, int row
     for (size_t i = 0; i < count; i++) {
         t.index[i] = asked[i].row;
         t.rows[i] = row_new();
-        t.rows[i]->status = job->plan.rows[t.index[i]].program.checked ? ROW_OK : ROW_FOIL;
+        t.rows[i]->status = plan_program(&job->plan, t.index[i])->checked ? ROW_OK : ROW_FOIL;
     }
     bool ok = count > 0 && tally(&t, err);
     *blame = t.blame;

@@ -19,7 +19,7 @@ void timing_open(struct timing_group *b, struct timing_context *timing, const in
     for (size_t i = 0; i < count; i++) {
         b->index[i] = rows[i];
         b->rows[i] = row_new();
-        b->rows[i]->status = timing->job->plan.rows[b->index[i]].program.checked ? ROW_OK : ROW_FOIL;
+        b->rows[i]->status = plan_program(&timing->job->plan, b->index[i])->checked ? ROW_OK : ROW_FOIL;
     }
     board_begin(&timing->board, timing->job->dev);
 }
@@ -176,7 +176,7 @@ bool timing_try(struct timing_group *b, int i, int set, const struct op_data *da
 bool timing_enter(struct timing_group *b, int i, struct error *err)
 {
     const struct job *job = b->timing->job;
-    const struct program *p = &job->plan.rows[b->index[i]].program;
+    const struct program *p = plan_program(&job->plan, b->index[i]);
     struct op_data *data;
     b->blame = b->index[i];
     job_stage(job, b->blame, "load", LOAD_LIMIT_S);

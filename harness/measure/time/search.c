@@ -118,7 +118,7 @@ static void report_race(struct search *s, const struct race_result *result)
 
 static int at_once(const struct search *s)
 {
-    const struct program *p = &s->b.timing->job->plan.rows[s->b.index[s->configs[0]]].program;
+    const struct program *p = plan_program(&s->b.timing->job->plan, s->b.index[s->configs[0]]);
     double bytes = (double)program_footprint_bytes(p);
     double fit = bytes > 0 ? AT_ONCE_BYTES / bytes : AT_ONCE;
     return fit < 2 ? 2 : fit < AT_ONCE ? (int)fit : AT_ONCE;

@@ -26,7 +26,7 @@ static bool time_frames(struct timing_group *b, int i, struct error *err)
     b->blame = r.index;
     int frames = r.source->q->frames;
     double *ns = xcalloc((size_t)frames, sizeof *ns);
-    bool ok = build_make(job, &r.p->program, &b->builds[i], err) && sequence_open_rig(&r, b->builds[i].images, err);
+    bool ok = build_make(job, r.p->program, &b->builds[i], err) && sequence_open_rig(&r, b->builds[i].images, err);
     b->rigs[i] = r.rig;
     ok = ok && (rig_library_step(r.rig, 0) < 0 || timing_plans(b, i, err));
     for (int n = 0; ok && n < frames; n++)

@@ -7,7 +7,7 @@ bool interpreted_due(const struct job *job, int index)
 {
     const struct plan_row *p = &job->plan.rows[index];
     return spec_is_timed(job->options.device) && !job->options.tune && !p->side && p->variant && p->variant->given != GIVEN_INSTALLED &&
-           p->program.feasible && nearby_has_code(p);
+           plan_program(&job->plan, index)->feasible && nearby_has_code(job, index);
 }
 
 static bool is_open(struct interpreted *x, const struct job *job)

@@ -232,7 +232,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
                   struct row *row, bool *counted, double *executed, struct error *err)
 {
     const struct plan_row *p = &job->plan.rows[index];
-    struct counting k = {.job = job, .program = &p->program, .build = build, .row = row};
+    struct counting k = {.job = job, .program = plan_program(&job->plan, index), .build = build, .row = row};
     struct error why = {0};
     *counted = false;
     for (int i = 0; i < k.program->step_count; i++)

@@ -76,7 +76,7 @@ static bool judge_neighbour(struct visit *v, const struct op_data *data, struct 
 /* The row's own compiled unit, or the unit compiled for the nearby shape. */
 static bool take_code(struct visit *v, struct error *err)
 {
-    const struct program *p = &v->n->job->plan.rows[v->index].program;
+    const struct program *p = plan_program(&v->n->job->plan, v->index);
     v->images = xcalloc((size_t)v->program.unit_count, sizeof *v->images);
     for (int i = 0; i < v->program.unit_count; i++) {
         int at = plan_unit_of(p, &v->program.units[i]);
@@ -217,16 +217,16 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
  * device or another program makes the data. */
 static bool is_of_file(const struct job *job, int index)
 {
-    return job->plan.rows[index].program.work.op->file != NULL;
+    return plan_program(&job->plan, index)->work.op->file != NULL;
 }
 
-bool nearby_has_code(const struct plan_row *row)
+bool nearby_has_code(const struct job *job, int index)
 {
-    const struct program *p = &row->program;
+    const struct program *p = plan_program(&job->plan, index);
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches again for every shape */
             return false;
-    return row->kind == PLAN_LAYER && p->checked;
+    return job->plan.rows[index].kind == PLAN_LAYER && p->checked;
 }
 
 /* The number of its nearby shapes, the last of which is larger than its own along every axis (NEARBY_GROWN). */
@@ -235,7 +235,7 @@ static int wanted(const struct job *job, int index)
     const struct plan_row *row = &job->plan.rows[index];
     bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows, in the same configurations, were checked
                                                            already */
-    if (added || !nearby_has_code(row) || !plan_has_nearby(row->program.work.op))
+    if (added || !nearby_has_code(job, index) || !plan_has_nearby(job->plan.cases[row->case_index].work.op))
         return 0;
     return 1 + (is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU);
 }
@@ -245,7 +245,7 @@ static bool draw_neighbour(const struct job *job, int index, int number, struct 
 {
     uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
     bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index), last = number + 1 == wanted(job, index),
-         masked = job->plan.rows[index].program.work.mask.pattern != MASK_NONE; /* one is nearly full, one nearly empty */
+         masked = plan_program(&job->plan, index)->work.mask.pattern != MASK_NONE; /* one is nearly full, one nearly empty */
     if (last || (file && !number))                                              /* larger values first: the row's own code meets them */
         number = last ? NEARBY_GROWN : NEARBY_LARGER;
     else if (file)
@@ -340,7 +340,7 @@ void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough)
             return;
         bool own = false;
         for (int k = 0; k < drawn->program.unit_count; k++)
-            own |= plan_unit_of(&job->plan.rows[index].program, &drawn->program.units[k]) < 0;
+            own |= plan_unit_of(plan_program(&job->plan, index), &drawn->program.units[k]) < 0;
         data_of(n, &drawn->work, &ignored);
         if (own) /* it is the only one */
             return;
@@ -361,7 +361,7 @@ void nearby_compile(const struct job *job, int index)
             return;
         }
         for (int k = 0; k < program.unit_count; k++)
-            own |= plan_unit_of(&job->plan.rows[index].program, &program.units[k]) < 0;
+            own |= plan_unit_of(plan_program(&job->plan, index), &program.units[k]) < 0;
         if (own && build_make(job, &program, &build, &ignored))
             build_free(&build);
         reference_compile(&work, job->plan.chip.arch, job->options.compiler);
@@ -375,7 +375,7 @@ bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *bu
 {
     int seen = 0;
     bool more = true;
-    if (!plan_has_nearby(n->job->plan.rows[index].program.work.op))
+    if (!plan_has_nearby(plan_program(&n->job->plan, index)->work.op))
         return error_set(err, ERROR_ENVIRONMENT, "the op has values from files");
     n->interpreted = true;
     for (int number = 0; number < INTERPRETED && row->status == ROW_OK && (number == 1 ? !seen : more); number++)
@@ -392,10 +392,10 @@ bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, s
 {
     int count = wanted(n->job, index), seen = 0;
     bool more = count > 0;
-    const struct plan_row *own = &n->job->plan.rows[index];
-    if (nearby_has_code(own) && !plan_has_nearby(own->program.work.op))
+    const struct op *op = n->job->plan.cases[n->job->plan.rows[index].case_index].work.op;
+    if (nearby_has_code(n->job, index) && !plan_has_nearby(op))
         row_add_note(row, "not run on a nearby shape: %s has values from files, which have one shape",
-                     file_base(op_path(own->program.work.op)));
+                     file_base(op_path(op)));
     if (!more)
         return true;
     for (int i = 0; i < count && more; i++)

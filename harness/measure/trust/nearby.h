@@ -30,7 +30,7 @@ void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *da
 /* Frees the data of a case. */
 void nearby_drop(struct nearby_shapes *n);
 /* True if all of its code is known, so that it may run on other shapes: a library searches again for each. */
-bool nearby_has_code(const struct plan_row *row);
+bool nearby_has_code(const struct job *job, int index);
 /* Runs the code of a row that was right on a GPU on its own shape if that is small, else on two nearby shapes, whose number becomes the
  * metric verify.interpreted. n->job is on emu. What emu cannot run is ROW_SKIPPED. */
 bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);

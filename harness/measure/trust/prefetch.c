@@ -27,7 +27,7 @@ static void make_data(struct prefetch_thread *a, int row, enum data_part part, i
 
 static void make_row(struct prefetch_thread *a, int k)
 {
-    const struct program *p = &a->of->job->plan.rows[a->rows[k]].program;
+    const struct program *p = plan_program(&a->of->job->plan, a->rows[k]);
     struct error ignored = {0}; /* the same error recurs and is reported when the row itself is prepared */
     if (build_make(a->of->job, p, &a->builds[k], &ignored))
         build_scan(&a->builds[k]);

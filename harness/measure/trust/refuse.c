@@ -6,7 +6,7 @@
 /* Configurations with equal hashes run identically, whatever their parameters are. */
 static void hash_launches(const struct job *job, int index, const struct row *facts, char out[HASH_TEXT])
 {
-    const struct program *p = &job->plan.rows[index].program;
+    const struct program *p = plan_program(&job->plan, index);
     const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
     for (int i = 0; i < p->step_count; i++)
         codes[i] = p->steps[i].kind == STEP_KERNEL ? facts->steps[i].sass_hash : NULL;
@@ -16,7 +16,7 @@ static void hash_launches(const struct job *job, int index, const struct row *fa
 
 static char *refusal(const struct job *job, int index, const struct row *facts)
 {
-    const struct program *p = &job->plan.rows[index].program;
+    const struct program *p = plan_program(&job->plan, index);
     for (int i = 0; i < p->step_count; i++) {
         const struct row_step *f = &facts->steps[i];
         if (p->steps[i].kind != STEP_KERNEL)
@@ -53,7 +53,7 @@ static const struct plan_row *same_as(struct tried_list *tried, const struct job
 
 bool tried_refuse(struct tried_list *tried, const struct job *job, int index, struct row *row)
 {
-    if (plan_pinned(&job->plan, index) || !job->plan.rows[index].program.feasible)
+    if (plan_pinned(&job->plan, index) || !plan_program(&job->plan, index)->feasible)
         return false;
     char *why = refusal(job, index, row);
     const struct plan_row *twin = why ? NULL : same_as(tried, job, index, row);

@@ -47,16 +47,16 @@ static bool take_frame(struct frames_run *r, int frame, struct error *err)
 bool sequence_open_rig(struct frames_run *r, const struct device_image *images, struct error *err)
 {
     struct op_data data = {.links = r->source->data, .link_count = r->source->layers->count};
-    if (!take_frame(r, 0, err) || !rig_open(r->q->job->dev, r->q->library->cudnn, &r->p->program, images, false, &r->rig, err))
+    if (!take_frame(r, 0, err) || !rig_open(r->q->job->dev, r->q->library->cudnn, r->p->program, images, false, &r->rig, err))
         return false;
-    op_data_of(r->p->program.work.op, &data, "input")->value = r->source->now;
+    op_data_of(r->p->program->work.op, &data, "input")->value = r->source->now;
     rig_time_limit(r->rig, r->q->job->time_limit_s);
     return rig_feed(r->rig, &data, err) && rig_prepare(r->rig, NULL, err);
 }
 
 static bool upload(struct frames_run *r, struct error *err)
 {
-    const struct program *p = &r->p->program;
+    const struct program *p = r->p->program;
     struct buffer_ref frame = {BUFFER_TENSOR, program_tensor(p, "input")};
     const struct tensor *t = &p->tensors[frame.index];
     uint32_t first = r->source->frame == 0;
@@ -76,7 +76,7 @@ bool sequence_run_frame(struct frames_run *r, int frame, double *ns, struct erro
     if (!take_frame(r, frame, err) || !upload(r, err))
         return false;
     snprintf(stage, sizeof stage, "frame %d/%d", frame + 1, r->source->q->frames);
-    job_stage(r->q->job, r->index, stage, r->p->program.step_count * r->q->job->time_limit_s + 5);
+    job_stage(r->q->job, r->index, stage, r->p->program->step_count * r->q->job->time_limit_s + 5);
     if (!ns)
         return rig_run(r->rig, err) && dev->ops->sync(dev, err);
     phase_push(dev->clock, PHASE_MEASURING);
@@ -116,7 +116,7 @@ static float *read_marks(struct frames_run *r, struct buffer_ref from, const str
 static bool judge_mask(struct frames_run *r, int i, const float *marks, struct error *err)
 {
     const struct changed_link *at = &r->p->sequence->changed.links[i];
-    const struct work *w = &r->p->program.work.chain->links[i].work;
+    const struct work *w = &r->p->program->work.chain->links[i].work;
     struct tensor in = {0}, out = {0};
     work_tensor(w, "mask_in", &in);
     work_tensor(w, "mask_out", &out);
@@ -151,7 +151,7 @@ static bool look_at_masks(struct frames_run *r, struct error *err)
     bool ok = true;
     for (int i = 0; ok && r->row->status == ROW_PLANNED && i < r->source->layers->count; i++) {
         struct tensor t = {0};
-        work_tensor(&r->p->program.work.chain->links[i].work, "mask_in", &t);
+        work_tensor(&r->p->program->work.chain->links[i].work, "mask_in", &t);
         float *marks = read_marks(r, r->p->sequence->changed.links[i].marks, &t, err);
         if (!marks)
             return false;
@@ -164,7 +164,7 @@ static bool look_at_masks(struct frames_run *r, struct error *err)
 
 static bool judge(struct frames_run *r, struct error *err)
 {
-    const struct program *p = &r->p->program;
+    const struct program *p = r->p->program;
     const struct chain *layers = r->source->layers;
     struct buffer_ref output = {BUFFER_TENSOR, program_tensor(p, "output")};
     const struct tensor *t = &p->tensors[output.index];

@@ -461,9 +461,10 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
 {
     const struct job *job = t->v->job;
     const struct plan_row *p = &job->plan.rows[t->index];
+    const struct program *program = plan_program(&job->plan, t->index);
     t->row->cropped = job->plan.cases[p->case_index].cropped;
-    if ((!build_kept(t->v->builds, t->index, build) && !build_make(job, &p->program, build, err)) ||
-        !build_facts(build, &p->program, &job->plan.chip, t->row, err)) {
+    if ((!build_kept(t->v->builds, t->index, build) && !build_make(job, program, build, err)) ||
+        !build_facts(build, program, &job->plan.chip, t->row, err)) {
         if (err->kind == ERROR_ENVIRONMENT || err->kind == ERROR_MACHINE)
             return false;
         t->row->status = ROW_BROKEN;
@@ -474,14 +475,13 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
         if (build->units[i].compiler[0])
             row_set(&t->row->compiler, build->units[i].compiler);
     if (p->kind != PLAN_SEQUENCE) /* a sequence's frames use more than one program */
-        build_launch_hash(build, &p->program, &job->plan.cases[p->case_index].work, t->row);
+        build_launch_hash(build, program, &job->plan.cases[p->case_index].work, t->row);
     return true;
 }
 
 static struct trial trial_of(struct verifier *v, int index, struct row *row)
 {
-    return (struct trial){
-        .v = v, .dev = v->job->dev, .program = plan_verified_program(&v->job->plan.rows[index]), .row = row, .index = index};
+    return (struct trial){.v = v, .dev = v->job->dev, .program = plan_verified_program(&v->job->plan, index), .row = row, .index = index};
 }
 
 bool verifier_identify(struct verifier *v, int index, struct row *row, struct error *err)
@@ -510,12 +510,11 @@ static bool look_at_values(struct trial *t, struct error *err)
 static bool try_part(struct trial *t, struct build *build, struct error *err)
 {
     struct verifier *v = t->v;
-    struct plan_row *p = &v->job->plan.rows[t->index];
-    struct program *part = p->part;
+    struct program *part = plan_part(&v->job->plan, t->index), *whole = plan_program(&v->job->plan, t->index);
     struct build own = {0};
-    bool same = part->unit_count == p->program.unit_count;
+    bool same = part->unit_count == whole->unit_count;
     for (int i = 0; same && i < part->unit_count; i++)
-        same = unit_same(&part->units[i], &p->program.units[i]);
+        same = unit_same(&part->units[i], &whole->units[i]);
     if (!part->feasible) {
         t->row->status = ROW_SKIPPED;
         char *reason = text_format("not for the part of the layer that emu verifies: %s", part->reason ? part->reason : "");
@@ -552,9 +551,10 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
 {
     struct verifier *v = t->v;
     struct plan_row *p = &v->job->plan.rows[t->index];
-    code_check_factors(&p->program, build, t->row);
-    p->program.rounds = p->kind == PLAN_LAYER && code_sums_round(&p->program, build->images);
-    code_check_waits(&p->program, build, t->row);
+    struct program *program = plan_program(&v->job->plan, t->index);
+    code_check_factors(program, build, t->row);
+    program->rounds = p->kind == PLAN_LAYER && code_sums_round(program, build->images);
+    code_check_waits(program, build, t->row);
     struct error memory = {0};
     if (t->row->status == ROW_PLANNED && !data_fits(v->data, t->index, &memory)) {
         t->row->status = ROW_SKIPPED;

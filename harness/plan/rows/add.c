@@ -7,7 +7,7 @@
 struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count)
 {
     struct kept *kept = plan->private_data;
-    *APPEND(kept->items, kept->count) = (struct configs){configs, count};
+    *APPEND(kept->items, kept->count) = (struct configs){.configs = configs, .count = count};
     return configs;
 }
 

@@ -40,7 +40,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
         return;
     }
     row.row_index = r->row_index++;
-    struct program *p = &row.program;
+    struct program *p = row.program = xcalloc(1, sizeof *p);
     *p = (struct program){.work = *chain->work,
                           .feasible = true,
                           .checked = true,
@@ -58,6 +58,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
     if (planned)
         program_add_param(p, "layout", layout_plan_names[chain->layout], NAN);
     row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
+    plan_facts(&row, p);
     plan_row_add(plan, &row);
 }
 
@@ -281,7 +282,7 @@ static bool bind_link(struct plan *plan, const struct side *side, const struct c
 {
     const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
     const struct plan_row *row = choice >= 0 ? &plan->rows[choice] : NULL;
-    if (row && row->part && variant_selects(row->variant) && plan_bind_choice(plan, row, &link->work, out))
+    if (row && variant_selects(row->variant) && plan_part(plan, choice) && plan_bind_choice(plan, row, row->program, &link->work, out))
         return true; /* what the rule chose for the layer, not for the cropped link */
     if (row)
         return variant_bind(set, row->config, &link->work, &plan->chip, out, err);
@@ -380,9 +381,9 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     if (ok && !whole.reason)
         ok = compose_chain(row->chain->work, list, spans, &whole, err);
     if (ok) {
-        take_identity(&whole, &row->program, parts, chain->count);
-        program_free(&row->program);
-        row->program = whole;
+        take_identity(&whole, row->program, parts, chain->count);
+        program_free(row->program);
+        *row->program = whole;
     } else {
         program_free(&whole);
     }

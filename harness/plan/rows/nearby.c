@@ -231,10 +231,11 @@ static bool is_much(const struct work *w, double elements, double flop)
 static bool is_done(const struct plan *plan, const struct plan_row *p, bool compiled, const struct work *work, struct program *program)
 {
     struct error ignored = {0};
-    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
+    const struct variant_set *set = plan_set(plan, p->side);
+    const struct program *own = plan_program(plan, (int)(p - plan->rows));
     if (!variant_bind(set, p->config, work, &plan->chip, program, &ignored))
         return false;
-    if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
+    if (program->feasible && (is_part_of(program, own) || (compiled && !own->completed_count)))
         return true;
     program_free(program);
     return false;
@@ -325,7 +326,7 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
             nearby_enlarge(work);
         if (style != 0 && kind == 0) /* if the head compiles them in: a later try */
             nearby_vary_reals(own->op, random_bits(seed, 2, 1) % 2, work);
-        if (p->program.completed_count &&
+        if (plan_program(plan, index)->completed_count &&
             i >= TRIES / 4) /* the completing steps belong to other variants, whose rows have nearby shapes of their own */
             work->epilogue_count = items - i % (items + 1);
         if (!work_finish(work, &ignored) || is_own_shape(work, own))

@@ -6,7 +6,6 @@
 #include "op/mask/mask.h"
 #include "op/file/ops.h"
 #include "kernel/head/load.h"
-#include "kernel/bind/variant_bind.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,81 +45,6 @@ static struct variant_config *tuned_config_of(struct plan *plan, const struct va
     return NULL;
 }
 
-/* Binds a row. A rule takes the best configuration found for its layer if that can do the work. */
-static bool bind_row(const struct plan *plan, struct plan_row *row, const struct work *work, struct error *err)
-{
-    const struct variant_set *set = plan_set(plan, row->side);
-    if (row->remembered && row->remembered->variant != row->variant) {
-        if (!variant_bind_choice(set, row->config, row->remembered, work, &plan->chip, &row->program, err))
-            return false;
-        if (row->program.feasible)
-            return true;
-        program_free(&row->program);
-    }
-    return variant_bind(set, row->config, work, &plan->chip, &row->program, err);
-}
-
-bool plan_bind_choice(struct plan *plan, const struct plan_row *row, const struct work *part, struct program *out)
-{
-    const struct variant_set *set = plan_set(plan, row->side);
-    const struct variant *chosen = NULL;
-    struct variant_config *config = NULL;
-    struct error gone = {0};
-    SCOPED_TEXT params = {0};
-    for (int i = 0; i < row->program.param_count; i++) {
-        const struct program_param *p = &row->program.param[i];
-        if (!strcmp(p->name, "is"))
-            chosen = plan_resolve(set, p->value, part->op);
-        else
-            text_addf(&params, "%s%s=%s", params.len ? "," : "", p->name, p->value);
-    }
-    bool bound = chosen && variant_at(chosen, text_get(&params), &config, &gone) &&
-                 variant_bind_choice(set, row->config, config, part, &plan->chip, out, &gone);
-    if (config)
-        plan_configs_keep(plan, config, 1);
-    return bound;
-}
-
-/* Binds the row to the part of its layer that is verified. */
-static void bind_part(struct plan *plan, struct plan_row *row)
-{
-    const struct scenario_case *c = &plan->cases[row->case_index];
-    struct error why = {0};
-    if (!c->has_part || row->broken || !row->program.feasible)
-        return;
-    row->part = xcalloc(1, sizeof *row->part);
-    bool bound = variant_selects(row->variant)
-                     ? plan_bind_choice(plan, row, &c->part, row->part)
-                     : variant_bind(plan_set(plan, row->side), row->config, &c->part, &plan->chip, row->part, &why);
-    if (!bound)
-        *row->part = (struct program){.reason = xstrdup(why.text[0] ? why.text : "its choice cannot be bound there")};
-}
-
-const struct work *plan_verified_work(const struct plan *plan, int case_index)
-{
-    const struct scenario_case *c = &plan->cases[case_index];
-    return c->has_part ? &c->part : &c->work;
-}
-
-struct program *plan_verified_program(const struct plan_row *row)
-{
-    return row->part ? row->part : (struct program *)(uintptr_t)&row->program;
-}
-
-/* Leaves those that are wanted where some are. */
-static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_config *configs, int *count)
-{
-    int wanted = 0;
-    for (int i = 0; i < *count; i++) {
-        if (!plan_wants(c, v, &configs[i]))
-            continue;
-        struct variant_config swap = configs[wanted];
-        configs[wanted++] = configs[i];
-        configs[i] = swap;
-    }
-    *count = wanted ? wanted : *count;
-}
-
 /* True if one of the first `count` rows is this one: a scenario may name a configuration twice (naive and {naive: {BLOCK: 16}}). */
 static bool is_there(const struct plan *plan, int count, int case_index, const struct side *side, const char *id)
 {
@@ -130,45 +54,68 @@ static bool is_there(const struct plan *plan, int count, int case_index, const s
     return there;
 }
 
+/* The configurations of a variant for an entry of the scenario, which all cases share. NULL with err. */
+static const struct configs *configs_of(struct plan *plan, const struct plan_options *o, const struct variant *variant,
+                                        const struct node *params, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    struct configs own = {.variant = variant, .params = params};
+    for (int i = 0; i < kept->count; i++)
+        if (kept->items[i].variant == variant && kept->items[i].params == params)
+            return &kept->items[i];
+    own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.configs, err)
+                                                        : variant_configs(variant, params, &own.configs, err);
+    return own.count < 0 ? NULL : (*APPEND(kept->items, kept->count) = own, &kept->items[kept->count - 1]);
+}
+
+static int count_wanted(const struct scenario_case *c, const struct configs *list)
+{
+    int wanted = 0;
+    for (int i = 0; i < list->count; i++)
+        wanted += plan_wants(c, list->variant, &list->configs[i]);
+    return wanted;
+}
+
+/* Adds a row, unless the case has it already. */
+static void add_row(struct plan *plan, int before, const struct plan_row *like, int *row_index, const char *note)
+{
+    struct plan_row row = *like;
+    row.id = plan_row_id(&plan->cases[row.case_index], row.config);
+    if (is_there(plan, before, row.case_index, row.side, row.id)) {
+        free(row.id);
+        return;
+    }
+    row.row_index = (*row_index)++;
+    row.note = note ? xstrdup(note) : NULL;
+    plan_program(plan, plan_row_add(plan, &row));
+}
+
 /* Adds the rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_configs(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                         const struct side *side, const struct node *params, struct error *err)
 {
-    struct configs own = {0};
     SCOPED char *note = NULL;
-    const struct work *work = &plan->cases[case_index].work;
-    const struct tuned_config *t = o->tune ? NULL : remembered(o, work, variant);
-    struct variant_config *tuned = t ? tuned_config_of(plan, plan_set(plan, side), t, work->op, &note) : NULL;
-    bool own_config = tuned && tuned->variant == variant;
-    if (!own_config)
-        own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.configs, err)
-                                                            : variant_configs(variant, params, &own.configs, err);
-    if (own.count < 0)
-        return false;
-    if (o->tune && own.count < 2 && *row_index > 0 && !variant_is_library(variant)) { /* nothing to search */
-        variant_configs_free(own.configs, own.count);
+    const struct scenario_case *c = &plan->cases[case_index];
+    const struct tuned_config *t = o->tune ? NULL : remembered(o, &c->work, variant);
+    struct variant_config *tuned = t ? tuned_config_of(plan, plan_set(plan, side), t, c->work.op, &note) : NULL;
+    struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .variant = variant, .side = side, .remembered = tuned};
+    int before = plan->row_count;
+    if (tuned && tuned->variant == variant) {
+        row.config = tuned;
+        add_row(plan, before, &row, row_index, note);
         return true;
     }
-    if (!own_config) {
-        plan_configs_keep(plan, own.configs, own.count);
-        take_wanted(&plan->cases[case_index], variant, own.configs, &own.count);
-    }
-    for (int i = 0, before = plan->row_count; i < (own_config ? 1 : own.count); i++) {
-        struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = *row_index, .variant = variant, .side = side};
-        row.config = own_config ? tuned : &own.configs[i];
-        row.remembered = tuned;
-        row.id = plan_row_id(&plan->cases[case_index], row.config);
-        if (is_there(plan, before, case_index, side, row.id)) {
-            free(row.id);
-            continue;
-        }
-        ++*row_index;
-        struct error bind = {0};
-        if (!bind_row(plan, &row, work, &bind))
-            row.broken = plan_broken(&bind);
-        bind_part(plan, &row);
-        row.note = note ? xstrdup(note) : NULL;
-        plan_row_add(plan, &row);
+    const struct configs *list = configs_of(plan, o, variant, params, err);
+    if (!list)
+        return false;
+    if (o->tune && list->count < 2 && *row_index > 0 && !variant_is_library(variant)) /* nothing to search */
+        return true;
+    const struct configs own = *list;
+    bool all = !count_wanted(c, &own);
+    for (int i = 0; i < own.count; i++) {
+        row.config = &own.configs[i];
+        if (all || plan_wants(c, variant, row.config))
+            add_row(plan, before, &row, row_index, note);
     }
     return true;
 }
@@ -419,7 +366,8 @@ bool plan_masks_fit(const struct plan *plan, struct error *err)
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
-    *plan = (struct plan){.chip = *chip, .sources = source_memo_new(), .private_data = xcalloc(1, sizeof(struct kept))};
+    *plan = (struct plan){
+        .chip = *chip, .sources = source_memo_new(), .bound = bound_rows_new(), .private_data = xcalloc(1, sizeof(struct kept))};
     ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
     if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err) || !plan_only_parse(plan, o, err))
@@ -437,7 +385,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         goto done;
     used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
     for (int i = 0; i < plan->case_count; i++)
-        if (!plan_add_case(plan, o, device_kind, i, used, err))
+        if (plan_tidy(plan), !plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
     if ((!o->tune && !o->layers_only && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
         (!o->variant_names && !plan_entries_exist(plan, used, o->may_lack, err)))
@@ -479,10 +427,7 @@ void plan_free(struct plan *plan)
     free(plan->notes);
     SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
-        program_free(&plan->rows[i].program);
-        if (plan->rows[i].part)
-            program_free(plan->rows[i].part);
-        free(plan->rows[i].part);
+        plan_unbind(&plan->rows[i]);
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
         free(plan->rows[i].chain);
@@ -511,6 +456,7 @@ void plan_free(struct plan *plan)
         variant_set_free(&plan->side_sets[i]);
     free(plan->side_sets);
     source_memo_free(plan->sources);
+    bound_rows_free(plan->bound);
     counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);

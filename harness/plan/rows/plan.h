@@ -70,6 +70,15 @@ struct sequence_row {
     bool sparse;
     struct changed changed; /* of a sparse row: its masks and state */
 };
+/* What is kept of a program that is not bound now. */
+struct row_facts {
+    bool known, feasible, checked, uses_mask, claims;
+    bool own;      /* it has code to compile or a source */
+    bool compiles; /* a unit is CUDA source */
+    bool library;  /* a step asks the library */
+    uint16_t launches;
+    uint64_t build; /* a digest of its units: equal builds have equal ones */
+};
 enum plan_kind { PLAN_LAYER, PLAN_CHAIN, PLAN_SEQUENCE };
 struct plan_row {
     enum plan_kind kind;
@@ -80,9 +89,10 @@ struct plan_row {
     const struct variant *variant;
     const struct variant_config *config;
     const struct variant_config
-        *remembered; /* the configuration from a search: `config` itself, or the choice that a rule takes; or NULL */
-    struct program program;
-    struct program *part; /* emu: the same for the part of the layer that is verified (scenario_case.part); NULL: the whole layer is */
+        *remembered;                   /* the configuration from a search: `config` itself, or the choice that a rule takes; or NULL */
+    _Atomic(struct program *) program; /* use plan_program; of a layer it is bound when needed. Chain, sequence: always here */
+    struct program *part;              /* emu: the same for the part of the layer that is verified; NULL: the whole layer is */
+    struct row_facts facts;
     char *id;             /* CASE/VARIANT[params] */
     struct error *broken; /* why the head could not be bound, or NULL */
     char *note; /* origin of a configuration that is not the scenario's; for a sequence the layers that other variants run; or NULL */
@@ -112,6 +122,7 @@ struct plan {
     bool tune; /* its times are those of a race: another key */
     struct counter_choice counters;
     struct source_memo *sources; /* what the keys of rows have read */
+    struct bound_rows *bound;    /* the rows of layers whose programs are here */
     char **notes;                /* "network x2, layout NHWC: not run whole: ..."; each once */
     int note_count;
     struct plan_lacks lacks;
@@ -120,9 +131,15 @@ struct plan {
 };
 /* Checks that mask files can be read and have the size of their layers; the error names the scenario's line. */
 bool plan_masks_fit(const struct plan *plan, struct error *err);
+/* The program of a row and, on emu, of the part of its layer that is verified (NULL: the whole layer is). They stay until plan_tidy; any
+ * thread may ask. */
+struct program *plan_program(const struct plan *plan, int row);
+struct program *plan_part(const struct plan *plan, int row);
+/* Frees programs of layers if thousands are here: a plan has up to millions. For moments when nobody holds one. */
+void plan_tidy(const struct plan *plan);
 /* The work that a case's rows are verified on, and the program of a row for it: the layer's, or a part's (emu). */
 const struct work *plan_verified_work(const struct plan *plan, int case_index);
-struct program *plan_verified_program(const struct plan_row *row);
+struct program *plan_verified_program(const struct plan *plan, int row);
 /* `device_kind` is "emu" or "cuda". */
 bool plan_make(const struct plan_options *options, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);

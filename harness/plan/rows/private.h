@@ -6,10 +6,12 @@
 #include "plan/rows/plan.h"
 #include "op/mask/mask.h"
 
-/* Configurations of the variants that a plan uses; kept because programs and rows refer to them. */
+/* Configurations of a variant that a plan uses: its rows refer to them. */
 struct configs {
     struct variant_config *configs;
     int count;
+    const struct variant *variant; /* the cases share them ... */
+    const struct node *params;     /* ... for the same entry of the scenario */
 };
 /* A network under one layout plan, or the layers of a sequence. */
 struct way {
@@ -66,8 +68,14 @@ void plan_note(struct plan *plan, char *note);
 int plan_case_add(struct plan *plan, const struct way *way, char *id);
 int plan_row_add(struct plan *plan, const struct plan_row *row);
 /* Binds a row of a rule to another work as it was bound to its own: to the same choice. False: it cannot be bound there. */
-bool plan_bind_choice(struct plan *plan, const struct plan_row *row, const struct work *part, struct program *out);
+bool plan_bind_choice(const struct plan *plan, const struct plan_row *row, const struct program *own, const struct work *part,
+                      struct program *out);
 /* CASE/VARIANT[CONFIGURATION] */
+/* Frees the program of a row. */
+void plan_unbind(struct plan_row *row);
+void plan_facts(struct plan_row *row, const struct program *p);
+struct bound_rows *bound_rows_new(void);
+void bound_rows_free(struct bound_rows *b);
 /* Why a head could not be bound, kept for its row. */
 struct error *plan_broken(const struct error *why);
 char *plan_row_id(const struct scenario_case *c, const struct variant_config *config);

@@ -86,7 +86,7 @@ bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, stru
 {
     struct kept *kept = plan->private_data;
     const struct plan_row *p = &plan->rows[index];
-    const struct tile *t = &p->program.tile;
+    const struct tile *t = &plan_program(plan, index)->tile;
     if (!case_masks(kept, plan, p->case_index, err))
         return false;
     if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every || kept->tile.d != t->d)
@@ -119,17 +119,18 @@ static double scheduled_by_links(const struct chain *chain, const struct tile *t
 bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, struct error *err)
 {
     const struct plan_row *p = &plan->rows[index];
-    const struct tile *t = &p->program.tile;
+    const struct program *program = plan_program(plan, index);
+    const struct tile *t = &program->tile;
     struct tile_stats stats;
     struct kept *kept = plan->private_data;
     if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
         return true;
     if (!case_masks(kept, plan, p->case_index, err))
         return false;
-    if (!p->program.uses_mask)
+    if (!program->uses_mask)
         row->flop_scheduled = row->flop;
-    if (p->program.uses_mask && p->program.link_tiles && t->h < 1) {
-        double flop = scheduled_by_links(plan->cases[p->case_index].work.chain, p->program.link_tiles, kept->mask_in);
+    if (program->uses_mask && program->link_tiles && t->h < 1) {
+        double flop = scheduled_by_links(plan->cases[p->case_index].work.chain, program->link_tiles, kept->mask_in);
         row->flop_scheduled = isnan(flop) ? row->flop_scheduled : flop;
     }
     if (t->h < 1)
@@ -147,7 +148,7 @@ bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, str
     row->tiles = stats.tiles;
     row->tiles_active = stats.active;
     row->flop_scheduled = stats.flop;
-    row->tile_weight_bytes = p->program.tile_weight_bytes;
+    row->tile_weight_bytes = program->tile_weight_bytes;
     return true;
 }
 
@@ -175,14 +176,14 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
 }
 
 /* Adds the variants of the row and its parameters: those of the configuration if a head could not be bound. */
-static void set_parts(struct row *row, const struct plan_row *p)
+static void set_parts(struct row *row, const struct plan_row *p, const struct program *program)
 {
     row_add_part(row, plan_row_variant(p), variant_own_name(plan_row_variant(p)));
-    for (int i = 0; i < p->program.completed_count; i++)
-        row_add_part(row, p->program.completed[i], variant_own_name(p->program.completed[i]));
-    for (int i = 0; i < p->program.param_count; i++)
-        row_add_param(row, p->program.param[i].name, p->program.param[i].value, p->program.param[i].number);
-    for (int i = 0; !p->program.params && p->config && i < p->config->count; i++) {
+    for (int i = 0; i < program->completed_count; i++)
+        row_add_part(row, program->completed[i], variant_own_name(program->completed[i]));
+    for (int i = 0; i < program->param_count; i++)
+        row_add_param(row, program->param[i].name, program->param[i].value, program->param[i].number);
+    for (int i = 0; !program->params && p->config && i < p->config->count; i++) {
         char value[VALUE_TEXT_MAX];
         value_print(&p->config->values[i], value, sizeof value);
         row_add_param(row, p->config->names[i], value, value_number(&p->config->values[i]));
@@ -205,25 +206,25 @@ static void set_work(struct row *row, const struct work *work)
 }
 
 /* Notes: origin of the configuration, unmeasured rules, outputs that no check covers. */
-static void add_notes(struct row *row, const struct plan_row *p)
+static void add_notes(struct row *row, const struct plan_row *p, const struct program *program)
 {
     bool library = false;
-    for (int i = 0; i < p->program.unit_count; i++)
-        library |= p->program.units[i].code == CODE_LIBRARY;
+    for (int i = 0; i < program->unit_count; i++)
+        library |= program->units[i].code == CODE_LIBRARY;
     if (p->note)
         row_add_note(row, "%s", p->note);
-    if (p->program.guess)
+    if (program->guess)
         row_add_note(row,
                      "its rules were measured on other chips, so its choice may not be the best here: bench tune, then bench run --tuned");
     if (library)
         row_add_note(row, "trusted code: a library function runs on the host, where bench cannot check it");
 }
 
-static void set_memory(struct row *row, const struct plan_row *p)
+static void set_memory(struct row *row, const struct plan_row *p, const struct program *program)
 {
-    row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
-    if (!p->broken && p->program.feasible && p->kind == PLAN_LAYER)
-        row->footprint_bytes = (int64_t)program_footprint_bytes(&p->program);
+    row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(program);
+    if (!p->broken && program->feasible && p->kind == PLAN_LAYER)
+        row->footprint_bytes = (int64_t)program_footprint_bytes(program);
 }
 
 /* facts: fill in what masks have to be drawn for. */
@@ -231,6 +232,7 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
+    const struct program *program = plan_program(plan, index);
     struct row *row = row_new();
     row_set(&row->id, p->id);
     row_set(&row->case_id, c->id);
@@ -243,9 +245,9 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     row->cropped = c->cropped;
     if (c->cropped && isfinite(c->layer_intensity)) /* 0 of what only moves bytes */
         row_add_member(row, FAMILY_MODEL, -1, 0, "layer_intensity", "FLOP/B", "model", c->layer_intensity);
-    row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
+    row_set(&row->variant, program->variant ? program->variant : plan_row_variant(p));
     row->library = p->variant && variant_is_library(p->variant);
-    set_parts(row, p);
+    set_parts(row, p, program);
     row_set(&row->device, device);
     if (p->side) {
         row_set(&row->side, p->side->name);
@@ -265,7 +267,7 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     row_set(&row->dtype, dtype_name(c->work.dtype));
     row_set(&row->math, c->work.op->has_math ? math_name(c->work.math) : "");
     row_set(&row->layout, layout_name(c->work.layout));
-    row_set(&row->what, p->variant ? p->variant->what : p->program.what);
+    row_set(&row->what, p->variant ? p->variant->what : program->what);
     if (p->variant) {
         row_set(&row->from, p->variant->from);
         row_set(&row->algorithm, p->variant->algorithm);
@@ -273,16 +275,16 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
-    row->claims = p->broken || !p->program.feasible ? -1 : p->program.claims;
-    set_memory(row, p);
+    row->claims = p->broken || !program->feasible ? -1 : program->claims;
+    set_memory(row, p, program);
     if (p->kind == PLAN_SEQUENCE)
         plan_sequence_describe(p, row);
     row_set(&row->arch, plan->chip.arch);
-    add_notes(row, p);
+    add_notes(row, p, program);
     static const char *const metrics[] = {"threads", "smem_bytes", "registers"}, *const units[] = {"threads", "B", "registers"};
     for (int i = 0; i < PREDICT_COUNT; i++)
-        if (!p->broken && p->program.predicted[i] >= 0)
-            row_add_member(row, FAMILY_MODEL, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
+        if (!p->broken && program->predicted[i] >= 0)
+            row_add_member(row, FAMILY_MODEL, -1, 0, metrics[i], units[i], "model", (double)program->predicted[i]);
     struct error mask = {0};
     if (facts && !set_sparse(plan, index, row, &mask)) {
         row->status = ROW_BROKEN;
@@ -290,10 +292,10 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     } else if (p->broken) {
         row->status = ROW_BROKEN;
         row_set_reason(row, p->broken);
-    } else if (!p->program.feasible) {
+    } else if (!program->feasible) {
         row->status = ROW_INFEASIBLE;
-        row_set(&row->reason, p->program.reason);
-        row_set(&row->clause, p->program.clause);
+        row_set(&row->reason, program->reason);
+        row_set(&row->clause, program->clause);
     }
     return row;
 }
@@ -339,14 +341,15 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
 {
     const struct plan_row *p = &plan->rows[index];
     const struct variant_set *set = plan_set(plan, p->side);
+    const struct program *program = plan_program(plan, index);
     char work[HASH_TEXT];
     work_key(&plan->cases[p->case_index].work, work);
     struct hash *h = hash_begin();
     hash_add_text(h, "row 1");
     hash_add_text(h, work);
     hash_add_text(h, plan_row_variant(p));
-    for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
-        const struct unit *u = &p->program.units[i];
+    for (int i = 0; i < program->unit_count; i++) { /* the variant's own file and those that complete it */
+        const struct unit *u = &program->units[i];
         hash_add_text(h, u->label);
         if (u->path && u->code == CODE_CUDA)
             hash_add_text(h, source_hash(plan->sources, u->path, u->include, (const char *const *)u->defines, u->define_count));
@@ -359,7 +362,7 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
         hash_add_text(h, p->config->label);
     }
     if (p->kind == PLAN_CHAIN) { /* its parts depend on every row of its layers */
-        hash_add_text(h, p->program.params);
+        hash_add_text(h, program->params);
         hash_add_text(h, plan->files);
     }
     if (p->kind == PLAN_SEQUENCE)

@@ -118,7 +118,7 @@ static bool bind_other(const struct sequence_rows *r, const struct plan_row *row
                        struct error *err)
 {
     const struct scenario *sc = r->plan->scenario;
-    const struct chain_link *l = &row->program.work.chain->links[link];
+    const struct chain_link *l = &row->program->work.chain->links[link];
     struct program *p = &parts->programs[link];
     for (int i = 0; i < sc->variant_count && !*found; i++) {
         const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, l->work.op);
@@ -141,7 +141,7 @@ static bool bind_other(const struct sequence_rows *r, const struct plan_row *row
 /* Binds a layer. False on an error; if no variant can do it, the row's program has the reason. */
 static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int link, struct parts *parts, struct error *err)
 {
-    const struct chain_link *l = &row->program.work.chain->links[link];
+    const struct chain_link *l = &row->program->work.chain->links[link];
     bool sparse = row->sequence->sparse, mine = l->work.op == row->variant->op;
     struct program *p = &parts->programs[link];
     if (mine && !variant_bind(plan_set(r->plan, r->side), row->config, &l->work, &r->plan->chip, p, err))
@@ -152,7 +152,7 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     parts->own += found;
     bool ok = found || bind_other(r, row, link, parts, &found, err);
     if (ok && !found)
-        row->program.reason = text_format("%s: %s", l->name, reason);
+        row->program->reason = text_format("%s: %s", l->name, reason);
     else if (ok && mine && reason && !parts->first)
         parts->first = text_format("%s: %s", l->name, reason);
     return ok;
@@ -166,9 +166,9 @@ static char *sequence_kernels(const struct side *side)
 
 static bool compose(const struct sequence_rows *r, struct plan_row *row, const struct parts *parts, struct error *err)
 {
-    struct work work = row->program.work;
+    struct work work = row->program->work;
     if (!row->sequence->sparse)
-        return compose_chain(&work, parts->list, parts->spans, &row->program, err);
+        return compose_chain(&work, parts->list, parts->spans, row->program, err);
     SCOPED char *kernels = sequence_kernels(r->side);
     const struct changes changes = {.layers = &r->dense->chain,
                                     .kernels = kernels,
@@ -176,7 +176,7 @@ static bool compose(const struct sequence_rows *r, struct plan_row *row, const s
                                     .threshold = r->of->threshold,
                                     .truncate = r->of->truncate,
                                     .above = r->of->truncate_above};
-    compose_changes(&work, parts->list, &changes, &row->sequence->changed, &row->program);
+    compose_changes(&work, parts->list, &changes, &row->sequence->changed, row->program);
     return true;
 }
 
@@ -187,16 +187,16 @@ static bool bind_row(const struct sequence_rows *r, struct plan_row *row, struct
                           .programs = xcalloc((size_t)count, sizeof *parts.programs),
                           .spans = xcalloc((size_t)count, sizeof *parts.spans)};
     bool ok = true;
-    for (int i = 0; ok && i < count && !row->program.reason; i++) {
+    for (int i = 0; ok && i < count && !row->program->reason; i++) {
         parts.list[i] = &parts.programs[i];
         parts.spans[i] = 1;
         ok = bind_layer(r, row, i, &parts, err);
     }
-    if (ok && !row->program.reason && !parts.own && parts.first) {
-        row->program.reason = parts.first;
+    if (ok && !row->program->reason && !parts.own && parts.first) {
+        row->program->reason = parts.first;
         parts.first = NULL;
     }
-    if (ok && !row->program.reason)
+    if (ok && !row->program->reason)
         ok = compose(r, row, &parts, err);
     row->note = parts.others.len ? text_take(&parts.others) : NULL;
     for (int i = 0; i < count; i++)
@@ -234,12 +234,14 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_confi
                            .config = config,
                            .side = r->side,
                            .sequence = xcalloc(1, sizeof *row.sequence),
-                           .program = {.work = way->work, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}}};
+                           .program = xcalloc(1, sizeof(struct program))};
     struct error own = {0};
+    *row.program = (struct program){.work = way->work, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     *row.sequence = (struct sequence_row){.of = r->of, .layers = &r->dense->chain, .sparse = sparse};
     row.id = plan_row_id(&r->plan->cases[r->case_index], config);
     if (!bind_row(r, &row, &own))
         row.broken = plan_broken(&own);
+    plan_facts(&row, row.program);
     plan_row_add(r->plan, &row);
 }
 

@@ -21,16 +21,11 @@
 static double emulation_cost(const struct plan *plan, const struct plan_row *p)
 {
     double gflop = work_flop(plan_verified_work(plan, p->case_index)) / 1e9;
-    const struct program *program = &p->program;
-    int launches = 0, own = 0;
+    const struct row_facts *f = &p->facts;
     if (p->kind != PLAN_LAYER)
         return p->kind == PLAN_CHAIN ? CHAIN_S + LINK_GFLOP_S * gflop : FRAME_GFLOP_S * p->sequence->of->frames * gflop;
-    for (int i = 0; i < program->unit_count; i++)
-        own += program->units[i].path || program->units[i].code;
-    for (int i = 0; i < program->step_count; i++)
-        launches += program->steps[i].kind == STEP_KERNEL;
-    double whole = plan->cases[p->case_index].has_part ? work_bytes(&plan->cases[p->case_index].work) / 1e9 : 0;
-    return own ? ROW_S + MASKED_S * program->uses_mask + LAUNCH_S * launches + GFLOP_S * gflop + WHOLE_GB_S * whole : 0;
+    double whole = plan->cases[p->case_index].part ? work_bytes(&plan->cases[p->case_index].work) / 1e9 : 0;
+    return f->own ? ROW_S + MASKED_S * f->uses_mask + LAUNCH_S * f->launches + GFLOP_S * gflop + WHOLE_GB_S * whole : 0;
 }
 
 void plan_costs(const struct plan *plan, bool timed, double *seconds)
@@ -39,7 +34,7 @@ void plan_costs(const struct plan *plan, bool timed, double *seconds)
     memset(seconds, 0, (size_t)plan->case_count * sizeof *seconds);
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
-        if (!p->program.feasible)
+        if (!p->facts.feasible)
             continue;
         rows[p->case_index]++;
         seconds[p->case_index] += timed ? 0 : emulation_cost(plan, p);
@@ -50,18 +45,52 @@ void plan_costs(const struct plan *plan, bool timed, double *seconds)
 
 #define COMPILE_S 0.3 /* one unit */
 
+struct build {
+    uint64_t digest;
+    int row;
+};
+
+static int by_digest(const void *a, const void *b)
+{
+    const struct build *x = a, *y = b;
+    return x->digest != y->digest ? (x->digest < y->digest ? -1 : 1) : x->row - y->row;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    return ((const struct build *)a)->row - ((const struct build *)b)->row;
+}
+
+int plan_builds(const struct plan *plan, const bool *wanted, int *rows)
+{
+    SCOPED struct build *all = xcalloc((size_t)plan->row_count + 1, sizeof *all);
+    int count = 0, left = 0;
+    for (int i = 0; i < plan->row_count; i++)
+        if (wanted ? wanted[i] : plan->rows[i].facts.feasible && plan->rows[i].facts.own)
+            all[count++] = (struct build){plan->rows[i].kind == PLAN_CHAIN ? (uint64_t)i : plan->rows[i].facts.build, i};
+    qsort(all, (size_t)count, sizeof *all, by_digest);
+    for (int i = 0; i < count; i++)
+        if (!i || all[i].digest != all[i - 1].digest)
+            all[left++] = all[i];
+    qsort(all, (size_t)left, sizeof *all, by_row);
+    for (int i = 0; i < left; i++)
+        rows[i] = all[i].row;
+    return left;
+}
+
 double plan_compile_cost(const struct plan *plan, int *kernels)
 {
-    SCOPED const struct unit **known = NULL;
+    SCOPED uint64_t *known = NULL;
+    SCOPED int *rows = xcalloc((size_t)plan->row_count + 1, sizeof *rows);
     *kernels = 0;
-    for (int i = 0; i < plan->row_count; i++) {
-        const struct program *p = &plan->rows[i].program;
-        for (int k = 0; p->feasible && k < p->unit_count; k++) {
+    for (int i = 0, count = plan_builds(plan, NULL, rows); i < count; i++, plan_tidy(plan)) {
+        const struct program *p = plan_program(plan, rows[i]);
+        for (int k = 0; k < p->unit_count; k++) {
             bool new = p->units[k].path || p->units[k].code;
             for (int n = 0; n < *kernels && new; n++)
-                new = !unit_same(known[n], &p->units[k]);
+                new = known[n] != unit_digest(&p->units[k]);
             if (new)
-                *APPEND(known, *kernels) = &p->units[k];
+                *APPEND(known, *kernels) = unit_digest(&p->units[k]);
         }
     }
     return *kernels * COMPILE_S;

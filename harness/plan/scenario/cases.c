@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct work *work_copy(const struct work *work)
+{
+    return memcpy(xmalloc(sizeof *work), work, sizeof *work);
+}
+
 void scenario_case_free(struct scenario_case *c)
 {
     for (int i = 0; i < c->axis_count; i++) {
@@ -11,6 +16,7 @@ void scenario_case_free(struct scenario_case *c)
         free(c->axes[i].value);
     }
     free(c->axes);
+    free(c->part);
     free(c->id);
     free(c->like);
     free(c->same);

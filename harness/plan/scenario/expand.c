@@ -123,9 +123,8 @@ static bool expand_add_case(struct expansion *x, const struct layer *layer, cons
     }
     ok = true;
     if (c.cropped && x->parts) {
-        c.part = c.work;
+        c.part = work_copy(&c.work);
         c.work = uncropped;
-        c.has_part = true;
         c.cropped = false;
     } else if (c.cropped) {
         c.layer_intensity = work_flop(&uncropped) / work_bytes(&uncropped);
@@ -198,7 +197,7 @@ static void keep_once(struct expansion *x)
     for (int i = 0; i < x->count; i++) {
         struct scenario_case *c = &x->cases[i];
         int k = 0;
-        work_key(c->has_part ? &c->part : &c->work, keys[kept]);
+        work_key(c->part ? c->part : &c->work, keys[kept]);
         while (strcmp(keys[k], keys[kept]) != 0)
             k++;
         if (k == kept) {

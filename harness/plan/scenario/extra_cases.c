@@ -9,9 +9,13 @@ static bool make_extra(const struct scenario *s, const struct node *crop, const 
 {
     *out = *like;
     out->work.mask.density = density;
-    out->part.mask.density = density;
-    if (!work_finish(&out->work, err) || (out->has_part && !work_finish(&out->part, err)))
+    out->part = like->part ? work_copy(like->part) : NULL;
+    if (out->part)
+        out->part->mask.density = density;
+    if (!work_finish(&out->work, err) || (out->part && !work_finish(out->part, err))) {
+        free(out->part);
         return false;
+    }
     out->axes = xcalloc((size_t)like->axis_count + 1, sizeof *out->axes);
     for (int i = 0; i < like->axis_count; i++) {
         const struct coordinate *c = &like->axes[i];
@@ -90,6 +94,7 @@ static struct scenario_case on_gpu(const struct scenario *s, const struct node *
     }
     one.axes[at] = (struct coordinate){xstrdup("gpu"), xstrdup(gpu), strtod(gpu, NULL), false};
     one.axis_count++;
+    one.part = like->part ? work_copy(like->part) : NULL;
     one.like = like->like ? xstrdup(like->like) : NULL;
     one.only = NULL;
     one.only_count = 0;

@@ -13,6 +13,7 @@
 #define SCENARIO_MAX_RUNS 1000000000 /* of one layer in a network */
 #define WHAT_MAX 160
 
+struct work *work_copy(const struct work *work);
 /* One value of an axis: what it sets, and its text in ids. */
 struct axis_value {
     char *label;

@@ -28,9 +28,9 @@ struct scenario_only { /* a variant, and a configuration as in a row's `params` 
 struct scenario_case {
     char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] */
     const struct layer *layer;
-    struct work work; /* axes applied, finished; cropped if `cropped` says so, which emu's cases of layers are not */
-    struct work part; /* emu: the crop, which emu runs whole to verify rows, if `has_part` */
-    bool cropped, has_part;
+    struct work work;  /* axes applied, finished; cropped if `cropped` says so, which emu's cases of layers are not */
+    struct work *part; /* emu: the crop, which emu runs whole to verify rows; NULL: the layer is not cropped */
+    bool cropped;
     double layer_intensity;  /* of the whole layer, if this is a crop: FLOP per compulsory byte */
     struct coordinate *axes; /* sorted by name */
     int axis_count;

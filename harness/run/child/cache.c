@@ -78,7 +78,7 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
 {
     const struct job *job = m->job;
     const struct plan_row *row = &job->plan.rows[index];
-    const struct program *p = &row->program;
+    const struct program *p = plan_program(&job->plan, index), *part = plan_part(&job->plan, index);
     const char *device = job->options.device;
     if (!job->options.remember || spec_is_timed(device) || job->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
         !p->unit_count || !hash_self(m->self))
@@ -93,7 +93,7 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
         hash_add_text(h, row->config->label);
     }
     bool known = hash_program(job, p, &job->plan.cases[row->case_index].work, h) &&
-                 (!row->part || !row->part->feasible || hash_program(job, row->part, &row->part->work, h));
+                 (!part || !part->feasible || hash_program(job, part, &part->work, h));
     hash_end(h, out);
     return known;
 }
@@ -127,7 +127,7 @@ json_t *memory_recall(struct memory *m, int index)
 {
     char key[HASH_TEXT];
     json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL, *step;
-    const struct program *p = &m->job->plan.rows[index].program;
+    const struct program *p = plan_program(&m->job->plan, index);
     size_t i;
     json_array_foreach(json_object_get(fields, "steps"), i, step) if (json_object_get(step, "file"))
         json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may be in another folder now */

@@ -14,9 +14,10 @@ static void drop(void *context, json_t *event)
 }
 
 /* False, with the reason and the layer: a step needs the library, which is not available. */
-static bool has_library(const struct worker *w, const struct plan_row *row, struct error *err)
+static bool has_library(const struct worker *w, int index, struct error *err)
 {
-    const struct program *p = &row->program;
+    const struct plan_row *row = &w->job.plan.rows[index];
+    const struct program *p = plan_program(&w->job.plan, index);
     const char *why = w->job.dev->ops->keeps_time ? w->library.error : "cuDNN needs a GPU";
     for (int i = 0; i < p->step_count && !w->library.cudnn; i++)
         if (p->steps[i].kind == STEP_CUDNN)
@@ -31,7 +32,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
 {
     const struct plan_row *p = &w->job.plan.rows[index];
     struct build build = {0};
-    bool ok = build_make(&w->job, &p->program, &build, err);
+    bool ok = build_make(&w->job, p->program, &build, err);
     for (int i = 0; ok && i < repeat; i++) {
         struct rig *rig = NULL;
         struct row *row = row_new();
@@ -49,7 +50,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
 static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, const char *save, struct text *says,
                       struct error *err)
 {
-    const struct plan_row *p = &w->job.plan.rows[index];
+    const struct program *program = plan_program(&w->job.plan, index);
     struct build build = {0};
     struct rig *rig = NULL;
     struct op_data *data;
@@ -58,8 +59,8 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     double ns;
     bool ok = false;
     job_stage(&w->job, index, "load", 0);
-    if (!build_make(&w->job, &p->program, &build, err) || !data_get(&w->data, index, job_timed_part(&w->job, index), 0, &data, err) ||
-        !vendor_open_rig(&w->library, w->job.dev, &p->program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) ||
+    if (!build_make(&w->job, program, &build, err) || !data_get(&w->data, index, job_timed_part(&w->job, index), 0, &data, err) ||
+        !vendor_open_rig(&w->library, w->job.dev, program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) ||
         !rig_prepare(rig, &ns, err))
         goto done;
     job_stage(&w->job, index, "run", 0);
@@ -76,10 +77,10 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     job_stage(&w->job, index, "verify", 0);
     if ((save && !rig_save(rig, save, err)) || !rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
-    text_addf(says, "%s%s%s", v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
+    text_addf(says, "%s%s%s", v.ok ? program->checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
               text_get(&unsafe));
     if (!v.ok || unsafe.len) {
-        error_set(err, ERROR_WRONG, "%s: %s%s", p->id, v.ok ? "" : v.text, text_get(&unsafe));
+        error_set(err, ERROR_WRONG, "%s: %s%s", w->job.plan.rows[index].id, v.ok ? "" : v.text, text_get(&unsafe));
         goto done;
     }
     ok = true;
@@ -112,13 +113,13 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     text_add(id, w.job.plan.rows[index].id);
     if (w.job.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.job.plan, index, err))
         goto done;
-    if (w.job.plan.rows[index].broken || !w.job.plan.rows[index].program.feasible) {
+    if (w.job.plan.rows[index].broken || !plan_program(&w.job.plan, index)->feasible) {
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.job.plan.rows[index].id,
-                  w.job.plan.rows[index].broken ? w.job.plan.rows[index].broken->text : w.job.plan.rows[index].program.reason);
+                  w.job.plan.rows[index].broken ? w.job.plan.rows[index].broken->text : plan_program(&w.job.plan, index)->reason);
         goto done;
     }
     worker_ready(&w);
-    ok = has_library(&w, &w.job.plan.rows[index], err) &&
+    ok = has_library(&w, index, err) &&
          (w.job.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
                                                        : run_alone(&w, index, repeat, which, save, says, err));
 done:

@@ -33,7 +33,7 @@ static bool compile_point(const struct plan *plan, const struct program *p, cons
 int worker_registers(const struct plan *plan, int row, int step_index, const char *compiler, struct register_point points[REGISTER_POINTS],
                      struct error *err)
 {
-    const struct program *p = &plan->rows[row].program;
+    const struct program *p = plan_program(plan, row);
     const struct step *step = &p->steps[step_index];
     int count = 0;
     if (step->kind != STEP_KERNEL || !p->units[step->unit].path || p->units[step->unit].code != CODE_CUDA)

@@ -155,7 +155,7 @@ static void interpret(struct worker *w, int row)
 {
     struct build build;
     struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
-    if (!interpreted_due(&w->job, row) || !build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored))
+    if (!interpreted_due(&w->job, row) || !build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored))
         return;
     struct row *found = interpreted_run(&w->verifier.interpreted, &w->job, row, &build);
     w->emit(w->context, event_new(EVENT_INTERPRETED, "{s:i,s:o}", "row", row, "fields", wire_row(found)));
@@ -180,7 +180,7 @@ static void compile_rows(struct worker *w, const json_t *command)
         progress_enter(&w->progress, row, PHASE_COMPILING, "plans");
         struct cudnn *library = vendor_described(&w->library, text_of(w->setup, "library_device"), text_of(w->setup, "library_state"));
         if (parts > 0 && library)
-            rig_library_compile(library, &w->job.plan.rows[row].program, part, parts);
+            rig_library_compile(library, plan_program(&w->job.plan, row), part, parts);
     }
     json_array_foreach(json_object_get(command, "rows"), i, one)
     {
@@ -189,8 +189,8 @@ static void compile_rows(struct worker *w, const json_t *command)
         struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
         progress_enter(&w->progress, row, PHASE_COMPILING, "ahead");
         if (!memory_has(&w->memory, row) && (w->job.plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->job.plan, row, &ignored)) &&
-            build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored)) {
-            const struct program *verified = w->job.plan.rows[row].part;
+            build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored)) {
+            const struct program *verified = plan_part(&w->job.plan, row);
             build_free(&build);
             if (verified && verified->feasible && build_make(&w->job, verified, &build, &ignored)) /* most are in the cache already */
                 build_free(&build);
@@ -222,7 +222,7 @@ static void make_ahead(struct worker *w, const json_t *command)
         first = i ? first : in_case;
         progress_enter(&w->progress, row, PHASE_PLANS, "ahead");
         if (w->library.cudnn)
-            rig_library_ahead(w->library.cudnn, &w->job.plan.rows[row].program);
+            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, row));
     }
     progress_enter(&w->progress, -1, PHASE_DATA, "ahead");
     int count, *rows = rows_of(json_object_get(command, "data"), &count);

@@ -8,8 +8,9 @@
 static bool offers(const struct session *s, int row)
 {
     const struct plan_row *p = &s->plan.rows[row];
+    const struct program *program = plan_program(&s->plan, row);
     for (int i = 0; i < ABLATE_COUNT; i++)
-        if (p->program.ablations[i] && p->kind == PLAN_LAYER && s->rows[row]->status == ROW_OK && !s->kept[row])
+        if (program->ablations[i] && p->kind == PLAN_LAYER && s->rows[row]->status == ROW_OK && !s->kept[row])
             return true;
     return false;
 }

@@ -9,11 +9,7 @@
 
 static bool asks_library(const struct session *s, int row)
 {
-    const struct program *p = &s->plan.rows[row].program;
-    bool library = false;
-    for (int i = 0; i < p->step_count; i++)
-        library |= p->steps[i].kind == STEP_CUDNN;
-    return library && !s->kept[row] && s->rows[row]->status == ROW_PLANNED;
+    return s->plan.rows[row].facts.library && session_due(s, row);
 }
 
 void session_ahead(struct session *s, int first, bool further)
@@ -33,7 +29,7 @@ json_t *session_next(const struct session *s, int first)
 {
     json_t *rows = json_array();
     for (int i = first, in_case = -1; i < s->plan.row_count; i++) {
-        bool due = !s->kept[i] && s->rows[i]->status == ROW_PLANNED;
+        bool due = session_due(s, i);
         if (in_case >= 0 && s->plan.rows[i].case_index != in_case)
             break;
         if (due)
@@ -52,7 +48,7 @@ static json_t *first_rows(const struct session *s)
 {
     json_t *rows = json_array();
     for (int i = 0, in_case = -1; i < s->plan.row_count; i++)
-        if (!s->kept[i] && s->rows[i]->status == ROW_PLANNED && s->plan.rows[i].case_index != in_case) {
+        if (session_due(s, i) && s->plan.rows[i].case_index != in_case) {
             in_case = s->plan.rows[i].case_index;
             json_array_append_new(rows, json_integer(i));
         }

@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "base/spec.h"
 #include "base/text.h"
+#include "plan/rows/shard.h"
 #include "run/parent/parent.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,11 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define CHECKS 5 /* source files of the device check: the parent must not include measure/verify/device_check.h */
-#define PARTS 4  /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
-#define AHEAD 2  /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
+#define CHECKS 5             /* source files of the device check: the parent must not include measure/verify/device_check.h */
+#define PARTS 4              /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
+#define PLANS_MOST 4096      /* tasks before the first row; what is left of a larger run is compiled when it is due */
+#define NEIGHBOURS_MOST 4096 /* rows whose nearby shapes are compiled before */
+#define AHEAD 2 /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
 
 struct task {
     const char *what; /* "checks", "plans", "rows", "neighbours": the key in COMMAND_COMPILE */
@@ -36,77 +39,59 @@ struct compilers {
     bool told;      /* the user was notified that compiling takes long */
 };
 
-static bool same_build(const struct program *a, const struct program *b)
-{
-    if (a->unit_count != b->unit_count)
-        return false;
-    for (int i = 0; i < a->unit_count; i++)
-        if (!unit_same(&a->units[i], &b->units[i]))
-            return false;
-    return true;
-}
-
-/* True if its code is what a row of the previous run was compiled to. */
-static bool known_build(const struct session *s, const struct program *program)
-{
-    for (int i = 0; s->follows && i < s->plan.row_count; i++)
-        if (s->kept[i] && s->plan.rows[i].kind == PLAN_LAYER && same_build(&s->plan.rows[i].program, program))
-            return true;
-    return false;
-}
-
 static void add_task(struct compilers *c, const char *what, int row, int part)
 {
     *APPEND(c->tasks, c->task_count) = (struct task){what, row, part};
 }
 
-static bool asks_library(const struct program *program)
+static int by_digest(const void *a, const void *b)
 {
-    for (int i = 0; i < program->step_count; i++)
-        if (program->steps[i].kind == STEP_CUDNN)
-            return true;
-    return false;
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
-static bool has_source(const struct program *program)
+/* The builds that rows of the previous run were compiled to, sorted. Malloc'd. */
+static uint64_t *known_builds(const struct session *s, int *count)
 {
-    for (int i = 0; i < program->unit_count; i++)
-        if (program->units[i].path && program->units[i].code == CODE_CUDA)
-            return true;
-    return false;
+    uint64_t *known = xcalloc((size_t)s->plan.row_count + 1, sizeof *known);
+    *count = 0;
+    for (int i = 0; s->follows && i < s->plan.row_count; i++)
+        if (s->kept[i] && s->plan.rows[i].kind == PLAN_LAYER)
+            known[(*count)++] = s->plan.rows[i].facts.build;
+    qsort(known, (size_t)*count, sizeof *known, by_digest);
+    return known;
 }
 
-/* Each build once. */
+/* Each build once: of rows that are due. */
 static void find_tasks(struct compilers *c)
 {
     const struct session *s = c->s;
-    int *rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *rows), *due = xcalloc((size_t)s->plan.row_count + 1, sizeof *due), count = 0;
+    int known_count, due = 0;
+    SCOPED uint64_t *known = known_builds(s, &known_count);
+    SCOPED bool *wanted = xcalloc((size_t)s->plan.row_count + 1, sizeof *wanted);
+    SCOPED int *builds = xcalloc((size_t)s->plan.row_count + 1, sizeof *builds);
     for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->follows; i++)
         add_task(c, "checks", i, 0);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
-        bool known = p->kind == PLAN_LAYER && known_build(s, &p->program),
-             again =
-                 known || (p->kind == PLAN_LAYER && !has_source(&p->program)) || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
-        if (s->kept[i] || s->rows[i]->status != ROW_PLANNED)
-            continue;
-        bool plans = p->kind == PLAN_LAYER && !known && s->device.library_device[0] && asks_library(&p->program);
-        for (int part = 0; plans && part < PARTS; part++)
+        wanted[i] =
+            session_due(s, i) && p->facts.feasible && !bsearch(&p->facts.build, known, (size_t)known_count, sizeof *known, by_digest);
+        for (int part = 0; wanted[i] && p->facts.library && p->kind == PLAN_LAYER && s->device.library_device[0] && part < PARTS &&
+                           c->task_count < PLANS_MOST;
+             part++)
             add_task(c, "plans", i, part);
-        if (!known && p->kind == PLAN_LAYER)
-            due[count++] = i;
-        for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
-            again = same_build(&s->plan.rows[rows[k]].program, &p->program);
-        if (!again)
-            rows[c->row_count++] = i;
     }
-    for (int i = 0; i < c->row_count; i++)
-        add_task(c, "rows", rows[i], 0);
+    for (int k = 0, count = plan_builds(&s->plan, wanted, builds); k < count; k++) {
+        const struct plan_row *p = &s->plan.rows[builds[k]];
+        bool compiles = p->kind == PLAN_LAYER ? p->facts.compiles : p->kind != PLAN_CHAIN || p->chain->pick == CHAIN_KERNEL;
+        c->row_count += compiles;
+        if (compiles)
+            add_task(c, "rows", builds[k], 0);
+    }
     c->own_count = c->task_count;
-    for (int i = 0; i < count; i++)
-        add_task(c, "neighbours", due[i], 0);
-    free(rows);
-    free(due);
+    for (int i = 0; i < s->plan.row_count && due < NEIGHBOURS_MOST; i++)
+        if (wanted[i] && s->plan.rows[i].kind == PLAN_LAYER && ++due)
+            add_task(c, "neighbours", i, 0);
 }
 
 static void give(struct given *g, const char *what)

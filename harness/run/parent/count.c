@@ -149,7 +149,7 @@ void session_count_later(struct session *s, int first, int last)
     for (int i = first; i < last && s->counts; i++)
         if (wanted(s, i)) {
             *APPEND(s->uncounted_rows, s->uncounted_count) = i;
-            s->uncounted_bytes += (double)program_footprint_bytes(&s->plan.rows[i].program);
+            s->uncounted_bytes += (double)program_footprint_bytes(plan_program(&s->plan, i));
         }
 }
 

@@ -71,6 +71,11 @@ struct session {
         .counter = {.fd = -1, .errors = -1}, .ceilings = {.fd = -1, .errors = -1}, .gpu_lock = -1, .start_s = clock_s() \
     }
 
+/* Is the row still to be run? One that is not made yet is. */
+static inline bool session_due(const struct session *s, int row)
+{
+    return !s->kept[row] && (!s->rows[row] || s->rows[row]->status == ROW_PLANNED);
+}
 /* Shows the user a warning or a note, with its remedy. */
 void session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_progress(struct session *s, const char *what);

@@ -8,7 +8,7 @@ bool session_prepare(struct session *s, struct error *err)
     struct error told_later = {0};
     bool due = s->options->feed; /* cases will come */
     for (int i = 0; i < s->plan.row_count; i++)
-        due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
+        due = due || session_due(s, i);
     if (due && !s->options->inside) {
         session_roofs_launch(s);
         if (session_launch(s, &s->worker, &told_later))

@@ -24,7 +24,7 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
-    const struct program *p = &s->plan.rows[row].program;
+    const struct program *p = plan_program(&s->plan, row);
     for (int i = 0; i < p->tensor_count && status == ROW_CRASHED; i++)
         if (tensor_elements(&p->tensors[i]) > INT32_MAX) {
             text_addf(&t, "; %s has %zu elements: does an index of 32 bits overflow?", p->tensors[i].role->name,

@@ -1,0 +1,171 @@
+/* Programs of rows: bound when they are asked for. Of a plan with thousands of rows only some are here at a time. */
+#include "base/text.h"
+#include "plan/rows/private.h"
+#include "op/random.h"
+#include "kernel/bind/variant_bind.h"
+#include "kernel/head/load.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BOUND_MOST 4096 /* a program takes about 20 KB */
+
+struct bound_rows {
+    pthread_mutex_t lock;
+    int *rows, count;
+};
+
+struct bound_rows *bound_rows_new(void)
+{
+    struct bound_rows *b = xcalloc(1, sizeof *b);
+    pthread_mutex_init(&b->lock, NULL);
+    return b;
+}
+
+void bound_rows_free(struct bound_rows *b)
+{
+    if (b)
+        free(b->rows);
+    free(b);
+}
+
+static void drop(struct program *p)
+{
+    if (p)
+        program_free(p);
+    free(p);
+}
+
+void plan_unbind(struct plan_row *row)
+{
+    drop(row->program);
+    drop(row->part);
+    row->program = NULL;
+    row->part = NULL;
+}
+
+void plan_tidy(const struct plan *plan)
+{
+    struct bound_rows *b = plan->bound;
+    for (int i = 0; b->count > BOUND_MOST && i < b->count; i++)
+        plan_unbind(&plan->rows[b->rows[i]]);
+    b->count = b->count > BOUND_MOST ? 0 : b->count;
+}
+
+/* Binds a row. A rule takes the best configuration found for its layer if that can do the work. */
+static bool bind_row(const struct plan *plan, const struct plan_row *row, struct program *out, struct error *err)
+{
+    const struct variant_set *set = plan_set(plan, row->side);
+    const struct work *work = &plan->cases[row->case_index].work;
+    if (row->remembered && row->remembered->variant != row->variant) {
+        if (!variant_bind_choice(set, row->config, row->remembered, work, &plan->chip, out, err))
+            return false;
+        if (out->feasible)
+            return true;
+        program_free(out);
+    }
+    return variant_bind(set, row->config, work, &plan->chip, out, err);
+}
+
+bool plan_bind_choice(const struct plan *plan, const struct plan_row *row, const struct program *own, const struct work *part,
+                      struct program *out)
+{
+    const struct variant_set *set = plan_set(plan, row->side);
+    const struct variant *chosen = NULL;
+    struct variant_config *config = NULL;
+    struct error gone = {0};
+    SCOPED_TEXT params = {0};
+    for (int i = 0; i < own->param_count; i++) {
+        const struct program_param *p = &own->param[i];
+        if (!strcmp(p->name, "is"))
+            chosen = plan_resolve(set, p->value, part->op);
+        else
+            text_addf(&params, "%s%s=%s", params.len ? "," : "", p->name, p->value);
+    }
+    bool bound = chosen && variant_at(chosen, text_get(&params), &config, &gone) &&
+                 variant_bind_choice(set, row->config, config, part, &plan->chip, out, &gone);
+    variant_configs_free(config, config ? 1 : 0);
+    return bound;
+}
+
+/* Binds the row to the part of its layer that is verified; NULL: the whole layer is. */
+static struct program *bind_part(const struct plan *plan, const struct plan_row *row, const struct program *own)
+{
+    const struct scenario_case *c = &plan->cases[row->case_index];
+    struct error why = {0};
+    if (!c->part || row->broken || !own->feasible)
+        return NULL;
+    struct program *part = xcalloc(1, sizeof *part);
+    bool bound = variant_selects(row->variant) ? plan_bind_choice(plan, row, own, c->part, part)
+                                               : variant_bind(plan_set(plan, row->side), row->config, c->part, &plan->chip, part, &why);
+    if (!bound)
+        *part = (struct program){.reason = xstrdup(why.text[0] ? why.text : "its choice cannot be bound there")};
+    return part;
+}
+
+void plan_facts(struct plan_row *row, const struct program *p)
+{
+    struct row_facts f = {.known = true,
+                          .feasible = p->feasible,
+                          .checked = p->checked,
+                          .uses_mask = p->uses_mask,
+                          .claims = p->feasible && p->claims,
+                          .build = (uint64_t)p->unit_count};
+    for (int i = 0; i < p->unit_count; i++) {
+        f.build = random_bits(f.build, unit_digest(&p->units[i]), 0);
+        f.own |= p->units[i].path || p->units[i].code;
+        f.compiles |= p->units[i].path && p->units[i].code == CODE_CUDA;
+    }
+    for (int i = 0; i < p->step_count; i++) {
+        f.library |= p->steps[i].kind == STEP_CUDNN;
+        f.launches += p->steps[i].kind == STEP_KERNEL;
+    }
+    row->facts = f;
+}
+
+struct program *plan_program(const struct plan *plan, int index)
+{
+    struct plan_row *row = &plan->rows[index];
+    struct program *there = row->program;
+    struct error why = {0};
+    if (there)
+        return there;
+    struct program *own = xcalloc(1, sizeof *own);
+    bool bound = bind_row(plan, row, own, &why);
+    struct program *part = bound ? bind_part(plan, row, own) : NULL;
+    pthread_mutex_lock(&plan->bound->lock);
+    there = row->program;
+    if (!there) {
+        if (!bound && !row->broken)
+            row->broken = plan_broken(&why);
+        if (!row->facts.known)
+            plan_facts(row, own);
+        row->part = part;
+        *APPEND(plan->bound->rows, plan->bound->count) = index;
+        row->program = own; /* last: others read it without the lock */
+    }
+    pthread_mutex_unlock(&plan->bound->lock);
+    if (!there)
+        return own;
+    drop(own);
+    drop(part);
+    return there;
+}
+
+struct program *plan_part(const struct plan *plan, int index)
+{
+    plan_program(plan, index);
+    return plan->rows[index].part;
+}
+
+struct program *plan_verified_program(const struct plan *plan, int index)
+{
+    struct program *own = plan_program(plan, index), *part = plan->rows[index].part;
+    return part ? part : own;
+}
+
+const struct work *plan_verified_work(const struct plan *plan, int case_index)
+{
+    const struct scenario_case *c = &plan->cases[case_index];
+    return c->part ? c->part : &c->work;
+}
