@@ -225,7 +225,7 @@ static void programs_are_joined(void **state)
         int *choice = choose_links(&plan, i, NULL, why, sizeof why);
         assert_non_null(choice);
         assert_true(plan_chain_bind(&plan, i, choice, &err));
-        const struct program *p = plan.rows[i].program;
+        const struct program *p = plan_program(&plan, i);
         assert_true(p->feasible);
         assert_int_equal(p->constant_count, 14);
         int activations = 0;

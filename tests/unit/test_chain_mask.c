@@ -221,7 +221,7 @@ static void every_mask_is_a_case(void **state)
             continue;
         }
         assert_true(plan_chain_bind(plan, i, choice, &err));
-        const struct program *p = plan->rows[i].program;
+        const struct program *p = plan_program(plan, i);
         bool wanted = masked && (row->pick == CHAIN_BEST || strstr(row->single, "sparse_naive"));
         assert_true(p->feasible && p->uses_mask == wanted && p->reads_inactive == !wanted);
         int marks = 0;

@@ -450,7 +450,7 @@ static void rules_see_the_layer(void **state)
     struct asked asked = ask_of(large, "emu", "GA100");
     struct error err = {0};
     int looked = 0, layer = find_row(&asked.plan, "conv2d/auto", "head", LAYOUT_NHWC);
-    const struct program *whole = asked.plan.rows[layer].program;
+    const struct program *whole = plan_program(&asked.plan, layer);
     for (int i = 0; i < asked.plan.row_count; i++) {
         const struct plan_row *p = &asked.plan.rows[i];
         if (!p->chain || p->chain->pick != CHAIN_SINGLE)

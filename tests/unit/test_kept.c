@@ -187,7 +187,7 @@ static void a_network_has_no_exact_reference(void **state)
     open_world();
     while (row < world.plan.row_count && world.plan.rows[row].kind != PLAN_CHAIN)
         row++;
-    assert_true(row < world.plan.row_count && !world.plan.rows[row].program->exact);
+    assert_true(row < world.plan.row_count && !plan_program(&world.plan, row)->exact);
     for (int part = DATA_PART_EXACT; part <= DATA_PART_PRECISION; part++)
         if (!data_get(&world.w.data, row, (enum data_part)part, 0, &data[part], &err))
             fail_msg("%s", err.text);

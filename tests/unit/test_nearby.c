@@ -35,7 +35,7 @@ static void plan_end(void)
 static int row_of(const char *variant)
 {
     for (int i = 0; i < plan.row_count; i++)
-        if (strstr(plan.rows[i].program->variant ? plan.rows[i].program->variant : "", variant))
+        if (strstr(plan_program(&plan, i)->variant ? plan_program(&plan, i)->variant : "", variant))
             return i;
     fail_msg("no row of %s", variant);
     return -1;
@@ -78,7 +78,7 @@ static void neighbours_are_near(void **state)
         assert_true((number == 1 ? w.n == 1 : w.n >= 2 && w.n <= 3) && w.h != 40 && w.w != 16 && w.h >= 1 && w.h * w.w <= 30 * 30 &&
                     w.w >= 1 && w.c >= 1 && w.c <= 48 && w.k <= 48);
         assert_true(w.p == w.h && w.q == w.w && w.r == 3 && w.epilogue_count == 2 && w.dtype == own->dtype && w.seed != own->seed);
-        assert_true(p.feasible && p.unit_count == 1 && unit_same(&p.units[0], &plan.rows[row].program->units[0]));
+        assert_true(p.feasible && p.unit_count == 1 && unit_same(&p.units[0], &plan_program(&plan, row)->units[0]));
         other_batch += w.n == 3;
         other_channels += w.c != 16 || w.k != 16;
         if (number == 0) /* who is right for multiples of four alone must meet others, if its head takes them */
@@ -229,7 +229,7 @@ static void files_vary_their_sizes(void **state)
         assert_memory_equal(w.value, again.value, sizeof w.value);
         assert_true(work_symbol(&w, "rows", &rows) && work_symbol(&w, "cols", &cols) && work_symbol(&w, "eps", &eps));
         assert_true(rows.i >= 1 && cols.i >= 1 && rows.i != 40 && cols.i != 96 && eps.d == 0.25 && w.seed != plan.cases[0].work.seed);
-        assert_true(p.feasible && unit_same(&p.units[0], &plan.rows[row].program->units[0]));
+        assert_true(p.feasible && unit_same(&p.units[0], &plan_program(&plan, row)->units[0]));
         if (number != 1)
             assert_true(rows.i % 2 && cols.i % 2);
         else

@@ -425,7 +425,7 @@ static void the_library_on_padded_channels(void **state)
     if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < plan.row_count; i++) {
-        const struct program *p = plan.rows[i].program;
+        const struct program *p = plan_program(&plan, i);
         struct text steps = {0};
         if (strcmp(plan.rows[i].variant->name, "conv2d/cudnn_padded"))
             continue;

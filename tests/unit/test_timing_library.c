@@ -131,7 +131,7 @@ static void give_library(struct worker *w)
         memcpy(w->library.cudnn->choices[0].raced, library.known->raced, sizeof library.known->raced);
     for (int i = 0; library.ahead && i < w->job.plan.row_count; i++)
         if (!strncmp(plan_row_variant(&w->job.plan.rows[i]), "my/", 3))
-            rig_library_ahead(w->library.cudnn, w->job.plan.rows[i].program);
+            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, i));
     library.asked_ahead = world.asked[HEURISTIC_A];
     if (library.is_graph)
         run_as_graph(w);
@@ -150,7 +150,7 @@ static void settle_without_bias(struct worker *w)
     while (strcmp(plan_row_variant(&w->job.plan.rows[row]), "chain/library") != 0)
         row++;
     if (!data_get(&w->data, row, DATA_PART_PRECISION, 0, &data, &err) ||
-        !rig_open(w->job.dev, w->library.cudnn, w->job.plan.rows[row].program, none, false, &rig, &err) || !rig_feed(rig, data, &err))
+        !rig_open(w->job.dev, w->library.cudnn, plan_program(&w->job.plan, row), none, false, &rig, &err) || !rig_feed(rig, data, &err))
         fail_msg("%s", err.text);
     assert_true(rig_library_step(rig, 0) == 0 && rig_library_step(rig, 1) == -1);
     assert_true(rig_plan_settle(rig, &err));

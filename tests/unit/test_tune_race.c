@@ -187,20 +187,20 @@ static void points_that_are_not_worth_it(void **state)
     assert_false(refuses(ours[0], "aa", 0, 3)); /* itself again */
     assert_false(refuses(ours[1], "aa", 0, 3)); /* the same code launched otherwise: another block */
     /* the same launches of the same code: a parameter that changes nothing */
-    struct step saved = plan.rows[ours[2]].program->steps[0];
-    plan.rows[ours[2]].program->steps[0] = plan.rows[ours[0]].program->steps[0];
+    struct step saved = plan_program(&plan, ours[2])->steps[0];
+    plan_program(&plan, ours[2])->steps[0] = plan_program(&plan, ours[0])->steps[0];
     assert_true(refuses(ours[2], "aa", 0, 3));
     assert_string_equal(row->reason, "same launches of the same machine code as BLOCK=8");
     assert_string_equal(row->twin, plan.rows[ours[0]].id);
     assert_false(refuses(ours[2], "bb", 0, 3)); /* other code */
-    plan.rows[ours[2]].program->steps[0] = saved;
-    saved = plan.rows[even].program->steps[0];
-    plan.rows[even].program->steps[0] = plan.rows[ours[0]].program->steps[0];
+    plan_program(&plan, ours[2])->steps[0] = saved;
+    saved = plan_program(&plan, even)->steps[0];
+    plan_program(&plan, even)->steps[0] = plan_program(&plan, ours[0])->steps[0];
     assert_false(refuses(even, "aa", 0, 3)); /* another variant */
-    plan.rows[even].program->steps[0] = saved;
+    plan_program(&plan, even)->steps[0] = saved;
     assert_false(refuses(other_case, "aa", 0, 3));
     assert_int_equal(w.tried.count, 1); /* of another case the others are forgotten */
-    plan.rows[ours[3]].program->feasible = false;
+    plan_program(&plan, ours[3])->feasible = false;
     assert_false(refuses(ours[3], "aa", 9, 0)); /* is told by others */
     free(w.tried.items);
     row_free(row);

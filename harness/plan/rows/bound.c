@@ -1,4 +1,5 @@
 /* Programs of rows: bound when they are asked for. Of a plan with thousands of rows only some are here at a time. */
+#include "base/pool.h"
 #include "base/text.h"
 #include "plan/rows/private.h"
 #include "op/random.h"
@@ -13,6 +14,11 @@
 struct bound_rows {
     pthread_mutex_t lock;
     int *rows, count;
+};
+
+struct span {
+    const struct plan *plan;
+    int first;
 };
 
 struct bound_rows *bound_rows_new(void)
@@ -47,9 +53,9 @@ void plan_unbind(struct plan_row *row)
 void plan_tidy(const struct plan *plan)
 {
     struct bound_rows *b = plan->bound;
-    for (int i = 0; b->count > BOUND_MOST && i < b->count; i++)
+    for (int i = 0; b->count >= BOUND_MOST && i < b->count; i++)
         plan_unbind(&plan->rows[b->rows[i]]);
-    b->count = b->count > BOUND_MOST ? 0 : b->count;
+    b->count = b->count >= BOUND_MOST ? 0 : b->count;
 }
 
 /* Binds a row. A rule takes the best configuration found for its layer if that can do the work. */
@@ -150,6 +156,28 @@ struct program *plan_program(const struct plan *plan, int index)
     drop(own);
     drop(part);
     return there;
+}
+
+const struct row_facts *plan_row_facts(const struct plan *plan, int index)
+{
+    if (!plan->rows[index].facts.known)
+        plan_program(plan, index);
+    return &plan->rows[index].facts;
+}
+
+static void bind_one(void *context, int64_t index, int thread)
+{
+    (void)thread;
+    const struct span *s = context;
+    plan_program(s->plan, s->first + (int)index);
+}
+
+void plan_bind_all(const struct plan *plan)
+{
+    for (struct span s = {plan, 0}; s.first < plan->row_count; s.first += BOUND_MOST) {
+        plan_tidy(plan);
+        pool_for(plan->row_count - s.first < BOUND_MOST ? plan->row_count - s.first : BOUND_MOST, 0, bind_one, &s);
+    }
 }
 
 struct program *plan_part(const struct plan *plan, int index)

@@ -61,8 +61,8 @@ static bool same_size(const struct plan *plan, int index, const struct chain_lin
 
 static bool usable(const struct plan *plan, int index, struct row *const *rows)
 {
-    const struct plan_row *p = &plan->rows[index];
-    return rows ? rows[index] && rows[index]->status == ROW_OK : !p->broken && p->facts.feasible && p->facts.checked;
+    const struct row_facts *f = plan_row_facts(plan, index);
+    return rows ? rows[index] && rows[index]->status == ROW_OK : !plan->rows[index].broken && f->feasible && f->checked;
 }
 
 enum wanted { WANT_LIBRARY, WANT_OWN, WANT_ANY, WANT_NAMED }; /* OWN: not the library's, which emu does not have */
@@ -73,7 +73,7 @@ static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
     if (chain->work->mask.pattern == MASK_NONE || chain->pick == CHAIN_LIBRARY)
         return false;
     for (int i = 0; chain->pick == CHAIN_SINGLE && i < plan->row_count; i++)
-        if (plan->rows[i].variant && !strcmp(plan->rows[i].variant->name, chain->single) && plan->rows[i].facts.uses_mask)
+        if (plan->rows[i].variant && !strcmp(plan->rows[i].variant->name, chain->single) && plan_row_facts(plan, i)->uses_mask)
             return true;
     return chain->pick != CHAIN_SINGLE;
 }
@@ -87,7 +87,7 @@ static int pick(const struct plan *plan, const struct chain_link *link, struct r
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
             (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && may_call_library(p)) ||
-            p->facts.uses_mask != sparse || (p->side && p->side != side))
+            plan_row_facts(plan, i)->uses_mask != sparse || (p->side && p->side != side))
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -110,7 +110,7 @@ static bool has_library(const struct plan *plan, const struct chain_link *link)
 static const char *library_reason(const struct plan *plan, const struct chain_link *link, struct row *const *rows)
 {
     for (int i = 0; rows && i < plan->row_count; i++)
-        if (is_library(&plan->rows[i]) && stands_for(plan, i, link) && rows[i]->reason)
+        if (is_library(&plan->rows[i]) && stands_for(plan, i, link) && rows[i] && rows[i]->reason)
             return rows[i]->reason;
     return "";
 }

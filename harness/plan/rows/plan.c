@@ -87,7 +87,7 @@ static void add_row(struct plan *plan, int before, const struct plan_row *like, 
     }
     row.row_index = (*row_index)++;
     row.note = note ? xstrdup(note) : NULL;
-    plan_program(plan, plan_row_add(plan, &row));
+    plan_row_add(plan, &row);
 }
 
 /* Adds the rows of a variant's configurations; `side` NULL: shared by all sides. */
@@ -385,8 +385,10 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         goto done;
     used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
     for (int i = 0; i < plan->case_count; i++)
-        if (plan_tidy(plan), !plan_add_case(plan, o, device_kind, i, used, err))
+        if (!plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
+    if (!o->by_need)
+        plan_bind_all(plan);
     if ((!o->tune && !o->layers_only && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
         (!o->variant_names && !plan_entries_exist(plan, used, o->may_lack, err)))
         goto done;

@@ -45,6 +45,7 @@ struct plan_options {
     const struct tuned_config *tuned; /* may be NULL */
     const struct side *sides;         /* NULL: one, bench itself */
     bool layers_only;                 /* no networks, no sequences */
+    bool by_need;                     /* binds rows when they are asked for, not all of them first: a worker runs some of a plan */
     bool may_lack;                    /* a listed variant or a word of --only may be missing here: a comparison asks the other side */
     struct counter_wish counters;     /* instead of the scenario's */
 };
@@ -92,7 +93,7 @@ struct plan_row {
         *remembered;                   /* the configuration from a search: `config` itself, or the choice that a rule takes; or NULL */
     _Atomic(struct program *) program; /* use plan_program; of a layer it is bound when needed. Chain, sequence: always here */
     struct program *part;              /* emu: the same for the part of the layer that is verified; NULL: the whole layer is */
-    struct row_facts facts;
+    struct row_facts facts;            /* use plan_row_facts */
     char *id;             /* CASE/VARIANT[params] */
     struct error *broken; /* why the head could not be bound, or NULL */
     char *note; /* origin of a configuration that is not the scenario's; for a sequence the layers that other variants run; or NULL */
@@ -135,6 +136,7 @@ bool plan_masks_fit(const struct plan *plan, struct error *err);
  * thread may ask. */
 struct program *plan_program(const struct plan *plan, int row);
 struct program *plan_part(const struct plan *plan, int row);
+const struct row_facts *plan_row_facts(const struct plan *plan, int row);
 /* Frees programs of layers if thousands are here: a plan has up to millions. For moments when nobody holds one. */
 void plan_tidy(const struct plan *plan);
 /* The work that a case's rows are verified on, and the program of a row for it: the layer's, or a part's (emu). */
@@ -182,8 +184,11 @@ struct floor plan_floor(const struct chip *chip, const struct work *work, const 
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);
 /* Fills a store row with everything that is known before it runs (identity, work, cost, lower bound, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
-/* The same for all rows, case by case on all cores: a 720p mask takes 30 ms of one. known (may be NULL): these rows need no masks. */
-void plan_rows_new(const struct plan *plan, const char *device, const bool *known, struct row **rows);
+/* The same for the rows of whole cases, first to last-1, case by case on all cores: a 720p mask takes 30 ms of one. known (may be NULL):
+ * known[0] is that of `first`; these rows need no masks. Fills rows[first] .. rows[last-1]. */
+void plan_rows_new(const struct plan *plan, const char *device, int first, int last, const bool *known, struct row **rows);
+/* The end of the cases that begin at row `first` and have together at most `most` rows, but at least one case. */
+int plan_rows_end(const struct plan *plan, int first, int most);
 /* Key of a row: work, sources, parameters, compiler, device, timing. */
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
 /* Counts the tiles of a row whose variant declares them, on the CPU. False with err when the mask cannot be made. */

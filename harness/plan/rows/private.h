@@ -71,6 +71,8 @@ int plan_row_add(struct plan *plan, const struct plan_row *row);
 bool plan_bind_choice(const struct plan *plan, const struct plan_row *row, const struct program *own, const struct work *part,
                       struct program *out);
 /* CASE/VARIANT[CONFIGURATION] */
+/* Binds every row once, on all cores, so that its facts are known. */
+void plan_bind_all(const struct plan *plan);
 /* Frees the program of a row. */
 void plan_unbind(struct plan_row *row);
 void plan_facts(struct plan_row *row, const struct program *p);

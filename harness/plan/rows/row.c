@@ -308,6 +308,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 struct all_rows {
     const struct plan *plan;
     const char *device;
+    int first, last; /* rows */
     const bool *known;
     struct row **rows;
 };
@@ -320,21 +321,42 @@ static void case_rows(void *context, int64_t index, int thread)
     struct kept kept = {.mask_case = -1, .min_works = ((struct kept *)plan.private_data)->min_works};
     plan.private_data = &kept;
     (void)thread;
-    for (int i = 0; i < plan.row_count; i++)
-        if (plan.rows[i].case_index == index)
-            all->rows[i] = row_make(&plan, i, all->device, !all->known || !all->known[i]);
+    index += plan.rows[all->first].case_index;
+    int from = all->first, to = all->last;
+    while (from < to) { /* the case's first row: rows stand by case */
+        int middle = from + (to - from) / 2;
+        bool before = plan.rows[middle].case_index < index;
+        from = before ? middle + 1 : from;
+        to = before ? to : middle;
+    }
+    for (int i = from; i < all->last && plan.rows[i].case_index == index; i++)
+        all->rows[i] = row_make(&plan, i, all->device, !all->known || !all->known[i - all->first]);
     free(kept.mask_in);
     free(kept.mask_out);
 }
 
-void plan_rows_new(const struct plan *plan, const char *device, const bool *known, struct row **rows)
+int plan_rows_end(const struct plan *plan, int first, int most)
+{
+    for (int end = first, last = first;; end = last) {
+        while (last < plan->row_count && plan->rows[last].case_index == plan->rows[end].case_index)
+            last++;
+        if (end > first && last - first > most)
+            return end;
+        if (last == plan->row_count)
+            return last;
+    }
+}
+
+void plan_rows_new(const struct plan *plan, const char *device, int first, int last, const bool *known, struct row **rows)
 {
     struct kept *kept = plan->private_data;
-    free(kept->min_works);
-    kept->min_works = xcalloc((size_t)plan->case_count + 1, sizeof *kept->min_works);
-    for (int i = 0; i < plan->case_count; i++)
+    int from = plan->rows[first].case_index;
+    if (!kept->min_works)
+        kept->min_works = xcalloc((size_t)plan->case_count + 1, sizeof *kept->min_works);
+    for (int i = 0; i < plan->case_count && !first; i++)
         kept->min_works[i].read_bytes = -1;
-    pool_for(plan->case_count, 0, case_rows, &(struct all_rows){plan, device, known, rows});
+    struct all_rows all = {plan, device, first, last, known, rows};
+    pool_for(plan->rows[last - 1].case_index + 1 - from, 0, case_rows, &all);
 }
 
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])

@@ -113,7 +113,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     text_add(id, w.job.plan.rows[index].id);
     if (w.job.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.job.plan, index, err))
         goto done;
-    if (w.job.plan.rows[index].broken || !plan_program(&w.job.plan, index)->feasible) {
+    if (!plan_program(&w.job.plan, index)->feasible) { /* nor is a broken one */
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.job.plan.rows[index].id,
                   w.job.plan.rows[index].broken ? w.job.plan.rows[index].broken->text : plan_program(&w.job.plan, index)->reason);
         goto done;

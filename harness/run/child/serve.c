@@ -124,6 +124,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     forget_plan(w);
     w->setup = json_deep_copy(command);
     options_read(json_object_get(w->setup, "options"), &w->job.options);
+    w->job.options.by_need = true;
     const struct plan_options *o = &w->job.options;
     const char *device = o->device;
     w->verifier.dump_dir = text_of(w->setup, "dump");

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ROWS_TOGETHER 4096 /* that are made before the programs of others are freed */
+
 static void describe_host(struct run *run)
 {
     struct utsname u;
@@ -138,6 +140,42 @@ void session_place(const struct session *s, struct row *row)
     row_set(&row->gpu_uuid, s->device.uuid);
 }
 
+void session_make_rows(struct session *s, int first, int last)
+{
+    for (int i = first; i < last; i++) {
+        row_free(s->rows[i]);
+        s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
+        session_row_key(s, i, s->device.uuid, s->rows[i]->key);
+        session_place(s, s->rows[i]);
+        if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
+            session_row_roof(s, i);
+    }
+}
+
+/* Makes the rows of whole cases. */
+static void make_cases(struct session *s, int first, int last)
+{
+    SCOPED char(*keys)[HASH_TEXT] = xcalloc((size_t)(last - first) + 1, sizeof *keys);
+    for (int i = first; i < last; i++)
+        if (session_owns(s, i))
+            session_row_key(s, i, s->device.uuid, keys[i - first]);
+    SCOPED bool *given = session_known(s, first, last, keys);
+    plan_rows_new(&s->plan, s->device.spec, first, last, given, s->rows);
+    for (int i = first; i < last; i++) {
+        session_place(s, s->rows[i]);
+        memcpy(s->rows[i]->key, keys[i - first], sizeof keys[0]);
+        if (!(given && given[i - first]) && s->plan.rows[i].kind != PLAN_SEQUENCE)
+            session_row_roof(s, i);
+    }
+    plan_tidy(&s->plan);
+}
+
+/* Processes that have a GPU each make the rows of the cases that they get, so that a fleet's parent and the others need none. */
+static bool makes_none(const struct session *s)
+{
+    return s->options->feed || (s->options->gpus && !s->options->resume && !s->options->gate);
+}
+
 bool session_rows(struct session *s, int *kept, struct error *err)
 {
     s->rows = xcalloc((size_t)s->plan.row_count, sizeof *s->rows);
@@ -146,21 +184,12 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     struct row **due = NULL; /* to be stored now */
     int due_count = 0;
-    char(*keys)[HASH_TEXT] = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
     for (int i = 0; i < s->plan.row_count; i++)
-        if (session_owns(s, i))
-            session_row_key(s, i, s->device.uuid, keys[i]);
-    bool *given = session_known(s, keys);
-    plan_rows_new(&s->plan, s->device.spec, given, s->rows);
-    for (int i = 0; i < s->plan.row_count; i++) {
-        session_place(s, s->rows[i]);
-        memcpy(s->rows[i]->key, keys[i], sizeof keys[i]);
         s->kept[i] = !session_owns(s, i);
-        if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
-            session_row_roof(s, i);
+    for (int first = 0, last; first < s->plan.row_count && !makes_none(s); first = last) {
+        last = plan_rows_end(&s->plan, first, ROWS_TOGETHER);
+        make_cases(s, first, last);
     }
-    free(given);
-    free(keys);
     if (s->options->feed) { /* the parent stores */
         *kept = 0;
         ok = true;
@@ -179,7 +208,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
                      "%s is on %s, which several hosts may see: rollback journal instead of WAL, so a report waits while a row is stored",
                      s->options->database, store_shared(s->store));
     for (int i = 0; i < s->plan.row_count; i++) {
-        bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible or broken head: the status is known without a run */
+        bool known = !s->kept[i] && !session_due(s, i); /* infeasible or broken head: the status is known without a run */
         known = known && !s->options->gpus;                            /* a GPU's process says it, with the rest of the case */
         s->done += session_owns(s, i) && (s->kept[i] || known);
         if (stale[i] || known)

@@ -28,20 +28,6 @@ void session_check(struct session *s)
     phase_turn(&s->clock, former);
 }
 
-/* Makes the rows of a case, as session_rows makes those of a whole plan. */
-static void make_rows(struct session *s, int first, int last)
-{
-    for (int i = first; i < last; i++) {
-        row_free(s->rows[i]);
-        s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
-        session_row_key(s, i, s->device.uuid, s->rows[i]->key);
-        session_place(s, s->rows[i]);
-        if (s->plan.rows[i].kind != PLAN_SEQUENCE)
-            session_row_roof(s, i);
-        s->kept[i] = s->elsewhere[i] = false;
-    }
-}
-
 /* Rows of the case that are done, and those of its network's layers, which other GPUs may have run. */
 static void take_rows(struct session *s, const char *rows, const char *end)
 {
@@ -63,7 +49,10 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
         continue;
     for (*last = *first; *last < s->plan.row_count && s->plan.rows[*last].case_index == index; (*last)++)
         continue;
-    make_rows(s, *first, *last);
+    plan_tidy(&s->plan);
+    session_make_rows(s, *first, *last);
+    for (int i = *first; i < *last; i++)
+        s->kept[i] = s->elsewhere[i] = false;
     take_rows(s, rows, end);
     for (int i = *first; i < *last; i++) /* infeasible or broken: known without a run */
         if (!s->kept[i] && s->rows[i]->status != ROW_PLANNED && !session_put(s, i, i + 1, err))

@@ -69,7 +69,7 @@ static void skip_cases(struct fleet *f)
         int first = f->first[c], end = case_end(f, c);
         bool due = false;
         for (int i = first; i < end; i++)
-            due = due || (!f->s->kept[i] && f->s->rows[i]->status != ROW_SKIPPED); /* skipped: a gate's, stored */
+            due = due || (!f->s->kept[i] && !(f->s->rows[i] && f->s->rows[i]->status == ROW_SKIPPED)); /* skipped: a gate's, stored */
         if (first == end || !due)
             queue_done(&f->queue, c);
     }
@@ -202,6 +202,9 @@ static void show_case(struct fleet *f, int c)
 {
     struct session *s = f->s;
     int first = f->first[c], end = case_end(f, c);
+    for (int i = first; i < end; i++)
+        if (!s->rows[i])
+            session_make_rows(s, i, i + 1);
     if (s->sink->case_done && end > first)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, end - first);
     for (int i = first; i < end && !f->wanted[c]; i++) {
@@ -350,9 +353,11 @@ static void lose_cases(struct fleet *f, const int *lost, int count, const char *
 {
     for (int k = 0; k < count; k++) {
         for (int i = f->first[lost[k]]; i < case_end(f, lost[k]); i++) {
-            struct row *row = f->s->rows[i];
-            if (!row || row->status != ROW_PLANNED || f->s->kept[i])
+            if (!session_due(f->s, i))
                 continue;
+            if (!f->s->rows[i])
+                session_make_rows(f->s, i, i + 1);
+            struct row *row = f->s->rows[i];
             SCOPED char *reason = text_format("not judged: %d processes of GPUs ended while they ran its case: %s", CHILD_TRIES, how);
             row_set(&row->reason, reason);
             receive(f, i);

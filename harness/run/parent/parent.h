@@ -128,7 +128,10 @@ bool session_seed(struct session *s, struct error *err);
 bool session_open(struct session *s, struct error *err);
 /* Leaves the worker to the next run, if there can be one. */
 void session_keep(struct session *s);
-/* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
+/* Makes rows first .. last-1 anew. */
+void session_make_rows(struct session *s, int first, int last);
+/* Makes the rows (with several GPUs their processes do), takes over those of an interrupted run, writes the run's provenance. `kept`: how
+ * many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
 /* Says where the row runs. */
 void session_place(const struct session *s, struct row *row);
@@ -136,10 +139,9 @@ void session_place(const struct session *s, struct row *row);
 bool session_owns(const struct session *s, int row);
 /* The key of a row on the GPU with that UUID, which is of the run's kind. */
 void session_row_key(const struct session *s, int row, const char *uuid, char out[HASH_TEXT]);
-/* Marks the rows that need no masks: those that another process runs, and those that the previous run hands over, by their keys. NULL:
- * none.
- */
-bool *session_known(const struct session *s, char (*keys)[HASH_TEXT]);
+/* Marks the rows first .. last-1 that need no masks: those that another process runs, and those that the previous run hands over, by their
+ * keys. [0] is `first`. NULL: none. */
+bool *session_known(const struct session *s, int first, int last, char (*keys)[HASH_TEXT]);
 /* Takes over rows with an unchanged key: of the last run of this shard, which goes on then (*same_run), and of every other run of the
  * database. A case stays on one GPU. Returns how many, -1 on error; notes why the others run again. `stale`: by row, taken over but to be
  * stored again. */

@@ -60,15 +60,15 @@ static int find_row(struct row *const *rows, int count, const char *id, const ch
     return -1;
 }
 
-bool *session_known(const struct session *s, char (*keys)[HASH_TEXT])
+bool *session_known(const struct session *s, int first, int last, char (*keys)[HASH_TEXT])
 {
     bool hands_over = s->former && s->options->resume;
-    bool *known = hands_over || s->elsewhere ? xcalloc((size_t)s->plan.row_count + 1, sizeof *known) : NULL;
-    for (int k = 0, from = 0; known && k < s->plan.row_count; k++) {
+    bool *known = hands_over || s->elsewhere ? xcalloc((size_t)(last - first) + 1, sizeof *known) : NULL;
+    for (int k = first, from = first; known && k < last; k++) {
         const struct plan_row *p = &s->plan.rows[k];
         bool own = session_owns(s, k);
         int i = own && hands_over ? find_row(s->former, s->former_count, p->id, p->side ? p->side->name : NULL, &from) : -1;
-        known[k] = !own || (i >= 0 && !strcmp(s->former[i]->key, keys[k]) && row_final(s->former[i], is_timed(s)));
+        known[k - first] = !own || (i >= 0 && !strcmp(s->former[i]->key, keys[k - first]) && row_final(s->former[i], is_timed(s)));
     }
     return known;
 }

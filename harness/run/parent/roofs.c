@@ -68,7 +68,7 @@ void session_roofs_launch(struct session *s)
 static bool give_rows(struct session *s, struct error *err)
 {
     for (int i = 0; i < s->plan.row_count; i++) {
-        if (s->kept[i] || s->plan.rows[i].kind == PLAN_SEQUENCE)
+        if (s->kept[i] || !s->rows[i] || s->plan.rows[i].kind == PLAN_SEQUENCE)
             continue;
         session_row_roof(s, i);
         if (s->rows[i]->status != ROW_PLANNED && !session_store(s, i, i + 1, err))
