@@ -148,7 +148,7 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
     for (int i = first; all_rows && i < last; i++)
         plan_line(t, plan, i, plan->rows[i].id + strlen(c->id) + 1);
-    plan_tidy(plan);
+    plan_tidy(plan, -1);
     text_free(&line);
 }
 

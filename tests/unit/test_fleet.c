@@ -249,6 +249,29 @@ static double used(double *megabytes)
     return (double)r.ru_utime.tv_sec + (double)r.ru_stime.tv_sec + 1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 }
 
+/* A plan of so many cases, with ten rows each. */
+static void plan_cases(struct plan *plan, int cases)
+{
+    static const char *const variants[ROWS_A_CASE] = {"cudnn",     "naive",    "tiled_nohalo", "tiled_halo", "reg_tiled",
+                                                      "mma_sync", "wgmma_rs", "wgmma_wide",   "auto",       "winograd"};
+    SCOPED_TEXT t = {0};
+    SCOPED char *file = text_format("%s/fleet.yaml", folder);
+    struct error err = {0};
+    int images = cases < 1000 ? 10 : 100;
+    const struct plan_options options = {.scenario_path = file};
+    text_add(&t, "scenario: fleet\ndefaults: {op: conv2d, kernel: 3, pad: 1, dtype: f16, layout: NHWC, math: f16_acc32}\nlayers:\n");
+    for (int i = 0; i < cases / images; i++)
+        text_addf(&t, "  l%d: {c: 16, k: 16, h: %d, w: 40, epilogue: [bias, relu]}\n", i, 20 + i);
+    for (int i = 1; i <= images; i++)
+        text_addf(&t, i > 1 ? ", %d" : "axes: {n: [%d", i);
+    text_add(&t, "]}\nvariants:\n");
+    for (int i = 0; i < ROWS_A_CASE; i++)
+        text_addf(&t, "  - %s%s\n", i ? "conv2d/" : "", variants[i]);
+    write_file(file, text_get(&t), t.len);
+    if (!plan_make(&options, "cuda", chip_find("H200"), plan, &err))
+        fail_msg("%s", err.text);
+}
+
 static void a_simulated_fleet_is_served(void **state)
 {
     int count = number("FLEET_GPUS", 12), cases = number("FLEET_CASES", 60), rows = cases * ROWS_A_CASE, fds[1024];
@@ -277,12 +300,10 @@ static void a_simulated_fleet_is_served(void **state)
     }
     for (int i = 0; i < count; i++)
         close(fds[i]);
-    s.plan.case_count = cases;
-    s.plan.row_count = s.owned = rows;
-    s.plan.rows = xcalloc((size_t)rows, sizeof *s.plan.rows);
-    s.plan.cases = xcalloc((size_t)cases, sizeof *s.plan.cases);
-    for (int i = 0; i < rows; i++)
-        s.plan.rows[i].case_index = i / ROWS_A_CASE;
+    plan_cases(&s.plan, cases);
+    s.owned = rows;
+    assert_int_equal(s.plan.case_count, cases);
+    assert_int_equal(s.plan.row_count, rows);
     s.rows = xcalloc((size_t)rows, sizeof *s.rows);
     s.kept = xcalloc((size_t)rows, sizeof *s.kept);
     assert_true(store_open(path, false, &s.store, &err));
@@ -306,8 +327,7 @@ static void a_simulated_fleet_is_served(void **state)
         assert_true(wall >= all / count / speed * 0.9);
     waitpid(simulator, NULL, 0);
     fleet_close(&f);
-    free(s.plan.rows);
-    free(s.plan.cases);
+    plan_free(&s.plan);
     for (int i = 0; i < rows; i++)
         row_free(s.rows[i]);
     free(s.rows);

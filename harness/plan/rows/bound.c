@@ -50,12 +50,18 @@ void plan_unbind(struct plan_row *row)
     row->part = NULL;
 }
 
-void plan_tidy(const struct plan *plan)
+void plan_tidy(const struct plan *plan, int keep)
 {
     struct bound_rows *b = plan->bound;
-    for (int i = 0; b->count >= BOUND_MOST && i < b->count; i++)
-        plan_unbind(&plan->rows[b->rows[i]]);
-    b->count = b->count >= BOUND_MOST ? 0 : b->count;
+    int left = 0;
+    if (b->count < BOUND_MOST)
+        return;
+    for (int i = 0; i < b->count; i++)
+        if (plan->rows[b->rows[i]].case_index == keep)
+            b->rows[left++] = b->rows[i];
+        else
+            plan_unbind(&plan->rows[b->rows[i]]);
+    b->count = left;
 }
 
 /* Binds a row. A rule takes the best configuration found for its layer if that can do the work. */
@@ -175,7 +181,7 @@ static void bind_one(void *context, int64_t index, int thread)
 void plan_bind_all(const struct plan *plan)
 {
     for (struct span s = {plan, 0}; s.first < plan->row_count; s.first += BOUND_MOST) {
-        plan_tidy(plan);
+        plan_tidy(plan, -1);
         pool_for(plan->row_count - s.first < BOUND_MOST ? plan->row_count - s.first : BOUND_MOST, 0, bind_one, &s);
     }
 }

@@ -83,7 +83,7 @@ double plan_compile_cost(const struct plan *plan, int *kernels)
     SCOPED uint64_t *known = NULL;
     SCOPED int *rows = xcalloc((size_t)plan->row_count + 1, sizeof *rows);
     *kernels = 0;
-    for (int i = 0, count = plan_builds(plan, NULL, rows); i < count; i++, plan_tidy(plan)) {
+    for (int i = 0, count = plan_builds(plan, NULL, rows); i < count; i++, plan_tidy(plan, -1)) {
         const struct program *p = plan_program(plan, rows[i]);
         for (int k = 0; k < p->unit_count; k++) {
             bool new = p->units[k].path || p->units[k].code;

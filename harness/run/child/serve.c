@@ -420,6 +420,10 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         return error_set(err, ERROR_INTERNAL, "'%s' of no row", command_word(what));
     if (what != COMMAND_ENOUGH && what != COMMAND_AHEAD)
         prefetch_end(&w->prefetch);
+    if (what == COMMAND_COMPILE || what == COMMAND_COUNT || (of_row && w->job.plan.rows[row].case_index != w->case_index))
+        plan_tidy(&w->job.plan, of_row ? w->job.plan.rows[row].case_index : -1); /* the next case was begun; what a row was verified with
+                                                                                    is needed until its case has been measured */
+    w->case_index = of_row ? w->job.plan.rows[row].case_index : w->case_index;
     if (what > COMMAND_AHEAD &&
         (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
         return false;

@@ -167,7 +167,7 @@ static void make_cases(struct session *s, int first, int last)
         if (!(given && given[i - first]) && s->plan.rows[i].kind != PLAN_SEQUENCE)
             session_row_roof(s, i);
     }
-    plan_tidy(&s->plan);
+    plan_tidy(&s->plan, -1);
 }
 
 /* Processes that have a GPU each make the rows of the cases that they get, so that a fleet's parent and the others need none. */

@@ -49,7 +49,7 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
         continue;
     for (*last = *first; *last < s->plan.row_count && s->plan.rows[*last].case_index == index; (*last)++)
         continue;
-    plan_tidy(&s->plan);
+    plan_tidy(&s->plan, -1);
     session_make_rows(s, *first, *last);
     for (int i = *first; i < *last; i++)
         s->kept[i] = s->elsewhere[i] = false;
