@@ -50,9 +50,9 @@ static struct table *prediction_table(void)
 
 /* Adds a row's predicted resources and, if it compiled, the actual ones of its last kernel. c NULL: a condition refuses the row; its
  * reason is shown. */
-static bool add_prediction(struct table **table, const struct plan_row *row, const struct program *p, const struct compiled *c,
-                           struct error *err)
+static bool add_prediction(struct table **table, const struct plan *plan, int row, const struct compiled *c, struct error *err)
 {
+    const struct program *p = plan_program(plan, row);
     const struct step *last = predicted_step(p);
     struct kernel_facts *facts = NULL, *own = NULL;
     if (!predicts(p) || (c && !last))
@@ -64,9 +64,9 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
     struct table *t = *table = *table ? *table : prediction_table();
     json_t *o = fields_item(fields_list(fields("compile"), "predictions")), *predicted = fields_object(o, "predicted"),
            *actually = fields_object(o, "actual");
-    fields_text(o, "row", row->id);
+    fields_text(o, "row", plan_id(plan, row));
     table_row(t, LINE_PLAIN);
-    table_cell(t, PAINT_NONE, "%s", row->id);
+    table_cell(t, PAINT_NONE, "%s", plan_id(plan, row));
     for (int i = 0; i < PREDICT_COUNT; i++) {
         long long actual = !own                   ? -1
                            : i == PREDICT_THREADS ? (long long)last->block[0] * last->block[1] * last->block[2]
@@ -301,7 +301,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
     for (int i = 0; i < plan->row_count; i++) {
         const struct program *p = plan_program(plan, i);
         struct error none = {0};
-        if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, &plan->rows[i], p, NULL, err))
+        if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, plan, i, NULL, err))
             return false;
         if (plan->rows[i].kind == PLAN_CHAIN && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
             continue; /* only a kernel for several layers is not compiled by the layers' own rows */
@@ -317,7 +317,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
                 add_foreign(list, &p->units[u]);
             if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
-            if (!add_image(list, &request, &c, err) || (c && u == 0 && !add_prediction(&list->predictions, &plan->rows[i], p, c, err)))
+            if (!add_image(list, &request, &c, err) || (c && u == 0 && !add_prediction(&list->predictions, plan, i, c, err)))
                 return false;
         }
     }

@@ -33,7 +33,7 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         for (int k = 0; k < plan.row_count && !broken; k++) {
             broken = plan.rows[k].broken != NULL;
             if (broken)
-                error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken->text);
+                error_set(err, ERROR_USAGE, "%s: %s", plan_id(&plan, k), plan.rows[k].broken->text);
         }
         if (!broken)
             text_addf(t, i ? "; %s%d case%s, %d row%s on %s\n" : "%s is valid: %d case%s, %d row%s on %s", i ? "" : path, plan.case_count,
@@ -147,7 +147,7 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
         text_addf(t, ", %d claim%s to be as fast as the library", claimed, claimed == 1 ? "s" : "");
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
     for (int i = first; all_rows && i < last; i++)
-        plan_line(t, plan, i, plan->rows[i].id + strlen(c->id) + 1);
+        plan_line(t, plan, i, plan_id(plan, i) + strlen(c->id) + 1);
     plan_tidy(plan, -1);
     text_free(&line);
 }

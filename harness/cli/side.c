@@ -513,9 +513,9 @@ static bool add_gone(const char *scenario, const struct tree *tree, const struct
     for (int i = 0; ok && i < plan.row_count; i++) {
         const struct plan_row *p = &plan.rows[i];
         const struct scenario_case *c = &plan.cases[p->case_index];
-        if (plan_pinned(&plan, i) || p->broken || !p->facts.feasible || gate_side_find(side, p->id))
+        if (plan_pinned(&plan, i) || p->broken || !p->facts.feasible || gate_side_find(side, plan_id(&plan, i)))
             continue;
-        struct gate_entry *e = gate_side_add(side, p->id);
+        struct gate_entry *e = gate_side_add(side, plan_id(&plan, i));
         e->scenario = xstrdup(plan.scenario->name);
         e->layer = xstrdup(c->layer->name);
         e->status = ROW_OK;

@@ -38,9 +38,9 @@ static bool find_row(struct profile *p, struct plan *plan, int *index, struct er
     if (*index < 0)
         return false;
     if (!plan->rows[*index].variant)
-        return error_set(err, ERROR_USAGE, "%s is a whole network: profile its layers instead", plan->rows[*index].id);
+        return error_set(err, ERROR_USAGE, "%s is a whole network: profile its layers instead", plan_id(plan, *index));
     const struct scenario_case *c = &plan->cases[plan->rows[*index].case_index];
-    p->id = xstrdup(plan->rows[*index].id);
+    p->id = xstrdup(plan_id(plan, *index));
     p->layers = xstrdup(c->layer->name);
     p->only = xstrdup(plan->rows[*index].variant->name);
     p->set = xcalloc((size_t)c->axis_count + 1, sizeof *p->set);

@@ -64,8 +64,8 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
     struct counts c = {0};
     double ns, bounds = 0, all = 0, two = 0;
     int cores = pool_threads() < 2 ? 1 : 2;
-    bool ok = build_make(&w->job, &p->program, &build, err) && data_get(&w->data, index, DATA_PART_PRECISION, 0, &data, err) &&
-              rig_open(w->job.dev, w->library.cudnn, &p->program, build.images, true, &rig, err) && rig_feed(rig, data, err) &&
+    bool ok = build_make(&w->job, plan_program(&w->job.plan, index), &build, err) && data_get(&w->data, index, DATA_PART_PRECISION, 0, &data, err) &&
+              rig_open(w->job.dev, w->library.cudnn, plan_program(&w->job.plan, index), build.images, true, &rig, err) && rig_feed(rig, data, err) &&
               rig_prepare(rig, &ns, err);
     if (ok) {
         w->job.dev->ops->clear(w->job.dev);
@@ -75,7 +75,7 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
     ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) &&
          fastest(w, rig, cores, false, rounds, &two, err);
     if (ok) {
-        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", p->id, c.instructions / 1e6, c.instructions / bounds / 1e6,
+        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", plan_id(&w->job.plan, index), c.instructions / 1e6, c.instructions / bounds / 1e6,
                c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
         if (c.macs > 0)
             printf("   %7.2f", c.macs / bounds / 1e9);
@@ -107,11 +107,11 @@ int main(int argc, char **argv)
     printf("%-58s %9s %9s %9s %8s %8s %9s\n", "row", "warp inst", "M/s bound", "M/s all", "", "2 cores", "GMAC/s");
     for (int i = 0; i < w.job.plan.row_count; i++) {
         const struct plan_row *p = &w.job.plan.rows[i];
-        if (p->broken || !p->facts.feasible || (argc > 2 && !text_glob(argv[2], p->id)))
+        if (p->broken || !p->facts.feasible || (argc > 2 && !text_glob(argv[2], plan_id(&w.job.plan, i))))
             continue;
         if (!time_row(&w, i, rounds && atoi(rounds) > 0 ? atoi(rounds) : 5, &err)) {
             if (err.kind != ERROR_ENVIRONMENT) { /* row 0 is cuDNN, which needs a GPU */
-                fprintf(stderr, "speed: %s: %s\n", p->id, err.text);
+                fprintf(stderr, "speed: %s: %s\n", plan_id(&w.job.plan, i), err.text);
                 failed = 1;
             }
             error_clear(&err);

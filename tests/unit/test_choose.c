@@ -379,7 +379,7 @@ static void rows_of_ones_own(void **state)
             int *choice = choose_links(&asked.plan, i, seen ? rows : NULL, why, sizeof why);
             struct text t = {0};
             if (!choice)
-                fail_msg("%s: %s", asked.plan.rows[i].id, why);
+                fail_msg("%s: %s", plan_id(&asked.plan, i), why);
             choose_describe(&asked.plan, i, choice, &t);
             bool naive = chain->pick == CHAIN_SINGLE ? strstr(chain->single, "sparse_naive") != NULL : !seen;
             if (chain->pick == CHAIN_KERNEL) {
@@ -388,7 +388,7 @@ static void rows_of_ones_own(void **state)
                 told++;
             } else {
                 if (strcmp(text_get(&t), naive ? "sparse_naive on a, b" : "sparse_tile on a, b") != 0)
-                    fail_msg("%s, seen %d: %s", asked.plan.rows[i].id, seen, text_get(&t));
+                    fail_msg("%s, seen %d: %s", plan_id(&asked.plan, i), seen, text_get(&t));
             }
             text_free(&t);
             free(choice);

@@ -209,7 +209,7 @@ static int reached[2]; /* rows of the first case, and of later ones */
 static void see_range(const char *name)
 {
     for (int i = 0; i < world.plan.row_count; i++)
-        if (!strcmp(world.plan.rows[i].id, name))
+        if (!strcmp(plan_id(&world.plan, i), name))
             reached[world.plan.rows[i].case_index != 0]++;
 }
 static void see_end(void) {}

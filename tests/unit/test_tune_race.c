@@ -191,7 +191,7 @@ static void points_that_are_not_worth_it(void **state)
     plan_program(&plan, ours[2])->steps[0] = plan_program(&plan, ours[0])->steps[0];
     assert_true(refuses(ours[2], "aa", 0, 3));
     assert_string_equal(row->reason, "same launches of the same machine code as BLOCK=8");
-    assert_string_equal(row->twin, plan.rows[ours[0]].id);
+    assert_string_equal(row->twin, plan_id(&plan, ours[0]));
     assert_false(refuses(ours[2], "bb", 0, 3)); /* other code */
     plan_program(&plan, ours[2])->steps[0] = saved;
     saved = plan_program(&plan, even)->steps[0];

@@ -131,7 +131,6 @@ static bool get_data(struct tally *t, int i, struct op_data **data, struct error
 static bool enter(struct tally *t, int i, struct error *err)
 {
     const struct job *job = t->c->job;
-    const struct plan_row *p = &job->plan.rows[t->index[i]];
     const struct count_request *asked = &t->asked[i];
     const struct program *program = plan_program(&job->plan, t->index[i]);
     struct op_data *data;
@@ -140,7 +139,7 @@ static bool enter(struct tally *t, int i, struct error *err)
         return false;
     stage(t, i, "load", LOAD_LIMIT_S);
     struct rig **rig = &t->items[i].rig;
-    t->items[i].name = p->id;
+    t->items[i].name = plan_id(&job->plan, t->index[i]);
     return build_make(job, program, &t->builds[i], err) &&
            vendor_open_rig(t->c->library, job->dev, program, t->builds[i].images, false, asked->has_plan ? &asked->plan : NULL, rig, err) &&
            rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && job->dev->ops->sync(job->dev, err);

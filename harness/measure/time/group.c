@@ -184,7 +184,7 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
         !rig_open_in(b->pool, job_timed_part(job, b->index[i]), job->dev, b->timing->library->cudnn, p, b->builds[i].images, false,
                      &b->rigs[i], err))
         return false;
-    rig_set_name(b->rigs[i], job->plan.rows[b->index[i]].id);
+    rig_set_name(b->rigs[i], plan_id(&job->plan, b->index[i]));
     for (int set = 0; set < (b->pool ? buffer_pool_sets(b->pool) : 1); set++) {
         rig_select(b->rigs[i], set, 0);
         if (!timing_data(b, i, set, &data, err))

@@ -32,8 +32,8 @@ static char *refusal(const struct job *job, int index, const struct row *facts)
     return NULL;
 }
 
-/* Returns the earlier configuration with the same launches; NULL: there is none, and this one is remembered. */
-static const struct plan_row *same_as(struct tried_list *tried, const struct job *job, int index, const struct row *facts)
+/* Returns the row of the earlier configuration with the same launches; -1: there is none, and this one is remembered. */
+static int same_as(struct tried_list *tried, const struct job *job, int index, const struct row *facts)
 {
     const struct plan_row *own = &job->plan.rows[index];
     char launches[HASH_TEXT];
@@ -43,12 +43,12 @@ static const struct plan_row *same_as(struct tried_list *tried, const struct job
     for (int i = 0; i < tried->count; i++) {
         const struct plan_row *other = &job->plan.rows[tried->items[i].row];
         if (tried->items[i].row != index && other->variant == own->variant && !strcmp(tried->items[i].launches, launches))
-            return other;
+            return tried->items[i].row;
     }
     tried->items = xrealloc(tried->items, sizeof *tried->items * (size_t)(tried->count + 1));
     tried->items[tried->count].row = index;
     memcpy(tried->items[tried->count++].launches, launches, sizeof launches);
-    return NULL;
+    return -1;
 }
 
 bool tried_refuse(struct tried_list *tried, const struct job *job, int index, struct row *row)
@@ -56,10 +56,10 @@ bool tried_refuse(struct tried_list *tried, const struct job *job, int index, st
     if (plan_pinned(&job->plan, index) || !plan_program(&job->plan, index)->feasible)
         return false;
     char *why = refusal(job, index, row);
-    const struct plan_row *twin = why ? NULL : same_as(tried, job, index, row);
-    if (twin) {
-        why = text_format("same launches of the same machine code as %s", twin->config->label);
-        row_set(&row->twin, twin->id);
+    int twin = why ? -1 : same_as(tried, job, index, row);
+    if (twin >= 0) {
+        why = text_format("same launches of the same machine code as %s", job->plan.rows[twin].config->label);
+        row_set(&row->twin, plan_id(&job->plan, twin));
     }
     if (!why)
         return false;

@@ -568,12 +568,12 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
 
 bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err)
 {
-    const struct plan_row *p = &v->job->plan.rows[index];
     struct trial t = trial_of(v, index, row);
     struct build build = {0};
     if (v->dump_dir) {
         char name[HASH_TEXT];
-        hash_bytes(p->id, strlen(p->id), name);
+        const char *id = plan_id(&v->job->plan, index);
+        hash_bytes(id, strlen(id), name);
         name[12] = 0;
         t.dump_dir = file_join(v->dump_dir, name);
     }

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOUND_MOST 4096 /* a program takes about 20 KB */
+#define BOUND_MOST 1024 /* a program takes about 20 KB */
 
 struct bound_rows {
     pthread_mutex_t lock;
     int *rows, count;
+    int *named, named_count; /* the rows whose ids are here */
 };
 
 struct span {
@@ -31,7 +32,7 @@ struct bound_rows *bound_rows_new(void)
 void bound_rows_free(struct bound_rows *b)
 {
     if (b)
-        free(b->rows);
+        free(b->rows), free(b->named);
     free(b);
 }
 
@@ -53,7 +54,15 @@ void plan_unbind(struct plan_row *row)
 void plan_tidy(const struct plan *plan, int keep)
 {
     struct bound_rows *b = plan->bound;
-    int left = 0;
+    int left = 0, kept = 0;
+    for (int i = 0; b->named_count >= BOUND_MOST && i < b->named_count; i++)
+        if (plan->rows[b->named[i]].case_index == keep) {
+            b->named[kept++] = b->named[i];
+        } else {
+            free(plan->rows[b->named[i]].made_id);
+            plan->rows[b->named[i]].made_id = NULL;
+        }
+    b->named_count = b->named_count >= BOUND_MOST ? kept : b->named_count;
     if (b->count < BOUND_MOST)
         return;
     for (int i = 0; i < b->count; i++)
@@ -162,6 +171,21 @@ struct program *plan_program(const struct plan *plan, int index)
     drop(own);
     drop(part);
     return there;
+}
+
+const char *plan_id(const struct plan *plan, int index)
+{
+    struct plan_row *row = &plan->rows[index];
+    struct bound_rows *b = plan->bound;
+    if (row->kind != PLAN_LAYER)
+        return row->made_id;
+    pthread_mutex_lock(&b->lock);
+    if (!row->made_id) {
+        row->made_id = plan_row_id(&plan->cases[row->case_index], row->config);
+        *APPEND(b->named, b->named_count) = index;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return row->made_id;
 }
 
 const struct row_facts *plan_row_facts(const struct plan *plan, int index)

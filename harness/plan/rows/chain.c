@@ -57,7 +57,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
     program_add_param(p, "launch", chain->graph ? "graph" : "stream", NAN);
     if (planned)
         program_add_param(p, "layout", layout_plan_names[chain->layout], NAN);
-    row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
+    row.made_id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
     plan_facts(&row, p);
     plan_row_add(plan, &row);
 }

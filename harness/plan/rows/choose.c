@@ -167,7 +167,7 @@ bool choose_unseen(struct plan *plan, int index, struct error *err)
     char why[512];
     SCOPED int *choice = choose_links(plan, index, NULL, why, sizeof why);
     bool ok =
-        choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
+        choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan_id(plan, index), why);
     return ok;
 }
 

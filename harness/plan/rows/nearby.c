@@ -282,7 +282,7 @@ static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint
         draw(own, random_bits(seed, 2, (uint64_t)i), IMAGE_GROWN, &limits, turns[0][turn].c, turns[0][turn].k, false, work);
         if (group == 4 || group == 5)
             work->h = (work->h + 7) / 8 * 8, work->w = (work->w + 7) / 8 * 8;
-        work->epilogue_count -= p->program.completed_count ? i % (own->epilogue_count + 1) : 0;
+        work->epilogue_count -= plan_program(plan, (int)(p - plan->rows))->completed_count ? i % (own->epilogue_count + 1) : 0;
         if (work_finish(work, &ignored) && !is_much(work, ELEMENTS, flop * GROWN_SHARE) &&
             is_done(plan, p, i >= TRIES - TRIES_COMPILED, work, program))
             return true;

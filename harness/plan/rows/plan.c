@@ -46,11 +46,12 @@ static struct variant_config *tuned_config_of(struct plan *plan, const struct va
 }
 
 /* True if one of the first `count` rows is this one: a scenario may name a configuration twice (naive and {naive: {BLOCK: 16}}). */
-static bool is_there(const struct plan *plan, int count, int case_index, const struct side *side, const char *id)
+static bool is_there(const struct plan *plan, int count, const struct plan_row *row)
 {
     bool there = false;
-    for (int i = count - 1; i >= 0 && plan->rows[i].case_index == case_index && !there; i--)
-        there = plan->rows[i].side == side && !strcmp(plan->rows[i].id, id);
+    for (int i = count - 1; i >= 0 && plan->rows[i].case_index == row->case_index && !there; i--)
+        there = plan->rows[i].side == row->side && !strcmp(plan->rows[i].config->variant->name, row->config->variant->name) &&
+                !strcmp(plan->rows[i].config->label, row->config->label);
     return there;
 }
 
@@ -80,11 +81,8 @@ static int count_wanted(const struct scenario_case *c, const struct configs *lis
 static void add_row(struct plan *plan, int before, const struct plan_row *like, int *row_index, const char *note)
 {
     struct plan_row row = *like;
-    row.id = plan_row_id(&plan->cases[row.case_index], row.config);
-    if (is_there(plan, before, row.case_index, row.side, row.id)) {
-        free(row.id);
+    if (is_there(plan, before, &row))
         return;
-    }
     row.row_index = (*row_index)++;
     row.note = note ? xstrdup(note) : NULL;
     plan_row_add(plan, &row);
@@ -430,7 +428,7 @@ void plan_free(struct plan *plan)
     SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
         plan_unbind(&plan->rows[i]);
-        free(plan->rows[i].id);
+        free(plan->rows[i].made_id);
         free(plan->rows[i].broken);
         free(plan->rows[i].chain);
         if (plan->rows[i].sequence)
@@ -469,6 +467,6 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
     SCOPED struct named *rows = xcalloc((size_t)plan->row_count, sizeof *rows);
     for (int i = 0; i < plan->row_count; i++)
-        rows[i] = (struct named){plan->rows[i].id, plan->rows[i].variant ? plan->rows[i].variant->name : NULL};
+        rows[i] = (struct named){plan_id(plan, i), plan->rows[i].variant ? plan->rows[i].variant->name : NULL};
     return named_find(rows, plan->row_count, id, "bench plan SCENARIO", err);
 }

@@ -94,7 +94,7 @@ struct plan_row {
     _Atomic(struct program *) program; /* use plan_program; of a layer it is bound when needed. Chain, sequence: always here */
     struct program *part;              /* emu: the same for the part of the layer that is verified; NULL: the whole layer is */
     struct row_facts facts;            /* use plan_row_facts */
-    char *id;             /* CASE/VARIANT[params] */
+    char *made_id;        /* use plan_id; of a layer it is made when needed */
     struct error *broken; /* why the head could not be bound, or NULL */
     char *note; /* origin of a configuration that is not the scenario's; for a sequence the layers that other variants run; or NULL */
 };
@@ -132,6 +132,8 @@ struct plan {
 };
 /* Checks that mask files can be read and have the size of their layers; the error names the scenario's line. */
 bool plan_masks_fit(const struct plan *plan, struct error *err);
+/* "CASE/VARIANT[params]", until plan_tidy. */
+const char *plan_id(const struct plan *plan, int row);
 /* The program of a row and, on emu, of the part of its layer that is verified (NULL: the whole layer is). They stay until plan_tidy; any
  * thread may ask. */
 struct program *plan_program(const struct plan *plan, int row);

@@ -234,7 +234,7 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     const struct scenario_case *c = &plan->cases[p->case_index];
     const struct program *program = plan_program(plan, index);
     struct row *row = row_new();
-    row_set(&row->id, p->id);
+    row_set(&row->id, plan_id(plan, index));
     row_set(&row->case_id, c->id);
     row_set(&row->case_name, c->id + strlen(plan->scenario->name) + 1); /* every case is called SCENARIO/its name */
     row_set(&row->like_case, c->like);

@@ -238,7 +238,7 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_confi
     struct error own = {0};
     *row.program = (struct program){.work = way->work, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     *row.sequence = (struct sequence_row){.of = r->of, .layers = &r->dense->chain, .sparse = sparse};
-    row.id = plan_row_id(&r->plan->cases[r->case_index], config);
+    row.made_id = plan_row_id(&r->plan->cases[r->case_index], config);
     if (!bind_row(r, &row, &own))
         row.broken = plan_broken(&own);
     plan_facts(&row, row.program);

@@ -223,9 +223,10 @@ void plan_identity(const struct plan *plan, bool timed, char out[HASH_TEXT])
             continue;
         work_key(&plan->cases[p->case_index].work, work);
         hash_add_text(h, work);
-        hash_add_text(h, p->id);
+        hash_add_text(h, plan_id(plan, i));
         hash_add_text(h, p->side ? p->side->name : "");
         hash_add_text(h, p->side && p->side->revision ? p->side->revision : "");
+        plan_tidy(plan, -1);
     }
     hash_add(h, plan->time.cache, sizeof plan->time.cache);
     hash_add(h, plan->time.load, sizeof plan->time.load);

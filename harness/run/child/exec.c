@@ -16,14 +16,13 @@ static void drop(void *context, json_t *event)
 /* False, with the reason and the layer: a step needs the library, which is not available. */
 static bool has_library(const struct worker *w, int index, struct error *err)
 {
-    const struct plan_row *row = &w->job.plan.rows[index];
     const struct program *p = plan_program(&w->job.plan, index);
-    const char *why = w->job.dev->ops->keeps_time ? w->library.error : "cuDNN needs a GPU";
+    const char *id = plan_id(&w->job.plan, index), *why = w->job.dev->ops->keeps_time ? w->library.error : "cuDNN needs a GPU";
     for (int i = 0; i < p->step_count && !w->library.cudnn; i++)
         if (p->steps[i].kind == STEP_CUDNN)
-            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' uses cuDNN: %s", row->id,
+            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' uses cuDNN: %s", id,
                                              w->job.dev->ops->name, p->work.chain->links[p->steps[i].link].name, why)
-                                 : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->job.dev->ops->name, why);
+                                 : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", id, w->job.dev->ops->name, why);
     return true;
 }
 
@@ -37,7 +36,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
         struct rig *rig = NULL;
         struct row *row = row_new();
         ok = sequence_verify(&w->sequence, index, &build, row, &rig, err) &&
-             (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", p->id, row->reason));
+             (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", plan_id(&w->job.plan, index), row->reason));
         if (ok && i == repeat - 1)
             text_addf(says, "right, %s", row->check);
         rig_close(rig);
@@ -80,7 +79,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     text_addf(says, "%s%s%s", v.ok ? program->checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
               text_get(&unsafe));
     if (!v.ok || unsafe.len) {
-        error_set(err, ERROR_WRONG, "%s: %s%s", w->job.plan.rows[index].id, v.ok ? "" : v.text, text_get(&unsafe));
+        error_set(err, ERROR_WRONG, "%s: %s%s", plan_id(&w->job.plan, index), v.ok ? "" : v.text, text_get(&unsafe));
         goto done;
     }
     ok = true;
@@ -110,11 +109,11 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     w.planned = plan_make(options, w.job.dev->ops->name, &w.job.dev->chip, &w.job.plan, err);
     if (!w.planned || (index = plan_find(&w.job.plan, row_id, err)) < 0)
         goto done;
-    text_add(id, w.job.plan.rows[index].id);
+    text_add(id, plan_id(&w.job.plan, index));
     if (w.job.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.job.plan, index, err))
         goto done;
     if (!plan_program(&w.job.plan, index)->feasible) { /* nor is a broken one */
-        error_set(err, ERROR_USAGE, "%s cannot run: %s", w.job.plan.rows[index].id,
+        error_set(err, ERROR_USAGE, "%s cannot run: %s", plan_id(&w.job.plan, index),
                   w.job.plan.rows[index].broken ? w.job.plan.rows[index].broken->text : plan_program(&w.job.plan, index)->reason);
         goto done;
     }

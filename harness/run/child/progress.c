@@ -51,7 +51,7 @@ void progress_enter(struct progress *p, int row, enum phase phase, const char *s
     if (!same_case)
         phase_open(&p->job->clock, p->job->plan.cases[in_case].id);
     if (!same_row && row >= 0)
-        phase_open(&p->job->clock, p->job->plan.rows[row].id);
+        phase_open(&p->job->clock, plan_id(&p->job->plan, row));
     phase_push(&p->job->clock, phase);
     if (phase == PHASE_VERIFYING || phase == PHASE_COUNTING)
         phase_part(&p->job->clock, stage);

@@ -179,7 +179,7 @@ void session_event(struct session *s, const json_t *event)
             error_hint(&s->late, "%s", json_string_value(json_object_get(event, "hint")));
         }
         child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
-        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
+        char *what = text_format("%s %s", s->stage, row >= 0 ? plan_id(&s->plan, row) : "");
         session_progress(s, what);
         free(what);
     } else if (said == EVENT_ROW && row >= 0) {

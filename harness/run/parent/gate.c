@@ -10,7 +10,7 @@ static int partner(const struct session *s, int row)
 {
     const struct plan_row *p = &s->plan.rows[row];
     for (int i = row + 1; p->side && i < s->plan.row_count && s->plan.rows[i].case_index == p->case_index; i++)
-        if (s->plan.rows[i].side && s->plan.rows[i].side != p->side && !strcmp(s->plan.rows[i].id, p->id))
+        if (s->plan.rows[i].side && s->plan.rows[i].side != p->side && !strcmp(plan_id(&s->plan, i), plan_id(&s->plan, row)))
             return i;
     return -1;
 }
@@ -106,7 +106,7 @@ json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate)
         json_array_append_new(rows, json_integer(i));
         json_array_append_new(rows, json_integer(other));
         json_array_append_new(pairs,
-                              json_pack("{s:i,s:i,s:f}", "base", i, "head", other, "margin", g->margin(g->context, s->plan.rows[i].id)));
+                              json_pack("{s:i,s:i,s:f}", "base", i, "head", other, "margin", g->margin(g->context, plan_id(&s->plan, i))));
     }
     if (library >= 0 && json_array_size(rows))
         json_array_insert_new(rows, 0, json_integer(library));

@@ -67,7 +67,7 @@ bool *session_known(const struct session *s, int first, int last, char (*keys)[H
     for (int k = first, from = first; known && k < last; k++) {
         const struct plan_row *p = &s->plan.rows[k];
         bool own = session_owns(s, k);
-        int i = own && hands_over ? find_row(s->former, s->former_count, p->id, p->side ? p->side->name : NULL, &from) : -1;
+        int i = own && hands_over ? find_row(s->former, s->former_count, plan_id(&s->plan, k), p->side ? p->side->name : NULL, &from) : -1;
         known[k - first] = !own || (i >= 0 && !strcmp(s->former[i]->key, keys[k - first]) && row_final(s->former[i], is_timed(s)));
     }
     return known;

@@ -279,6 +279,7 @@ static bool count_cases(struct session *s, int last, struct error *err)
 static bool run_case(struct session *s, int first, int last, bool timed, struct error *err)
 {
     bool all_kept = true;
+    plan_tidy(&s->plan, -1);
     if (!session_owns(s, first))
         return true;
     for (int i = first; i < last; i++)
