@@ -64,9 +64,10 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
     struct counts c = {0};
     double ns, bounds = 0, all = 0, two = 0;
     int cores = pool_threads() < 2 ? 1 : 2;
-    bool ok = build_make(&w->job, plan_program(&w->job.plan, index), &build, err) && data_get(&w->data, index, DATA_PART_PRECISION, 0, &data, err) &&
-              rig_open(w->job.dev, w->library.cudnn, plan_program(&w->job.plan, index), build.images, true, &rig, err) && rig_feed(rig, data, err) &&
-              rig_prepare(rig, &ns, err);
+    bool ok = build_make(&w->job, plan_program(&w->job.plan, index), &build, err) &&
+              data_get(&w->data, index, DATA_PART_PRECISION, 0, &data, err) &&
+              rig_open(w->job.dev, w->library.cudnn, plan_program(&w->job.plan, index), build.images, true, &rig, err) &&
+              rig_feed(rig, data, err) && rig_prepare(rig, &ns, err);
     if (ok) {
         w->job.dev->ops->clear(w->job.dev);
         ok = rig_run(rig, err);
@@ -75,8 +76,8 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
     ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) &&
          fastest(w, rig, cores, false, rounds, &two, err);
     if (ok) {
-        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", plan_id(&w->job.plan, index), c.instructions / 1e6, c.instructions / bounds / 1e6,
-               c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
+        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", plan_id(&w->job.plan, index), c.instructions / 1e6,
+               c.instructions / bounds / 1e6, c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
         if (c.macs > 0)
             printf("   %7.2f", c.macs / bounds / 1e9);
         printf("\n");

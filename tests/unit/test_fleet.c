@@ -252,7 +252,7 @@ static double used(double *megabytes)
 /* A plan of so many cases, with ten rows each. */
 static void plan_cases(struct plan *plan, int cases)
 {
-    static const char *const variants[ROWS_A_CASE] = {"cudnn",     "naive",    "tiled_nohalo", "tiled_halo", "reg_tiled",
+    static const char *const variants[ROWS_A_CASE] = {"cudnn",    "naive",    "tiled_nohalo", "tiled_halo", "reg_tiled",
                                                       "mma_sync", "wgmma_rs", "wgmma_wide",   "auto",       "winograd"};
     SCOPED_TEXT t = {0};
     SCOPED char *file = text_format("%s/fleet.yaml", folder);

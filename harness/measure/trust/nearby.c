@@ -246,7 +246,7 @@ static bool draw_neighbour(const struct job *job, int index, int number, struct 
     uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
     bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index), last = number + 1 == wanted(job, index),
          masked = plan_program(&job->plan, index)->work.mask.pattern != MASK_NONE; /* one is nearly full, one nearly empty */
-    if (last || (file && !number))                                              /* larger values first: the row's own code meets them */
+    if (last || (file && !number))                                                 /* larger values first: the row's own code meets them */
         number = last ? NEARBY_GROWN : NEARBY_LARGER;
     else if (file)
         number--;
@@ -394,8 +394,7 @@ bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, s
     bool more = count > 0;
     const struct op *op = n->job->plan.cases[n->job->plan.rows[index].case_index].work.op;
     if (nearby_has_code(n->job, index) && !plan_has_nearby(op))
-        row_add_note(row, "not run on a nearby shape: %s has values from files, which have one shape",
-                     file_base(op_path(op)));
+        row_add_note(row, "not run on a nearby shape: %s has values from files, which have one shape", file_base(op_path(op)));
     if (!more)
         return true;
     for (int i = 0; i < count && more; i++)

@@ -94,8 +94,8 @@ struct plan_row {
     _Atomic(struct program *) program; /* use plan_program; of a layer it is bound when needed. Chain, sequence: always here */
     struct program *part;              /* emu: the same for the part of the layer that is verified; NULL: the whole layer is */
     struct row_facts facts;            /* use plan_row_facts */
-    char *made_id;        /* use plan_id; of a layer it is made when needed */
-    struct error *broken; /* why the head could not be bound, or NULL */
+    char *made_id;                     /* use plan_id; of a layer it is made when needed */
+    struct error *broken;              /* why the head could not be bound, or NULL */
     char *note; /* origin of a configuration that is not the scenario's; for a sequence the layers that other variants run; or NULL */
 };
 /* With may_lack: a listed variant, or a word of --only, that is missing here, and the error it would be otherwise. */

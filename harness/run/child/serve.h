@@ -16,7 +16,7 @@ struct worker {
     json_t *setup; /* keeps the strings of job.options alive */
     bool planned;
     int case_index; /* of the last row that was verified */
-    bool lost; /* a row destroyed the device's context: this process reports that and ends */
+    bool lost;      /* a row destroyed the device's context: this process reports that and ends */
     struct job job;
     struct progress progress;
     struct vendor_library library;

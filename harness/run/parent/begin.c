@@ -209,7 +209,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
                      s->options->database, store_shared(s->store));
     for (int i = 0; i < s->plan.row_count; i++) {
         bool known = !s->kept[i] && !session_due(s, i); /* infeasible or broken head: the status is known without a run */
-        known = known && !s->options->gpus;                            /* a GPU's process says it, with the rest of the case */
+        known = known && !s->options->gpus;             /* a GPU's process says it, with the rest of the case */
         s->done += session_owns(s, i) && (s->kept[i] || known);
         if (stale[i] || known)
             *APPEND(due, due_count) = s->rows[i];
