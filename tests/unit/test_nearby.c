@@ -311,7 +311,7 @@ static void epilogues_vary(void **state)
 static int row_of_case(int in_case)
 {
     for (int i = 0; i < plan.row_count; i++)
-        if (plan.rows[i].case_index == in_case && plan.rows[i].program.variant && strstr(plan.rows[i].program.variant, "naive"))
+        if (plan.rows[i].case_index == in_case && plan_program(&plan, i)->variant && strstr(plan_program(&plan, i)->variant, "naive"))
             return i;
     fail_msg("no row of case %d", in_case);
     return -1;

@@ -227,6 +227,15 @@ static void set_memory(struct row *row, const struct plan_row *p, const struct p
         row->footprint_bytes = (int64_t)program_footprint_bytes(program);
 }
 
+static void set_side(struct row *row, const struct side *side)
+{
+    row_set(&row->side, side->name);
+    row_set(&row->side_revision, side->revision);
+    row_set(&row->side_variants, side->variants);
+    row_set(&row->side_include, side->include);
+    row_set(&row->side_ops, side->ops);
+}
+
 /* facts: fill in what masks have to be drawn for. */
 static struct row *row_make(const struct plan *plan, int index, const char *device, bool facts)
 {
@@ -249,13 +258,8 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     row->library = p->variant && variant_is_library(p->variant);
     set_parts(row, p, program);
     row_set(&row->device, device);
-    if (p->side) {
-        row_set(&row->side, p->side->name);
-        row_set(&row->side_revision, p->side->revision);
-        row_set(&row->side_variants, p->side->variants);
-        row_set(&row->side_include, p->side->include);
-        row_set(&row->side_ops, p->side->ops);
-    }
+    if (p->side)
+        set_side(row, p->side);
     row->case_index = plan->cases[p->case_index].place;
     row->row_index = p->row_index;
     row->repeat = c->repeat;

@@ -202,9 +202,6 @@ static void show_case(struct fleet *f, int c)
 {
     struct session *s = f->s;
     int first = f->first[c], end = case_end(f, c);
-    for (int i = first; i < end; i++)
-        if (!s->rows[i])
-            session_make_rows(s, i, i + 1);
     if (s->sink->case_done && end > first)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, end - first);
     for (int i = first; i < end && !f->wanted[c]; i++) {

@@ -24,7 +24,7 @@ int session_parts(const struct session *s)
     SCOPED bool *due = xcalloc((size_t)s->plan.case_count + 1, sizeof *due);
     plan_costs(&s->plan, false, seconds);
     for (int i = 0; i < s->plan.row_count; i++)
-        due[s->plan.rows[i].case_index] |= !s->kept[i] && s->rows[i]->status == ROW_PLANNED;
+        due[s->plan.rows[i].case_index] |= session_due(s, i);
     double sum = 0, most = 0;
     int count = 0;
     for (int c = 0; c < s->plan.case_count; c++) {
