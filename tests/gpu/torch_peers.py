@@ -94,6 +94,8 @@ def conv_call(layer):
     kernel = layer["kernel"] if isinstance(layer["kernel"], list) else [layer["kernel"]] * 2
     groups = layer.get("groups", 1)
     pad = layer.get("pad", 0)
+    if isinstance(pad, str) and pad.startswith("same_") and layer.get("stride", 1) == 1 and all(k % 2 for k in kernel):
+        pad = [k // 2 for k in kernel]
     if isinstance(pad, str) and pad != "valid" or isinstance(pad, list) and len(pad) != 2:
         raise Unsupported("PyTorch's convolutions pad both ends alike")
     options = {"stride": layer.get("stride", 1), "padding": 0 if pad == "valid" else pad, "dilation": layer.get("dilation", 1), "groups": groups}

@@ -167,23 +167,26 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
 {
     static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", "rank", "accuracy", NULL};
     static const struct {
-        const char *keys[5];
+        const char *keys[6];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
-    } kinds[] = {{{"over", "by", "against"}, check_curves},
-                 {{"by", "against"}, check_best},
-                 {{"what", "than", "over"}, check_compare},
-                 {{"by"}, check_plan},
-                 {{"of", "param", "over", "each"}, check_best_value},
-                 {{NULL}, check_calls},
-                 {{"of", "over", "each"}, check_rank},
-                 {{"of", "over"}, check_accuracy}};
+    } kinds[] = {{{"question", "over", "by", "against"}, check_curves},
+                 {{"question", "by", "against"}, check_best},
+                 {{"question", "what", "than", "over"}, check_compare},
+                 {{"question", "by"}, check_plan},
+                 {{"question", "of", "param", "over", "each"}, check_best_value},
+                 {{"question"}, check_calls},
+                 {{"question", "of", "over", "each"}, check_rank},
+                 {{"question", "of", "over"}, check_accuracy}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");
     int kind = node_word(n->keys[0], "answers", names, err);
     if (kind < 0)
         return false;
+    const struct node *question = node_get(n->items[0], "question");
     snprintf(what, sizeof what, "answer %s", names[kind]);
+    if (question && (question->kind != NODE_SCALAR || !*question->text))
+        return node_error(question, err, "%s: 'question' must be a text, which the report prints before its own question", what);
     return node_check_keys(n->items[0], what, kinds[kind].keys, err) && kinds[kind].check(s, n->items[0], err);
 }
 

@@ -195,6 +195,16 @@ static void answer_plan(const struct ask *ask, struct block *list)
 
 /* ---- */
 
+/* The author's own words stand before the question. */
+static void ask_first(struct item *item, const struct node *question)
+{
+    if (!question)
+        return;
+    char *own = item->name;
+    item->name = text_format("%s%s%s", question->text, own ? " " : "", own ? own : "");
+    free(own);
+}
+
 void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {
     static const struct {
@@ -217,7 +227,10 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
             const struct node *answer = node_get(answers->items[i], kinds[k].name);
             if (answer && (k == 0 || kinds[k].say == answer_value || kinds[k].say == answer_accuracy || !asked[k])) {
                 struct ask ask = {run, rows, count, judge, answer};
+                int first = list->item_count;
                 kinds[k].say(&ask, list);
+                if (list->item_count > first)
+                    ask_first(&list->items[first], node_get(answer, "question"));
                 asked[k] = true;
             }
         }

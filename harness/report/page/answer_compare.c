@@ -264,7 +264,7 @@ static void say_key(struct text *t, const struct curve *curves, int count, const
         bool varies = false;
         for (int i = 0; i < count; i++) {
             const char *other = row_pair_value(curves[i].params, curves[i].param_count, y->params[p].name);
-            varies |= !other || strcmp(other, y->params[p].value) != 0;
+            varies |= other ? strcmp(other, y->params[p].value) != 0 : !strcmp(curves[i].place, y->place);
         }
         if (varies)
             text_addf(t, "%s%s=%s", t->len ? ", " : "", y->params[p].name, y->params[p].value);

@@ -184,9 +184,8 @@ static void add_plan(struct text *t, const struct view *v, const char *by)
     double layout = isnan(ours) && isnan(theirs) ? planned : fmax(ours, 0) + fmax(theirs, 0); /* fmax: NaN gives way */
     char a[NUMBER_TEXT];
     text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", plan_value(v, by), by[0] ? "" : ":", number_time(ns, a));
-    if (!isnan(layout))
-        text_addf(t, " (%s %% of it layout changes%s)", number_percent(layout / ns, a),
-                  isnan(theirs) ? " by bench; the library's own were not traced" : "");
+    if (!isnan(layout) && (layout > 0 || !strcmp(by, "layout"))) /* the library's own are known where its kernels were traced */
+        text_addf(t, " (%s %% of it layout changes%s)", number_percent(layout / ns, a), isnan(theirs) ? " by bench" : "");
 }
 
 static bool same_value(const struct view *a, const struct view *b, const char *by)

@@ -1,6 +1,7 @@
 #include "report/source/fusion.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,13 +220,14 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
     block_text(list, "fusing", layer, &t);
 }
 
-/* The points along one axis of a layer whose other axes are fixed. */
+/* The points along one axis of a layer whose other axes are fixed. It is a question of fusing where the rows that do not fuse launch more
+ * along the axis. */
 static void knee_of(const struct run *run, struct row *const *rows, int count, const char *layer, const char *axis,
                     const struct judge *judge, struct block *list)
 {
     SCOPED struct knee_point *points = NULL;
-    int n = 0;
-    bool alone = true, several = false;
+    int n = 0, fewest = INT_MAX, most = 0;
+    bool alone = true;
     for (int i = 0, end; i < count; i = end) {
         const struct row *r = rows[i];
         const struct row_pair *at = r->layer && !strcmp(r->layer, layer) ? row_pair(r->axis, r->axis_count, axis) : NULL;
@@ -237,13 +239,16 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
             if (!fused || !zero || !zero->time)
                 continue;
             alone &= r->axis_count == 1;
+            int launches = 0;
             for (int k = 0; k < w.view.count; k++)
-                several |= w.view.views[k].steps > 1;
+                launches = w.view.views[k].steps > launches ? w.view.views[k].steps : launches;
+            fewest = launches < fewest ? launches : fewest;
+            most = launches > most ? launches : most;
             *APPEND(points, n) =
                 (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, zero->half_ns, verdict_word(fused)};
         }
     }
-    if (n >= KNEE_POINTS && alone && several)
+    if (n >= KNEE_POINTS && alone && most > fewest)
         say_knee(layer, axis, points, n, list);
 }
 
