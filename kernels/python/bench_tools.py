@@ -353,10 +353,29 @@ class TileLang:
         ptx = self.compile(made.kernel_source, work.arch)
         names = [buffer.name for buffer in (function.buffer_map[p] for p in function.params if p in function.buffer_map)]
         args = [word if value is None else number(value) for word, value in work.arguments(names)]
+        args, maps = self.with_maps(made, dict(zip(names, args)), args)
         if parameter_count(ptx, name) != len(args):
-            raise bench.Refused(f"{name} has {parameter_count(ptx, name)} parameters, of which bench knows {len(args)} (descriptors are not made here)")
+            raise bench.Refused(f"{name} has {parameter_count(ptx, name)} parameters, of which bench knows {len(args)}")
         smem = int(attrs["dyn_shared_memory_buf"]) if "dyn_shared_memory_buf" in attrs else 0
-        return bench.Made(ptx, name, args, block_of(ptx, name, launch["threadIdx"]), launch["blockIdx"], smem)
+        return bench.Made(ptx, name, args, block_of(ptx, name, launch["threadIdx"]), launch["blockIdx"], smem, maps=maps)
+
+    @staticmethod
+    def with_maps(made, words, args):
+        """The kernel's arguments where TMA descriptors take the place of tensors, as TileLang's host code would make them."""
+        described, maps = {}, {}
+        for host in made.host_mod.functions.values():
+            described.update({v.name: list(made) for v, made in dict((host.attrs or {}).get("tma_descriptor_args", {})).items()})
+        if not described:
+            return args, {}
+        kernel, = made.device_mod.functions.values()
+        for name, (maker, _, _, rank, tensor, *sizes) in described.items():
+            rank, sizes = int(rank), [int(n) for n in sizes]
+            dims, strides, box, steps = (sizes[k * rank:(k + 1) * rank] for k in range(4))
+            interleave, swizzle, _, fill = sizes[4 * rank:]
+            if str(getattr(maker, "value", maker)) != "__tvm_tensormap_create_tiled" or interleave or fill or steps != [1] * rank:
+                raise bench.Refused("this kernel has a TMA descriptor of a kind that bench does not make")
+            maps["map_" + name] = {"of": words[tensor.name], "box": box, "dims": dims, "strides": [n // strides[0] for n in strides[1:]], "swizzle": [0, 32, 64, 128][swizzle]}
+        return ["map_" + p.name if p.name in described else words.get(p.name, 0) for p in kernel.params], maps
 
     @staticmethod
     def compile(source, arch):

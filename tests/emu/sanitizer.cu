@@ -198,3 +198,20 @@ KERNEL lane_changes_its_own(const float *in, float *out)
     __syncthreads();
     out[blockIdx.x * 256 + threadIdx.x] = s[255 - threadIdx.x];
 }
+/* ---- sums of a warp, of which lanes have other roundings; and other values ---- */
+KERNEL sums_round(const float *in, float *out)
+{
+    __shared__ float s[8];
+    int lane = threadIdx.x % 32;
+    float sum = __int_as_float(__float_as_int(in[threadIdx.x / 64]) + lane % 2);
+    s[threadIdx.x / 64] = sum; // 207
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = s[lane % 4];
+}
+KERNEL counts_differ(const float *in, float *out)
+{
+    __shared__ int s[8];
+    s[threadIdx.x / 32] = 20000000 + (int)threadIdx.x; // 214
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = (float)s[threadIdx.x % 8] + in[0];
+}

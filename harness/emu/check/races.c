@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,6 +339,18 @@ uint32_t races_silent(struct warp *w, const struct insn *ip, const struct memo *
     return same;
 }
 
+bool races_rounding(const uint8_t *a, const uint8_t *b, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 4) {
+        float x, y;
+        memcpy(&x, a + at, 4);
+        memcpy(&y, b + at, 4);
+        if (memcmp(a + at, b + at, 4) && !(fabsf(x) > 0x1p-60f && fabsf(x) < 0x1p60f && fabsf(x - y) <= 0x1p-20f * fabsf(x)))
+            return false;
+    }
+    return true;
+}
+
 void races_fresh(struct launch *l, struct buffer *b, uint64_t offset, uint64_t bytes)
 {
     int shift = l->program->global_shift;
@@ -363,6 +376,11 @@ void races_doubles(struct warp *w, const struct insn *ip, const struct memo *m, 
             lane_out(w, ip, k, value[1]);
             if (!memcmp(value[0], value[1], (size_t)ip->size * ip->count))
                 continue;
+            if (ip->size == 4 && races_rounding(value[0], value[1], 4u * ip->count)) {
+                emu_note(w, ip, k, "rounding", "lanes %d and %d write sums to %s memory at 0x%llx that differ by rounding", i, k,
+                         shared ? "shared" : "global", (unsigned long long)(address + (uint64_t)(int64_t)m->rel[k]));
+                continue;
+            }
             emu_report(w, ip, k, "race", "lanes %d and %d write different values to %s memory at 0x%llx", i, k,
                        shared ? "shared" : "global", (unsigned long long)(address + (uint64_t)(int64_t)m->rel[k]));
             return;

@@ -161,7 +161,7 @@ static bool known_before(const struct warp *w, const struct block *b, uint32_t o
     return known;
 }
 
-/* A store of what is there already. */
+/* A store of what is there already, or of what differs from it by rounding. */
 static bool silent_shared(struct warp *w, const struct insn *ip, const struct block *b, int lane, uint32_t offset, uint32_t bytes)
 {
     uint8_t value[32];
@@ -172,7 +172,7 @@ static bool silent_shared(struct warp *w, const struct insn *ip, const struct bl
         matrix_row(w, ip, lane, value);
     else
         lane_out(w, ip, lane, value);
-    return !memcmp(value, b->shared + offset, bytes);
+    return !memcmp(value, b->shared + offset, bytes) || (ip->size == 4 && !matrix && races_rounding(value, b->shared + offset, bytes));
 }
 
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
