@@ -77,8 +77,8 @@ static void sparse_rows(struct half *h, const struct type *t, int k, int selecto
                 h->a[row][c * wide + unit * pair + i % pair] = v;
                 put(h->stored[row], c * wide / 2 + i, t, code);
             }
-            if (lanes == 4)
-                lane = row % 8 * 4 + (c < 8 ? 0 : 2) + (row < 8 ? 0 : 1), shift = c % 8 * 4;
+            if (t->bits <= 8)
+                lane = row % 8 * 4 + lanes * selector + (c < 8 ? 0 : 2) + (row < 8 ? 0 : 1), shift = c % 8 * 4;
             else
                 lane = row % 8 * 4 + lanes * selector + c / 4, shift = c % 4 * 4 + (row < 8 ? 0 : 16);
             h->metadata[lane] = (h->metadata[lane] & ~(15u << shift)) | bits << shift;

@@ -10,10 +10,10 @@
 /* The four bits of metadata that a row has for its chunk c. */
 static uint32_t chunk_bits(const uint32_t *metadata, const struct sparse *s, int row, int c)
 {
-    int lanes = sparse_row_bits(s->bits, s->k) / 16;
-    if (lanes == 4) /* a lane has one row of half of k */
-        return metadata[row % 8 * 4 + row / 8 + c / 8 * 2] >> 4 * (c % 8) & 15;
-    return metadata[row % 8 * 4 + (int)s->selector * lanes + c / 4] >> (row / 8 * 16 + 4 * (c % 4)) & 15;
+    int lanes = sparse_row_bits(s->bits, s->k) / 16, first = row % 8 * 4 + (int)s->selector * lanes;
+    if (s->bits <= 8) /* a lane has 32 bits of one row, else 16 of two */
+        return metadata[first + row / 8 + c / 8 * 2] >> 4 * (c % 8) & 15;
+    return metadata[first + c / 4] >> (row / 8 * 16 + 4 * (c % 4)) & 15;
 }
 
 static bool meaningful(const struct sparse *s, uint32_t v)
