@@ -5,11 +5,13 @@
 #           and the spread of those rows on every GPU: the spread of a row over the GPUs; OUT/every.md is the page
 #   aa      ci/gate-experiment over all GPUs: identical rows that a gate told apart
 # STEPS="rate alone aa"  GPUS=all  SCENARIOS="edsr sparsity_small"  LAYER=body_1,tail  REPEATS=5  BUDGET=0.2 (s a layer, of alone and every)
-# LIMIT=500: seconds for one run of bench. A first run compiles; its rate is not taken.
+# TURNS=2: how often one GPU and all take turns  LIMIT=500: seconds for one run of bench. A first run compiles; its rate is not taken.
+# TOTAL=SECONDS: of all steps together; what does not fit any more is left out and named. Two GPUs in 480 s: TURNS=1 REPEATS=3 BUDGET=0.1 TOTAL=480
 # DEVICE=emu GPUS=0-1 SCENARIOS=smoke tests it without a GPU: emu has no times, so `alone` and `every` compare nothing then, and `aa` is left out.
 set -u
 bench=$(realpath "$1") out=${2:-fleet}
 top=$(cd "$(dirname "$0")/../.." && pwd)
+total=${TOTAL:-100000} started=$(date +%s)
 gpus=${GPUS:-all} limit=${LIMIT:-500} device=${DEVICE:+-d $DEVICE} budget=${BUDGET:-0.2}
 mkdir -p "$out"
 out=$(realpath "$out")
@@ -20,7 +22,9 @@ say() { echo "$*" | tee -a "$out/fleet.txt"; }
 run() { # NAME SCENARIO OPTION...: its rows in $work/NAME, its words in OUT/NAME.log
     name=$1 scenario=$2
     shift 2
-    timeout -s INT -k 10 "$limit" "$bench" run "$scenario" $device -o "$work/$name" -q "$@" >"$out/$name.log" 2>&1 || say "$name: exit $?: $(tail -n 2 "$out/$name.log" | tr '\n' ' ')"
+    left=$((started + total - $(date +%s)))
+    [ $left -gt 5 ] || { say "$name: left out, TOTAL=$total is over"; return; }
+    timeout -s INT -k 10 $((left < limit ? left : limit)) "$bench" run "$scenario" $device -o "$work/$name" -q "$@" >"$out/$name.log" 2>&1 || say "$name: exit $?: $(tail -n 2 "$out/$name.log" | tr '\n' ' ')"
 }
 # Ticks of CPU of a process alone, and of the host's cores.
 cpu_of() { [ -r "/proc/$1/stat" ] && awk '{ sub(/.*\) /, ""); printf "%d ", $12 + $13 }' "/proc/$1/stat" && awk 'NR == 1 { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
@@ -39,10 +43,10 @@ rate() {
     for scenario in ${SCENARIOS:-edsr sparsity_small}; do
         first=$(echo "$gpus" | sed 's/^all$/0/; s/[-,].*//')
         run "warm-$scenario" "$scenario" --gpus "$gpus" --no-report
-        for which in "$first" "$gpus" "$first" "$gpus"; do
+        for which in $(for turn in $(seq "${TURNS:-2}"); do echo "$first" "$gpus"; done); do
             rm -rf "$work/rate"
             watched rate "$scenario" --gpus "$which" --no-report
-            "$bench" export -o "$work/rate" >"$work/rate.json" 2>/dev/null
+            "$bench" export -o "$work/rate" >"$work/rate.json" 2>/dev/null && [ -s "$work/rate.json" ] || continue
             python3 - "$work/rate.json" "$which" "$first" "$scenario" "$work/$scenario.one" "$figures" <<'P' | tee -a "$out/fleet.txt"
 import json, sys
 file, which, first, scenario, one, figures = sys.argv[1:]
@@ -111,7 +115,8 @@ alone() {
     layer=${LAYER:-body_1,tail} scenario=$(echo ${SCENARIOS:-edsr} | cut -d' ' -f1)
     set -- $scenario --on-every-gpu -l "$layer" --budget "$budget" --no-counters
     run busy0 "$@" --gpus "$gpus" --no-report
-    numbers=$("$bench" export -o "$work/busy0" | python3 -c 'import json, re, sys; print(*sorted({m.group(1) for r in json.load(sys.stdin)["rows"] for m in [re.search(r"gpu=(\d+)", r["case"])] if m}))')
+    numbers=$("$bench" export -o "$work/busy0" | python3 -c 'import json, re, sys; print(*sorted({m.group(1) for r in json.loads(sys.stdin.read() or "{\"rows\":[]}")["rows"] for m in [re.search(r"gpu=(\d+)", r["case"])] if m}))')
+    [ -n "$numbers" ] || { say "alone: left out, no rows"; return; }
     rm -rf "$work/busy0" "$work/json"
     mkdir "$work/json"
     for repeat in $(seq "${REPEATS:-5}"); do
@@ -128,6 +133,9 @@ alone() {
 }
 aa() {
     [ -z "${DEVICE:-}" ] || { say 'aa: left out on emu'; return; }
+    left=$((started + total - $(date +%s)))
+    limit=$((left < limit ? left : limit))
+    [ $limit -gt 120 ] || { say "aa: left out, TOTAL=$total is over"; return; }
     (cd "$out" && GPUS=$gpus timeout "$limit" sh "$top/ci/gate-experiment" "$bench" -s 3 -r 1 -e 2 -t $((limit - 100)) -o gate) 2>&1 | tee -a "$out/fleet.txt"
 }
 for step in ${STEPS:-rate alone aa}; do $step; done

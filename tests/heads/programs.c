@@ -180,11 +180,11 @@ static int print_scenario(const char *path, const struct chip *chip)
         const struct plan_row *row = &plan.rows[i];
         if (row->chain && (row->chain->pick != CHAIN_KERNEL || !choose_unseen(&plan, i, &err)))
             continue;
-        printf("%s", row->id);
+        printf("%s", plan_id(&plan, i));
         if (row->broken)
             printf(" broken: %s\n", row->broken->text);
         else
-            print_program(&row->program);
+            print_program(plan_program(&plan, i));
     }
     plan_free(&plan);
     return 0;

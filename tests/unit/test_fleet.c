@@ -272,6 +272,34 @@ static void plan_cases(struct plan *plan, int cases)
         fail_msg("%s", err.text);
 }
 
+/* Of a large plan few programs and ids are there at a time; one that is made again is the same. */
+static void a_plan_keeps_few_programs(void **state)
+{
+    struct plan plan;
+    char before[ROWS_A_CASE][HASH_TEXT], after[HASH_TEXT], ids[ROWS_A_CASE][128];
+    const char *none[8] = {NULL};
+    int bound = 0, named = 0;
+    plan_cases(&plan, 300);
+    for (int i = 0; i < ROWS_A_CASE; i++) {
+        program_hash(plan_program(&plan, i), &plan.cases[0].work, none, before[i]);
+        snprintf(ids[i], sizeof ids[i], "%s", plan_id(&plan, i));
+    }
+    for (int i = ROWS_A_CASE; i < plan.row_count; i++, plan_tidy(&plan, -1))
+        plan_program(&plan, i), plan_id(&plan, i);
+    for (int i = 0; i < plan.row_count; i++) {
+        bound += plan.rows[i].program != NULL;
+        named += plan.rows[i].made_id != NULL;
+    }
+    assert_true(bound <= 1024 && named <= 1024);
+    assert_true(plan.row_count == 3000 && bound > 0 && named > 0);
+    for (int i = 0; i < ROWS_A_CASE; i++) {
+        program_hash(plan_program(&plan, i), &plan.cases[0].work, none, after);
+        assert_string_equal(before[i], after);
+        assert_string_equal(plan_id(&plan, i), ids[i]);
+    }
+    plan_free(&plan);
+}
+
 static void a_simulated_fleet_is_served(void **state)
 {
     int count = number("FLEET_GPUS", 12), cases = number("FLEET_CASES", 60), rows = cases * ROWS_A_CASE, fds[1024];
@@ -324,6 +352,8 @@ static void a_simulated_fleet_is_served(void **state)
         "%d GPUs, %d cases of %.1f s, %.0f times faster: %.1f s, the parent %.2f s of CPU = %.1f %% of a core at the given times, "
         "%.0f MB, %.0f MB of it for the plan\n",
         count, cases, all / cases, speed, wall, cpu, 100 * cpu / (all / count), megabytes, began_mb);
+    if (cases >= 1000) /* a program, an id or a stored row that stayed would take several times as much */
+        assert_true(began_mb < 60 + 4.5e-3 * cases && megabytes < began_mb + 250);
     if (count <= 12)
         assert_true(wall >= all / count / speed * 0.9);
     waitpid(simulator, NULL, 0);
@@ -359,6 +389,7 @@ int main(void)
                                        cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
                                        cmocka_unit_test(nothing_due_judges_nothing),
                                        cmocka_unit_test(rows_pass_as_bytes),
+                                       cmocka_unit_test_setup_teardown(a_plan_keeps_few_programs, make_folder, remove_folder),
                                        cmocka_unit_test_setup_teardown(a_simulated_fleet_is_served, make_folder, remove_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

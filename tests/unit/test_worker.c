@@ -332,7 +332,7 @@ static void draw_close(void)
 /* A look at a doubtful sample in the midst of a timed round is a phase inside of the round, which goes on behind it as it was. */
 static void a_look_leaves_the_round_open(void **state)
 {
-    struct plan_row rows[2] = {{.id = "s/a/one"}, {.id = "s/a/two"}};
+    struct plan_row rows[2] = {{.kind = PLAN_CHAIN, .made_id = "s/a/one"}, {.kind = PLAN_CHAIN, .made_id = "s/a/two"}};
     struct scenario_case one = {.id = "s/a"};
     struct worker w;
     worker_init(&w, drop, NULL);
