@@ -126,25 +126,26 @@ static uint64_t to_integer(struct number n, int form, int64_t flags)
 }
 
 /* One rounding of an exact number to float or double, in the mode. */
+static const int fe_modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
 static float to_float(struct number n, int mode)
 {
-    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
+    if (fe_modes[mode] == FE_TONEAREST)
+        return n.is == IS_FLOAT ? (float)n.f : n.is == IS_SIGNED ? (float)n.i : (float)n.u;
     volatile double d = n.f;
     volatile int64_t i = n.i;
     volatile uint64_t u = n.u;
-    fesetround(modes[mode]);
+    fesetround(fe_modes[mode]);
     volatile float f = n.is == IS_FLOAT ? (float)d : n.is == IS_SIGNED ? (float)i : (float)u;
     fesetround(FE_TONEAREST);
     return f;
 }
 static double to_double(struct number n, int mode)
 {
-    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
-    volatile int64_t i = n.i;
-    volatile uint64_t u = n.u;
     if (n.is == IS_FLOAT)
         return n.f;
-    fesetround(modes[mode]);
+    volatile int64_t i = n.i;
+    volatile uint64_t u = n.u;
+    fesetround(fe_modes[mode]);
     volatile double d = n.is == IS_SIGNED ? (double)i : (double)u;
     fesetround(FE_TONEAREST);
     return d;
