@@ -77,7 +77,8 @@ $(BUILD)/%.o: %.cpp Makefile
 $(COMMIT_USERS): $(COMMIT_H)
 $(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
-$(BUILD)/harness/emu/%.o: CFLAGS += -O3
+EMU_OPTIMISE ?= -O3
+$(BUILD)/harness/emu/%.o: CFLAGS += $(EMU_OPTIMISE)
 # Vectors wider than the portable processor has pass between inlined functions only.
 $(BUILD)/harness/emu/run/isa_portable.o: WARN += -Wno-psabi
 # A test's object is its own target: a change of the library links the tests again and compiles none.
@@ -109,7 +110,7 @@ check: all
 
 # The same tests on a build that stops at the first bad access or undefined operation, and is some five times slower: what is heavy is left to
 # sanitize-all, so that sanitize ends in minutes.
-SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+SANITIZE := BUILD=build-asan BIN=build-asan/bench EMU_OPTIMISE= CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 sanitize: SANITIZED := --light unit cli faults
 sanitize-unit: SANITIZED := unit
 sanitize-all: SANITIZED := unit cli faults
