@@ -176,7 +176,7 @@ uint16_t f16_from_f64(double x)
     double a = fabs(x);
     if (isnan(x))
         return sign | 0x7e00;
-    if (a >= 65520.0) /* half way between the largest number and the next power of two rounds to infinity */
+    if (a >= 65520.0) /* numbers from halfway between the largest half and 65536 on round to infinity */
         return sign | 0x7c00;
     int e;
     frexp(a, &e); /* a = m * 2^e, m in [0.5, 1) */

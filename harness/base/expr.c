@@ -100,7 +100,7 @@ static bool compare(struct eval *x, const struct term *t, const struct value *a,
 {
     bool text = a->kind == VALUE_TEXT;
     if (text != (b->kind == VALUE_TEXT)) {
-        /* A parameter may be a number or a word: `TILE == 'auto'` is no mistake when TILE is 8. */
+        /* A parameter may be a number or a word: `TILE == 'auto'` is not a mistake when TILE is 8. */
         const struct term *written = t->args[text ? 0 : 1];
         if (written->kind == TERM_VALUE && (t->op == OP_EQ || t->op == OP_NE)) {
             *truth = t->op == OP_NE;

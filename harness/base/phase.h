@@ -1,8 +1,8 @@
 /* base/phase: where the wall time of a run goes. A process is in one phase at any time. Phases nest, and inner phases count for
  * themselves only, so that all phases add up to the time passed.
  *
- * The same calls open the ranges that a profiler shows (NVTX; device/nvtx.h): a phase is a range of its name. A range that is no phase (a
- * row, a round) is opened by name and leaves the phase unchanged. Every function accepts a NULL clock and then does nothing. */
+ * The same calls open the ranges that a profiler shows (NVTX; device/nvtx.h): a phase is a range of its name. A range that is not a phase
+ * (a row, a round) is opened by name and leaves the phase unchanged. Every function accepts a NULL clock and then does nothing. */
 #ifndef BENCH_BASE_PHASE_H
 #define BENCH_BASE_PHASE_H
 

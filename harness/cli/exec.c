@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Says where a tool of CUDA lies that is no command on PATH. */
+/* Says where a tool of CUDA lies that is not a command on PATH. */
 static void say_where(const char *tool)
 {
     const char *home = getenv("CUDA_HOME");
@@ -25,12 +25,13 @@ static void say_where(const char *tool)
     if (found.gl_pathc) {
         SCOPED_TEXT word = {0};
         text_add_word(&word, found.gl_pathv[0]);
-        cli_say(stderr, "hint: it is no command on PATH, but here: bench exec ... -- %s\n", text_get(&word));
+        cli_say(stderr, "hint: it is not a command on PATH, but here: bench exec ... -- %s\n", text_get(&word));
     } else {
-        cli_say(stderr,
-                "hint: it is no command on PATH, nor in $CUDA_HOME/bin, /usr/local/cuda*/bin (the CUDA toolkit) or /opt/nvidia/*/* (Nsight "
-                "Compute, Nsight Systems); if it is elsewhere, name it with its path: bench exec ... -- /PATH/TO/%s\n",
-                tool);
+        cli_say(
+            stderr,
+            "hint: it is not a command on PATH, nor in $CUDA_HOME/bin, /usr/local/cuda*/bin (the CUDA toolkit) or /opt/nvidia/*/* (Nsight "
+            "Compute, Nsight Systems); if it is elsewhere, name it with its path: bench exec ... -- /PATH/TO/%s\n",
+            tool);
     }
     globfree(&found);
 }

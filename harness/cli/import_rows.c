@@ -189,7 +189,7 @@ static bool import_all(struct import *m, struct error *err)
 {
     size_t i;
     json_t *entry;
-    SCOPED char *ended = xstrdup(m->run.ended); /* a later import is no part of the run's duration */
+    SCOPED char *ended = xstrdup(m->run.ended); /* a later import is not a part of the run's duration */
     char *provenance = NULL, *text = NULL;
     json_array_foreach(json_object_get(m->root, "rows"), i, entry) /* all or none of them */
     {

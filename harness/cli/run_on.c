@@ -161,7 +161,7 @@ static bool take_all(struct job *job, const struct run_on *r, const char *scenar
         json_array_append_new(args, json_string("--gpus"));
         json_array_append_new(args, json_string(list));
     }
-    if (r->arguments->counters.set) { /* --set full, which is no filter */
+    if (r->arguments->counters.set) { /* --set full, which is not a filter */
         json_array_append_new(args, json_string("--set"));
         json_array_append_new(args, json_string(r->arguments->counters.set));
     }

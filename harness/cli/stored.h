@@ -11,7 +11,7 @@ struct stored {
     bool compare;      /* several runs: further words name runs */
     bool calibration;  /* emu's counters next to the hardware's */
     int run_id;        /* -1: the last */
-    const char *path;  /* the first word as given, which may be a file that is no database; NULL: it names a scenario's file */
+    const char *path;  /* the first word as given, which may be a file that is not a database; NULL: it names a scenario's file */
     bool from_file;    /* its first word named a database */
     bool takes_row;    /* further words name a row */
     bool json;         /* the text is JSON */

@@ -26,7 +26,7 @@ const struct counter_fact counter_facts[] = {
     {"headroom", "%", "time of the longest step above its speed of light; 100 if the speed of light is unknown, absent without a time"},
     {"occupancy_limit", "text", "what limits the occupancy, and how to raise it"},
     {"fullest", "%", "share of its peak of the busiest unit, over all cycles of the launch"},
-    {"busiest", "%", "the same of the units that were counted, or that the model knows; 0 if none is"},
+    {"busiest", "%", "as `fullest`, of the units that were counted or that the model knows; 0 if there are none"},
     {"near", "%", "speed of light over time, of the longest step; from the data sheet if no ceilings were measured"},
     {"near_memory", "%", "the same for the bytes alone"},
     {"near_compute", "%", "the same for the operations alone, at the rate of the pipe that the code uses"},

@@ -36,7 +36,7 @@ struct gate_pair {
     enum gate_verdict verdict;
     enum gate_by by;
     bool waived;              /* the verdict is let through */
-    bool disturbed;           /* other processes used the GPU during the timing, so the time is no evidence */
+    bool disturbed;           /* other processes used the GPU during the timing, so the time is not evidence */
     bool paired;              /* both times are from the same rounds of one run */
     int rounds;               /* 0: no times on both sides */
     int placements;           /* of paired times: the number of placements in the rounds */

@@ -6,7 +6,7 @@
 const enum formula_of op_image_axes[] = {
     [IMAGE_ROWS] = FORMULA_OF_ROWS, [IMAGE_COLUMNS] = FORMULA_OF_COLUMNS, [IMAGE_PLANES] = FORMULA_OF_PLANES};
 
-/* Evaluates one expression for all outputs and taps of an axis. A value that is no whole number from 0 to size - 1 reads nothing. */
+/* Evaluates one expression for all outputs and taps of an axis. A value that is not a whole number from 0 to size - 1 reads nothing. */
 static void fill_table(const struct work *work, const struct expr *e, enum op_file_axis axis, struct op_reach *r, double *to)
 {
     static const enum formula_name names[] = {[IMAGE_ROWS] = FORMULA_Y, [IMAGE_COLUMNS] = FORMULA_X, [IMAGE_PLANES] = FORMULA_Z};

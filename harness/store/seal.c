@@ -1,7 +1,7 @@
 /* store/seal: SQLite has no checksum of what it stores, so a flipped bit in a value is read as another value. A finished run has a seal in
  * the table `seal`: the SHA-256 of its own line, and the sum of its rows and cases. Only stored values count, each with its column's name,
  * so that a column which a later bench adds changes no seal. The sum of a row is computed when it is stored, lies beside it
- * (result.sum), and goes with it into other databases: a seal reads no row again. A sum is no proof against forgery. */
+ * (result.sum), and goes with it into other databases: a seal reads no row again. A sum is not proof against forgery. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "store/seal.h"

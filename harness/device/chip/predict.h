@@ -1,6 +1,6 @@
 /* device/chip/predict: the time of a launch from exact counts, the compiler's facts and a chip's limits, with its error and the limiter.
- * docs/MODEL.md derives each constant; harness/device/chip/model/CHIP.yaml holds them, fitted by ci/fit-model. A prediction is no measured
- * time: nothing stores, gates or ranks it as one. */
+ * docs/MODEL.md derives each constant; harness/device/chip/model/CHIP.yaml holds them, fitted by ci/fit-model. A prediction is not a
+ * measured time: nothing stores, gates or ranks it as one. */
 #ifndef BENCH_DEVICE_CHIP_PREDICT_H
 #define BENCH_DEVICE_CHIP_PREDICT_H
 

@@ -51,7 +51,7 @@ static void add_taken_name(struct text *t, const struct compile_request *r, cons
     }
 }
 
-/* A message about an absolute path that is no source shows its lines: /etc/passwd as an include. */
+/* A message about an absolute path that is not a source shows its lines: /etc/passwd as an include. */
 static bool shows_no_source(const char *block)
 {
     static const char *const source[] = {".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".c", ".cpp", ".cc"};

@@ -265,7 +265,7 @@ static int make_options(const struct compiler *c, const struct source *s, const 
         if (!quote || strcmp(flag, "-lineinfo")) /* NVRTC writes names between quotes, as they are, and ptxas cannot read that */
             add_option(options, &count, xstrdup(flag));
     /* NVRTC keeps results of its own beside a driver (~/.nv/ComputeCache), and one that comes from there has no log of ptxas: spills would
-     * be unknown. It is no flag of the key, since the code is the same. */
+     * be unknown. It is not a flag of the key, since the code is the same. */
     int major = 0, minor = 0;
     if (sscanf(c->version, "nvrtc %d.%d", &major, &minor) == 2 && major >= 13)
         add_option(options, &count, xstrdup("--no-cache"));

@@ -116,7 +116,7 @@ static bool move_open(struct move *m, const char *from, const char *to)
     return ok;
 }
 
-/* The pair whose `from` the path is, or lies under: the longest. */
+/* The pair with the longest `from` that is the path or a folder above it. */
 static const struct pair *pair_of(const struct pair *pairs, const char *path, size_t n)
 {
     const struct pair *found = NULL;
@@ -185,7 +185,7 @@ static void move_log(struct compiled *c, const struct move *m)
         size_t n = strcspn(at, " \n\"(");
         const struct pair *p = n ? pair_of(m->said, at, n) : NULL;
         size_t known = p ? strlen(p->from) : 0;
-        if (p && (p == m->said) != (known == n)) /* a folder alone is no place: ptxas's lines have a "." */
+        if (p && (p == m->said) != (known == n)) /* a folder alone is not a place: ptxas's lines have a "." */
             known = 0;
         if (known)
             text_add(&t, p->to);

@@ -302,7 +302,7 @@ static bool prepare_function(struct cuda_state *s, struct device_function *f, co
 #define ATTRIBUTES_MAX 3
 static bool is_clustered(const struct device_launch *l)
 {
-    return l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is no cluster */
+    return l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is not a cluster */
 }
 
 /* Sets the function's attributes for such a launch and fills the driver's configuration; `attributes` is the array that it points to. */

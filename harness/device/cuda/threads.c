@@ -130,7 +130,7 @@ bool cuda_wipe_threads(struct device *dev, struct error *err)
     size_t shared = chip->smem_per_block_optin / 16 * 16;
     unsigned sms = chip->sm_count > 0 ? (unsigned)chip->sm_count : 256;
     unsigned threads =
-        chip->threads_per_sm % WARP_THREADS ? WARP_THREADS / 2 : WARP_THREADS; /* 1536 are no whole number of the largest blocks */
+        chip->threads_per_sm % WARP_THREADS ? WARP_THREADS / 2 : WARP_THREADS; /* 1536 is not a multiple of the largest block */
     unsigned held = (unsigned)chip->threads_per_sm / threads;
     if (!t->sink && !threads_open(s, chip, err))
         return false;

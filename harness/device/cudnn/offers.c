@@ -346,7 +346,7 @@ struct offering {
     int count;
 };
 
-/* NULL: it is no graph for cuDNN. */
+/* NULL: it is not a graph for cuDNN. */
 static struct offering *offering_open(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, struct plan_list *list,
                                       struct error *err)
 {
@@ -379,7 +379,7 @@ static void offering_close(struct cudnn *h, struct offering *o)
     free(o);
 }
 
-/* All plans of one graph into the list. False when it is no graph for cuDNN. */
+/* All plans of one graph into the list. False when it is not a graph for cuDNN. */
 static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, int most, struct plan_list *list, struct error *err)
 {
     struct offering *o = offering_open(h, conv, narrow_bias, list, err);

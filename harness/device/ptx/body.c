@@ -106,7 +106,7 @@ static bool parse_address(struct parser *p, struct ptx_operand *o, int depth)
     } else if (!parse_word_operand(p, o)) {
         return false;
     } else if (o->kind != OPERAND_REG && o->kind != OPERAND_VAR && o->kind != OPERAND_SYMBOL) {
-        return parser_fail(p, "'%s' is no address", o->name);
+        return parser_fail(p, "'%s' is not an address", o->name);
     }
     o->kind = OPERAND_ADDRESS;
     if (!parser_offset(p, &o->bits))
@@ -179,7 +179,7 @@ static bool parse_operand(struct parser *p, struct ptx_operand *o, int depth)
             return false;
         o->reg2 = name_register(p, name);
         if (o->reg2 < 0)
-            return parser_fail(p, "'%s' is no register", name);
+            return parser_fail(p, "'%s' is not a register", name);
     }
     return true;
 }

@@ -62,7 +62,7 @@ enum ptx_type {
     T_UE8M0X2,
     T_COUNT
 };
-enum ptx_type ptx_type_parse(const char *s); /* without the dot; T_NONE when it is no type */
+enum ptx_type ptx_type_parse(const char *s); /* without the dot; T_NONE when it is not a type */
 const char *ptx_type_name(enum ptx_type t);
 int ptx_type_bytes(enum ptx_type t); /* 0 for predicates */
 bool ptx_type_signed(enum ptx_type t);

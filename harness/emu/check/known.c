@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* ---- bytes never written: global ----
- * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are no error. */
+ * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are not an error. */
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, enum access access)
 {
     bool store = access == ACCESS_WRITE, known = store;

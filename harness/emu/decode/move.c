@@ -234,7 +234,7 @@ static bool decode_cvt(struct decode *d)
         sb = from->kind == OPERAND_REG ? decode_reg_bytes(d, from->reg)
              : ptx_type_bytes(ts) < 2  ? 2
                                        : ptx_type_bytes(ts);
-    /* rounding to an integer is the only thing a float to integer conversion does; .rn is said, not .rni, nowhere */
+    /* a float becomes an integer by rounding alone, so .rn and .rni mean the same */
     enum op op = fast_convert(td, ts, flags, db, sb);
     struct insn *ip = decode_emit(d, op == OP_none ? OP_cvt : op);
     ip->d = rd, ip->a = a, ip->b = b;

@@ -256,7 +256,7 @@ bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_spac
     if (o->reg >= 0) {
         int bytes = decode_reg_bytes(d, o->reg);
         if (d->f->regs[o->reg] == T_PRED || (bytes != 8 && !((narrow || small) && bytes == 4)))
-            return decode_fail(d, "'%s' is no address register", o->name);
+            return decode_fail(d, "'%s' is not an address register", o->name);
         out->a = decode_slot(d, o->reg);
         if (small && (bytes == 4 || d->short_addresses))
             out->a = decode_widen(d, space, out->a, bytes, decode_scratch(d));

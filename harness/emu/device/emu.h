@@ -17,7 +17,7 @@ void emu_set_checks(struct device *dev, bool on);
 /* Did the host or a kernel write all of these bytes? Without the checks a kernel's stores are known by sectors of 32 bytes, and until
  * clear. */
 bool emu_written(struct device *dev, uint64_t address, size_t bytes);
-/* What the checks saw that is no error (kind same_value), as reports() gives errors. */
+/* What the checks saw that is not an error (kind same_value), as reports() gives errors. */
 int emu_notes(const struct device *dev, const struct device_report **notes);
 /* The instruction set of the host that handlers were chosen for: "portable", "v3" (AVX2), "v4" (AVX-512), "jit" (AVX-512, and stretches are
  * compiled); $BENCH_EMU_ISA asks for less. */

@@ -13,7 +13,7 @@ bool launch_fits(const struct chip *chip, const struct program *program, const c
             return error_set(err, ERROR_USAGE, "%s: grid %u,%u,%u block %u,%u,%u cannot be launched", label, l->grid[0], l->grid[1],
                              l->grid[2], l->block[0], l->block[1], l->block[2]);
         if (l->cluster[i] > 1 && l->grid[i] % l->cluster[i])
-            return error_set(err, ERROR_USAGE, "%s: the grid is no multiple of the cluster", label);
+            return error_set(err, ERROR_USAGE, "%s: the grid is not a multiple of the cluster", label);
         if (entry->req_threads[0] && (uint32_t)entry->req_threads[i] != l->block[i])
             return error_set(err, ERROR_USAGE, "%s: '%s' requires blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0],
                              entry->req_threads[1], entry->req_threads[2]);

@@ -130,7 +130,8 @@ static bool fill_word(const struct node *data, const struct buffer_wanted *b, ui
     return true;
 }
 
-/* The values a map's `data` means; NULL + err. *none: nothing is to be written. */
+/* The initial bytes of a buffer, as its key `data` describes them. NULL with *none set: bench writes nothing; NULL without: err says why.
+ */
 static void *emulate_launch_fill(struct emulation *e, const struct node *n, const struct buffer_wanted *b, bool *none, struct error *err)
 {
     const struct node *data = node_get(n, "data");
@@ -364,7 +365,8 @@ static bool set_tensor_map(struct emulation *e, const struct node *n, const stru
     const struct buffer_wanted *b = name ? named_buffer(e, name) : NULL;
     const struct node *dims = node_get(n, "dims");
     if (!b || p->bytes != 128)
-        return node_error(n, err, b ? "argument %d is no tensor map" : "argument %d needs 'tensor map', the name of a buffer", index + 1);
+        return node_error(n, err, b ? "argument %d is not a tensor map" : "argument %d needs 'tensor map', the name of a buffer",
+                          index + 1);
     if (!dims || dims->kind != NODE_LIST || dims->count < 1 || dims->count > 5)
         return node_error(n, err, "a tensor map needs 'dims', a list of 1 to 5");
     struct device_tensor_map map = {

@@ -21,7 +21,7 @@ static bool first_time(uint64_t *seen, int *count, uint64_t value)
 /* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass): a piece is what of a 32-byte sector of
  * global memory goes to one 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one
  * row of the banks, one of each sector. Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the
- * store's wavefronts: they were added already, as were the sectors. What this takes beyond is no bank conflict. */
+ * store's wavefronts: they were added already, as were the sectors. What this takes beyond is not a bank conflict. */
 void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
                       uint64_t plain, uint64_t ideal)
 {
@@ -304,7 +304,7 @@ const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip)
         return ip + 1;
     }
     lane_addresses(w, ip, space, address);
-    int checks = w->checks; /* the barrier's own words are no data */
+    int checks = w->checks; /* the barrier's own words are not data */
     w->checks &= ~(CHECK_RACE | CHECK_KNOWN);
     for (uint32_t rest = w->mask, before = 0; rest; before = rest, rest &= rest - 1) {
         int i = __builtin_ctz(rest);

@@ -168,7 +168,7 @@ void bulk_complete(struct runner *k)
 {
     for (int i = 0; i < k->pending_count; i++) {
         struct warp *w = k->pending[i].w;
-        int checks = w->checks; /* it may stand at an mbarrier, whose own words are no data */
+        int checks = w->checks; /* it may stand at an mbarrier, whose own words are not data */
         w->checks = k->launch->checks;
         copy_complete(&k->pending[i]);
         w->checks = checks;

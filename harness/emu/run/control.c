@@ -349,7 +349,7 @@ void barrier_warp_arrives(struct warp *w)
     barrier_try(b, bar);
 }
 
-/* Lanes that are alive elsewhere and have more to do than to end: those that returned early are no part of a barrier. */
+/* Lanes that are alive elsewhere and have more to do than to end: those that returned early are not part of a barrier. */
 static uint32_t lanes_elsewhere(const struct warp *w)
 {
     uint32_t m = w->alive & ~w->mask;

@@ -10,7 +10,7 @@ enum { CACHE = 27, T0 = 27, T1, T2, T3, NAN_REG };              /* vectors: belo
 enum { K_NAN = 1, K0 = 2, K1 = 3, K_FIRST = 4, K_COUNT = 4 };
 #define SEEN_MAX 96
 
-struct value { /* a register of the stretch: vectors of its lanes in this half; or a predicate: reg[0] a mask */
+struct value { /* a PTX register: this half's lanes in vector registers `reg`; of a predicate reg[0] is a mask register */
     uint32_t ref;
     uint8_t bytes; /* of a lane; 0: a predicate */
     uint8_t reg[2];

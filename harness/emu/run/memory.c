@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define NULL_BYTES 65536u        /* a null pointer and an index */
-#define FAR_BYTES (256ull << 20) /* further from every buffer than this it is no index gone wrong */
+#define FAR_BYTES (256ull << 20) /* an address further than this from every buffer is not the effect of a wrong index */
 
 enum ptx_space space_of(uint64_t generic)
 {
@@ -86,7 +86,7 @@ void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t by
     if (b->seen && access != ACCESS_WRITE)
         memset(b->seen + offset, 1, bytes);
     for (uint64_t k = offset >> 5; bytes && k <= (offset + bytes - 1) >> 5; k++) {
-        if (access == ACCESS_READ || (access == ACCESS_ATOMIC && !b->read[k])) /* what an atomic reads is no read of its own */
+        if (access == ACCESS_READ || (access == ACCESS_ATOMIC && !b->read[k])) /* what an atomic reads is not a read of its own */
             b->read[k] = access == ACCESS_READ ? mark : 1;
         if (access != ACCESS_READ && b->written[k] != mark)
             races_mark(w->runner->launch, b, (int64_t)k, (int64_t)k);

@@ -387,7 +387,7 @@ static const struct insn *wmma_move(struct warp *w, const struct insn *ip, bool 
                 uint8_t *slot = SLOT(uint8_t, w, l[WMMA_HEADER + r]) + (size_t)lane * (bits > 32 ? 8 : 4) + (size_t)(e * bytes);
                 memcpy(store ? host : slot, store ? slot : host, (size_t)bytes);
             }
-            if (e == 0) /* neighbouring elements travel together where they lie together */
+            if (e == 0) /* elements that are adjacent in memory belong to one access */
                 count_lanes(w, ip, space, first, good, (uint32_t)(l[WMMA_COLUMN] == (l[WMMA_WHICH] == 1) ? bytes * per : bytes));
         }
     }

@@ -109,7 +109,7 @@ const struct insn *emu_tensor_dealloc(struct warp *w, const struct insn *ip)
     for (uint32_t c = first; t && c < TENSOR_COLUMNS && t->owner[c] == first + 1; c++)
         have++;
     if (!have || have != count || LANE_OF(at)) {
-        emu_report(w, ip, -1, "tensor_memory", "%u columns at 0x%x are no allocation%s", count, at,
+        emu_report(w, ip, -1, "tensor_memory", "%u columns at 0x%x are not an allocation%s", count, at,
                    have && !LANE_OF(at) ? " of that size" : "");
         return ip + 1;
     }

@@ -113,7 +113,7 @@ static bool make_unit(struct bind *b, struct error *err)
         if (!expr_eval(b->h->defines[i].expr, &b->env, &value, err))
             return false;
         if (value.kind == VALUE_REAL && !isfinite((float)value.d))
-            return expr_fail(b->h->defines[i].expr, err, "%g is no float", value.d);
+            return expr_fail(b->h->defines[i].expr, err, "%g is not a float", value.d);
         add_define(u, b->h->defines[i].name, &value);
     }
     for (int i = 0; i < b->h->specialise_count; i++) {

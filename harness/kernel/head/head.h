@@ -181,10 +181,11 @@ struct head_places {
     const char *installed;    /* a tree of OP/FILE.cu; NULL: that of this installation */
     const char *const *extra; /* the user's folders, "NAME=DIR" or "NAME=FILE", NULL-terminated; may be NULL */
 };
-/* Loads one file as a variant, with `like:` resolved. If the file is no variant, sets `*note` instead of the error ("": nothing to report).
+/* Loads one file as a variant, with `like:` resolved. If the file is not a variant, sets `*note` instead of the error ("": nothing to
+ * report).
  */
 struct variant *head_load(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err);
-/* The same, but a file that is no variant is an error. */
+/* The same, but a file that is not a variant is an error. */
 struct variant *head_load_only(const char *path, const char *folder, const struct head_places *places, struct error *err);
 /* Adds the keys of the heads that v->head is `like:`; sets v->parents and v->code. */
 bool head_inherit(struct variant *v, const char *folder, const struct head_places *places, struct error *err);

@@ -74,7 +74,7 @@ static bool has_word(const char *begin, const char *end, const char *word)
     return false;
 }
 
-/* The type of a parameter: its last word that is no qualifier. True if it stands in a namespace. */
+/* The type of a parameter: its last word that is not a qualifier. True if it stands in a namespace. */
 static bool type_word(const char *begin, const char *end, char *out, size_t bytes)
 {
     static const char *const qualifiers[] = {"const", "volatile", "__restrict__", "restrict", "__grid_constant__", "struct", NULL};

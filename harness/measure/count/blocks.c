@@ -251,7 +251,7 @@ static bool find_border(struct counting *c, const struct box *box, int axis, boo
             break;
         low = high + 1;
     }
-    if (high >= size / 2) /* none, so this is no border */
+    if (high >= size / 2) /* none, so this is not a border */
         return true;
     while (low < high) {
         uint64_t middle = (low + high) / 2, at = base + own * (far ? size - 1 - middle : middle);

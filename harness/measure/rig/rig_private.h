@@ -66,7 +66,7 @@ struct rig {
     struct device_module **modules;    /* by set and replica, then unit (rig_module) */
     struct rig_state *state;           /* the variables that their code may keep (rig_state.c); NULL: no code is loaded */
     struct rig_step *steps;
-    struct place *tensors, *scratch, *workspaces; /* by set or replica, then tensor; by replica, then scratch; by replica */
+    struct place *tensors, *scratch, *workspaces; /* [set or replica][tensor]; [replica][scratch]; [replica] */
     bool *fresh;                                  /* indexed as tensors: this rig feeds the buffer, not another rig of the pool */
     struct place sums;                            /* struct rig_sums by replica, of the last launch there; none without a device check */
     struct rig_sums seen;                         /* by the last rig_checksum_matches */

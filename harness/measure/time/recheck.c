@@ -4,7 +4,7 @@
 #include "measure/time/group.h"
 #include <stdlib.h>
 
-/* Checks a timed launch whose output bits differ from the verified launch. Different bits are no fault if they are also right (a sum in
+/* Checks a timed launch whose output bits differ from the verified launch. Different bits are not a fault if they are also right (a sum in
  * another order). A row that is wrong here was right at verification. */
 bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {

@@ -197,7 +197,7 @@ static void data_there(struct data_store *d, const struct work *work, struct op_
     card_data_moved(data->card, data);
 }
 
-/* Handles a missing reference. The op's file decides which shapes exist, so a reference that fails on one is no row's fault. Neither is
+/* Handles a missing reference. The op's file decides which shapes exist, so a reference that fails on one is not a row's fault. Neither is
  * a missing compiler or Python if the reference of the row's own shape came from a bundle or the cache. */
 static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
 {

@@ -35,7 +35,7 @@ bool nearby_has_code(const struct job *job, int index);
  * metric verify.interpreted. n->job is on emu. What emu cannot run is ROW_SKIPPED. */
 bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);
 /* Runs a verified row's code on its nearby shapes. A row that is wrong on one is wrong, and its reason names the shape. False (err): a
- * failure that is no row's. */
+ * failure that is not a row's. */
 bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);
 /* *touched becomes true if a row wrote to their values. */
 bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err);

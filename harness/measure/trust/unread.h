@@ -10,7 +10,7 @@
 #include "measure/rig/rig.h"
 
 /* rig: of a row, after a correct launch on its precision data that was watched from its prepare steps on (rig_watch). Sets the row's status
- * and reason, or its metric verify.unread. A reference that cannot be made is no evidence. False: the row is wrong. */
+ * and reason, or its metric verify.unread. A reference that cannot be made is not evidence. False: the row is wrong. */
 bool unread_check(const struct job *job, int index, struct rig *rig, const struct op_data *data, struct row *row);
 
 #endif

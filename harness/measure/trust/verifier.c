@@ -261,7 +261,7 @@ void first_launch_forget(struct first_launches *first)
     first->left = NULL;
 }
 
-/* Runs the blocks in an order other than by number. A block that waits for one of a lower number then never finishes; that is no fault,
+/* Runs the blocks in an order other than by number. A block that waits for one of a lower number then never finishes; that is not a fault,
  * because GPUs start blocks in that order. */
 static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)
 {

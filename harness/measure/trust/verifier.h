@@ -39,7 +39,7 @@ struct verifier {
     struct counted_layers counted;
     bool timed_next; /* the row is timed afterwards, in this process */
 };
-/* Verifies a row and fills `row`. False (err): a failure that is no row's. */
+/* Verifies a row and fills `row`. False (err): a failure that is not a row's. */
 bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err);
 /* The row crashed and took the device's context with it: this process must end. */
 bool verifier_lost(const struct verifier *v, const struct row *row);

@@ -9,7 +9,7 @@
 #include "op/reference/data.h"
 
 #define REFERENCE_LIMIT_MOST_S 540 /* less than the time limit for making data */
-/* The time limit of a reference: BENCH_REFERENCE_LIMIT if set, else `otherwise`; 0 + err if that is no valid time. */
+/* The time limit of a reference: BENCH_REFERENCE_LIMIT if set, else `otherwise`; 0 + err if that is not a valid time. */
 double reference_limit_s(double otherwise, struct error *err);
 
 /* A launch of a reference kernel. */

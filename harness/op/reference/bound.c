@@ -11,7 +11,7 @@
 #define BEGUN 3.0  /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
 #define CUT 2.0    /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
 
-/* Share of the sum of magnitudes that the roundings of the sum may cost. */
+/* Bound on the rounding error of a sum, as a share of the sum of the magnitudes of its terms. */
 double bound_share(enum math math, double terms)
 {
     double u = math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24;

@@ -46,7 +46,7 @@ bool axes_reshape(struct graph *g, const struct onnx_node *n, const char **why)
     if (!strcmp(n->op, "Reshape"))
         return graph_target(n, graph_in(g, n, 1), elements(&l), l.dim, l.rank, dim, &rank)
                    ? reshape(g, n, &l, rank, dim, why)
-                   : graph_lacks(why, "its shape is no constant that fits its input");
+                   : graph_lacks(why, "its shape is not a constant that fits its input");
     if (!strcmp(n->op, "Flatten")) {
         int at = (int)graph_int(n, "axis", 1);
         at = at < 0 ? at + l.rank : at;
@@ -84,7 +84,7 @@ bool axes_transpose(struct graph *g, const struct onnx_node *n, const char **why
         seen |= perm[i] >= 0 && perm[i] < l.rank ? 1u << perm[i] : 0;
     }
     if (seen != (1u << l.rank) - 1)
-        return graph_lacks(why, "its perm is no order of its input's axes");
+        return graph_lacks(why, "its perm is not a permutation of its input's axes");
     view_permute(&l, perm);
     return view_put(g, n, &l, why);
 }
@@ -165,7 +165,7 @@ bool axes_slice(struct graph *g, const struct onnx_node *n, const char **why)
         if (count[i] != l.dim[i])
             axes++, only = i;
     if (!any)
-        return graph_lacks(why, "its range is no constant");
+        return graph_lacks(why, "its range is not a constant");
     if (axes == 0)
         return move_rename(g, n, why);
     if (axes == 1 && by[only] == 1)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEEDS_IMAGE "its input is no image of known size"
-
 /* A float as people write it. */
 static const char *short_real(double v, char room[32])
 {
@@ -324,5 +322,5 @@ bool fold_normalise(struct graph *g, const struct onnx_node *n, const char **why
         return fold_affine(g, n, x, of[0], of[1], unknown, why);
     free(of[0]);
     free(of[1]);
-    return graph_lacks(why, "its input is no image of known size, or its numbers are no constants");
+    return graph_lacks(why, "its input is not an image of known size, or its numbers are not constants");
 }

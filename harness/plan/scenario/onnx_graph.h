@@ -8,6 +8,7 @@
 #define LAYER_INPUT (-1)         /* the model's input */
 #define LAYER_NONE (-2)          /* no layer */
 #define VIEW_ATOMS 12
+#define NEEDS_IMAGE "its input is not an image of known size"
 /* A tensor as a view of an image: axis `part` of the tensor is made of atoms, outermost first, each of which steps along an axis of the
  * image (-1: it stays). Atoms have more than one element. */
 struct view {
@@ -43,7 +44,7 @@ struct made_weights {
     bool point, last;                         /* of a product: of each pixel; the channels are the innermost of its inputs */
     double *scale, *shift;                    /* NULL: ones, zeros */
     const struct onnx_tensor *slopes, *image; /* image: a value for each place, of add_constant */
-    bool unknown;                             /* some of it is no constant that can be read */
+    bool unknown;                             /* some of it is not a constant that can be read */
 };
 /* A layer of the scenario. */
 struct made_layer {

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEEDS_IMAGE "its input is no image of known size"
-
 bool graph_rename(struct graph *g, const struct onnx_node *n, struct place *x)
 {
     struct place *out = graph_value(g, n->outputs[0]);
@@ -287,7 +285,7 @@ bool move_pad(struct graph *g, const struct onnx_node *n, const char **why)
     }
     const struct place *fill = graph_in(g, n, 2);
     if (fill->constant && onnx_elements(fill->constant) && !onnx_number(fill->constant, 0, &value))
-        return graph_lacks(why, "its value is no constant");
+        return graph_lacks(why, "its value is not a constant");
     int64_t side[4] = {pads[2], pads[3], pads[6], pads[7]};
     if (!(side[0] | side[1] | side[2] | side[3]))
         return graph_rename(g, n, x);

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEEDS_IMAGE "its input is no image of known size"
-
 /* "3" where all are alike, else a list. */
 static void add_key(struct text *t, const char *key, const int64_t *values, int count, int64_t usual)
 {
@@ -95,7 +93,7 @@ static bool conv(struct graph *g, const struct onnx_node *n, const char **why)
     int rank = f->constant ? f->constant->rank : 0;
     if (!x->known || (rank != 4 && (rank != 3 || x->dim[2] != 1)))
         return graph_lacks(why, f->constant ? "only filters of one and two dimensions are supported, on an image of known size"
-                                            : "its filter is no constant");
+                                            : "its filter is not a constant");
     v.flat = rank == 3;
     v.kernel[0] = v.flat ? 1 : f->constant->dim[2], v.kernel[1] = f->constant->dim[rank - 1];
     if (!read_window(n, &v, why))

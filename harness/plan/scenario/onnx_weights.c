@@ -118,7 +118,7 @@ static bool write_layer(const char *folder, const struct made_layer *l, struct e
     const struct made_weights *w = &l->weights;
     bool convolves = !strncmp(l->op, "conv", 4), biased = l->items && strstr(text_get(&l->epilogue), "bias");
     if (w->unknown)
-        return error_set(err, ERROR_USAGE, "the weights of layer '%s' are no constants of the file", l->name);
+        return error_set(err, ERROR_USAGE, "the weights of layer '%s' are not constants of the file", l->name);
     if (convolves && !write_filter(folder, l, err))
         return false;
     if (w->image && !write_image(folder, l, err))
@@ -132,7 +132,7 @@ static bool write_layer(const char *folder, const struct made_layer *l, struct e
     double v = 0;
     for (int64_t k = 0; w->slopes && k < count; k++) {
         if (!onnx_number(w->slopes, k, &v))
-            return error_set(err, ERROR_USAGE, "the slopes of layer '%s' are no constants of the file", l->name);
+            return error_set(err, ERROR_USAGE, "the slopes of layer '%s' are not constants of the file", l->name);
         values[k] = (float)v;
     }
     return !w->slopes || write_tensor(folder, l, "slopes", &count, 1, values, err);

@@ -94,7 +94,7 @@ static bool say_stored(const struct ask *ask, struct text *t)
 }
 
 /* The mean of the fastest rows' speed-ups, as in the tables, if no network weights the layers. Cases whose baseline is `copy` are left
- * out: a control is no competitor. */
+ * out: a control is not a competitor. */
 static void answer_best(const struct ask *ask, struct block *list)
 {
     struct text t = {0};

@@ -85,7 +85,7 @@ static const char *value_in(const struct query *q, const struct row *row)
     return NULL;
 }
 
-/* Of each value the fastest row of the case; of one variant, rows that are another one's machine code are no candidates of their own. */
+/* Of each value the fastest row of the case; of one variant, rows that are another one's machine code are not candidates of their own. */
 static int candidates(const struct case_view *c, const struct query *q, const struct view **out, int most)
 {
     int n = 0;

@@ -290,7 +290,7 @@ static bool turns(const struct curve *y)
     return won && lost;
 }
 
-/* The curves that have one sign at all points, in one sentence. */
+/* One sentence that names the curves that have the same sign at all points. */
 static void say_steady(struct block *list, const char *question, const struct curve *curves, int count, const char *axis, bool counts,
                        int sign)
 {
@@ -365,7 +365,7 @@ struct timed {
     double cost, low, high;
 };
 
-/* Does the side fix what is no parameter of its rows? */
+/* Does the side fix what is not a parameter of its rows? */
 static bool fixes_case(const struct side *s, const struct row *row)
 {
     for (int i = 0; i < s->fixed_count; i++)

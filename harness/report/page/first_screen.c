@@ -36,7 +36,7 @@ static void tally_part(struct text *t, int count, const char *words)
         text_addf(t, "%s%d %s", t->len ? ", " : "", count, words);
 }
 
-/* Rows that do not apply to their case are no failures. */
+/* Rows that do not apply to their case are not failures. */
 static void add_lead(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct tally y = {0};

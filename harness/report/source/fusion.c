@@ -299,7 +299,8 @@ static double bytes_of(const struct view *v)
 static bool look_behind(const struct case_view *c, const struct case_view *bare, const char *epilogue, struct behind *out)
 {
     const struct view *plain = NULL, *fused = NULL, *apart = NULL;
-    for (int i = 0; i < c->count; i++) { /* the best fused row that has both: a bare op of its family, and passes of their own */
+    for (int i = 0; i < c->count;
+         i++) { /* the fastest fused row to which there is a bare op of its family, and a row with separate passes */
         const struct view *v = &c->views[i], *b = best_row(bare, true, v), *a = best_row(c, false, v);
         if (v->row->library || v->row->status != ROW_OK || v->steps != 1 || isnan(fusion_cost(v)) || !a || !b ||
             (fused && fusion_cost(v) >= fusion_cost(fused)))

@@ -136,7 +136,7 @@ static int by_share(const void *a, const void *b)
     return x->share > y->share ? -1 : x->share < y->share;
 }
 
-/* Waiting states of a warp, by share; *sum of all. Issuing and being passed over are no waits. */
+/* Waiting states of a warp, by share; *sum of all. Issuing and being passed over are not waits. */
 static int find_stalls(const struct view *v, int step, struct stall *out, int max, double *sum)
 {
     int count = 0, at = v->steps <= 1 && isnan(view_metric(v, step, METRIC_ISSUE_ACTIVE)) ? -1 : step;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 0.5 /* of the row's time: the unit of a shorter step does not lead the row */
+#define MOST 0.5 /* share of the row's time: a step that takes less does not determine which unit limits the row */
 
 static double percent(double share)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SELF_MAX_BYTES (1u << 30)
-#define BUILD_ID_MIN 16 /* bytes: MD5's; less is no hash */
+#define BUILD_ID_MIN 16 /* bytes: MD5's; less is not a hash */
 #define ALIGNED(bytes) (((size_t)(bytes) + 3) & ~(size_t)3)
 #define MEMORY_FORMAT "emu memory 2"
 

@@ -41,7 +41,7 @@
     X(ENVIRONMENT, "environment") /* {"name","value"}: stored with the run */ \
     X(COMPILED, "compiled")       /* {"row"} */ \
     X(INTERPRETED, "interpreted") /* {"row","fields"}: of a row of "neighbours", what emu found (measure/trust/interpreted.h) */ \
-    X(STAGE, "stage")   /* {"row","stage","phase","limit","spent"}; {"late","hint"}: the error after that time, if it is no row's fault */ \
+    X(STAGE, "stage")   /* {"row","stage","phase","limit","spent"}; {"late","hint"}: the error after that time, if no row is at fault */ \
     X(ROW, "row")       /* {"row","fields"}: results of a row (run/message/wire.h) */ \
     X(BLAME, "blame")   /* {"row"}: the row that causes the failure that follows */ \
     X(SPENT, "spent")   /* {"spent"} */ \

@@ -65,7 +65,7 @@ static char *draw_identity(void)
     return text_format("%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
 }
 
-/* With --on-every-gpu the cases name GPUs of this host by number, so a run of another host is no part of the plan. */
+/* With --on-every-gpu the cases name GPUs of this host by number, so a run of another host is not a part of the plan. */
 static void identify_plan(const struct session *s, char hash[HASH_TEXT])
 {
     char host[256] = "";

@@ -15,7 +15,7 @@ struct case_queue {
     int *tries;             /* by case: GPU processes that died with it */
     int *pin;               /* by case: the only GPU that may run it; -1: any */
     bool **needs;           /* by case: the cases that must be done before; NULL: none */
-    int head, left;         /* all before `head` in the order are taken; cases that are not done */
+    int head, left;         /* position of the first case in the order that may be free; how many cases are not done */
 };
 void queue_init(struct case_queue *q, const double *seconds, int count);
 void queue_free(struct case_queue *q);
@@ -77,7 +77,7 @@ void fleet_close(struct fleet *f);
 
 /* The GPUs that the option names. False: the option, or no such GPU. */
 bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err);
-/* The parent waited while the GPUs worked: its waiting becomes their phases, in proportion. */
+/* Divides the parent's waiting time into the phases of the GPUs that it waited for, in proportion. */
 void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count);
 /* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. */
 bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err);

@@ -198,7 +198,7 @@ void session_settled(struct session *s, double waited_s);
 bool session_spent(struct session *s, struct error *err);
 /* What the caller learns of a run that ended, with the time of the run before it (NULL: none). */
 void session_sum(struct session *s, const struct session_result *before, struct session_result *result);
-/* gate.c. Compiles the rows of both sides and skips those that both sides launch identically. False: an error that is no row's. */
+/* gate.c. Compiles the rows of both sides and skips those that both sides launch identically. False: an error that is not a row's. */
 bool session_gate_identify(struct session *s, struct error *err);
 /* The verified rows of a case that form pairs, with the library's first one; *gate: further fields of the command. New references. */
 json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate);
