@@ -247,7 +247,7 @@ static void a_call_as_baseline_hides_no_knee(void **state)
         fixture_time(npp, -1, 20 + 27 * lengths[i], 0.1, 1, 1, 1);
         struct row *apart = fixture_row(&f, i, "chain", axes, "points", "stages/apart", "", ROW_OK);
         fixture_time(apart, -1, 30 * lengths[i] + 30, 0.1, 0, 0, 0);
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2 + i; k++) { /* a longer chain launches more */
             fixture_step(apart, "stage", 32, 0, 0, 1, "");
             fixture_time(apart, k, 15 * lengths[i] + 15, 0, 0, 0, 0);
         }

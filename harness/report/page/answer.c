@@ -93,12 +93,58 @@ static bool say_stored(const struct ask *ask, struct text *t)
     return true;
 }
 
+/* The fastest row that is not the library's, alone or chosen by a rule, at each value of the axis `by`: how many times as fast as the
+ * baseline. */
+struct own_speed {
+    const char *at; /* the value; NULL: there is no axis */
+    double sum, least, most;
+    int cases;
+};
+
+static void add_own(struct own_speed **list, int *count, const struct case_view *c, const char *by)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        bool theirs = v->row->library || v->row->engine; /* a rule may choose the library */
+        if (v->ranked && !v->same_as && v->row->status == ROW_OK && !theirs && (!best || v->time->median_ns < best->time->median_ns))
+            best = v;
+    }
+    if (!best || best == c->zero || !c->zero->row->library)
+        return;
+    const char *at = *by ? row_axis(best->row, by) : NULL;
+    double x = best->time->ratio > 0 ? best->time->ratio : c->zero->time->median_ns / best->time->median_ns;
+    int k = 0;
+    while (k < *count && strcmp((*list)[k].at ? (*list)[k].at : "", at ? at : ""))
+        k++;
+    if (k == *count)
+        *APPEND(*list, *count) = (struct own_speed){.at = at, .least = x, .most = x};
+    struct own_speed *o = &(*list)[k];
+    o->sum += log(x);
+    o->least = fmin(o->least, x);
+    o->most = fmax(o->most, x);
+    o->cases++;
+}
+
+static void say_own(struct text *t, const struct own_speed *list, int count, const char *by)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    for (int k = 0; k < count; k++) {
+        text_add(t, k ? ", " : ". Without the library's rows: ");
+        if (list[k].at)
+            text_addf(t, "%s %s ", by, list[k].at);
+        text_addf(t, "%sx (%s to %s, %d case%s)", number_3(exp(list[k].sum / list[k].cases), m), number_3(list[k].least, a),
+                  number_3(list[k].most, b), list[k].cases, text_s(list[k].cases));
+    }
+}
+
 /* The mean of the fastest rows' speed-ups, as in the tables, if no network weights the layers. Cases whose baseline is `copy` are left
  * out: a control is not a competitor. */
 static void answer_best(const struct ask *ask, struct block *list)
 {
     struct text t = {0};
-    int cases = 0, baseline = 0;
+    struct own_speed *own = NULL;
+    int cases = 0, baseline = 0, values = 0;
     double sum = 0, least = INFINITY, most = 0;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
@@ -111,6 +157,7 @@ static void answer_best(const struct ask *ask, struct block *list)
         most = fmax(most, x);
         baseline += zero->time->median_ns <= best->time->median_ns;
         cases++;
+        add_own(&own, &values, &w.view, ask_word(ask, "by"));
     }
     if (cases)
         text_addf(&t, "with the fastest verified row of each case: %sx as fast as the baseline, geometric mean of %d cases (%s to %s)",
@@ -121,6 +168,8 @@ static void answer_best(const struct ask *ask, struct block *list)
         text_add(&t, "no answer: no case has a timed row beside its baseline");
     if (baseline)
         text_addf(&t, "; the baseline is the fastest in %d", baseline);
+    say_own(&t, own, values, ask_word(ask, "by"));
+    free(own);
     block_text(list, "answer", "How much faster than the baseline is the fastest row of each layer?", &t);
     network_sentences(list, ask->run, ask->rows, ask->count);
 }

@@ -76,19 +76,27 @@ static void row_notes(const struct case_view *c, bool counters, struct block *li
 
 static void unverified_note(const struct case_view *c, struct block *list)
 {
-    const char *first = NULL;
+    const struct view *first = NULL, *best = case_best(c);
     int count = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         if (!v->ranked || v->row->status != ROW_FOIL || v == c->zero)
             continue;
-        first = first ? first : v->name;
+        first = first ? first : v;
         count++;
     }
     if (!count)
         return;
-    SCOPED char *name = and_more(first, count);
-    block_item(list, "note", name, count > 1 ? "are not verified, so they are not ranked" : "is not verified, so it is not ranked");
+    SCOPED char *name = and_more(first->name, count);
+    if (count > 1)
+        block_item(list, "note", name, "are not verified, so they are not ranked");
+    else if (best && c->zero && c->zero->time)
+        block_itemf(list, "note", name, "is not verified, so it is not ranked; it takes %sx the time of %s, and %sx that of %s",
+                    number_3(first->time->median_ns / best->time->median_ns, a), best->name,
+                    number_3(first->time->median_ns / c->zero->time->median_ns, b), c->zero->name);
+    else
+        block_item(list, "note", name, "is not verified, so it is not ranked");
 }
 
 /* Impossible results, and results that contradict the variant's head. */

@@ -28,8 +28,8 @@ void claims_document(struct document *d, const struct run *run, struct row *cons
             claimed += testable(&w.view, v);
             kept += testable(&w.view, v) && !excess;
             if (excess) {
-                text_addf(&broken, "%s: %s claims this shape, but takes %sx the time of %s\n", v->row->layer ? v->row->layer : "", v->name,
-                          number_3(excess, n), w.view.zero_name);
+                text_addf(&broken, "%s: %s claims this shape, but takes %sx the time of %s\n", v->row->case_name ? v->row->case_name : "",
+                          v->name, number_3(excess, n), w.view.zero_name);
             }
         }
     }
