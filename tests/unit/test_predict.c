@@ -79,10 +79,10 @@ static void each_unit_by_hand(void **state)
     predict_launch(&m, h200, &c, &p);
     near(p.ns, 1.25e6 * 2 * 132 / 133);
     near(p.sm_busy, 133.0 / 264);
-    m.constant[PREDICT_start_ns] = p.ns; /* as long again: no SM is busy meanwhile */
+    m.constant[PREDICT_empty_launch_ns] = p.ns / 2; /* half of its time: no SM is busy meanwhile */
     predict_launch(&m, h200, &c, &p);
     near(p.sm_busy, 133.0 / 264 / 2);
-    m.constant[PREDICT_start_ns] = 0;
+    m.constant[PREDICT_empty_launch_ns] = 0;
     c = (struct predict_counts){
         .blocks = 1320, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1000, .read_bytes = 4.8e9};
     predict_launch(&m, h200, &c, &p); /* 4.8 TB/s */

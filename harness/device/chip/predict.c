@@ -158,7 +158,7 @@ void predict_launch(const struct chip_model *m, const struct chip *chip, const s
     for (int i = 0; i < UNIT_LATENCY; i++)
         out->busy[i] = fmin(1, out->busy[i] / out->ns);
     out->shared_busy = fmin(1, out->shared_busy / out->ns);
-    out->sm_busy *= 1 - m->constant[PREDICT_start_ns] / out->ns; /* no SM has a warp while the kernel starts */
+    out->sm_busy *= fmax(0.01, 1 - m->constant[PREDICT_empty_launch_ns] / out->ns); /* no SM has a warp while a kernel starts and ends */
     out->step_ns = out->ns;
     out->low_ns =
         out->ns * fmin(1, m->low[out->limit]); /* the prediction lies in its interval, though 90 % of a limiter's rows are faster */

@@ -149,7 +149,7 @@ struct judging {
     struct verdicts *out; /* NULL: only asked */
     struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
-    bool open;    /* it is open whether a unit is busy: only large wastes are named */
+    bool open;    /* the fullest unit may be busy: only units over active cycles and large wastes are named */
     char lift[200];
 };
 
@@ -200,9 +200,9 @@ static void keep(void *context, const struct counter_finding *f)
     gain = (gain > left ? left : gain) * j->share;
     bool about_unit =
         f->rule->unit && (f->rule->bottleneck == COUNTER_BOTTLENECK_MEMORY || f->rule->bottleneck == COUNTER_BOTTLENECK_COMPUTE);
-    if (j->open && (about_unit || !(gain >= case_limit(j->c, "waste_large"))))
+    if (j->open && !about_unit && !(gain >= case_limit(j->c, "waste_large")))
         return;
-    if (j->open)
+    if (j->open && !about_unit)
         unit = NAN;
     if (gain < least && !isnan(unit) && !f->group->least_gain)
         gain = NAN; /* a full unit is worth a sentence without a gain */
