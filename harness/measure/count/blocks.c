@@ -19,10 +19,12 @@
 #define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
 #define PROBES 60
 
-/* A grid seen as a box of up to four axes, the first of them fastest. Blocks at less than `low` along an axis, or not before `high`, lie at
+#define AXES 5 /* a grid's, of which the first may be tiles of a row, rows and images */
+
+/* A grid seen as a box, the first of them fastest. Blocks at less than `low` along an axis, or not before `high`, lie at
  * its border. */
 struct box {
-    uint64_t size[4], low[4], high[4];
+    uint64_t size[AXES], low[AXES], high[AXES];
     int count;
 };
 static bool is_known(const struct counting *c, uint64_t number)
@@ -204,7 +206,7 @@ static bool is_tiles(const struct work *w, uint64_t n)
 static void add_axis(struct box *box, uint64_t size)
 {
     int i = box->count;
-    if (size < 2 || i == 4)
+    if (size < 2)
         return;
     box->size[i] = size;
     box->low[i] = 1;
@@ -212,10 +214,17 @@ static void add_axis(struct box *box, uint64_t size)
     box->count++;
 }
 
+/* How many images the first axis of the grid runs over. */
+static uint64_t images_of(const struct counting *c)
+{
+    uint64_t n = (uint64_t)(c->work->n > 1 ? c->work->n : 1);
+    return c->grid[1] == n || c->grid[2] == n ? 1 : n;
+}
+
 static struct box box_of(const struct counting *c, uint64_t row)
 {
     struct box box = {0};
-    uint64_t rest = row ? c->grid[0] / row : 1, images = (uint64_t)(c->work->n > 1 ? c->work->n : 1);
+    uint64_t rest = row ? c->grid[0] / row : 1, images = images_of(c);
     add_axis(&box, row ? row : c->grid[0]);
     if (rest % images == 0) {
         add_axis(&box, rest / images);
@@ -291,7 +300,7 @@ static bool find_tile_row(struct counting *c, uint64_t *row, struct error *err)
     int count = 0;
     *row = 0;
     for (uint64_t n = 2; n <= c->grid[0] / 2 && count < ROWS_MOST; n++) {
-        uint64_t images = (uint64_t)(c->work->n > 1 ? c->work->n : 1), high = c->grid[0] / n;
+        uint64_t images = images_of(c), high = c->grid[0] / n;
         if (c->grid[0] % n == 0 && is_tiles(c->work, n) &&
             (is_tiles(c->work, high) || (high % images == 0 && is_tiles(c->work, high / images))))
             rows[count++] = n;

@@ -1,4 +1,5 @@
-"""compare.py WHOLE.json SAMPLED.json: counts from some blocks of each class against those of all blocks, row by row."""
+"""compare.py WHOLE.json SAMPLED.json [ROWS SHARE]: counts from some blocks of each class against those of all blocks, row by row. At least so
+many rows must be counted from some blocks, and at least such a share exactly."""
 import json
 import sys
 
@@ -34,4 +35,5 @@ for name in sorted(set(whole) & set(sampled)):
         wrong.append(f"{name}: said to be exact, {got['emu.warp_instructions']:.0f} for {want['emu.warp_instructions']:.0f}, {row['ran']}")
 print(f"{len(whole)} rows, {few} from some of their blocks, {exact} with all counts equal")
 print("\n".join(wrong))
-sys.exit(bool(wrong) or few < 15 or exact < 0.8 * len(whole))
+least, share = (float(a) for a in sys.argv[3:] or (15, 0.8))
+sys.exit(bool(wrong) or few < least or exact < share * len(whole))
