@@ -217,19 +217,26 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
         error_set(err, ERROR_USAGE, "%s: %s", dir, strerror(errno));
         return -1;
     }
-    int count = 0, cap = 0;
-    size_t tail = strlen(suffix);
+    int count = 0;
+    size_t tail = strlen(suffix), bytes = 0;
+    SCOPED char **found = NULL;
     for (struct dirent *e; (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         if (e->d_name[0] == '.' || n < tail || strcmp(e->d_name + n - tail, suffix))
             continue;
-        if (count == cap)
-            *names = xrealloc(*names, sizeof(char *) * (size_t)(cap = cap ? cap * 2 : 16));
-        (*names)[count++] = xstrdup(e->d_name);
+        *APPEND(found, count) = xstrdup(e->d_name);
+        bytes += n + 1;
     }
     closedir(d);
     if (count)
-        qsort(*names, (size_t)count, sizeof(char *), order_strings);
+        qsort(found, (size_t)count, sizeof *found, order_strings);
+    *names = xmalloc((size_t)count * sizeof **names + bytes);
+    char *to = (char *)(*names + count);
+    for (int i = 0; i < count; i++) {
+        (*names)[i] = to;
+        to = stpcpy(to, found[i]) + 1;
+        free(found[i]);
+    }
     return count;
 }
 
@@ -243,15 +250,12 @@ void file_unmake_dir(const char *path)
 
 void file_remove_flat(const char *dir)
 {
-    char **names;
+    SCOPED char **names = NULL;
     int count = file_list(dir, "", &names, NULL);
     for (int i = 0; i < count; i++) {
         SCOPED char *path = file_join(dir, names[i]);
         unlink(path);
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
     rmdir(dir);
 }
 

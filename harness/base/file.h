@@ -24,7 +24,7 @@ bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 /* A pipe or a device: opening it may wait, and it cannot be read twice. */
 bool file_is_stream(const char *path);
-/* Names in a folder, sorted; `suffix` filters ("" = all). Each name and the array are the caller's (free). -1 on error. */
+/* Names in a folder, sorted; `suffix` filters ("" = all). One block, names included: the caller frees *names. -1 and NULL on error. */
 int file_list(const char *dir, const char *suffix, char ***names, struct error *err);
 /* Removes a folder of our own that has only files in it. */
 void file_remove_flat(const char *dir);

@@ -69,7 +69,7 @@ static bool is_header(const char *name)
 /* Every header of a folder; in kernels/include also those of its subfolders, included as THEME/NAME. */
 static bool add_folder(struct includes *in, const char *folder, const char *theme, struct error *err)
 {
-    char **names;
+    SCOPED char **names = NULL;
     int count = folder ? file_list(folder, "", &names, NULL) : -1;
     bool ok = true;
     for (int i = 0; i < count; i++) {
@@ -78,10 +78,7 @@ static bool add_folder(struct includes *in, const char *folder, const char *them
             ok = add_file(in, name, path, err);
         else if (ok && folder == in->source->folders[1] && file_is_dir(path))
             ok = add_folder(in, path, names[i], err);
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
     return ok;
 }
 

@@ -147,14 +147,12 @@ void comparison_note_ops(const struct comparison_arguments *a, struct gate_compa
         bool folder = file_is_dir(*p);
         SCOPED char *stem = xstrndup(*p, strlen(*p) - (text_ends(*p, ".yaml") ? strlen(".yaml") : 0));
         for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes && **p != '/'; s++) {
-            char **names = NULL;
+            SCOPED char **names = NULL;
             int count = folder ? file_list(*p, suffixes[s], &names, NULL) : 0;
             for (int i = 0; i < count; i++) {
                 SCOPED char *path = file_join(*p, names[i]);
                 compare_file(base, head, path, &t);
-                free(names[i]);
             }
-            free(names);
             SCOPED char *beside = text_format("%s%s", stem, suffixes[s]); /* the op itself, and a reference of its name */
             if (!folder)
                 compare_file(base, head, beside, &t);

@@ -58,7 +58,6 @@ int cli_fits(const struct plan_options *like, const char *variant, const char *o
                 text_addf(t, "%s%s (%s)", found++ ? "; " : "", plan.scenario->name, text_get(&layers));
             plan_free(&plan);
         }
-        free(names[i]);
     }
     return found;
 }

@@ -52,7 +52,8 @@ static char *find_job(const char *jobs, const char *word, struct error *err)
         return xstrdup(word);
     int count = file_list(jobs, "", &names, NULL);
     for (int i = 0; i < count; i++) {
-        SCOPED char *name = names[i], *path = file_join(jobs, name);
+        const char *name = names[i];
+        SCOPED char *path = file_join(jobs, name);
         SCOPED_BY(job_free) struct job job = {0};
         if ((word && strncmp(name, word, strlen(word))) || !job_open(path, &job, &(struct error){0}))
             continue;
@@ -254,7 +255,8 @@ static int list_jobs(const char *out)
         table_column(t, headings[i], headings[i], ALIGN_RIGHT);
     table_column(t, "why", "why", ALIGN_LEFT);
     for (int i = 0; i < count; i++) {
-        SCOPED char *name = names[i], *path = file_join(jobs, name);
+        const char *name = names[i];
+        SCOPED char *path = file_join(jobs, name);
         SCOPED_BY(job_free) struct job job = {0};
         struct error err = {0};
         int done = 0, running = 0, pending = 0;

@@ -186,7 +186,6 @@ static int list_scenarios(struct error *err)
             code = cli_fail(err);
         }
         scenario_free(s);
-        free(names[i]);
     }
     cli_table(t);
     return code;

@@ -77,13 +77,9 @@ char *cli_python_folder(const char *given, struct error *err)
 
 char *cli_python_ops(const char *folder)
 {
-    char **names;
+    SCOPED char **names = NULL;
     char *ops = file_join(folder, "ops");
     int count = file_is_dir(ops) ? file_list(ops, ".yaml", &names, NULL) : 0;
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    if (count > 0)
-        free(names);
     if (count > 0)
         return ops;
     free(ops);

@@ -208,14 +208,15 @@ static bool tree_scenario(const struct tree *tree, const char *name, char **path
     return *absent || cli_plan_arguments(&ask, name, path, err);
 }
 
-/* Has the folder files with that suffix right in it? */
-static bool holds(const char *folder, const char *suffix)
+/* True if the folder has a file whose name ends with one of the suffixes (a list that ends with NULL). */
+static bool holds(const char *folder, const char *const *suffixes)
 {
     SCOPED char **names = NULL;
-    int count = file_list(folder, suffix, &names, NULL);
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    return count > 0;
+    for (int i = file_list(folder, "", &names, NULL) - 1; i >= 0; i--)
+        for (const char *const *s = suffixes; *s; s++)
+            if (text_ends(names[i], *s))
+                return true;
+    return false;
 }
 
 /* The folder or file of --variants NAME=DIR in the tree (malloc'd); NULL: the tree lacks it, or its last kernel was deleted. */
@@ -223,8 +224,7 @@ static char *variants_inside(const struct tree *tree, const char *spec)
 {
     const char *equals = strchr(spec, '=');
     SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
-    return inside && (!file_is_dir(inside) || holds(inside, ".cu") || holds(inside, ".yaml") || holds(inside, ".py")) ? xstrdup(inside)
-                                                                                                                      : NULL;
+    return inside && (!file_is_dir(inside) || holds(inside, (const char *const[]){".cu", ".yaml", ".py", NULL})) ? xstrdup(inside) : NULL;
 }
 
 /* Is DIR of --variants NAME=DIR looked up in the tree? */
@@ -274,8 +274,6 @@ static bool lacks_variants(const struct tree *tree, const struct side_options *o
         if (near && strcmp(near, equals + 1) != 0)
             error_hint(&why, "did you mean '%s'?", near);
         *APPEND(side->lacks, side->lack_count) = (struct gate_lack){text_format("%.*s/*", (int)(equals - spec), spec), why};
-        for (int k = 0; k < count; k++)
-            free(names[k]);
     }
     return lacks;
 }
@@ -304,7 +302,7 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
     struct plan_lacks lacks = {0};
     if (kernels) {
         own = file_join(kernels, "variants");
-        if (!file_is_dir(own) && !variants[0] && holds(tree->root, ".cu"))
+        if (!file_is_dir(own) && !variants[0] && holds(tree->root, (const char *const[]){".cu", NULL}))
             variants[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
     }
     if (!tree_scenario(tree, scenario, &path, &absent, err) || absent) {
@@ -359,7 +357,7 @@ static bool run_side(const struct tree *tree, const struct side_options *o, stru
 static bool holds_any(const struct tree *tree, const struct side_options *o)
 {
     SCOPED char *kernels = tree_path(tree, "kernels");
-    bool any = kernels || holds(tree->root, ".cu");
+    bool any = kernels || holds(tree->root, (const char *const[]){".cu", NULL});
     for (int i = 0; !any && o->variants && o->variants[i]; i++) {
         SCOPED char *inside = variants_inside(tree, o->variants[i]);
         any = inside;
@@ -439,7 +437,7 @@ static struct side side_of(const char *name, const struct tree *tree, const stru
         s.variants = xstrdup(own);
         s.include = file_join(kernels, "include");
         s.ops = file_join(kernels, "ops");
-    } else if (!dirs[0] && holds(tree->root, ".cu")) {
+    } else if (!dirs[0] && holds(tree->root, (const char *const[]){".cu", NULL})) {
         dirs[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
     }
     for (int i = 0; dirs[i]; i++) {

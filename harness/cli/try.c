@@ -76,16 +76,13 @@ static bool tried_python(struct tried *t, const char *file, struct plan_argument
         ops[i] = a->ops.items[i];
     ops[a->ops.count] = t->ops = cli_python_ops(folder);
     t->set = text_format("try=%s", folder);
-    char **names;
+    SCOPED char **names = NULL;
     int count = op_load(ops, err) ? file_list(folder, ".yaml", &names, err) : -1;
     bool ok = count >= 0;
     for (int i = 0; i < count; i++) {
         SCOPED char *path = file_join(folder, names[i]);
         ok = ok && tried_add(t, path, err);
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
     return ok;
 }
 

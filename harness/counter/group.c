@@ -494,27 +494,23 @@ static int by_order(const void *a, const void *b)
 
 bool counter_groups_load(const char *dir, const struct counter_groups *others, struct counter_groups *groups, struct error *err)
 {
-    char *folder = dir ? xstrdup(dir) : file_share("harness/counter/groups"), **names = NULL;
+    SCOPED char *folder = dir ? xstrdup(dir) : file_share("harness/counter/groups"), **names = NULL;
     int count = file_list(folder, ".yaml", &names, err);
     *groups = (struct counter_groups){0};
     if (!count)
         error_set(err, ERROR_USAGE, "%s: the folder has no counter groups (*.yaml)", folder);
     bool ok = count > 0 && (groups->limits = counter_limits_load(err));
     for (int i = 0; i < count; i++) {
-        char *path = file_join(folder, names[i]);
+        SCOPED char *path = file_join(folder, names[i]);
         struct counter_group *g = ok ? group_load(path, groups->limits, err) : NULL;
         if (g)
             group_add(groups, g);
         ok = g != NULL;
-        free(path);
-        free(names[i]);
     }
     for (int i = 0; i < groups->count && ok; i++)
         ok = check_rules(groups->items[i], others ? others : groups, err);
     if (groups->count)
         qsort(groups->items, (size_t)groups->count, sizeof *groups->items, by_order);
-    free(names);
-    free(folder);
     if (!ok)
         counter_groups_free(groups);
     return ok;

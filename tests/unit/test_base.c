@@ -314,11 +314,9 @@ static void files_are_whole_or_refused(void **state)
     assert_null(file_read(path, 4, &n, &err));
     assert_null(file_read(dir, 100, &n, &err));
     assert_null(file_read("/dev/zero", 100, &n, &err));
-    char **names;
+    SCOPED char **names = NULL;
     assert_int_equal(file_list(dir, "", &names, &err), 1);
     assert_string_equal(names[0], "x");
-    free(names[0]);
-    free(names);
     free(path);
     char *command = text_format("rm -r %s", dir);
     assert_int_equal(system(command), 0);

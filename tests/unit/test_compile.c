@@ -62,13 +62,6 @@ static int cache_entries(char ***names)
     return n;
 }
 
-static void free_names(char **names, int n)
-{
-    for (int i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-}
-
 static void gives_ptx_cubin_and_log(void **state)
 {
     need(compiler_present, why_not);
@@ -213,8 +206,8 @@ static void a_damaged_entry_is_compiled_again(void **state)
     free(entry);
     free(ptx);
     free(path);
-    free_names(names, count);
-    free_names(before, old);
+    free(names);
+    free(before);
 }
 
 static void errors_carry_the_file_and_line(void **state)

@@ -254,7 +254,7 @@ static void processes_share_an_entry(void **state)
             continue;
         const char *mine = roots[i % 2], *other = roots[1 - i % 2];
         for (int round = 0; round < 6; round++) {
-            char **names = NULL;
+            SCOPED char **names = NULL;
             int n = round < 4 ? file_list(cache, ".compiled", &names, NULL) : 0; /* the first rounds compile again and again */
             for (int k = 0; k < n; k++) {
                 SCOPED char *path = file_join(cache, names[k]);
@@ -273,14 +273,12 @@ static void processes_share_an_entry(void **state)
         waitpid(children[i], &status, 0);
         assert_int_equal(status, 0);
     }
-    char **names;
+    SCOPED char **names = NULL;
     int n = file_list(cache, "", &names, NULL), entries = 0;
     for (int i = 0; i < n; i++) {
         entries += text_ends(names[i], ".compiled");
         assert_true(text_ends(names[i], ".compiled") || text_ends(names[i], ".compiler"));
-        free(names[i]);
     }
-    free(names);
     assert_int_equal(entries, 1);
     free(roots[0]);
     free(roots[1]);

@@ -127,7 +127,7 @@ static void shipped_scenarios_expand(void **state)
 {
     static const char *const devices[] = {"emu", "cuda"};
     struct error err = {0};
-    char **names, *dir = beside("../../scenarios");
+    SCOPED char **names = NULL, *dir = beside("../../scenarios");
     int count = file_list(dir, ".yaml", &names, &err), found = 0;
     assert_true(count > 0);
     for (int i = 0; i < count; i++) {
@@ -146,11 +146,8 @@ static void shipped_scenarios_expand(void **state)
         }
         scenario_free(s);
         free(path);
-        free(names[i]);
     }
     assert_int_equal(found, 3);
-    free(names);
-    free(dir);
 }
 
 static void defaults_and_own_keys(void **state)

@@ -52,7 +52,7 @@ static bool check(const char *path)
 static void every_hostile_file(void **state)
 {
     struct error err = {0};
-    char **names, *dir = beside("hostile");
+    SCOPED char **names = NULL, *dir = beside("hostile");
     int count = file_list(dir, ".yaml", &names, &err), wrong = 0;
     assert_true(count > 100);
     clock_t start = clock();
@@ -60,10 +60,7 @@ static void every_hostile_file(void **state)
         char *path = file_join(dir, names[i]);
         wrong += !check(path);
         free(path);
-        free(names[i]);
     }
-    free(names);
-    free(dir);
     assert_int_equal(wrong, 0);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 5);
 }

@@ -9,7 +9,8 @@
 /* Adds the right path of a header in a folder of kernels/include ("wgmma.cuh") that the compiler did not find. True if there is one. */
 static bool add_include_path(struct text *t, const char *log)
 {
-    char name[128], *dir = file_share("kernels/include"), **folders = NULL;
+    char name[128];
+    SCOPED char *dir = file_share("kernels/include"), **folders = NULL;
     const char *nvrtc = strstr(log, "cannot open source file \""), *nvcc = strstr(log, "fatal error: ");
     bool missed = (nvrtc && sscanf(nvrtc, "cannot open source file \"%127[^\"/\n]\"", name) == 1) ||
                   (nvcc && sscanf(nvcc, "fatal error: %127[^:/\n]: No such file", name) == 1);
@@ -18,17 +19,12 @@ static bool add_include_path(struct text *t, const char *log)
     for (int i = 0; i < count; i++) {
         size_t n = strlen(folders[i]);
         const char *base = !strncmp(name, folders[i], n) && name[n] == '_' ? name + n + 1 : name;
-        char *whole = text_format("%s/%s/%s", dir, folders[i], name), *rest = text_format("%s/%s/%s", dir, folders[i], base);
+        SCOPED char *whole = text_format("%s/%s/%s", dir, folders[i], name), *rest = text_format("%s/%s/%s", dir, folders[i], base);
         if (file_exists(whole) || file_exists(rest)) {
             text_addf(t, "\n(%s %s/%s)", found ? "or" : "kernels/include has folders: it is", folders[i], file_exists(whole) ? name : base);
             found = true;
         }
-        free(whole);
-        free(rest);
-        free(folders[i]);
     }
-    free(folders);
-    free(dir);
     return found;
 }
 

@@ -76,20 +76,18 @@ done:
 /* The one file in dir that ends so; NULL with an error otherwise. */
 static char *read_kept(const char *dir, const char *suffix, size_t *bytes, struct error *err)
 {
-    char **names, *data = NULL;
+    SCOPED char **names = NULL;
+    char *data = NULL;
     int count = file_list(dir, suffix, &names, err);
     if (count < 0)
         return NULL;
     if (count != 1)
         error_set(err, ERROR_INTERNAL, "nvcc left %d files of kind %s", count, suffix);
     for (int i = 0; i < count; i++) {
-        char *path = file_join(dir, names[i]);
+        SCOPED char *path = file_join(dir, names[i]);
         if (count == 1)
             data = file_read(path, OUTPUT_MAX_BYTES, bytes, err);
-        free(path);
-        free(names[i]);
     }
-    free(names);
     return data;
 }
 

@@ -166,8 +166,6 @@ static char *release_path(const char *version, struct error *err)
     }
     if (found >= 0)
         best = text_format("%s/%s/libnvrtc.so.13", folder, names[found]);
-    for (int i = 0; i < count; i++)
-        free(names[i]);
     if (best)
         return xstrdup(best);
     error_set(err, ERROR_ENVIRONMENT, "compiler nvrtc:%s: %s has %s", version, folder, count > 0 ? text_get(&all) : "no other release");

@@ -21,11 +21,8 @@
 /* GCC 12's AddressSanitizer does not support a fork while another thread is in its heap: the child may wait for its locks forever. */
 static bool alone(void)
 {
-    char **tasks = NULL;
+    SCOPED char **tasks = NULL;
     int count = file_list("/proc/self/task", "", &tasks, NULL);
-    for (int i = 0; i < count; i++)
-        free(tasks[i]);
-    free(tasks);
     return count == 1;
 }
 #else

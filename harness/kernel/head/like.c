@@ -95,23 +95,19 @@ struct like_words {
 /* `self`: the file that asks. */
 static void like_add_words(struct like_words *w, const char *dir, const char *folder, const char *self)
 {
-    char **names = NULL;
+    SCOPED char **names = NULL;
     int count = file_list(dir, ".cu", &names, NULL);
     for (int i = 0; i < count; i++) {
         w->items = xrealloc(w->items, (w->count + 1) * sizeof *w->items);
         if (strcmp(names[i], self))
             w->items[w->count++] = text_format("%s%s%.*s", folder, *folder ? "/" : "", (int)strlen(names[i]) - 3, names[i]);
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
 }
 
 static bool like_unknown(const struct like_seat *seat, const struct node *like, const char *op, struct error *err)
 {
     struct like_words words = {0};
-    SCOPED char *root = like_root(seat->places);
-    char **folders = NULL;
+    SCOPED char *root = like_root(seat->places), **folders = NULL;
     int count = file_list(root, "", &folders, NULL);
     like_add_words(&words, seat->dir, "", file_base(like->file));
     for (int i = 0; i < count; i++) {
@@ -119,7 +115,6 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
         like_add_words(&words, dir, folders[i], "");
         if (op && !strcmp(op, folders[i]))
             like_add_words(&words, dir, "", file_base(like->file));
-        free(folders[i]);
     }
     const char *near = text_nearest(like->text, (const char *const *)words.items, words.count);
     struct text same = {0}; /* files of that name in other folders, for example where a shipped file was copied from */
@@ -139,8 +134,6 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
     for (size_t i = 0; i < words.count; i++)
         free(words.items[i]);
     free(words.items);
-    if (count >= 0)
-        free(folders);
     return false;
 }
 

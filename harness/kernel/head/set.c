@@ -40,7 +40,7 @@ static void add_variant(struct variant_set *set, struct variant *v)
 static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, const struct head_places *places,
                        struct error *err)
 {
-    char **names;
+    SCOPED char **names = NULL;
     int count = file_list(dir, suffix, &names, err);
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
@@ -56,10 +56,7 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
             free(note);
         else
             done = done && !taken;
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
     return done;
 }
 
@@ -85,7 +82,6 @@ static bool load_installed(const struct head_places *places, struct variant_set 
     for (int i = 0; i < count; i++) {
         SCOPED char *dir = file_join(root, names[i]);
         done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, places, err));
-        free(names[i]);
     }
     return done;
 }

@@ -43,21 +43,17 @@ static bool add_file(const char *path, bool own, struct error *err)
 /* Reads every op that can be read; if one of the installation's cannot, keeps the first error and goes on. */
 static bool add_folder(const char *dir, bool own, struct error *err)
 {
-    char **names;
+    SCOPED char **names = NULL;
     int count = file_list(dir, ".yaml", &names, err);
     bool ok = count >= 0;
     for (int i = 0; i < count; i++) {
-        char *path = file_join(dir, names[i]);
+        SCOPED char *path = file_join(dir, names[i]);
         struct error later;
         if (ok)
             ok = add_file(path, own, err);
         else if (!own)
             add_file(path, false, &later);
-        free(path);
-        free(names[i]);
     }
-    if (count >= 0)
-        free(names);
     return ok && own && !count ? error_set(err, ERROR_USAGE, "--ops %s: the folder has no op (no .yaml)", dir) : ok;
 }
 

@@ -151,18 +151,13 @@ static struct stage_head *load_stage(const struct op_file *f, const char *name, 
     size_t bytes;
     char *text = mine || file_exists(shared) ? file_read(mine ? own : shared, HEADER_BYTES, &bytes, err) : NULL;
     if (!text && !mine && !file_exists(shared)) {
-        char **names = NULL;
-        char *folder = file_share("kernels/include/stage");
+        SCOPED char *folder = file_share("kernels/include/stage"), **names = NULL;
         int count = file_list(folder, ".cuh", &names, NULL);
         for (int i = 0; i < count; i++)
             names[i][strlen(names[i]) - strlen(".cuh")] = 0;
         const char *near = count > 0 ? text_nearest(name, (const char *const *)names, (size_t)count) : NULL;
         node_error(at, err, "no stage '%.60s': neither %s nor %s", name, own, shared);
         error_hint(err, near ? "did you mean '%s'?" : "a stage must be a header with a `stage 1` head (docs/OP.md)%s", near ? near : "");
-        for (int i = 0; i < count; i++)
-            free(names[i]);
-        free(names);
-        free(folder);
     }
     s->name = xstrdup(name);
     s->include = mine ? xstrdup(own) : text_format("stage/%s", file);

@@ -149,7 +149,6 @@ static bool hash_headers(const char *folder, struct hash *h, struct error *err)
         if (text)
             hash_add(h, text, bytes);
         free(text);
-        free(names[i]);
     }
     return ok;
 }

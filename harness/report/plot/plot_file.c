@@ -92,7 +92,6 @@ bool plot_files_load(struct plot_files *files, const char *dir, struct error *er
     for (int i = 0; i < count; i++) {
         SCOPED char *from = file_join(folder, names[i]);
         done = done && add_script(files, from, dir, err);
-        free(names[i]);
     }
     return done;
 }

@@ -10,17 +10,14 @@
 /* A file that cannot be read leaves its chip without predictions; `make check` and test_predict read them all. */
 static void load_models(struct judge *j)
 {
-    SCOPED char *dir = file_share("harness/device/chip/model");
-    char **names = NULL;
+    SCOPED char *dir = file_share("harness/device/chip/model"), **names = NULL;
     int count = file_list(dir, ".yaml", &names, NULL);
     for (int i = 0; i < count; i++) {
         names[i][strlen(names[i]) - strlen(".yaml")] = 0;
         struct chip_model *m = chip_model_load(names[i], NULL);
         if (m)
             *APPEND(j->models, j->model_count) = m;
-        free(names[i]);
     }
-    free(names);
 }
 
 void judge_open(struct judge *j)

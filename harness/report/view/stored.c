@@ -61,15 +61,12 @@ static bool read_file(const char *path, struct stored_times *s, struct error *er
 struct stored_times *stored_load(struct error *err)
 {
     struct stored_times *s = xcalloc(1, sizeof *s);
-    SCOPED char *dir = file_share("reports/stored");
-    char **names = NULL;
+    SCOPED char *dir = file_share("reports/stored"), **names = NULL;
     int count = file_list(dir, ".yaml", &names, NULL);
     for (int i = 0; i < count; i++) {
         SCOPED char *path = file_join(dir, names[i]);
         read_file(path, s, err);
-        free(names[i]);
     }
-    free(names);
     return s;
 }
 

@@ -185,7 +185,8 @@ bool job_scan(struct job *job, struct error *err)
     SCOPED char *parts = file_join(job->folder, "parts"), **names = NULL;
     int count = file_list(parts, ".json", &names, err);
     for (int i = 0; i < count; i++) {
-        SCOPED char *name = names[i], *path = file_join(parts, name);
+        const char *name = names[i];
+        SCOPED char *path = file_join(parts, name);
         long long shard = atoll(name);
         if (was_seen(job, name) || shard < 1 || shard > job->shards || job->shard[shard - 1].done)
             continue;
@@ -253,7 +254,7 @@ bool job_logs(const struct job *job, int shard, struct text *t, struct error *er
     SCOPED char *logs = file_join(job->folder, "logs"), **names = NULL, *suffix = text_format(".%d.log", shard);
     int count = file_list(logs, suffix, &names, err);
     for (int i = 0; i < count; i++) {
-        SCOPED char *name = names[i], *path = file_join(logs, name), *text = file_read(path, LOG_MAX_BYTES, NULL, err);
+        SCOPED char *path = file_join(logs, names[i]), *text = file_read(path, LOG_MAX_BYTES, NULL, err);
         if (text)
             text_add(t, text);
     }

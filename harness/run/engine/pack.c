@@ -108,15 +108,13 @@ static bool take_siblings(const char *from, const char *to, struct error *err)
     static const char *const suffixes[] = {".cu", ".cuh", ".h", ".ptx", ".cubin", ".so", ".yaml", ".py"};
     bool ok = true;
     for (size_t s = 0; ok && s < sizeof suffixes / sizeof *suffixes; s++) {
-        char **names;
+        SCOPED char **names = NULL;
         int count = file_list(from, suffixes[s], &names, err);
         ok = count >= 0;
         for (int i = 0; i < count; i++) {
-            SCOPED char *name = names[i], *path = file_join(from, name);
+            SCOPED char *path = file_join(from, names[i]);
             ok = ok && job_copy(path, to, err);
         }
-        if (count >= 0)
-            free(names);
     }
     return ok;
 }
@@ -125,8 +123,6 @@ char *job_take(const struct job *job, const char *path, struct error *err)
 {
     SCOPED char *input = file_join(job->folder, "input"), **present = NULL, *from = file_dir(path);
     int number = file_list(input, "", &present, err);
-    for (int i = 0; i < number; i++)
-        free(present[i]);
     if (number < 0)
         return NULL;
     SCOPED char *place = text_format("%d", number), *to = file_join(input, place);

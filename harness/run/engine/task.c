@@ -79,16 +79,14 @@ static bool own_dir(const char *path)
 /* What killed tasks of other jobs left here long ago. */
 static void sweep(const char *mine)
 {
-    char **names;
+    SCOPED char **names = NULL;
     int count = file_list(mine, "", &names, NULL);
     for (int i = 0; i < count; i++) {
-        SCOPED char *name = names[i], *path = file_join(mine, name);
+        SCOPED char *path = file_join(mine, names[i]);
         struct stat st;
         if (!lstat(path, &st) && S_ISDIR(st.st_mode) && difftime(time(NULL), st.st_mtime) > STALE_S)
             file_remove_flat(path);
     }
-    if (count >= 0)
-        free(names);
 }
 
 /* The same folder for each task of the shard on this host, so that a task continues where a killed one ended; a folder of its own while
