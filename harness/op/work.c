@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char *const epilogue_names[] = {"bias",    "relu", "leaky_relu", "residual",  "depth_to_space", "layout", "prelu", "silu",
-                                      "sigmoid", "tanh", "gelu",       "gelu_tanh", "hard_swish",     "clip",   NULL};
+                                      "sigmoid", "tanh", "gelu",       "gelu_tanh", "hard_swish",     "elu",    "clip",  NULL};
 const char *const truncate_names[] = {"max", "l2", "rms", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
 #define MASK_NAME(upper, lower, keys) #lower,
@@ -34,7 +34,7 @@ bool epilogue_activates(enum epilogue_kind kind)
 
 bool epilogue_curves(enum epilogue_kind kind)
 {
-    return kind >= EPILOGUE_SILU && kind <= EPILOGUE_HARD_SWISH;
+    return kind >= EPILOGUE_SILU && kind <= EPILOGUE_ELU;
 }
 
 const char *mask_marks(const struct mask *mask)

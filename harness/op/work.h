@@ -26,6 +26,7 @@ enum epilogue_kind {
     EPILOGUE_GELU,
     EPILOGUE_GELU_TANH,
     EPILOGUE_HARD_SWISH,
+    EPILOGUE_ELU, /* exp(x) - 1 for negative x */
     EPILOGUE_CLIP,
     EPILOGUE_COUNT
 };

@@ -7,7 +7,7 @@
 enum { NUMBER, NAME, READ, READ_AT, TAP_WEIGHT, ADD, SUB, MUL, DIV, MOD, FLOOR, CEIL, MIN, MAX, LESS, AT_MOST, EQUAL, SELECT, SUM, LARGEST, MEAN };
 enum { CHANNEL, Z, Y, X, TAP, NAMES }; /* its names */
 #define DEPTH 12 /* of its stack */
-enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT, PRELU, SILU, SIGMOID, TANH, GELU, GELU_TANH, HARD_SWISH, CLIP }; /* items, as in harness/op/work.h */
+enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT, PRELU, SILU, SIGMOID, TANH, GELU, GELU_TANH, HARD_SWISH, ELU, CLIP }; /* items, as in harness/op/work.h */
 #define ITEMS 8
 #define LINE 32 /* pixels of a row that lie side by side in an input (reference_input) */
 #define SOME 16 /* channels that are added up before the next tap's */
@@ -303,13 +303,14 @@ static __device__ double curve_at(int64_t kind, double low, double high, double 
     case GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
     case GELU_TANH: return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
     case HARD_SWISH: return x * fmin(fmax(x + 3, 0.0), 6.0) / 6;
+    case ELU: return x < 0 ? expm1(x) : x;
     default: return fmin(fmax(x, low), high);
     }
 }
 
 static __device__ void curve(const layer &g, int64_t kind, double low, double high, double &y, double &e)
 {
-    double x = y, stretch = kind == SIGMOID ? 0.25 : kind == HARD_SWISH ? 1.5 : kind == CLIP || kind == TANH ? 1 : 1.13;
+    double x = y, stretch = kind == SIGMOID ? 0.25 : kind == HARD_SWISH ? 1.5 : kind == CLIP || kind == TANH || kind == ELU ? 1 : 1.13;
     y = curve_at(kind, low, high, x);
     if (!g.bounds)
         return;

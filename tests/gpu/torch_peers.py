@@ -73,8 +73,8 @@ def epilogue_ops(layer, channels, conv):
         elif name == "prelu":
             slopes = torch.full((channels,), 0.25, device="cuda", dtype=DTYPES[layer.get("dtype", "f32")])
             ops.append(lambda y, s=slopes: F.prelu(y, s))
-        elif name in ("silu", "sigmoid", "tanh", "gelu", "hard_swish"):
-            ops.append({"silu": F.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "gelu": F.gelu, "hard_swish": F.hardswish}[name])
+        elif name in ("silu", "sigmoid", "tanh", "gelu", "hard_swish", "elu"):
+            ops.append({"silu": F.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "gelu": F.gelu, "hard_swish": F.hardswish, "elu": F.elu}[name])
         elif name == "gelu_tanh":
             ops.append(lambda y: F.gelu(y, approximate="tanh"))
         elif name == "clip":

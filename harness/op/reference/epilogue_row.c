@@ -99,6 +99,7 @@ double activation_value(const struct epilogue *item, double x)
     case EPILOGUE_GELU: return 0.5 * x * erfc(-x * M_SQRT1_2);
     case EPILOGUE_GELU_TANH: return 0.5 * x * (1 + tanh(root * (x + 0.044715 * x * x * x)));
     case EPILOGUE_HARD_SWISH: return x * fmin(fmax(x + 3, 0), 6) / 6;
+    case EPILOGUE_ELU: return x < 0 ? expm1(x) : x;
     case EPILOGUE_CLIP: return fmin(fmax(x, item->alpha), item->most);
     default: return x;
     }
@@ -106,7 +107,10 @@ double activation_value(const struct epilogue *item, double x)
 
 double activation_stretch(enum epilogue_kind kind)
 {
-    return kind == EPILOGUE_SIGMOID ? 0.25 : kind == EPILOGUE_HARD_SWISH ? 1.5 : kind == EPILOGUE_CLIP || kind == EPILOGUE_TANH ? 1 : 1.13;
+    return kind == EPILOGUE_SIGMOID                                                 ? 0.25
+           : kind == EPILOGUE_HARD_SWISH                                            ? 1.5
+           : kind == EPILOGUE_CLIP || kind == EPILOGUE_TANH || kind == EPILOGUE_ELU ? 1
+                                                                                    : 1.13;
 }
 
 /* A kernel computes such a function in f32, with an exponential and a division of a few units in the last place, or in its 16-bit type. */

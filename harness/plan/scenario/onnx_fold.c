@@ -85,6 +85,8 @@ static const char *activation(struct graph *g, const struct onnx_node *n, char r
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (!strcmp(n->op, plain[i].op))
             return plain[i].item;
+    if (!strcmp(n->op, "Elu"))
+        return graph_real(n, "alpha", 1) == 1 ? "elu" : NULL;
     if (!strcmp(n->op, "Gelu"))
         return graph_is(n, "approximate", "tanh") ? "gelu_tanh" : "gelu";
     if (!strcmp(n->op, "LeakyRelu"))
@@ -126,7 +128,7 @@ static bool gates(struct graph *g, const struct onnx_node *n, const char *item)
 
 bool fold_is_activation(const struct onnx_node *n)
 {
-    static const char *const all[] = {"Relu", "Sigmoid", "Tanh", "HardSwish", "Gelu", "LeakyRelu", "PRelu", "Clip"};
+    static const char *const all[] = {"Relu", "Sigmoid", "Tanh", "HardSwish", "Gelu", "Elu", "LeakyRelu", "PRelu", "Clip"};
     bool is = false;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         is |= !strcmp(n->op, all[i]);
@@ -139,7 +141,8 @@ bool fold_activation(struct graph *g, const struct onnx_node *n, const char **wh
     const struct onnx_tensor *slopes = NULL;
     const char *item = activation(g, n, room, &slopes);
     if (!item)
-        return graph_lacks(why, "its slopes are not one constant of each channel");
+        return graph_lacks(why,
+                           !strcmp(n->op, "Elu") ? "only the factor 1 is supported" : "its slopes are not one constant of each channel");
     if (!strcmp(n->op, "Sigmoid") && gates(g, n, "silu"))
         return true;
     struct made_layer *l = fold(g, n, graph_in(g, n, 0), item, why);

@@ -4,7 +4,7 @@ what: one pass over a finished tensor - bias, residual, activation, 16 bytes a l
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same, residual: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, clip]
+epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, elu, clip]
 let:
   nhwc: layout(input) == NHWC
   v_max: 16 / size(input)
@@ -39,6 +39,7 @@ steps:
  *
  * The sum is made in f32 and rounded once. That is one rounding more than a fused kernel has, because the input was rounded when it was stored. */
 #include "element/element.cuh"
+#include "element/elu.cuh"
 #include "element/epilogue.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)

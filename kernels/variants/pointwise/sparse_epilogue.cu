@@ -5,7 +5,7 @@ from: epilogue
 needs: c * h * w < 2147483648
 layout: {input: NHWC, output: same, residual: same, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, clip]
+epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, elu, clip]
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
 params:
   LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
@@ -40,6 +40,7 @@ steps:
 /* What changed from epilogue: the work is the mask's, as in upsample/sparse_nearest. A warp takes a word of the mask, which is its output's too, numbers the marked
  * pixels and gives PIXEL_LANES lanes to each. It adds the residual where the input is marked; a layer whose residual has a mask of its own
  * would have to OR the two first. */
+#include "element/elu.cuh"
 #include "element/epilogue.cuh"
 #include "movement/marked_pixels.cuh"
 

@@ -436,7 +436,7 @@ class Axes(nn.Module):
     def forward(self, x):
         n = x.shape[0]
         x = torch.cat((x[:, :, ::2, 1::2], x[:, :, 1::2, ::2]), 3)
-        x = self.first(x)
+        x = F.elu(self.first(x))
         h, w = x.shape[2:]
         lines = self.row(F.softmax(x, 1).flatten(2)).view(n, 6, h, w)
         x = self.mix(self.norm(x.permute(0, 2, 3, 1)))
