@@ -2,7 +2,7 @@
  *
  * bound: the mean errs by `sum_error` of the mean magnitude, a difference from it by that and a rounding of both; the variance by its sum's error and by what the
  * differences' errors make of it; the root halves the latter. */
-extern "C" __global__ void normalize_reference(const float *input, double *output, double *bound, long long n, long long sets, long long of, long long apart,
+extern "C" __global__ void normalize_reference(const float *input, double *output, double *bound, long long n, long long sets, long long of, long long apart, long long centred,
                                                double eps, double sum_error, double roundoff)
 {
     long long set = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -10,7 +10,7 @@ extern "C" __global__ void normalize_reference(const float *input, double *outpu
         return;
     long long from = set / sets * sets * of + set % sets * (apart > 1 ? 1 : of);
     double mean = 0, size = 0, variance = 0, blurred = 0;
-    for (long long i = 0; i < of; i++) {
+    for (long long i = 0; i < of && centred; i++) {
         mean += input[from + i * apart] / (double)of;
         size += fabs((double)input[from + i * apart]) / (double)of;
     }

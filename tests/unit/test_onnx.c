@@ -196,7 +196,7 @@ static void damaged_models(void **state)
     make(17, 1, 10);
     refused("a tensor has other bytes than its sizes say");
     make(6, 0, 10);
-    refused("opset 6; 7 to 22 are supported");
+    refused("opset 6; 7 to 23 are supported");
     make(17, 0, 0);
     refused("the input 'x' has open sizes");
     make(17, 0, 10);
@@ -366,7 +366,8 @@ static void axes_are_views(void **state)
         "{op: view, n: 1, c: 6, h: 8, w: 3, k: 3, p: 6, q: 8, d1: 3, s1: 1, d2: 48, s2: 3}\n", /* n, h, w, c to n, c, h, w */
         "  a: {op: conv2d, n: 1, c: 3, h: 6, w: 8, k: 5, kernel: 3}\n",
         "{op: normalize, n: 1, c: 5, h: 4, w: 6, eps: 1e-05}\n",
-        "{op: conv2d, n: 1, c: 5, h: 4, w: 6, k: 7, kernel: 1}\n",
+        "{op: conv2d, n: 1, c: 5, h: 4, w: 6, k: 7, kernel: 1, epilogue: [elu]}\n",
+        "{op: normalize, n: 1, c: 7, h: 4, w: 6, around: zero, eps: 1e-05}\n",
         "{op: softmax_channels, n: 1, c: 7, h: 4, w: 6}\n",
         "{op: view, n: 1, c: 7, h: 4, w: 6, k: 12, p: 1, q: 7, d1: 12, s1: 1, d2: 7, s2: 24, first: 12}\n"}; /* the last two lines */
     model.len = 0;
@@ -383,11 +384,13 @@ static void axes_are_views(void **state)
     node(&graph, "Conv", "c w", "a", "");
     node(&graph, "Transpose", "a", "p", "perm 0 2 3 1");
     node(&graph, "LayerNormalization", "p one", "l", "");
-    node(&graph, "MatMul", "l m", "k", "");
+    node(&graph, "MatMul", "l m", "e", "");
+    node(&graph, "Elu", "e", "r", "");
+    node(&graph, "RMSNormalization", "r", "k", "");
     node(&graph, "Softmax", "k", "s", "");
     node(&graph, "Reshape", "s flat", "f", "");
     node(&graph, "Slice", "f from to axis", "y", "");
-    finish(&graph, 17);
+    finish(&graph, 23);
     if (!imported(&out, &unknown, &err))
         fail_msg("%s", err.text);
     assert_int_equal(unknown, 0);

@@ -1,6 +1,6 @@
 /* plan/scenario/onnx: an ONNX model becomes a scenario: a layer for each operation, and the network that they make.
  *
- * Opsets 7 to 22. Activations, biases, batch normalisation, scaled and plain additions become the epilogue of the operation before them.
+ * Opsets 7 to 23. Activations, biases, batch normalisation, scaled and plain additions become the epilogue of the operation before them.
  * Nothing of the file is executed. */
 #ifndef BENCH_SCENARIO_ONNX_H
 #define BENCH_SCENARIO_ONNX_H

@@ -343,7 +343,8 @@ bool axes_layer_norm(struct graph *g, const struct onnx_node *n, const char **wh
         free(shift);
         return *why ? false : graph_lacks(why, "its scale and bias are not constants of each element of the axis");
     }
-    text_addf(&made->keys, ", eps: %.9g", graph_real(n, "epsilon", 1e-5));
+    bool rms = !strcmp(n->op, "RMSNormalization") || !strcmp(n->op, "SimplifiedLayerNormalization");
+    text_addf(&made->keys, "%s, eps: %.9g", rms ? ", around: zero" : "", graph_real(n, "epsilon", 1e-5));
     if (!scale && !shift)
         return view_put(g, n, &l, why);
     struct onnx_node inner;

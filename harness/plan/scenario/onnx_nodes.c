@@ -313,6 +313,8 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"InstanceNormalization", nodes_instance_norm, view_images},
                {"GroupNormalization", nodes_group_norm, view_images},
                {"LayerNormalization", axes_layer_norm, NULL},
+               {"RMSNormalization", axes_layer_norm, NULL},
+               {"SimplifiedLayerNormalization", axes_layer_norm, NULL},
                {"Softmax", axes_softmax, NULL},
                {"HardSigmoid", fold_hard_sigmoid, view_each},
                {"Concat", axes_concat, NULL},

@@ -411,9 +411,9 @@ bool onnx_read(const char *file, const char *data, size_t bytes, struct onnx_mod
     }
     if (!w.bad && (!graph || !m->node_count))
         wire_bad(&w, "there is no graph with nodes in the file");
-    if (!w.bad && (m->opset < 7 || m->opset > 22)) {
+    if (!w.bad && (m->opset < 7 || m->opset > 23)) {
         w.bad = true;
-        error_set(err, ERROR_USAGE, "%s: opset %lld; 7 to 22 are supported", file, (long long)m->opset);
+        error_set(err, ERROR_USAGE, "%s: opset %lld; 7 to 23 are supported", file, (long long)m->opset);
         error_hint(err, "onnx.version_converter.convert_version(model, 17) changes it");
     }
     return !w.bad;

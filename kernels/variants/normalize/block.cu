@@ -12,6 +12,7 @@ define:
   NHWC: nhwc
   ELEMENT_T: type(input)
   THREADS: threads
+  CENTRED: centred
 steps:
   - kernel: normalize
     grid: n * sets
@@ -51,9 +52,9 @@ normalize(const ELEMENT_T *input, ELEMENT_T *output, int C, int pixels, int sets
     size_t image = (size_t)(blockIdx.x / sets) * C * pixels;
     int set = blockIdx.x % sets;
     float sum = 0, squares = 0;
-    for (int i = threadIdx.x; i < of; i += THREADS)
+    for (int i = threadIdx.x; i < of && CENTRED; i += THREADS)
         sum += to_f32(input[image + place(i, set, C, pixels, run)]);
-    float mean = total(sum) / (float)of;
+    float mean = CENTRED ? total(sum) / (float)of : 0;
     for (int i = threadIdx.x; i < of; i += THREADS) {
         float d = to_f32(input[image + place(i, set, C, pixels, run)]) - mean;
         squares += d * d;
