@@ -36,6 +36,8 @@ static const struct planted races[] = {
     {"counted", 0, NULL, NULL},
     {"added_in_place", 0, NULL, NULL},
     {"handed_over_in_a_warp", 0, NULL, NULL},
+    {"guessed", 0, NULL, NULL},
+    {"guessed_shared", 0, NULL, NULL},
     {"lanes_read", 182, "which lane 1 of this warp wrote: no __syncwarp", NULL},
     {NULL, 0, NULL, NULL},
 };

@@ -44,6 +44,7 @@ struct decode {
     int column; /* of an error; 0: of the instruction */
     uint64_t dynamic_align;
     uint64_t constant_base; /* address of the module's first constant, near which all lie */
+    const struct ptx_function *no_swap; /* a function without a compare-and-swap */
     bool short_addresses;   /* the module takes a constant's or a parameter's address as 32 bits */
     struct constant_seen {
         uint64_t bits;

@@ -178,6 +178,30 @@ static bool chosen(const struct decode *d, const struct ptx_operand *value)
     return is;
 }
 
+/* Is the value what a compare-and-swap of this function expects at first? It is guessed, and the swap tells whether it was right: no race.
+ */
+static bool guessed(struct decode *d, const struct ptx_operand *value)
+{
+    bool is = false;
+    if (value->kind != OPERAND_REG || d->no_swap == d->f)
+        return false;
+    const struct ptx_function *none = d->f;
+    for (int i = 0; i < d->f->instr_count && !is; i++) {
+        const struct ptx_instr *in = d->f->instrs[i];
+        if (!instr_is(in, "atom") || !instr_has(in, "cas") || in->operands[2].kind != OPERAND_REG)
+            continue;
+        none = NULL;
+        is = in->operands[2].reg == value->reg;
+        for (int k = 0; k < d->f->instr_count && !is; k++) { /* by way of a copy */
+            const struct ptx_instr *copy = d->f->instrs[k];
+            is = instr_is(copy, "mov") && copy->operands[0].kind == OPERAND_REG && copy->operands[0].reg == in->operands[2].reg &&
+                 copy->operands[1].kind == OPERAND_REG && copy->operands[1].reg == value->reg;
+        }
+    }
+    d->no_swap = none;
+    return is;
+}
+
 static bool load_store(struct decode *d, bool load)
 {
     if (!decode_form(d))
@@ -217,6 +241,8 @@ static bool load_store(struct decode *d, bool load)
         strong |= ACCESS_CONSTANT;
     if (load && chosen(d, value))
         strong |= ACCESS_CHOSEN;
+    if (load && guessed(d, value))
+        strong |= ACCESS_STRONG;
     if (load && (space == SPACE_SHARED || space == SPACE_GENERIC) && (d->overtaken[d->at >> 3] >> (d->at & 7) & 1)) {
         strong |= ACCESS_OVERTAKEN;
         d->p->overtaken = true;
