@@ -6,6 +6,7 @@
 #define BENCH_EMU_TENSOR_H
 
 #include "emu/handlers.h"
+#include <string.h>
 
 enum mma_form {
     MMA_F16,
@@ -54,6 +55,16 @@ static inline uint32_t whole_result(int64_t sum, bool saturate)
     if (saturate)
         sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
     return (uint32_t)(uint64_t)sum;
+}
+/* 16 elements of 4 or 6 bits, side by side in 8 or 12 of 16 bytes, to the low bits of a byte each. */
+static inline void unpack_chunk(const uint8_t *from, uint32_t bits, uint8_t to[16])
+{
+    uint64_t v = 0;
+    for (uint32_t i = 0; i < 16; i += 4, from += bits / 2) { /* four elements are 2 or 3 bytes */
+        memcpy(&v, from, bits / 2);
+        for (uint32_t k = 0; k < 4; k++)
+            to[i + k] = (uint8_t)(v >> bits * k & ((1u << bits) - 1));
+    }
 }
 /* The enum tensor_type (run/tensor_sum.h) of a form that tensor_sum() adds. */
 int tensor_type_of(enum mma_form f);

@@ -91,8 +91,8 @@ KERNEL shapes(unsigned *out)
         dealloc(where, 32);
 }
 
-/* 32 rows of 16 bytes, to all four quarters; out: the lane's four columns. */
-KERNEL copies(const unsigned *in, unsigned *out)
+/* 32 rows of 16 bytes, to all four quarters; out: the lane's four columns. how: 0 as they are, 4 or 6: elements of so many bits to bytes. */
+KERNEL copies(const unsigned *in, unsigned *out, int how)
 {
     __shared__ __align__(128) unsigned s[128];
     __shared__ unsigned long long done;
@@ -107,7 +107,12 @@ KERNEL copies(const unsigned *in, unsigned *out)
     __syncthreads();
     if (t == 0) {
         unsigned long long d = (at_shared(s) >> 4) | (128ull >> 4) << 32 | 1ull << 46;
-        asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(where), "l"(d) : "memory");
+        if (how == 4)
+            asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64 [%0], %1;" ::"r"(where), "l"(d) : "memory");
+        else if (how == 6)
+            asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b6x16_p32 [%0], %1;" ::"r"(where), "l"(d) : "memory");
+        else
+            asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(where), "l"(d) : "memory");
         commit(&done);
     }
     await(&done, 0);

@@ -272,6 +272,46 @@ static void sparse_wgmma(void **s)
     }
 }
 
+/* ldmatrix of elements of 4 or 6 bits, four matrices of 8 rows: lane l has bytes 4 (l % 4) to + 3 of row l / 4, each with one element in
+ * its low bits. */
+static void unpacked(int bits)
+{
+    struct emu_test t;
+    uint8_t element[32][16], in[32][16] = {0};
+    uint32_t got[32][4];
+    for (int row = 0; row < 32; row++)
+        for (int i = 0; i < 16; i++) {
+            element[row][i] = (uint8_t)any(1 << bits);
+            for (int b = 0; b < bits; b++)
+                in[row][(i * bits + b) / 8] |= (uint8_t)((element[row][i] >> b & 1) << (i * bits + b) % 8);
+        }
+    SCOPED char *ptx = text_format(
+        ".version 9.0\n.target sm_120a\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n{\n.reg .b64 o, i, x;\n"
+        ".reg .b32 r<4>, n, s;\n.shared .align 128 .b8 sm[512];\nld.param.u64 o, [out];\nld.param.u64 i, [in];\nmov.u32 n, %%tid.x;\n"
+        "mul.wide.u32 x, n, 16;\nadd.u64 i, i, x;\nadd.u64 o, o, x;\nmov.u32 s, sm;\nmad.lo.u32 s, n, 16, s;\n"
+        "ld.global.v4.u32 {r0, r1, r2, r3}, [i];\nst.shared.v4.u32 [s], {r0, r1, r2, r3};\nbar.sync 0;\n"
+        "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.%s {r0, r1, r2, r3}, [s];\nst.global.v4.u32 [o], {r0, r1, r2, r3};\nret;\n}\n",
+        bits == 4 ? "b4x16_p64" : "b6x16_p32");
+    emu_test_chip(&t, "GB202", "unpacked", ptx, "k");
+    uint64_t out = emu_test_buffer(&t, "out", NULL, sizeof got);
+    emu_test_pointer(&t, out);
+    emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
+    emu_test_run(&t);
+    assert_int_equal(emu_test_reports(&t), 0);
+    emu_test_read(&t, out, got, sizeof got);
+    emu_test_close(&t);
+    for (int lane = 0; lane < 32; lane++)
+        for (int r = 0; r < 4; r++)
+            for (int k = 0; k < 4; k++)
+                assert_int_equal(got[lane][r] >> 8 * k & 255, element[8 * r + lane / 4][lane % 4 * 4 + k]);
+}
+
+static void unpacked_rows(void **s)
+{
+    unpacked(4);
+    unpacked(6);
+}
+
 /* Metadata that select nothing, and what ptxas refuses. */
 static void refused(void **s)
 {
@@ -311,6 +351,6 @@ static void refused(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sparse_mma), cmocka_unit_test(narrow_floats), cmocka_unit_test(sparse_wgmma),
-                                       cmocka_unit_test(refused)};
+                                       cmocka_unit_test(unpacked_rows), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

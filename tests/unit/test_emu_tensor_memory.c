@@ -122,19 +122,34 @@ static void shapes_hold_their_lanes_and_columns(void **state)
     }
 }
 
-static void a_copy_goes_to_all_quarters(void **state)
+static void copy_to_all_quarters(int bits)
 {
     struct emu_test t;
-    uint32_t in[128], out[512] = {0};
+    uint32_t in[128], out[512] = {0}, want[128];
     for (uint32_t i = 0; i < 128; i++)
-        in[i] = i * i + 3;
+        in[i] = i * i * 2654435761u + 3;
+    memcpy(want, in, sizeof want);
+    for (int i = 0; i < 512 && bits; i++) { /* element i of 16 in a row begins at that bit of the row */
+        uint32_t first = (uint32_t)(i % 16 * bits), v = 0;
+        for (uint32_t b = 0; b < (uint32_t)bits; b++)
+            v |= (in[i / 16 * 4 + (int)(first + b) / 32] >> (first + b) % 32 & 1) << b;
+        ((uint8_t *)want)[i] = (uint8_t)v;
+    }
     open_kernel(&t, "copies");
     emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
     uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
     emu_test_pointer(&t, to);
+    emu_test_int(&t, bits);
     finish(&t, to, out, sizeof out);
     for (int i = 0; i < 512; i++)
-        assert_int_equal(out[i], in[i % 128]);
+        assert_int_equal(out[i], want[i % 128]);
+}
+
+static void a_copy_goes_to_all_quarters(void **state)
+{
+    copy_to_all_quarters(0);
+    copy_to_all_quarters(4);
+    copy_to_all_quarters(6);
 }
 
 /* Rows behind the last are 0. */

@@ -81,14 +81,17 @@ static bool copy_in(struct decode *d)
 {
     static const char *const shapes[] = {"128x256b", "4x256b", "128x128b", "warpx2::02_13", "warpx2::01_23", "32x128b", NULL};
     uint32_t a, offset;
-    if (instr_has(d->in, "b8x16") || !tensor_address(d, 0, &a, &offset))
-        return decode_fail(d, "emu does not unpack elements in this copy") || true;
+    if (instr_has(d->in, "b8x16") != (instr_has(d->in, "b4x16_p64") || instr_has(d->in, "b6x16_p32")))
+        return decode_wrong(d, "'.b8x16' goes with '.b4x16_p64' or '.b6x16_p32'") || true;
+    if (!tensor_address(d, 0, &a, &offset))
+        return true;
     uint32_t from = decode_source(d, decode_operand(d, 1), T_B64, false);
     struct insn *ip = decode_emit(d, OP_tensor_cp);
     ip->a = a, ip->imm = (int64_t)offset;
     ip->b = from;
     ip->kind = (uint8_t)word_of(d, shapes);
     ip->size = group_size(d);
+    ip->count = instr_has(d->in, "b4x16_p64") ? 4 : instr_has(d->in, "b6x16_p32") ? 6 : 0;
     return true;
 }
 

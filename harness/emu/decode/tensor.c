@@ -271,14 +271,16 @@ static bool decode_matrix_move(struct decode *d, bool store)
     static const char *const counts[] = {"x1", "x2", "x4", NULL};
     decode_take(d, "sync");
     decode_take(d, "aligned");
-    bool shape = decode_take(d, "m8n8");
+    bool shape = decode_take(d, "m8n8"), bytes = !shape && !store && decode_take(d, "m8n16");
     int count = decode_take_word(d, counts);
     bool trans = decode_take(d, "trans");
     enum ptx_space space = decode_take_space(d);
-    enum ptx_type t = decode_take_type(d);
+    int packed = bytes && decode_take(d, "b8x16") ? decode_take_word(d, (const char *const[]){"b4x16_p64", "b6x16_p32", NULL}) : -1;
+    enum ptx_type t = bytes ? T_NONE : decode_take_type(d);
     const struct ptx_operand *regs = decode_operand(d, store ? 1 : 0);
     struct place_ref at;
-    if (!shape || count < 0 || t != T_B16 || (space != SPACE_SHARED && space != SPACE_GENERIC) || length(regs) != 1 << count)
+    if ((bytes ? packed < 0 || trans : !shape || t != T_B16) || count < 0 || (space != SPACE_SHARED && space != SPACE_GENERIC) ||
+        length(regs) != 1 << count)
         return decode_fail(d, "this form is not supported") || true;
     if (!decode_address(d, decode_operand(d, store ? 0 : 1), space, &at))
         return true;
@@ -289,6 +291,7 @@ static bool decode_matrix_move(struct decode *d, bool store)
     ip->flags = at.flags | (space == SPACE_GENERIC); /* a generic address of shared memory: its low 32 bits */
     ip->count = (uint8_t)(1 << count);
     ip->kind = trans;
+    ip->aux = packed < 0 ? 0 : packed ? 6 : 4;
     ip->list = l;
     if (!store)
         decode_is_unread(d);

@@ -292,7 +292,8 @@ static void count_rows(struct warp *w, const struct insn *ip, const uint64_t *ad
     m->ideal_sum += m->ideal;
 }
 
-/* count = matrices, list = slots, kind 1 = .trans; the address of row r of matrix i comes from lane 8 i + r */
+/* count = matrices, list = slots, kind 1 = .trans, aux = bits of elements that become bytes; the address of row r of matrix i comes from
+ * lane 8 i + r */
 static bool matrix_rows(struct warp *w, const struct insn *ip, enum access access, uint8_t **rows)
 {
     uint64_t address[32];
@@ -313,6 +314,10 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
         return ip + 1;
     for (int i = 0; i < ip->count; i++)
         for (int r = 0; r < 8; r++) {
+            if (ip->aux) {
+                unpack_chunk(rows[8 * i + r], ip->aux, tile[i] + 16 * r);
+                continue;
+            }
             if (!ip->kind) {
                 memcpy(tile[i] + 16 * r, rows[8 * i + r], 16);
                 continue;

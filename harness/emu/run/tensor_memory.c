@@ -1,4 +1,5 @@
 /* emu/run/tensor_memory: allocation of tensor memory, its loads, stores, copies and commits, and the checks of every access. */
+#include "emu/tensor.h"
 #include "emu/tensor_memory.h"
 #include "base/text.h"
 #include "emu/async.h"
@@ -282,10 +283,13 @@ const uint8_t *tensor_chunk(struct warp *w, const struct insn *ip, int lane, str
     return b->shared + at;
 }
 
-/* Writes 16 bytes to four columns of a lane. */
-static void put_chunk(struct tensor_memory *t, uint32_t lane, uint32_t column, const uint8_t *from)
+/* Writes 16 bytes, or 16 elements of `bits`, to four columns of a lane. */
+static void put_chunk(struct tensor_memory *t, uint32_t lane, uint32_t column, const uint8_t *from, uint32_t bits)
 {
-    memcpy(&t->cell[lane][column], from, 16);
+    uint8_t bytes[16];
+    if (bits)
+        unpack_chunk(from, bits, bytes);
+    memcpy(&t->cell[lane][column], bits ? bytes : from, 16);
     memset(&t->known[lane][column], 1, 4);
 }
 
@@ -314,7 +318,7 @@ const struct insn *emu_tensor_cp(struct warp *w, const struct insn *ip)
                 uint32_t copies = kind == COPY_32X128B ? 4 : kind == COPY_64X128B_02_13 || kind == COPY_64X128B_01_23 ? 2 : 1;
                 uint32_t apart = kind == COPY_64X128B_02_13 ? 64 : 32;
                 for (uint32_t i = 0; i < copies; i++)
-                    put_chunk(b->tensor, (at + i * apart) % TENSOR_LANES, column + 4 * c, from);
+                    put_chunk(b->tensor, (at + i * apart) % TENSOR_LANES, column + 4 * c, from, ip->count);
             }
     }
     w->memos[ip->memo].events++;
