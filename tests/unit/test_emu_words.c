@@ -229,7 +229,7 @@ static void forms_that_do_not_exist(void **state)
     static const char *const right[] = {"ld.global.u32 r1, [d1].unified;",
                                         "ld.u32.global r1, [d1];",
                                         "ld.global.L2::128B.L1::no_allocate.u32 r1, [d1];",
-                                        "ld.global.L1::evict_last.L2::evict_first.v8.b32 {r1, r2, r3, r4, r5, r6, r7, r8}, [d1];",
+                                        "ld.global.L1::evict_last.L2::evict_first.v4.b32 {r1, r2, r3, r4}, [d1];",
                                         "atom.global.v4.f32.add {f0, f1, f2, f3}, [d1], {f0, f1, f2, f3};",
                                         "prefetch.L2::evict_normal [d1];",
                                         "fence.cta;"};
@@ -265,9 +265,33 @@ static void what_is_said(void **state)
     assert_non_null(strstr(err.text, ": these scales of blocks are not supported"));
 }
 
+/* What ptxas 13.0 refuses for sm_90a, although the words exist. */
+static void what_the_target_has_not(void **state)
+{
+    static const char *const all[] = {"add.f32x2 d1, d2, d3;",
+                                      "ld.global.v8.f32 {f1, f2, f3, f4, f1, f2, f3, f4}, [d1];",
+                                      "redux.sync.abs.min.f32 f1, f2, -1;",
+                                      "tcgen05.wait::ld.sync.aligned;",
+                                      "ex2.approx.ftz.f16x2 r1, r2;",
+                                      "popc.b16 r1, h1;",
+                                      "cvt.rn.s32.f32 r1, f1;",
+                                      "cp.async.cg.shared.global [r1], [d1], 8;",
+                                      "fence.proxy.tensormap::generic.acquire.gpu [d1], 64;",
+                                      "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {f1, f2, f3, f4}, {r1, r2, r3, r4}, {r1, r2}, "
+                                      "{f1, f2, f3, f4};"};
+    struct error err;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        err = (struct error){0};
+        if (taken(all[i], &err))
+            fail_msg("%s runs", all[i]);
+        if (strstr(err.text, "unknown"))
+            fail_msg("%s", err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(modifiers_that_do_not_exist), cmocka_unit_test(forms_that_do_not_exist),
-                                       cmocka_unit_test(what_is_said)};
+                                       cmocka_unit_test(what_is_said), cmocka_unit_test(what_the_target_has_not)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,8 @@ static bool cp_async_copy(struct decode *d)
     uint32_t *l = decode_list(d, 5);
     if (!decode_address(d, decode_operand(d, 0), SPACE_SHARED, &to) || !decode_address(d, decode_operand(d, 1), SPACE_GLOBAL, &from))
         return true;
-    if (size->kind != OPERAND_INT || (size->bits != 4 && size->bits != 8 && size->bits != 16))
-        return decode_fail(d, "a size of 4, 8 or 16 was expected") || true;
+    if (size->kind != OPERAND_INT || (size->bits != 16 && (!l1 || (size->bits != 4 && size->bits != 8))))
+        return decode_fail(d, "a size of %s16 was expected", l1 ? "4, 8 or " : "") || true;
     l[0] = from.a;
     l[1] = l[2] = NO_REF;
     l[3] = (uint32_t)from.imm;

@@ -73,8 +73,8 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     } else if (instr_is(in, "brx")) {
         if (!decode_brx(d))
             return false;
-    } else if (!decode_move(d) && !decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) &&
-               !decode_async(d) && !decode_tcgen05(d) && !decode_tensormap(d) && !decode_video(d)) {
+    } else if (decode_of_chip(d) && !decode_move(d) && !decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) &&
+               !decode_tensor(d) && !decode_async(d) && !decode_tcgen05(d) && !decode_tensormap(d) && !decode_video(d)) {
         return decode_unknown(d, -1);
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)

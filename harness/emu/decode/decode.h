@@ -43,9 +43,9 @@ struct decode {
     int scratch;
     int column; /* of an error; 0: of the instruction */
     uint64_t dynamic_align;
-    uint64_t constant_base; /* address of the module's first constant, near which all lie */
+    uint64_t constant_base;             /* address of the module's first constant, near which all lie */
     const struct ptx_function *no_swap; /* a function without a compare-and-swap */
-    bool short_addresses;   /* the module takes a constant's or a parameter's address as 32 bits */
+    bool short_addresses;               /* the module takes a constant's or a parameter's address as 32 bits */
     struct constant_seen {
         uint64_t bits;
         int bytes;
@@ -65,6 +65,7 @@ bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((form
 bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
+bool decode_of_chip(struct decode *d);                            /* has the target such an instruction? Else it has failed */
 bool decode_form(struct decode *d);                               /* are the modifiers one of the forms of forms.c? Else it has failed */
 bool decode_unknown(struct decode *d, int mod);                   /* fails: emu knows no such modifier; -1: no such instruction */
 struct insn *decode_emit(struct decode *d, enum op op);

@@ -174,6 +174,35 @@ bool decode_form(struct decode *d)
     return decode_fail(d, "this form is not supported: a modifier is missing");
 }
 
+/* ---- what ptxas refuses although the words are known ---- */
+/* An instruction with these words is of the chips `least` to `most` (0: of none). */
+static const struct {
+    const char *op, *word, *other;
+    int least, most;
+} of_chips[] = {{"add", "f32x2", NULL, 100, 999},    {"sub", "f32x2", NULL, 100, 999}, {"mul", "f32x2", NULL, 100, 999},
+                {"fma", "f32x2", NULL, 100, 999},    {"ld", "v8", NULL, 100, 999},     {"st", "v8", NULL, 100, 999},
+                {"redux", "f32", NULL, 100, 999},    {"wgmma", NULL, NULL, 90, 90},    {"tcgen05", NULL, NULL, 100, 999},
+                {"setmaxnreg", NULL, NULL, 90, 999}, {"ex2", "f16", "ftz", 0, 0},      {"ex2", "f16x2", "ftz", 0, 0},
+                {"popc", "b16", NULL, 0, 0},         {"cvt", "ue8m0x2", "rn", 0, 0}};
+
+bool decode_of_chip(struct decode *d)
+{
+    int chip = 0;
+    (void)sscanf(d->p->module->target, "sm_%d", &chip);
+    for (size_t i = 0; i < sizeof of_chips / sizeof *of_chips; i++) {
+        if (!decode_is(d, of_chips[i].op) || (of_chips[i].word && !instr_has(d->in, of_chips[i].word)) ||
+            (of_chips[i].other && !instr_has(d->in, of_chips[i].other)) || (chip >= of_chips[i].least && chip <= of_chips[i].most))
+            continue;
+        if (!of_chips[i].most)
+            return decode_wrong(d, "there is no such form");
+        return decode_wrong(d, "this is of sm_%d%s, and the target is %s", of_chips[i].least,
+                            of_chips[i].most > 900 ? " and later" : " alone", d->p->module->target);
+    }
+    if (decode_is(d, "fence") && instr_has(d->in, "tensormap::generic") && d->in->count == 2 && d->in->operands[1].bits != 128)
+        return decode_wrong(d, "a size of 128 was expected");
+    return true;
+}
+
 /* ---- words that are not known ---- */
 static const char *const operations[] = {
     "abs",     "activemask", "add",       "addc",     "alloca",     "and",          "applypriority", "atom",     "bar",

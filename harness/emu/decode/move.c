@@ -227,6 +227,9 @@ static bool decode_cvt(struct decode *d)
     const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
     if (td == T_NONE || ts == T_NONE || (packed(ts) && !packed(td)))
         return decode_fail(d, "this conversion is not supported") || true;
+    if (ptx_type_float(ts) && !ptx_type_float(td) &&
+        (instr_has(d->in, "rn") || instr_has(d->in, "rz") || instr_has(d->in, "rm") || instr_has(d->in, "rp")))
+        return decode_wrong(d, "a float becomes a whole number by '.rni', '.rzi', '.rmi' or '.rpi'") || true;
     bool two = packed(td) && !packed(ts);
     uint32_t rd = decode_target(d, to, td, !ptx_type_float(td)), a = decode_source(d, from, ts, !ptx_type_float(ts)),
              b = two ? decode_source(d, decode_operand(d, 2), ts, false) : NO_REF;
