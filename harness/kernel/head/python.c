@@ -4,6 +4,7 @@
 #include "base/talk.h"
 #include "base/text.h"
 #include "kernel/head/load.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ static bool python_ask(struct head_python *p, const struct head *h, const char *
     return true;
 }
 
-bool head_python_make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err)
+static bool make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err)
 {
     struct head *h = v->parsed;
     h->python = h->python ? h->python : xcalloc(1, sizeof *h->python);
@@ -103,4 +104,13 @@ bool head_python_make(const struct variant *v, const char *request, const struct
     *APPEND(p->made, p->count) = new;
     *made = new;
     return true;
+}
+
+bool head_python_make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a worker makes the next case in a thread of its own */
+    pthread_mutex_lock(&lock);
+    bool ok = make(v, request, made, reason, err);
+    pthread_mutex_unlock(&lock);
+    return ok;
 }
