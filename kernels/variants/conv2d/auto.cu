@@ -10,6 +10,7 @@ let:
   nchw: layout == NCHW and dtype != i8
   d2s: has(depth_to_space)
   planes: groups == c and c > 1
+  wide: q >= 96 and n * p * q * c >= 4000000      # depthwise: so much that a block goes down many lines
   short: 4 * q < 3 * 128 * ceil(q, 128)
   small: half and not d2s and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 1024 and (c * r * s <= 2600 or r * s >= 25) and n * p * q * k * c * r * s <= 250000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
@@ -19,14 +20,18 @@ measured: cc == 90
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
-  - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
-  - {variant: reg_tiled, when: planes and half and r * s >= 25 and stride == 1 and n * p * q * c <= 65536}
+  - {variant: reg_tiled, when: groups == 1 and (c * k <= 4 or r * s == 1 and c <= 4 and k <= 4 and nchw and math == f32)}
   - {variant: depthwise, when: planes and n * p * q * c <= 100000 and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
   - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
+  - {variant: depthwise_bulk, when: planes and half and wide}
   - {variant: depthwise_mma, when: planes and half}
+  - {variant: depthwise_bulk_nchw, when: planes and wide and r * s >= 25}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32}
   - {variant: reg_tiled, when: planes and nchw and math == f32 and r * s <= 9 and n * p * q * c <= 1000000 and c <= 128}
-  - {variant: depthwise_rows, when: planes or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and r * s >= 25}
+  - {variant: depthwise_bulk_f32, when: planes and wide}
+  - {variant: depthwise_bulk_s8, when: planes and wide}
+  - {variant: depthwise_bulk_s8_nchw, when: planes and wide and r * s >= 25}
+  - {variant: depthwise_rows, when: planes or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and (r * s >= 25 or k >= 64 and r * s > 1)}
   - {variant: depthwise, when: planes}
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
@@ -49,19 +54,19 @@ select:
   - {variant: wgmma_rs_nchw, when: nchw and (dtype == f16 or dtype == bf16) and plain and not d2s and c >= 24 and c <= 64 and r * s > 1 and n * p * q >= 65536}
   - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and not d2s and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25) and n * p * q >= 32768) and r * s > 1}
   - {variant: mma_any, when: nchw and math != f32 and not d2s and k <= 4 and c > 16 and r * s > 1 and r * s <= 9}
-  - {variant: mma_any, when: nchw and math != f32 and not d2s and stride > 1 and c > 4 and c <= 64 and k <= 64}
-  - {variant: mma_any, when: small or math == tf32 and not d2s and r * s >= 25 and (c <= 32 or k <= 32) and (layout == NHWC or n * p * q < 65536)}
+  - {variant: mma_any, when: nchw and math != f32 and not d2s and stride > 1 and c > 4 and c <= 64 and (k <= 64 or r * s == 1 and k <= 128)}
+  - {variant: mma_any, when: small or math == tf32 and not d2s and r * s >= 25 and (c <= 32 and k <= 64 or k <= 32) and (layout == NHWC or n * p * q < 65536)}
   - {variant: wgmma_rs_tf32, when: math == tf32 and layout == NHWC and plain and not d2s and c >= 36 and k > 64 and r * s > 1 and n * p * q >= 16384}
   - {variant: wgmma_ragged, claimed: yes, when: half and not d2s}
   - {variant: cudnn, when: half and groups == 1 and not d2s and r * s == 1 and c % 8 == 0 and k % 2 == 1 and k > 64 and cc >= 80}
   - {variant: mma_any, claimed: yes, when: math != f32 and not d2s and not (nchw and c > 2 and c <= 4 and k % 8 == 0 and n * p * q >= 65536)}
-  - {variant: cudnn_plain, when: nchw and math != f32 and math != tf32 and odd and c > 64 and k > 64 and n * p * q < 16384}
+  - {variant: cudnn_plain, when: nchw and math != f32 and math != tf32 and odd and c > 64 and k > 64 and n * p * q < 8192}
   - {variant: padded, when: (half or math == tf32) and not d2s and odd and r * s > 1 and (c > 64 and k > 64 or math == tf32 and c > 64 and k > 8 or half and c > 8 and k > 32)}
   - {variant: cudnn_padded, when: (half or math == tf32) and not d2s and odder and r * s == 1 and c > 64 and k > 64}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
   - {variant: mma_sync, when: half and plain and not d2s and (k <= 32 and (c <= 16 or c <= 32 and r * s > 9) or c <= 16 and r * s >= 25)}
   - {variant: mma_sync, when: half and groups == 1 and not d2s and stride > 1 and c <= 16 and k <= 32 and r * s > 1 and n * p * q >= 65536}
-  - {variant: mma_any, when: half and groups == 1 and not d2s and r * s >= 25 and c <= 48 and k <= 128}
+  - {variant: mma_any, when: half and groups == 1 and not d2s and r * s >= 25 and (c <= 48 and k <= 128 or c <= 64 and k <= 24)}
   # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
   - {variant: wgmma_pixels, claimed: yes, when: half and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
   - {variant: wgmma_rs, claimed: yes, when: half and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
@@ -74,12 +79,14 @@ select:
   - {variant: cudnn_plain, when: nchw and math != f32 and not d2s and (n * p * q < 2048 or r * s == 1 and stride == 1 and (n * p * q < 65536 or math != tf32 and (c <= 64 and k <= 64 or h * w % 8 == 0)) and (math != tf32 or n * p * q < 16384))}
   - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
+  - {variant: cudnn, when: math == tf32 and layout == NHWC and groups == 1 and not d2s and n * p * q < 8192 and c * r * s >= 2000 and k <= 128}      # few blocks: the library divides the sums
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
+  - {variant: wgmma_pixels, when: math == tf32 and layout == NHWC and c % 4 == 0 and k % 4 == 0 and c <= 48 and r * s >= 25 and not d2s}
   # a fully connected layer is its weights' bytes: a block for few channels reads them in one piece
   - {variant: ipconv, when: math == f32 and nchw and p * q == 1 and c * h * w >= 2048 and k >= 512 and n <= 20}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
   - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and not d2s and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 256 or c >= 20 and n * p * q >= 8192))}
-  - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and k <= 32 or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64))}
+  - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and k <= 32 or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64 or c % 4 != 0 and k <= 32))}
   - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
   - {variant: fma_any, when: nchw and math == f32 and groups == 1 and stride > 1 and c >= 64 and k >= 64 and r * s > 1}
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
@@ -89,7 +96,7 @@ select:
   - {variant: general_tiled, when: math == f32 and layout == NHWC and c <= 4 and k <= 16 and r * s > 1}
   # 8-bit whole numbers
   - {variant: wgmma_rs_s8, when: dtype == i8 and c > 16 and (c <= 64 or k > 64) and r * s > 1 and n * p * q >= 16384}
-  - {variant: wgmma_ragged, when: dtype == i8 and (c % 16 != 0 and n * p * q >= 4096 or c <= 64 and k <= 64 and n * p * q >= 65536)}
+  - {variant: wgmma_ragged, when: dtype == i8 and (c % 16 != 0 and n * p * q >= 4096 or c <= 64 and (k <= 64 or r * s == 1 and k <= 128) and n * p * q >= 65536 or r * s >= 25 and k > 16)}
   - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
   - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}
   - {variant: dp4a, when: dtype == i8}

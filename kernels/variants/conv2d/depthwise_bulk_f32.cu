@@ -1,0 +1,178 @@
+/* bench 1
+op: conv2d
+what: depthwise in f32, NHWC, sm_90 - a lane has a channel and a warp some outputs of a line; lines come by the copy engine and are read once by each warp
+from: depthwise_rows
+needs: groups == c and k == c and c % 4 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648 and live <= 16
+layout: {input: NHWC, filter: RSCK, output: NHWC}
+dtype: {input: f32, filter: f32, output: f32, bias: f32, accumulate: f32}
+math: [f32, tf32]
+epilogue: [bias, relu, leaky_relu, prelu]
+params:
+  PX: {values: [auto, 2, 4, 8], default: auto}                 # neighbouring outputs of a warp
+  WARPS: {values: [4, 8], default: 4}
+  ROWS: {values: [auto, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96], default: auto}         # lines of outputs a block goes down
+  RING: {values: [3, 4, 6, 8], default: 6}                     # lines of input in shared memory
+  RESIDENT: {values: [auto, 1, 2, 3, 4], default: auto}        # blocks of an SM, at least: bounds the registers
+let:
+  live: floor((r - 1) * dilation_y, stride_y) + 1              # lines of outputs that one line of the input belongs to
+  px: select(PX == 'auto', 8, PX)
+  held: r * s + live * px + (px - 1) * stride_x + (s - 1) * dilation_x + 1    # registers: weights, sums, a line
+  resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(24 + held, 8)), WARPS)), RESIDENT)   # a quarter of an SM has 512 registers for a lane
+  across: px * WARPS                                           # outputs side by side
+  box_w: (across - 1) * stride_x + (s - 1) * dilation_x + 1
+  slot: 128 * box_w
+  parts_k: ceil(c, 32)
+  tiles_x: ceil(q, across)
+  all: parts_k * tiles_x * n
+  rows: select(ROWS != 'auto', ROWS, fit_rows)
+  parts: ceil(p, rows)
+  smem: 128 + RING * slot + 16 * RING
+candidates:
+  height:
+    rows:
+      r4:  {fit_rows: 4}
+      r6:  {fit_rows: 6}
+      r8:  {fit_rows: 8}
+      r12: {fit_rows: 12}
+      r16: {fit_rows: 16}
+      r20: {fit_rows: 20}
+      r24: {fit_rows: 24}
+      r32: {fit_rows: 32}
+      r48: {fit_rows: 48}
+      r64: {fit_rows: 64}
+      r96: {fit_rows: 96}
+    least: ceil(all * ceil(p, fit_rows), sm_count * resident) * (fit_rows * stride_y + 0.5 * (r - 1) * dilation_y + 4)   # waves; lines, and a start that is worth four
+where:
+  - cc >= 90
+  - held <= 200
+  - box_w <= 256
+  - smem <= smem_per_block_optin
+define:
+  PIXELS: px
+  BOX_W: box_w
+  BLOCKS: resident
+  EPI_BIAS: has(bias)
+  EPI_SLOPE: slope(epilogue)
+  EPI_PRELU: select(has(prelu), k, 0)
+specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
+tensor_maps:
+  input_map: {of: input, box: "32, box_w, 1, 1", l2: 256}
+prepare:
+  - symbol: epi_slopes = slopes
+    when: has(prelu)
+steps:
+  - kernel: conv_depthwise_bulk_f32
+    grid: all * parts
+    block: 32 * WARPS
+    smem: smem
+    args: input_map, filter, bias, output, p, q, pad_top, pad_left, parts_k, tiles_x, rows, parts
+*/
+
+/* What changed from depthwise_rows: how a line comes. There a thread has the next line on its way into registers, which bound what is on its way. Here the copy engine brings
+ * lines of 32 channels for the whole block, RING of them, with zeros for what is outside of the image; weights and sums keep all registers. A warp reads a pixel's
+ * 32 channels with one load, and stores them with one.
+ *
+ * It computes tf32 layers in f32, as depthwise_rows does. Its bottleneck is the FMA pipe for 7x7, DRAM below. */
+#include "element/epilogue.cuh"
+#include "tensor_core/wgmma.cuh"
+
+constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y, STRIP = (PIXELS - 1) * STRIDE_X + (S - 1) * DILATION_X + 1, SLOT = BOX_W * 128;
+
+extern __shared__ unsigned char shared_raw[]; /* up to 127 bytes in front, ring, barriers */
+
+/* A line under one row of the filter. */
+static __device__ __forceinline__ void add_line(float sum[PIXELS], const float line[STRIP], const float weights[S])
+{
+#pragma unroll
+    for (int s = 0; s < S; s++)
+#pragma unroll
+        for (int x = 0; x < PIXELS; x++)
+            sum[x] += line[x * STRIDE_X + s * DILATION_X] * weights[s];
+}
+
+static __device__ __forceinline__ void load_line(float line[STRIP], unsigned from)
+{
+#pragma unroll
+    for (int x = 0; x < STRIP; x++)
+        line[x] = __uint_as_float(load_shared(from + x * 128));
+}
+
+/* Results of a line, whose sums begin anew. */
+static __device__ __forceinline__ void put(float sum[PIXELS], float *to, int k, int left, float own_bias)
+{
+#pragma unroll
+    for (int x = 0; x < PIXELS; x++) {
+        if (x < left)
+            to[x * C] = activate_channel(sum[x], k);
+        sum[x] = own_bias;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const float *__restrict__ filter, const float *__restrict__ bias, float *__restrict__ output, int P,
+                        int Q, int pad, int pad_x, int parts_k, int tiles_x, int rows, int parts)
+{
+    int i = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int block_k = i % parts_k * 32, x0 = i / parts_k % tiles_x * (PIXELS * WARPS), p0 = i / parts_k / tiles_x % parts * rows, n = i / parts_k / tiles_x / parts;
+    int q0 = x0 + warp * PIXELS, k = block_k + lane, y = p0 * STRIDE_Y - pad;
+    rows = min(rows, P - p0);
+    int lines = (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
+    unsigned ring = (shared_address(shared_raw) + 127) / 128 * 128, come = ring + RING * SLOT, gone = come + RING * 8;
+    auto ask = [&](unsigned slot) {
+        barrier_arrive_expect(come + slot * 8, SLOT);
+        copy_box_4d(ring + slot * SLOT, &input_map, come + slot * 8, block_k, x0 * STRIDE_X - pad_x, y++, n);
+    };
+    if (threadIdx.x == 0) {
+        for (int a = 0; a < RING; a++) {
+            barrier_init(come + a * 8, 1);
+            barrier_init(gone + a * 8, WARPS);
+        }
+        barrier_init_done();
+        for (int a = 0; a < RING && a < lines; a++)
+            ask(a);
+    }
+
+    float weights[R * S], sum[LIVE][PIXELS], own_bias = EPI_BIAS && k < C ? bias[k] : 0.0f;
+#pragma unroll
+    for (int t = 0; t < R * S; t++)
+        weights[t] = k < C ? filter[t * C + k] : 0.0f;
+#pragma unroll
+    for (int j = 0; j < LIVE * PIXELS; j++)
+        sum[j / PIXELS][j % PIXELS] = own_bias;
+    __syncthreads();
+
+    float *to = output + (((size_t)n * P + p0) * Q + q0) * C + k;
+    int left = k < C ? Q - q0 : 0;
+    unsigned own = ring + warp * (PIXELS * STRIDE_X * 128) + lane * 4, slot = 0, parity = 0, before = RING - 1, before_parity = 1;
+    for (int from = 0; from < lines; from += PERIOD) {
+#pragma unroll
+        for (int u = 0; u < PERIOD; u++) {
+            if (from + u >= lines)
+                break;
+            barrier_wait(come + slot * 8, parity);
+            float line[STRIP];
+            load_line(line, own + slot * SLOT);
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                int reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, at = reach / STRIDE_Y % LIVE, row = from / STRIDE_Y + reach / STRIDE_Y - (LIVE - 1);
+                if (reach % STRIDE_Y || row < 0 || row >= rows)
+                    continue;
+                add_line(sum[at], line, weights + r * S);
+                if (r == R - 1) { /* its last line */
+                    put(sum[at], to, k, left, own_bias);
+                    to += (size_t)Q * C;
+                }
+            }
+            __syncwarp();
+            if (lane == 0)
+                barrier_arrive(gone + slot * 8);
+            if (threadIdx.x == 0 && from + u > 0 && from + u - 1 + RING < lines) { /* the line before: by now all warps have read it */
+                barrier_wait(gone + before * 8, before_parity);
+                ask(before);
+            }
+            before = slot, before_parity = parity;
+            if (++slot == RING)
+                slot = 0, parity ^= 1;
+        }
+    }
+}
