@@ -356,7 +356,7 @@ static bool decode_isspacep(struct decode *d)
     return true;
 }
 
-/* Memory of the thread that a kernel takes as it goes: behind all variables of functions. */
+/* alloca: local memory that a thread takes while it runs. It lies behind the variables of all functions. */
 static bool decode_alloca(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);

@@ -146,7 +146,8 @@ static bool is_flat(const struct view *l, bool *last)
     return first || (view_reshape(&turned, 2, (const int64_t[]){d[0], columns}) && view_same(&turned, l));
 }
 
-/* A matrix product with constants is a convolution: of all values of an image with a filter as large, or of the channels of each pixel. */
+/* A matrix product with constants is a convolution: with a filter of the image's size (all values of an image), or of 1 x 1 (the channels
+ * of each pixel). */
 static bool product(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *p = graph_in(g, n, 0), *f = graph_in(g, n, 1);

@@ -130,7 +130,8 @@ static void bind_cpus(const char *pci)
 struct member {
     struct child parent; /* its socket */
     struct session *s;
-    double told_s, every_s; /* the last progress; how often, so that many GPUs do not keep the parent busy */
+    double told_s,
+        every_s; /* time of the last progress message; the least time between two, so that many GPUs do not keep the parent busy */
 };
 
 static void member_say(void *context, json_t *message, const struct text *packed)
