@@ -158,6 +158,8 @@ struct buffer {
     char label[64];
     bool constant;
     bool stored; /* a kernel wrote to it since the host did, before the last clear */
+    uint64_t
+        requested; /* bytes of the sectors that loads asked for since the last clear, where an instruction's pointer is known to be its */
 };
 struct address_space {
     struct buffer **buffers; /* sorted by base */

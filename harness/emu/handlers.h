@@ -27,6 +27,7 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap);
 #define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
 /* The buffer that the instruction's pointer was derived from; NULL: unknown. */
 const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip);
+struct buffer *origin_of(const struct launch *l, const struct program *p, uint32_t index);
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
 /* Counts the distinct 32-byte sectors and 128-byte lines of a learnt global pattern whose first lane is at `at`. */
 static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)

@@ -97,6 +97,7 @@ bool buffer_written(const struct buffer *b)
 void buffer_clear(struct buffer *b)
 {
     b->stored = buffer_written(b);
+    b->requested = 0;
     memset(b->read, 0, b->bytes / 32 + 2);
     memset(b->written, 0, b->bytes / 32 + 2);
 }

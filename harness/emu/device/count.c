@@ -1,6 +1,7 @@
 #include "emu/device/count.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "emu/handlers.h"
 #include "emu/ops.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,7 +185,7 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
     }
 }
 
-void totals_add(struct totals *t, const struct launch *l, const char *path)
+void totals_add(struct totals *t, const struct launch *l, const char *path, const struct launch *buffers)
 {
     const struct program *p = l->program;
     struct block_count *blocks = xcalloc(p->flow_count + 1, sizeof *blocks);
@@ -207,6 +208,10 @@ void totals_add(struct totals *t, const struct launch *l, const char *path)
         count_insn(v, p, i, blocks, memos);
         if (!v[COUNT_warp_instructions])
             continue;
+        bool loads = buffers && v[COUNT_global_sectors_ld] + v[COUNT_async_sectors];
+        struct buffer *from = loads ? origin_of(buffers, p, i) : NULL;
+        if (from)
+            from->requested += 32 * (v[COUNT_global_sectors_ld] + v[COUNT_async_sectors]);
         bool in_own = p->cold[i].line > 0 && p->cold[i].file == own;
         struct line_counts *line = in_own ? count_line_of(t, p->cold[i].line) : NULL;
         count_code(t, p, &p->cold[i], in_own, v);

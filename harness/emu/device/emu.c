@@ -28,6 +28,7 @@ struct emu {
     int note_count;
     struct totals totals;
     double stands_for; /* since the last clear: groups of a grid for each of them that ran; 0: all ran */
+    uint8_t *sampled;  /* parameters of the last launch of which only some blocks ran; NULL: none */
     int checks, threads, seed;
     bool skips_sums;         /* of tensor instructions, in functions that are looked up from now on */
     bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
@@ -88,6 +89,7 @@ static void emu_close(struct device *dev)
         buffer_free(e->space.buffers[i]);
     free(e->space.buffers);
     free(e->space.moments);
+    free(e->sampled);
     free(e->reports);
     free(e->notes);
     totals_clear(&e->totals);
@@ -459,7 +461,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     if (l.sample)
         l.sample->ran = l.sample->count;
     else
-        totals_add(&e->totals, &l, function->module->path);
+        totals_add(&e->totals, &l, function->module->path, &l);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);
     for (int i = 0; i < t->count; i++) {
@@ -468,7 +470,8 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     }
     pthread_mutex_destroy(&t->lock);
     free(t);
-    free(params);
+    free(l.sample ? e->sampled : params);
+    e->sampled = l.sample ? params : e->sampled; /* the counts come when the blocks are weighed */
     return ok;
 }
 
@@ -482,7 +485,7 @@ static void emu_weigh(struct device *dev, struct device_function *function, cons
         groups += (double)sample->groups[i].weight;
     e->stands_for = sample->ran ? groups / sample->ran : 0;
     sample_weigh(&l, sample);
-    totals_add(&e->totals, &l, function->module->path);
+    totals_add(&e->totals, &l, function->module->path, e->sampled ? &(struct launch){.params = e->sampled, .space = &e->space} : NULL);
     launch_free(&l);
 }
 
@@ -504,6 +507,12 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
     totals_each(&e->totals, visit, context);
     for (int i = 0; i < e->space.count; i++)
         buffer_touched(e->space.buffers[i], e->stands_for, &read, &written);
+    for (int i = 0; i < e->space.count; i++) {
+        const struct buffer *b = e->space.buffers[i];
+        SCOPED char *name = text_format("emu.requested_bytes.%s", b->label);
+        if (b->requested)
+            visit(context, &(struct device_counter){name, name + 4, "B", false}, 0, (double)b->requested);
+    }
     visit(context, &(struct device_counter){"emu.unique_bytes_read", "unique_bytes_read", "B", false}, 0, (double)read);
     visit(context, &(struct device_counter){"emu.unique_bytes_written", "unique_bytes_written", "B", false}, 0, (double)written);
 }

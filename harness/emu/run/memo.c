@@ -79,12 +79,15 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
     return distinct;
 }
 
-/* The buffer that the instruction's pointer is of; NULL: not known. */
 const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip)
 {
-    const struct launch *l = w->runner->launch;
-    uint16_t k = w->program->cold[ip->index].origin;
-    const struct origin *o = k ? &w->program->origins[k - 1] : NULL;
+    return origin_of(w->runner->launch, w->program, ip->index);
+}
+
+struct buffer *origin_of(const struct launch *l, const struct program *p, uint32_t index)
+{
+    uint16_t k = p->cold[index].origin;
+    const struct origin *o = k ? &p->origins[k - 1] : NULL;
     uint64_t address = o ? o->address : 0;
     if (o && o->param)
         memcpy(&address, l->params + o->param - 1, 8);

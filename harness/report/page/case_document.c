@@ -38,6 +38,9 @@ static void tiles_line(const struct case_view *c, int first, struct text *t)
     text_addf(t, " · by marked inputs %s", row->tile_fill ? row->tile_fill : "?");
     if (row->tile_weight_bytes >= 0)
         text_addf(t, " · filter %s a tile", number_si((double)row->tile_weight_bytes, "B", a));
+    double counted = row_value(row, -1, METRIC_EMU "requested_bytes.filter") / (double)row->tiles_active;
+    if (row->tile_weight_bytes >= 0 && isfinite(counted))
+        text_addf(t, " (counted: %s)", number_si(counted, "B", a));
 }
 
 /* One line for each tile and filter traffic that variants declare. */
