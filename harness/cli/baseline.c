@@ -24,10 +24,11 @@ static char *baseline_path(const char *named, const struct comparison_arguments 
     return path;
 }
 
-static bool write_baseline(const struct gate_side *head, const char *path, struct error *err)
+static bool write_baseline(const struct comparison_arguments *a, struct gate_side *head, const char *path, struct error *err)
 {
     SCOPED_TEXT t = {0};
     SCOPED char *folder = file_dir(path);
+    comparison_keep_ops(a, head);
     baseline_write(&t, head);
     bool ok = file_make_dirs(folder, err) && file_write(path, text_get(&t), t.len, err);
     if (ok)
@@ -128,7 +129,8 @@ static bool run_baseline(const char *what, struct comparison_arguments *a, const
             ok = true;
         }
     }
-    return ok && (!strcmp(what, "diff") || (is_verified(&head, err) && keep_aside(&head, &aside, err) && write_baseline(&head, path, err)));
+    return ok &&
+           (!strcmp(what, "diff") || (is_verified(&head, err) && keep_aside(&head, &aside, err) && write_baseline(a, &head, path, err)));
 }
 
 int cli_baseline(const struct verb *verb, int argc, char **argv)

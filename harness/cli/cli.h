@@ -152,6 +152,9 @@ void cli_print_launch_bounds(struct text *t, const struct register_point *points
 /* The revision of a folder that git tracks: "1a2b3c4d5e", "1a2b3c4d5e+dirty"; NULL: not known. `below`: only if git tracks this path in
  * it. */
 char *cli_revision(const char *folder, const char *below);
+/* The tree of a revision of this repository, from this folder down: a malloc'd path below out_dir. NULL with an error: there is no such
+ * revision. *name: how it is called ("main (1a2b3c4d5e)"). */
+char *cli_revision_tree(const char *word, const char *out_dir, char **name, char short_sha[12], struct error *err);
 /* The first line that a shell command with git prints in the folder. Caller frees; NULL: it printed nothing. */
 char *cli_git_line(const char *folder, const char *command);
 /* Times of another tool into the last run of their scenario, or into run `run_id`. */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/comparison.h"
 #include "gate/asked.h"
+#include "gate/baseline.h"
 #include "gate/document.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,22 +129,11 @@ bool comparison_rules(struct comparison_arguments *a, const char *path, struct g
     return true;
 }
 
-/* Adds the file's path if the two trees have other texts of it, or one of them has none. */
-static void compare_file(const char *base, const char *head, const char *path, struct text *t)
-{
-    size_t bytes[2] = {0};
-    SCOPED char *one = text_format("%s%s", base, path), *two = text_format("%s%s", head, path);
-    SCOPED char *a = file_read(one, OP_FILE_MAX_BYTES, &bytes[0], NULL), *b = file_read(two, OP_FILE_MAX_BYTES, &bytes[1], NULL);
-    if ((a || b) && (!a || !b || bytes[0] != bytes[1] || memcmp(a, b, bytes[0]) != 0))
-        text_addf(t, "%s%s %s", t->len ? ", " : "", path, !a ? "is new" : !b ? "is gone" : "changed");
-}
-
-void comparison_note_ops(const struct comparison_arguments *a, struct gate_comparison *c)
+/* Calls `visit` with each file of an op of one's own that lies below this folder: the op itself, and what a reference is made of. */
+static void each_op_file(const struct comparison_arguments *a, void (*visit)(void *context, const char *path), void *context)
 {
     static const char *const suffixes[] = {".yaml", ".py", ".cu", ".cuh"};
-    const char *base = c->base->folder, *head = c->head->folder;
-    struct text t = {0};
-    for (const char *const *p = a->side.ops; base && head && p && *p; p++) {
+    for (const char *const *p = a->side.ops; p && *p; p++) {
         bool folder = file_is_dir(*p);
         SCOPED char *stem = xstrndup(*p, strlen(*p) - (text_ends(*p, ".yaml") ? strlen(".yaml") : 0));
         for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes && **p != '/'; s++) {
@@ -151,15 +141,70 @@ void comparison_note_ops(const struct comparison_arguments *a, struct gate_compa
             int count = folder ? file_list(*p, suffixes[s], &names, NULL) : 0;
             for (int i = 0; i < count; i++) {
                 SCOPED char *path = file_join(*p, names[i]);
-                compare_file(base, head, path, &t);
+                visit(context, path);
             }
             SCOPED char *beside = text_format("%s%s", stem, suffixes[s]); /* the op itself, and a reference of its name */
             if (!folder)
-                compare_file(base, head, beside, &t);
+                visit(context, beside);
         }
     }
-    c->ops = t.len ? text_take(&t) : NULL;
-    text_free(&t);
+}
+
+/* "": there is no such file. */
+static void hash_file(const char *folder, const char *path, char sum[HASH_TEXT])
+{
+    size_t bytes = 0;
+    SCOPED char *whole = text_format("%s%s", folder, path), *text = file_read(whole, OP_FILE_MAX_BYTES, &bytes, NULL);
+    *sum = 0;
+    if (text)
+        hash_bytes(text, bytes, sum);
+}
+
+static void keep_op(void *context, const char *path)
+{
+    char sum[HASH_TEXT];
+    hash_file("", path, sum);
+    if (*sum)
+        memcpy(gate_side_op(context, path)->sum, sum, sizeof sum);
+}
+
+void comparison_keep_ops(const struct comparison_arguments *a, struct gate_side *side)
+{
+    each_op_file(a, keep_op, side);
+}
+
+struct ops_noted {
+    const struct gate_comparison *c;
+    struct text said;
+};
+
+/* Says so if the two sides have other texts of the file, or one of them has none. */
+static void note_op(void *context, const char *path)
+{
+    struct ops_noted *n = context;
+    const struct gate_side *base = n->c->base, *head = n->c->head;
+    char a[HASH_TEXT] = "", b[HASH_TEXT];
+    for (int i = 0; base->kept && i < base->op_count; i++)
+        if (!strcmp(base->ops[i].path, path))
+            memcpy(a, base->ops[i].sum, sizeof a);
+    if (!base->kept)
+        hash_file(base->folder, path, a);
+    hash_file(head->folder ? head->folder : "", path, b);
+    bool same = base->kept ? !strncmp(a, b, BASELINE_DIGITS) : !strcmp(a, b);
+    if ((*a || *b) && (!*a || !*b || !same))
+        text_addf(&n->said, "%s%s %s", n->said.len ? ", " : "", path, !*a ? "is new" : !*b ? "is gone" : "changed");
+}
+
+void comparison_note_ops(const struct comparison_arguments *a, struct gate_comparison *c)
+{
+    struct ops_noted n = {.c = c};
+    if (c->base->kept ? c->base->op_count > 0 : c->base->folder && c->head->folder)
+        each_op_file(a, note_op, &n);
+    for (int i = 0; c->base->kept && i < c->base->op_count; i++)
+        if (!file_exists(c->base->ops[i].path) && !strstr(text_get(&n.said), c->base->ops[i].path))
+            note_op(&n, c->base->ops[i].path);
+    c->ops = n.said.len ? text_take(&n.said) : NULL;
+    text_free(&n.said);
 }
 
 bool comparison_asks_for_some(const struct comparison_arguments *a)
@@ -172,6 +217,8 @@ static bool was_asked_for(const struct comparison_arguments *a, const struct gat
     bool scenario = !a->scenarios.count;
     for (int i = 0; i < head->count && !scenario; i++)
         scenario = !strcmp(head->entries[i].scenario, e->scenario);
+    for (int i = 0; i < head->lack_count && !scenario; i++)
+        scenario = head->lacks[i].kind == LACKS_SCENARIO && !strcmp(head->lacks[i].name, e->scenario);
     return scenario && gate_asked_takes(&a->asked, e);
 }
 

@@ -26,7 +26,9 @@ bool comparison_asks_for_some(const struct comparison_arguments *a);
 /* Moves the rows of a baseline that --scenario, --layer and --only leave out from `base` to `aside`. */
 void comparison_set_aside(const struct comparison_arguments *a, struct gate_side *base, const struct gate_side *head,
                           struct gate_side *aside);
-/* Notes in `c` which op files (--ops) differ between the two trees: both sides are judged by the files that are here. */
+/* Notes in `c` which op files (--ops) differ between the two trees: both sides are judged by the files that are here. A baseline knows the
+ * files by which its rows were judged, if comparison_keep_ops noted them in the side that was written. */
+void comparison_keep_ops(const struct comparison_arguments *a, struct gate_side *side);
 void comparison_note_ops(const struct comparison_arguments *a, struct gate_comparison *c);
 /* Writes the comparison in the form that was asked for. */
 bool comparison_put(const struct comparison_arguments *a, const struct gate_comparison *c, const int *exit_code, struct error *err);

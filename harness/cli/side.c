@@ -1,8 +1,8 @@
 #include "cli/side.h"
-#include "base/process.h"
 #include "base/spec.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/glob_list.h"
 #include "gate/baseline.h"
 #include "op/file/ops.h"
 #include <math.h>
@@ -11,109 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GIT_LIMIT_S 120.0
-#define ANSWER_MAX_BYTES (1u << 20)
 #define BUNDLE_BEGINS "bench-bundle "
-
-/* ---- git ---- */
-
-/* Runs git; *answer is its output without the final newline (malloc'd; its errors if it fails). False: it failed; err is set only if git
- * is missing or too slow. */
-static bool git(const char *folder, const char *const *argv, char **answer, struct error *err)
-{
-    SCOPED char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);
-    size_t bytes;
-    unlink(path);
-    int code = process_run(argv, &(struct process){.folder = folder, .log = log, .append = true, .apart = true, .seconds = GIT_LIMIT_S});
-    char *said = file_exists(path) ? file_read(path, ANSWER_MAX_BYTES, &bytes, NULL) : NULL;
-    unlink(path);
-    if (said)
-        said[strcspn(said, "\n")] = 0;
-    *answer = said ? said : xstrdup("");
-    if (code == PROCESS_MISSING) /* the caller asked for a revision */
-        error_set(err, ERROR_USAGE, "git is not installed, so a revision cannot be read");
-    else if (code == PROCESS_LATE)
-        error_set(err, ERROR_ENVIRONMENT, "git did not answer within %.0f s", GIT_LIMIT_S);
-    return code == 0;
-}
-
-/* Writes the files of all submodules of commit $2 of repository $1 below $3, with the index file $4. */
-#define SUBMODULES \
-    "cd \"$1\" && git ls-tree -r \"$2\" | sed -n 's/^160000 commit \\([0-9a-f]*\\)[[:space:]]/\\1 /p' | while read -r sha path; do " \
-    "export GIT_INDEX_FILE=\"$4\"; rm -f \"$4\"; mkdir -p \"$3/$path\"; " \
-    "git -C \"$path\" read-tree \"$sha\" 2>/dev/null && git -C \"$path\" --work-tree \"$3/$path\" checkout-index -a -f 2>/dev/null || " \
-    "{ echo \"submodule $path does not have commit $sha: run git submodule update --init\"; exit 1; }; done"
-
-/* Where the files of a revision are put: once for a commit. */
-static bool checkout(const char *top, const char *sha, const char *out_dir, char **tree, struct error *err)
-{
-    char *revisions = file_join(out_dir, "revisions"), *real = NULL, *part = NULL, *index = NULL, *said = NULL;
-    bool ok = file_make_dirs(revisions, err) && (real = realpath(revisions, NULL)) != NULL;
-    *tree = ok ? text_format("%s/%.12s", real, sha) : NULL;
-    if (!ok || file_is_dir(*tree))
-        goto done;
-    part = text_format("%s.part%ld", *tree, (long)getpid());
-    index = text_format("GIT_INDEX_FILE=%s.index", part);
-    const char *const read[] = {"env", index, "git", "-C", top, "read-tree", sha, NULL};
-    const char *const write[] = {"env", index, "git", "-C", top, "--work-tree", part, "checkout-index", "-a", "-f", NULL};
-    const char *const modules[] = {"sh", "-c", SUBMODULES, "sh", top, sha, part, index + strlen("GIT_INDEX_FILE="), NULL};
-    const char *const *const commands[] = {read, write, modules};
-    ok = file_make_dirs(part, err);
-    for (int i = 0; ok && i < 3; i++) {
-        free(said);
-        ok = git(real, commands[i], &said, err) || (err->kind == ERROR_NONE && error_set(err, ERROR_ENVIRONMENT, "git: %s", said));
-    }
-    unlink(index + strlen("GIT_INDEX_FILE="));
-    if (ok && rename(part, *tree) && !file_is_dir(*tree))
-        ok = error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made", *tree);
-done:
-    free(said);
-    free(index);
-    free(part);
-    free(real);
-    free(revisions);
-    if (!ok) {
-        free(*tree);
-        *tree = NULL;
-    }
-    return ok;
-}
-
-/* The tree of a revision, from this folder down: a malloc'd path. NULL with an error: there is no such revision. */
-static char *revision_tree(const char *word, const char *out_dir, char **name, char short_sha[12], struct error *err)
-{
-    SCOPED char *spec = text_format("%s^{commit}", word), *top = NULL, *prefix = NULL, *sha = NULL, *tree = NULL;
-    char *path = NULL;
-    const char *const ask_top[] = {"git", "-C", ".", "rev-parse", "--show-toplevel", NULL};
-    const char *const ask_prefix[] = {"git", "-C", ".", "rev-parse", "--show-prefix", NULL};
-    const char *const ask_sha[] = {"git", "-C", ".", "rev-parse", "--verify", "--quiet", "--end-of-options", spec, NULL};
-    SCOPED char *here = realpath(".", NULL);
-    if (!here || !git(here, ask_top, &top, err) || !git(here, ask_prefix, &prefix, err) || !git(here, ask_sha, &sha, err)) {
-        if (err->kind != ERROR_ENVIRONMENT) {
-            bool no_git = err->kind == ERROR_USAGE;
-            const char *said = top && !prefix && !strncmp(top, "fatal: ", 7) && !strstr(top, "not a git repository") ? top + 7 : NULL;
-            error_set(err, ERROR_USAGE, "'%s' is not a baseline, run, database, bundle or folder%s%.300s", word,
-                      no_git ? ", and git is not installed"
-                      : sha  ? ", and not a revision of this repository"
-                      : said ? ", and git does not read this repository: "
-                             : ", and this is not a git repository",
-                      said ? said : "");
-            if (said && strstr(said, "dubious ownership"))
-                return error_hint(err, "git config --global --add safe.directory %.400s", here), path;
-            const char *number = strncmp(word, "run", 3) ? NULL : strpbrk(word, "0123456789");
-            error_hint(err, "%s%.12s%ssee bench list runs, or git log --oneline; in a shallow clone run git fetch --unshallow",
-                       number ? "write a run as its number, " : "", number ? number : "", number ? "; " : "");
-        }
-        return path;
-    }
-    if (checkout(top, sha, out_dir, &tree, err))
-        path = file_join(tree, prefix);
-    if (path && strlen(path) > 1 && path[strlen(path) - 1] == '/')
-        path[strlen(path) - 1] = 0;
-    snprintf(short_sha, 12, "%.10s", sha);
-    *name = strncmp(sha, word, strlen(word)) ? text_format("%s (%.10s)", word, sha) : text_format("%.10s", sha);
-    return path;
-}
 
 /* ---- stored runs ---- */
 
@@ -193,8 +91,21 @@ static char *tree_path(const struct tree *tree, const char *name)
     return NULL;
 }
 
-/* The scenario in the tree, else here or as shipped, unless a commit lacks it: then *absent. */
-static bool tree_scenario(const struct tree *tree, const char *name, char **path, bool *absent, struct error *err)
+static void add_lack(struct gate_side *side, enum gate_lack_kind kind, char *name, const struct error *why)
+{
+    *APPEND(side->lacks, side->lack_count) = (struct gate_lack){name, *why, kind};
+}
+
+/* "s" of "dir/s.yaml": how a scenario is called that is no longer there. */
+static char *scenario_stem(const char *path)
+{
+    const char *name = file_base(path);
+    return xstrndup(name, strlen(name) - (text_ends(name, ".yaml") ? strlen(".yaml") : 0));
+}
+
+/* The scenario in the tree, else here or as shipped. *absent: the tree lacks it; then the other side must have it, unless the tree is of a
+ * commit. */
+static bool tree_scenario(const struct tree *tree, const char *name, struct gate_side *side, char **path, bool *absent, struct error *err)
 {
     struct plan_arguments ask = {0};
     SCOPED char *shipped = text_format("scenarios/%s.yaml", name);
@@ -205,7 +116,43 @@ static bool tree_scenario(const struct tree *tree, const char *name, char **path
     if (*path)
         return true;
     *absent = tree->revision && *name != '/' && file_exists(name);
-    return *absent || cli_plan_arguments(&ask, name, path, err);
+    if (*absent || cli_plan_arguments(&ask, name, path, err))
+        return true;
+    *absent = tree->root != NULL;
+    if (*absent)
+        add_lack(side, LACKS_SCENARIO, scenario_stem(name), err);
+    return *absent;
+}
+
+/* The words of --layer that the scenario has (malloc'd; "": none); the others are lacks. NULL: the option is not given. */
+static char *layers_inside(const char *scenario, const struct side_options *o, struct gate_side *side)
+{
+    SCOPED_BY(glob_list_free) struct glob_list list = {0};
+    struct error ignored = {0}; /* reported when the plan is made */
+    struct scenario *s = o->layers ? scenario_load(scenario, &ignored) : NULL;
+    struct text left = {0};
+    if (!s || !glob_list_parse(o->layers, "--layer", &list, &ignored)) {
+        scenario_free(s);
+        return o->layers ? xstrdup(o->layers) : NULL;
+    }
+    for (int i = 0; i < s->layer_count; i++)
+        glob_list_match(&list, s->layers[i].name);
+    for (int i = 0; i < s->sequence_count; i++)
+        glob_list_match(&list, s->sequences[i].name);
+    SCOPED const char **names = scenario_layer_names(s);
+    SCOPED char *what = text_format("layer of %s", scenario);
+    for (int i = 0; i < list.count; i++) {
+        struct error why = {0};
+        if (list.words[i].hit) {
+            text_addf(&left, "%s%s", left.len ? "," : "", list.words[i].text);
+            continue;
+        }
+        glob_list_check(&list, "--layer", what, names, (size_t)s->layer_count, &why);
+        add_lack(side, LACKS_LAYER, xstrdup(list.words[i].text), &why);
+        list.words[i].hit = true; /* the next error names the next word */
+    }
+    scenario_free(s);
+    return text_take(&left);
 }
 
 /* True if the folder has a file whose name ends with one of the suffixes (a list that ends with NULL). */
@@ -273,7 +220,7 @@ static bool lacks_variants(const struct tree *tree, const struct side_options *o
         error_set(&why, ERROR_USAGE, "%s: --variants %s: there is no such folder, or no kernel in it", side->name, spec);
         if (near && strcmp(near, equals + 1) != 0)
             error_hint(&why, "did you mean '%s'?", near);
-        *APPEND(side->lacks, side->lack_count) = (struct gate_lack){text_format("%.*s/*", (int)(equals - spec), spec), why};
+        add_lack(side, LACKS_VARIANT, text_format("%.*s/*", (int)(equals - spec), spec), &why);
     }
     return lacks;
 }
@@ -288,13 +235,14 @@ static bool has_rows(const struct plan_options *o)
 static void take_lacks(struct gate_side *side, struct plan_lacks *lacks)
 {
     for (int i = 0; i < lacks->count; i++)
-        *APPEND(side->lacks, side->lack_count) = (struct gate_lack){xstrdup(lacks->items[i].variant), lacks->items[i].why};
+        add_lack(side, LACKS_VARIANT, xstrdup(lacks->items[i].variant), &lacks->items[i].why);
     plan_lacks_free(lacks);
 }
 
 static bool run_tree(const struct tree *tree, const char *scenario, const struct side_options *o, struct gate_side *side, struct error *err)
 {
     bool absent = false, ok = false;
+    SCOPED char *layers = NULL;
     char *path = NULL, *kernels = tree->root ? file_join(tree->root, "kernels") : NULL, *own = NULL, *database = cli_database(o->out_dir);
     char **variants = tree_variants(tree, o);
     char *revision = *tree->sha ? xstrdup(tree->sha) : tree->root ? cli_revision(tree->root, NULL) : NULL;
@@ -305,15 +253,15 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
         if (!file_is_dir(own) && !variants[0] && holds(tree->root, (const char *const[]){".cu", NULL}))
             variants[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
     }
-    if (!tree_scenario(tree, scenario, &path, &absent, err) || absent) {
-        ok = absent;
+    ok = tree_scenario(tree, scenario, side, &path, &absent, err);
+    layers = ok && !absent ? layers_inside(path, o, side) : NULL;
+    if (!ok || absent || (layers && !*layers))
         goto done;
-    }
     struct session_options run = {.plan = {.scenario_path = path,
                                            .device = o->device ? o->device : "emu",
                                            .variant_dirs = variants[0] ? (const char *const *)variants : NULL,
                                            .op_files = o->ops,
-                                           .filter = {.layers = o->layers, .only = o->only},
+                                           .filter = {.layers = layers, .only = o->only},
                                            .compiler = o->compiler,
                                            .bundle = tree->bundle,
                                            .kernels = own && file_is_dir(own) ? kernels : NULL,
@@ -387,7 +335,7 @@ static bool find_tree(const char *word, const struct side_options *o, struct tre
             return error_set(err, ERROR_USAGE,
                              "%s: the folder has neither kernels, nor variants, nor the scenario, so nothing of it would run", word);
     } else {
-        tree->root = revision_tree(word, o->out_dir, &side->name, tree->sha, err);
+        tree->root = cli_revision_tree(word, o->out_dir, &side->name, tree->sha, err);
         tree->revision = true;
         if (!tree->root)
             return false;
@@ -465,23 +413,25 @@ static double margin_of(void *context, const char *row)
 /* What of a tree's scenario is planned. To be given to asked_free. */
 struct asked {
     struct plan_options options;
-    char *path, *kernels, **dirs;
-    bool absent; /* it has no such scenario */
+    char *path, *kernels, *layers, **dirs;
+    bool absent; /* it has no such scenario, or none of the layers */
 };
 
 static bool ask_plan(struct asked *a, const char *scenario, const struct tree *tree, const struct side *side, const struct side_options *o,
-                     struct error *err)
+                     struct gate_side *of, struct error *err)
 {
     *a = (struct asked){.kernels = file_join(tree->root, "kernels"), .dirs = tree_variants(tree, o)};
     if (!a->dirs[0] && !side->variants && side->dirs[0])
         a->dirs[0] = xstrdup(side->dirs);
-    if (!tree_scenario(tree, scenario, &a->path, &a->absent, err))
+    if (!tree_scenario(tree, scenario, of, &a->path, &a->absent, err))
         return false;
+    a->layers = a->absent ? NULL : layers_inside(a->path, o, of);
+    a->absent |= a->layers && !*a->layers;
     a->options = (struct plan_options){.scenario_path = a->path,
                                        .device = o->device,
                                        .variant_dirs = a->dirs[0] ? (const char *const *)a->dirs : NULL,
                                        .op_files = o->ops,
-                                       .filter = {.layers = o->layers, .only = o->only},
+                                       .filter = {.layers = a->layers, .only = o->only},
                                        .compiler = o->compiler,
                                        .kernels = side->variants ? a->kernels : NULL,
                                        .layers_only = true,
@@ -497,6 +447,7 @@ static void asked_free(struct asked *a)
         free(a->dirs[i]);
     free(a->dirs);
     free(a->kernels);
+    free(a->layers);
     free(a->path);
 }
 
@@ -507,7 +458,7 @@ static bool add_gone(const char *scenario, const struct tree *tree, const struct
     struct asked a;
     struct plan plan = {0};
     const struct chip *chip = cli_chip(NULL, "", err);
-    bool ok = chip && ask_plan(&a, scenario, tree, own, o, err) && (a.absent || plan_make(&a.options, "cuda", chip, &plan, err));
+    bool ok = chip && ask_plan(&a, scenario, tree, own, o, side, err) && (a.absent || plan_make(&a.options, "cuda", chip, &plan, err));
     for (int i = 0; ok && i < plan.row_count; i++) {
         const struct plan_row *p = &plan.rows[i];
         const struct scenario_case *c = &plan.cases[p->case_index];
@@ -535,7 +486,7 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
     struct session_result result = {0};
     struct plan_lacks lacks = {0};
     SCOPED char *revision = *tree->sha ? xstrdup(tree->sha) : cli_revision(tree->root, NULL);
-    bool ok = ask_plan(&a, scenario, tree, &sides[1], o, err);
+    bool ok = ask_plan(&a, scenario, tree, &sides[1], o, head, err);
     if (ok && !a.absent && (!lacks_variants(tree, o, head) || has_rows(&a.options))) {
         struct session_options run = {.plan = a.options,
                                       .gate = gate,

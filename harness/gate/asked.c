@@ -38,11 +38,13 @@ bool gate_asked_takes(const struct gate_asked *asked, const struct gate_entry *e
     return variant && layer;
 }
 
-static bool has_variant(const struct gate_side *side, const char *name)
+bool gate_side_has(const struct gate_side *side, enum gate_lack_kind kind, const char *name)
 {
-    for (int i = 0; i < side->count; i++)
-        if (id_is_of(name, side->entries[i].id))
+    for (int i = 0; i < side->count; i++) {
+        const struct gate_entry *e = &side->entries[i];
+        if (kind == LACKS_VARIANT ? id_is_of(name, e->id) : text_glob(name, kind == LACKS_LAYER ? e->layer : e->scenario))
             return true;
+    }
     return false;
 }
 
@@ -52,12 +54,14 @@ bool gate_asked_check(const struct gate_asked *asked, const struct gate_side *ba
     SCOPED const char **names = xcalloc((size_t)(base->count + head->count) + 1, sizeof *names);
     size_t count = 0;
     for (int s = 0; s < 2; s++)
-        for (int i = 0; i < sides[s]->lack_count; i++)
-            if (!has_variant(base, sides[s]->lacks[i].variant) && !has_variant(head, sides[s]->lacks[i].variant)) {
-                if (err)
-                    *err = sides[s]->lacks[i].why;
-                return false;
-            }
+        for (int i = 0; i < sides[s]->lack_count; i++) {
+            const struct gate_lack *l = &sides[s]->lacks[i];
+            if (gate_side_has(base, l->kind, l->name) || gate_side_has(head, l->kind, l->name))
+                continue;
+            if (err)
+                *err = l->why;
+            return false;
+        }
     for (int s = 0; s < 2; s++)
         for (int i = 0; i < sides[s]->count; i++) {
             const struct gate_entry *e = &sides[s]->entries[i];

@@ -13,8 +13,8 @@ bool gate_asked_parse(const char *layers, const char *only, struct gate_asked *a
 void gate_asked_free(struct gate_asked *asked);
 /* True if the row belongs to the selected layers and variants. A baseline's row has only its id. */
 bool gate_asked_takes(const struct gate_asked *asked, const struct gate_entry *e);
-/* Checks that each word of --only selects a row of at least one side. If one side lacks a variant, the other side's rows are MISSING or
- * NEW; if neither side has the name, returns the error of the plan. */
+/* Checks that each word of --only selects a row of at least one side. If one side lacks a variant, a layer or a scenario, the other
+ * side's rows are MISSING or NEW; if neither side has the name, returns the error of the plan. */
 bool gate_asked_check(const struct gate_asked *asked, const struct gate_side *base, const struct gate_side *head, struct error *err);
 
 #endif

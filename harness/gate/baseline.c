@@ -8,7 +8,6 @@
 
 #define FIRST_LINE "# bench baseline:"
 #define SUM "\nsum: "
-#define LAUNCH_DIGITS 16
 
 /* What made the rows (device, compiler, ...), by key. */
 static const struct {
@@ -87,7 +86,7 @@ static void write_entry(struct text *t, const struct gate_entry *e)
     if (e->status != ROW_OK)
         text_addf(t, "    status: %s\n", row_status_name(e->status));
     if (e->launch[0])
-        text_addf(t, "    launch: %.*s\n", LAUNCH_DIGITS, e->launch);
+        text_addf(t, "    launch: %.*s\n", BASELINE_DIGITS, e->launch);
     write_facts(t, e);
 }
 
@@ -104,6 +103,11 @@ void baseline_write(struct text *t, const struct gate_side *side)
             add_scalar(t, text);
             text_add(t, "\n");
         }
+    }
+    for (int i = 0; i < side->op_count; i++) {
+        text_add(t, i ? "  " : "ops:\n  ");
+        add_scalar(t, side->ops[i].path);
+        text_addf(t, ": %.*s\n", BASELINE_DIGITS, side->ops[i].sum);
     }
     text_add(t, "rows:\n");
     for (int i = 0; i < side->count; i++)
@@ -188,7 +192,7 @@ static bool read_entry(const struct node *key, const struct node *map, struct ga
                 return node_error(item, err, "status: `foil` is the only value allowed here");
         } else if (!strcmp(name, "launch")) {
             snprintf(e->launch, sizeof e->launch, "%s", text);
-            if (strlen(text) != LAUNCH_DIGITS)
+            if (strlen(text) != BASELINE_DIGITS)
                 return node_error(item, err, "launch: 16 hexadecimal digits");
         } else if (!strcmp(name, "scenario") || !strcmp(name, "layer")) {
             char **to = *name == 's' ? &e->scenario : &e->layer;
@@ -214,6 +218,13 @@ static bool read_root(const struct node *root, struct gate_side *side, struct er
         if (n && !text)
             return false;
         *made_at(side, i) = text ? xstrdup(text) : NULL;
+    }
+    const struct node *ops = node_get(root, "ops");
+    for (int i = 0; ops && ops->kind == NODE_MAP && i < ops->count; i++) {
+        const char *sum = node_text(ops->items[i], "ops", err);
+        if (!sum)
+            return false;
+        snprintf(gate_side_op(side, ops->keys[i]->text)->sum, HASH_TEXT, "%s", sum);
     }
     if (!side->about && side->device)
         side->about = xstrdup(side->device);

@@ -6,6 +6,8 @@
  *   chip: sm_90a
  *   compiler: nvrtc 13.0.88
  *   bench: 7c4457e12a
+ *   ops:
+ *     ops/pairs.yaml: 0f1e2d3c4b5a6978
  *   rows:
  *     smoke/conv/conv2d/naive:
  *       scenario: smoke
@@ -25,6 +27,7 @@
 #include "gate/side.h"
 
 #define BASELINE_VERSION 2
+#define BASELINE_DIGITS 16 /* of a sum */
 void baseline_write(struct text *t, const struct gate_side *side);
 /* Errors, one clear message each: cut off, changed by hand, of another version, not a baseline. */
 bool baseline_read(const char *path, struct gate_side *side, struct error *err);

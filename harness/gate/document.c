@@ -190,7 +190,9 @@ static void add_head(struct document *d, const struct gate_comparison *c)
     if (c->across)
         block_item(b, "across", NULL, c->across);
     if (c->ops)
-        block_itemf(b, "ops", NULL, "%s: both sides were judged by the file that is here", c->ops);
+        block_itemf(b, "ops", NULL, "%s: %s", c->ops,
+                    c->base->kept ? "the rows of the baseline were judged by the former file"
+                                  : "both sides were judged by the file that is here");
     if (c->base->bench && c->head->bench && strcmp(c->base->bench, c->head->bench))
         block_itemf(b, "note", NULL, "base was counted with bench %s, head with %s", c->base->bench, c->head->bench);
 }

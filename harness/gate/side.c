@@ -223,6 +223,13 @@ bool gate_side_sort(struct gate_side *side, struct error *err)
     return true;
 }
 
+struct gate_op *gate_side_op(struct gate_side *side, const char *path)
+{
+    struct gate_op *op = APPEND(side->ops, side->op_count);
+    *op = (struct gate_op){.path = xstrdup(path)};
+    return op;
+}
+
 const struct gate_entry *gate_side_find(const struct gate_side *side, const char *id)
 {
     struct gate_entry key = {.id = (char *)(uintptr_t)id};
@@ -248,8 +255,11 @@ void gate_side_free(struct gate_side *side)
     }
     free(side->parts);
     for (int i = 0; i < side->lack_count; i++)
-        free(side->lacks[i].variant);
+        free(side->lacks[i].name);
     free(side->lacks);
+    for (int i = 0; i < side->op_count; i++)
+        free(side->ops[i].path);
+    free(side->ops);
     for (size_t i = 0; i < MAKERS; i++)
         free(*maker_at(side, i));
     free(side->device);

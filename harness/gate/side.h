@@ -55,10 +55,16 @@ struct gate_part {
     struct row **rows;
     int count;
 };
-/* A variant of the scenario or a word of --only that the side's tree lacks. */
+/* What the side's tree lacks: a variant of the scenario, or a word of --only, of --layer, or of --scenario. */
+enum gate_lack_kind { LACKS_VARIANT, LACKS_LAYER, LACKS_SCENARIO };
 struct gate_lack {
-    char *variant;
+    char *name;
     struct error why;
+    enum gate_lack_kind kind;
+};
+/* A file of an op, relative to where bench runs, by whose text a side was judged. */
+struct gate_op {
+    char *path, sum[HASH_TEXT]; /* of a baseline the first 16 digits */
 };
 struct gate_side {
     bool kept;    /* it is a baseline file */
@@ -74,7 +80,12 @@ struct gate_side {
     int part_count;
     struct gate_lack *lacks;
     int lack_count;
+    struct gate_op *ops; /* of a baseline, or to be written into one */
+    int op_count;
 };
+struct gate_op *gate_side_op(struct gate_side *side, const char *path);
+/* True if an entry is of what a tree may lack. */
+bool gate_side_has(const struct gate_side *side, enum gate_lack_kind kind, const char *name);
 /* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: rows without a side. Takes ownership of run and rows.
  * False: this part was made by something else than the earlier parts. */
 bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err);

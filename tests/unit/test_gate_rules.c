@@ -242,7 +242,7 @@ static void each_word_selects_something(void **state)
             sides[1].entries[0].row = sides[1].entries[1].row = &row;
             if (all[i].lack) {
                 struct gate_lack *lack = APPEND(sides[lacking].lacks, sides[lacking].lack_count);
-                *lack = (struct gate_lack){.variant = xstrdup(all[i].lack)};
+                *lack = (struct gate_lack){.name = xstrdup(all[i].lack)};
                 error_set(&lack->why, ERROR_USAGE, "the plan says");
             }
             assert_true(gate_asked_parse(NULL, all[i].only, &asked, &err));

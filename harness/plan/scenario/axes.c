@@ -237,7 +237,7 @@ static bool check_layers(const struct scenario *s, const struct axis *axis, stru
     bool ok = true, any = false;
     if (axis->layers && (axis->layers->kind != NODE_LIST || !axis->layers->count))
         return node_error(axis->layers, err, "axis '%.60s': layers must be a list of layer names", axis->name);
-    const char *const *names = layer_names(s);
+    const char **names = scenario_layer_names(s);
     for (int i = 0; ok && axis->layers && i < axis->layers->count; i++) {
         const struct node *n = axis->layers->items[i];
         char what[WHAT_MAX];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const *layer_names(const struct scenario *s)
+const char **scenario_layer_names(const struct scenario *s)
 {
     const char **names = xcalloc((size_t)s->layer_count + 1, sizeof *names);
     for (int i = 0; i < s->layer_count; i++)

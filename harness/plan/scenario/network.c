@@ -132,7 +132,7 @@ static bool network_parse(struct scenario *s, const struct node *key, const stru
     const struct node *order = node_get(n, "order");
     if (!order)
         return node_error(n, err, "%s: 'order' is missing", what);
-    const char *const *names = layer_names(s);
+    const char **names = scenario_layer_names(s);
     bool ok = parse_items(s, names, order, &out->root, err) && parse_ways(n, out, err);
     free((void *)(size_t)names);
     if (ok && !(runs_in(&out->root, NULL) <= SCENARIO_MAX_RUNS))

@@ -129,6 +129,5 @@ void sequences_free(struct scenario *s);
 extern const struct layer network_input; /* where an item names `input`: what its group was given */
 bool networks_parse(struct scenario *s, struct error *err);
 void networks_free(struct scenario *s);
-const char *const *layer_names(const struct scenario *s); /* caller frees the array */
 
 #endif

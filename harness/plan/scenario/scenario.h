@@ -119,6 +119,8 @@ struct scenario {
 
 struct scenario *scenario_load(const char *path, struct error *err);
 void scenario_free(struct scenario *s);
+/* The names of its layers, NULL-terminated; the caller frees the array. */
+const char **scenario_layer_names(const struct scenario *s);
 
 /* A request for a case at another density of its mask, and for a variant to run there (NULL: all), in the configuration of a row's `params`
  * (NULL: all of the scenario). */

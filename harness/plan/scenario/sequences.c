@@ -85,7 +85,7 @@ static bool fits_second(const struct node *n, const struct scenario_sequence *q,
 
 static bool parse_layers(struct scenario *s, const struct node *of, struct scenario_sequence *q, struct error *err)
 {
-    const char *const *names = layer_names(s);
+    const char **names = scenario_layer_names(s);
     bool ok = of && of->kind == NODE_LIST && of->count > 0 && of->count <= 64;
     if (!ok)
         node_error(of ? of : q->node, err, "sequence: 'of' must be a list of 1 to 64 layers, in the order in which they run");
