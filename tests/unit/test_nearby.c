@@ -280,8 +280,8 @@ static void epilogues_vary(void **state)
                         items[i].item);
         plan_of(text);
         struct work w = plan.cases[0].work, down = w, up = w;
-        nearby_vary_reals(w.op, false, &down);
-        nearby_vary_reals(w.op, true, &up);
+        nearby_vary_reals(w.op, false, false, &down);
+        nearby_vary_reals(w.op, true, false, &up);
         const struct epilogue *own = &w.epilogue[1], *less = &down.epilogue[1], *more = &up.epilogue[1];
         assert_true(own->alpha == items[i].alpha && own->most == items[i].most && own->scale == items[i].scale);
         assert_true((less->alpha < own->alpha && own->alpha < more->alpha) == (i == 0) && (less->scale < own->scale) == (i == 1) &&

@@ -198,8 +198,10 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
     if (data->card) {
         uint64_t sum = 0;
         bool values = p->tensors[i].layout != LAYOUT_BITS;
-        if ((values && !card_sum(card_data_card(data->card), place->address, place->bytes, &sum, err)) ||
-            (p->checked && !card_verify(data->card, p, i, place->address, &there, &own, err)))
+        phase_part(rig->dev->clock, "sum");
+        bool summed = !values || card_sum(card_data_card(data->card), place->address, place->bytes, &sum, err);
+        phase_pop(rig->dev->clock);
+        if (!summed || (p->checked && !card_verify(data->card, p, i, place->address, &there, &own, err)))
             return false;
         if (values)
             rig->output_sum = (rig->output_sum ^ sum) * UINT64_C(0x100000001b3);

@@ -16,7 +16,7 @@
 #define NEIGHBOURS 3
 #define NEIGHBOURS_FILE 6 /* if an op file has its own sizes: one has larger values, two are long along one axis */
 #define NEIGHBOURS_EMU 2  /* fewer, because each costs a multiple of the time of an interpreted row */
-#define INTERPRETED 3     /* the row's own shape, or two nearby ones */
+#define INTERPRETED 3     /* the row's own shape, and two nearby ones */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
@@ -252,8 +252,9 @@ static bool draw_neighbour(const struct job *job, int index, int number, struct 
         number--;
     else if (!timed) /* only two: an unrelated shape, and one that shares a property of any kind with the row's shape */
         number = (!number ? 0 : masked ? 2 : 1 + (int)(seed / NEIGHBOURS % 2)) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
-    bool far = timed || (file && number < NEARBY_GROWN && number % 2); /* a long shape is cheap there */
-    return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
+    bool far = timed || (file ? number < NEARBY_GROWN && number % 2 : number % NEIGHBOURS > 0); /* a long shape is cheap there */
+    double flop = timed ? FLOP : far && !file ? FLOP_EMU / 2 : FLOP_EMU;
+    return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, flop, work, program);
 }
 
 /* Returns the shape that was drawn ahead, or draws it now: each attempt to bind a head to other sizes takes half a millisecond. False:
@@ -378,7 +379,7 @@ bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *bu
     if (!plan_has_nearby(plan_program(&n->job->plan, index)->work.op))
         return error_set(err, ERROR_ENVIRONMENT, "the op has values from files");
     n->interpreted = true;
-    for (int number = 0; number < INTERPRETED && row->status == ROW_OK && (number == 1 ? !seen : more); number++)
+    for (int number = 0; number < INTERPRETED && row->status == ROW_OK && (number == 1 || more); number++)
         if (!visit(n, index, number, build, row, &seen, &more, err))
             return false;
     if (!seen)

@@ -31,7 +31,7 @@ void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *da
 void nearby_drop(struct nearby_shapes *n);
 /* True if all of its code is known, so that it may run on other shapes: a library searches again for each. */
 bool nearby_has_code(const struct job *job, int index);
-/* Runs the code of a row that was right on a GPU on its own shape if that is small, else on two nearby shapes, whose number becomes the
+/* Runs the code of a row that was right on a GPU on its own shape if that is small, and on two nearby shapes; their number becomes the
  * metric verify.interpreted. n->job is on emu. What emu cannot run is ROW_SKIPPED. */
 bool nearby_interpret(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err);
 /* Runs a verified row's code on its nearby shapes. A row that is wrong on one is wrong, and its reason names the shape. False (err): a

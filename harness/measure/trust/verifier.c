@@ -305,6 +305,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     if (is_launched_there(t, first))
         return true;
     rig_watch(t->rig, true);
+    job_stage(t->v->job, t->index, "again", LOAD_LIMIT_S);
     if (!rig_poison_all(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
     if (t->dev->ops->reorder)

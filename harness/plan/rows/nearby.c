@@ -124,8 +124,10 @@ static int64_t other(int64_t own, int64_t most, uint64_t random)
 static int64_t size_of(enum image image, bool along, int64_t own, const struct limits *l, uint64_t random)
 {
     int64_t before = l->least - 1;
+    if (image == IMAGE_GROWN && along && l->longest)
+        return own + 1 + (int64_t)(random % (uint64_t)(own + l->longest));
     if (image == IMAGE_GROWN || (image == IMAGE_BEYOND && along))
-        return (image == IMAGE_GROWN ? own * l->longest : own) + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
+        return own + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
     return before + other(own - before,
                           image == IMAGE_SQUARE  ? l->longest
                           : !along               ? image == IMAGE_LONG ? l->narrow : l->narrower
@@ -172,7 +174,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
                 continue;
             if (fields[i].how == DRAWN_COUNT && grown)
-                *value += limits->count ? 1 + (int64_t)(random % (uint64_t)limits->count) : 0;
+                *value += limits->count ? 1 + (int64_t)(random % (uint64_t)(*value + 2)) : 0;
             else if (fields[i].how == DRAWN_COUNT)
                 *value = limits->count ? other(*value, limits->count, random) : *value;
             else if (fields[i].how == DRAWN_SIZE) {
@@ -270,7 +272,8 @@ static void scatter(struct mask *m, bool dense)
 }
 
 /* Larger than the row's own along every axis, of its own kind of mask and values: a head promises every size that it does not exclude.
- * First twice as large; later tries keep more of it: its batch size, its channels, multiples of 8. False: none, or too much work. */
+ * First far larger along one axis; later tries keep more of it: its batch size, its channels, multiples of 8. False: none, or too much
+ * work. */
 static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint64_t seed, double flop, struct work *work,
                          struct program *program)
 {
@@ -278,7 +281,8 @@ static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         int turn = i % 4 + i / (TRIES / 2) * 4, group = i / 4 % 8; /* the turns that keep no channels first */
-        struct limits limits = {.count = group < 2 || group > 5 ? 3 : 0, .longest = 2 - group % 2, .channels = EIGHTHS - 4 * (group % 2)};
+        struct limits limits = {
+            .count = group < 2 || group > 5 ? 3 : 0, .longest = group % 2 ? 0 : NEARBY_FARTHER, .channels = EIGHTHS - 4 * (group % 2)};
         draw(own, random_bits(seed, 2, (uint64_t)i), IMAGE_GROWN, &limits, turns[0][turn].c, turns[0][turn].k, false, work);
         if (group == 4 || group == 5)
             work->h = (work->h + 7) / 8 * 8, work->w = (work->w + 7) / 8 * 8;
@@ -325,7 +329,7 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         if (style != 0)
             nearby_enlarge(work);
         if (style != 0 && kind == 0) /* if the head compiles them in: a later try */
-            nearby_vary_reals(own->op, random_bits(seed, 2, 1) % 2, work);
+            nearby_vary_reals(own->op, random_bits(seed, 2, 1) % 2, false, work);
         if (plan_program(plan, index)->completed_count &&
             i >= TRIES / 4) /* the completing steps belong to other variants, whose rows have nearby shapes of their own */
             work->epilogue_count = items - i % (items + 1);

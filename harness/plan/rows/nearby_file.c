@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
-#define BLOCK 256 /* usual threads of a block: code with one value for each thread stops there */
-#define FEW 3     /* least number of sizes to draw from, if the grain is coarse */
+#define GRAINS 11       /* heads ask for multiples of 1 to 1024 */
+#define BLOCK 256       /* usual threads of a block: code with one value for each thread stops there */
+#define SMALL_REAL 0.01 /* of an epsilon, not a scale */
+#define FEW 3           /* least number of sizes to draw from, if the grain is coarse */
 /* Attempts, in order: every size differs and the code is the same; the same with sizes compiled in; only some sizes, or one, differ and the
  * code is the same; then the next kind; at last, other reals alone. */
 enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36, ATTEMPT_SAME = 60 };
@@ -55,10 +56,11 @@ static bool is_size(const struct op_file *f, const struct op_field *field)
 static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t lines, int64_t grain, bool turned,
                          int64_t longest, uint64_t random)
 {
-    bool beyond = image == IMAGE_GROWN || (image == IMAGE_BEYOND && along);
+    bool far = image == IMAGE_GROWN && along, beyond = image == IMAGE_GROWN || (image == IMAGE_BEYOND && along);
     int64_t least = lines > f->min ? lines : f->min;
-    int64_t first = beyond ? own + grain : (least + grain - 1) / grain * grain;
+    int64_t first = far ? 2 * own + grain : beyond ? own + grain : (least + grain - 1) / grain * grain;
     int64_t most = image == IMAGE_SQUARE      ? longest
+                   : far                      ? NEARBY_FARTHER
                    : beyond                   ? own / 4 + NEARBY_NARROW
                    : lines                    ? lines / 2
                    : !along                   ? NEARBY_NARROW / (image == IMAGE_LONG ? 1 : 2)
@@ -85,51 +87,58 @@ static int64_t grain_of(int64_t own, int64_t grain)
 }
 
 /* Another value of a real, on the same side of 0 and of 1, within its range: half or double, or for a small one like an epsilon, far more.
- * A kernel that uses another constant instead, or limits it, is wrong there. */
-static double real_near(double own, double least, double most, bool up)
+ * A kernel that uses another constant instead, or limits it, is wrong there. far: half of the way, in orders of magnitude, to the end of a
+ * range that the op's file gives. */
+static double real_near(double own, double least, double most, bool up, bool far)
 {
-    double size = fabs(own), near = size == 0     ? 0.5
-                                    : size < 0.01 ? pow(size, up ? 0.5 : 0.375)
-                                    : size > 1    ? 1 + (size - 1) * (up ? 2 : 0.5)
-                                    : !up         ? size * 0.5
-                                    : size < 1    ? fmin(2 * size, (1 + size) / 2)
-                                                  : 2;
+    double end = up ? most : least;
+    if (far && own >= SMALL_REAL && end > 0 && end < FIELD_REAL_MOST)
+        return sqrt(own * end);
+    double size = fabs(own), near = size == 0           ? 0.5
+                                    : size < SMALL_REAL ? pow(size, up ? 0.5 : 0.375)
+                                    : size > 1          ? 1 + (size - 1) * (up ? 2 : 0.5)
+                                    : !up               ? size * 0.5
+                                    : size < 1          ? fmin(2 * size, (1 + size) / 2)
+                                                        : 2;
     near = copysign(near, own);
     return near < least ? least : near > most ? most : near;
 }
 
-void nearby_vary_reals(const struct op *op, bool up, struct work *out)
+void nearby_vary_reals(const struct op *op, bool up, bool far, struct work *out)
 {
     for (const struct op_field *f = op->fields; f->name; f++) {
         double *value = (double *)(void *)((char *)out + f->offset);
         if (f->kind == FIELD_REAL && f->offset >= offsetof(struct work, value))
-            *value = real_near(*value, f->least, f->most, up);
+            *value = real_near(*value, f->least, f->most, up, far);
     }
     for (int i = 0; i < out->epilogue_count; i++) {
         struct epilogue *item = &out->epilogue[i];
         double *reals[] = {&item->alpha, &item->most, &item->scale};
         for (int k = 0; k < 3; k++) /* 0: it has none, or a clip begins there, as relu6 does; a scale of 1 is none */
             if (*reals[k] != 0 && (k < 2 || *reals[k] != 1))
-                *reals[k] = real_near(*reals[k], -FIELD_REAL_MOST, FIELD_REAL_MOST, up);
+                *reals[k] = real_near(*reals[k], -FIELD_REAL_MOST, FIELD_REAL_MOST, up, false);
     }
+}
+
+/* The tensors that are read, not constant, and drawn from N(0, 1); weights: or are weights. */
+static int drawn_inputs(const struct op *op, bool weights)
+{
+    int drawn = 0;
+    for (int i = 0; op->roles[i]; i++) {
+        enum tensor_values v = op->roles[i]->values;
+        bool normal = !op->roles[i]->constant && (v == VALUES_INPUT || v == VALUES_OPERAND);
+        drawn += !op->roles[i]->output && (normal || (weights && v == VALUES_WEIGHT));
+    }
+    return drawn;
 }
 
 void nearby_enlarge(struct work *out)
 {
     const struct op_file *f = out->op->file;
     enum dtype t = work_result_dtype(out);
+    bool sum = f && drawn_inputs(out->op, true) == 1; /* and no product, whose factors a kernel may split into parts of 16 bits */
     if (work_terms(out) > 0 && !out->op->settle && (!f || (work_is_exact(out) && f->tolerance == 0 && t != DTYPE_F16)))
-        out->larger = t == DTYPE_F16 ? 16 : 256;
-}
-
-/* The tensors that are read, not constant, and drawn from N(0, 1). */
-static int drawn_inputs(const struct op *op)
-{
-    int drawn = 0;
-    for (int i = 0; op->roles[i]; i++)
-        drawn += !op->roles[i]->output && !op->roles[i]->constant &&
-                 (op->roles[i]->values == VALUES_INPUT || op->roles[i]->values == VALUES_OPERAND);
-    return drawn;
+        out->larger = t == DTYPE_F16 ? 16 : sum ? 0x1p30 : 256;
 }
 
 /* Values of which an exponential overflows, or that of a product of two. A kernel in f16, or one that rounds between its steps
@@ -137,10 +146,10 @@ static int drawn_inputs(const struct op *op)
 static double larger_near(const struct work *own)
 {
     const struct op_file *f = own->op->file;
-    int drawn = drawn_inputs(own->op);
+    int drawn = drawn_inputs(own->op, false);
     if (!drawn || work_is_exact(own) || work_terms(own) < 1 || f->tolerance > 0 || f->stages || own->math == MATH_F16_ACC16)
         return 0;
-    return drawn == 1 ? 64 : 8;
+    return drawn > 1 ? 16 : work_result_dtype(own) == DTYPE_F16 ? 32 : 256;
 }
 
 /* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. In a
@@ -148,7 +157,7 @@ static double larger_near(const struct work *own)
 static double mean_near(const struct work *own, uint64_t random)
 {
     const struct op_file *f = own->op->file;
-    if (f->exact || f->tolerance > 0 || f->stages || drawn_inputs(own->op) != 1 || work_terms(own) < 1)
+    if (f->exact || f->tolerance > 0 || f->stages || drawn_inputs(own->op, false) != 1 || work_terms(own) < 1)
         return 0;
     double mean = 4096 + (double)(random % 4096);
     return random >> 63 ? mean : -mean;
@@ -163,7 +172,7 @@ static bool has_specials(const struct op_file *f)
 }
 
 /* The values of a nearby shape. last: its other sizes are those of the row. */
-static void draw_values(uint64_t seed, int number, bool compiled, bool last, struct work *out)
+static void draw_values(uint64_t seed, int number, int attempt, bool last, struct work *out)
 {
     const struct op_file *f = out->op->file;
     out->every_size = number % 2 ? SIZES_ALL : SIZES_SQUARED;
@@ -176,8 +185,8 @@ static void draw_values(uint64_t seed, int number, bool compiled, bool last, str
     out->specials = number > 0 && number % 2 == 0 && has_specials(f); /* the others have a mean */
     if (number == IMAGE_BEYOND)
         nearby_enlarge(out);
-    if (number >= IMAGES && (!compiled || last)) /* compiled in, a field is used */
-        nearby_vary_reals(out->op, number > IMAGES, out);
+    if (number >= IMAGES && (attempt < ATTEMPT_COMPILED || last)) /* compiled in, a field is used */
+        nearby_vary_reals(out->op, number > IMAGES, attempt % 2 == 0, out);
 }
 
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out)
@@ -199,10 +208,12 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     bool same = again && attempt >= ATTEMPT_SAME;
     if (number == NEARBY_LARGER)
         same = attempt >= ATTEMPT_COMPILED, compiled = false;
-    draw_values(seed, number, attempt >= ATTEMPT_COMPILED, same, out);
+    draw_values(seed, number, attempt, same, out);
     uint64_t bits = random_bits(seed, 0, 1);
     uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
     int along = count ? (int)(axis % (uint64_t)count) : 0;
+    if (number == NEARBY_GROWN) /* often longer lines rather than more of them; every other attempt not far along any */
+        along = attempt % 2 ? -1 : bits % 4 ? count - 1 : along;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
     enum image image = number == NEARBY_GROWN    ? IMAGE_GROWN
                        : number == NEARBY_LARGER ? IMAGE_SQUARE
@@ -210,7 +221,8 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
-            *value = size_near(sizes[i], *value, image, i == along, i != along && image != IMAGE_SQUARE && image != IMAGE_GROWN ? lines : 0,
+            *value = size_near(sizes[i], *value, image, i == along,
+                               number == NEARBY_LARGER || (i != along && image != IMAGE_SQUARE && image != IMAGE_GROWN) ? lines : 0,
                                grain_of(*value, grain), number != IMAGE_LONG, longest, random_bits(seed, 1, (uint64_t)i));
     }
     return compiled;

@@ -54,14 +54,16 @@ struct way *plan_way_keep(struct plan *plan, struct way *way);
 /* Kinds of nearby shapes. Code that fails from some size on meets large sizes at the cost of little work. beyond: larger than the row's own
  * along one axis; grown: along every axis. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES, IMAGE_GROWN = IMAGES };
-#define NEARBY_NARROW 8 /* the short sides of one that is long */
+#define NEARBY_NARROW 8    /* the short sides of one that is long */
+#define NEARBY_FARTHER 256 /* one that is grown is up to so much longer than twice the row's own along an axis */
 /* Draws sizes for an op with tensors of its own. Later attempts ask for more common divisors, for fewer other sizes, and at last for
  * another kind. lines: the least of the short sides of a long shape. True: its code may be compiled again. */
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out);
 /* Makes the inputs of an op that sums larger than N(0, 1): by so much that its results are finite in their type. */
 void nearby_enlarge(struct work *out);
-/* Gives the real fields of an op, and the slopes of its epilogue, other values: larger ones (up), or smaller ones. */
-void nearby_vary_reals(const struct op *op, bool up, struct work *out);
+/* Gives the real fields of an op, and the slopes of its epilogue, other values: larger ones (up), or smaller ones; far: as
+ * far as half of the way to the end of a field's range. */
+void nearby_vary_reals(const struct op *op, bool up, bool far, struct work *out);
 /* Each note once; takes it. */
 void plan_note(struct plan *plan, char *note);
 /* Appends a case without axes; takes the id. Returns its index. */
