@@ -151,7 +151,8 @@ static bool python_results(const struct work *work, struct op_data *data, const 
     return ok;
 }
 
-/* Hashes the work, the op's file, the .py, the interpreter and the actual inputs, because another version of bench may draw others. */
+/* Hashes the work, the op's file, the .py, the interpreter and the actual inputs, because another version of bench may draw others; and
+ * where the .py lies: it may import another module of the same name there. */
 static void key_of(const struct work *work, const struct op_data *data, char out[HASH_TEXT])
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -159,6 +160,7 @@ static void key_of(const struct work *work, const struct op_data *data, char out
     work_key(work, out);
     hash_add(h, out, strlen(out));
     hash_add_text(h, getenv("BENCH_PYTHON"));
+    hash_add_text(h, work->op->file->source);
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
         if (!list[i].written)
             hash_add(h, data->at[list[i].role->slot].value, tensor_elements(&list[i]) * sizeof(float));

@@ -212,8 +212,9 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     uint64_t bits = random_bits(seed, 0, 1);
     uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
     int along = count ? (int)(axis % (uint64_t)count) : 0;
-    if (number == NEARBY_GROWN) /* often longer lines rather than more of them; every other attempt not far along any */
-        along = attempt % 2 ? -1 : bits % 4 ? count - 1 : along;
+    bool far = number == NEARBY_GROWN && attempt % 3 == 0; /* along every axis; then along one, often that of lines; then along none */
+    if (number == NEARBY_GROWN)
+        along = attempt % 3 == 2 ? -1 : bits % 4 ? count - 1 : along;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
     enum image image = number == NEARBY_GROWN    ? IMAGE_GROWN
                        : number == NEARBY_LARGER ? IMAGE_SQUARE
@@ -221,7 +222,7 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     for (int i = 0; i < count && !same; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
-            *value = size_near(sizes[i], *value, image, i == along,
+            *value = size_near(sizes[i], *value, image, far || i == along,
                                number == NEARBY_LARGER || (i != along && image != IMAGE_SQUARE && image != IMAGE_GROWN) ? lines : 0,
                                grain_of(*value, grain), number != IMAGE_LONG, longest, random_bits(seed, 1, (uint64_t)i));
     }
