@@ -3,6 +3,7 @@
 
 #define LEAST_EXPONENT (-1080)
 #define SHARE 64
+#define LEAST 4
 
 void scale_count(struct scale_counts *counts, const double *values, size_t count)
 {
@@ -24,7 +25,7 @@ struct scales scales_of(const struct scale_counts *counts)
     for (int k = 0; k < most; k++) {
         if (!counts->of[k])
             continue;
-        if (last >= 0 && k - last > SCALE_GAP && below * SHARE >= counts->all && s.count < SCALES_MOST - 1)
+        if (last >= 0 && k - last > SCALE_GAP && below * SHARE >= counts->all && below >= LEAST && s.count < SCALES_MOST - 1)
             s.below[s.count++] = ldexp(1, last + LEAST_EXPONENT);
         last = k;
         below += counts->of[k];

@@ -20,7 +20,8 @@ struct scale_counts {
 };
 void scale_count(struct scale_counts *counts, const double *values, size_t count);
 
-/* A scale below a gap has at least 1 in 64 of the magnitudes: a few results that cancel to nearly nothing are not a scale of their own. */
+/* A scale below a gap has at least 1 in 64 of the magnitudes, and 4: a few results that cancel to nearly nothing are not a scale of their
+ * own. */
 struct scales scales_of(const struct scale_counts *counts);
 
 int scale_of(const struct scales *scales, double value);
