@@ -335,20 +335,68 @@ static void halved_tile(int c, int count, double *most, const struct work *work)
         }
 }
 
+/* d times factor + other, rounded once to `count` bits. */
+static float multiplied(float d, float factor, float other, int count)
+{
+    return bits((float)((double)d * factor + other), count);
+}
+
+/* F(4, 3) along rows at the points 0, +-3/4, +-3/2 and infinity, as conv2d/winograd_row computes it: each addition of inputs is rounded to
+ * `count` bits, each transformed weight too; sums are exact. Four outputs. `c` channels, three rows. */
+static void row_tile(int c, int count, double *most, const struct work *work)
+{
+    static const double point[5] = {0, 0.75, -0.75, 1.5, -1.5};
+    double sums[6] = {0}, y[4] = {0}, a[4] = {0};
+    for (int ch = 0; ch < 3 * c; ch++) {
+        float d[6], f[3], v[6];
+        for (int i = 0; i < 6; i++)
+            d[i] = half(normal());
+        for (int i = 0; i < 3; i++)
+            f[i] = half(normal() / sqrtf(9.0f * (float)c));
+        for (int i = 0; i < 12; i++) {
+            y[i / 3] += (double)d[i / 3 + i % 3] * f[i % 3];
+            a[i / 3] += fabs((double)d[i / 3 + i % 3] * f[i % 3]);
+        }
+        for (int i = 0; i < 2; i++) {
+            v[5 * i] = multiplied(d[i], 1.265625f, multiplied(d[2 + i], -2.8125f, d[4 + i], count), count);
+            float other = i ? -0.5625f : -2.25f, even = multiplied(d[2], other, d[4], count), odd = multiplied(d[1], other, d[3], count);
+            for (int sign = 0; sign < 2; sign++)
+                v[1 + 2 * i + sign] = multiplied(odd, (float)point[1 + 2 * i + sign], even, count);
+        }
+        for (int i = 0; i < 5; i++) {
+            double from_others = 1;
+            for (int j = 0; j < 5; j++)
+                from_others *= j == i ? 1 : point[i] - point[j];
+            sums[i] += (double)v[i] * bits((float)((f[0] + point[i] * (f[1] + point[i] * f[2])) / from_others), count);
+        }
+        sums[5] += (double)v[5] * f[2];
+    }
+    for (int q = 0; q < 4; q++) {
+        double out = q == 3 ? sums[5] : 0;
+        for (int i = 0; i < 5; i++)
+            out += pow(point[i], q) * sums[i];
+        *most = fmax(*most, fabs(out - y[q]) / (bound_factor("winograd", work) * bound_sum(MATH_F16_ACC32, 9.0 * c, 9.0 * c, y[q], a[q])));
+    }
+}
+
 /* Operands of 11 bits are what the bound is for; of 8 bits (bf16 in place of f16) they are told apart at any number of channels. */
 static void test_winograd_of_halves(void **state)
 {
     static const int channels[] = {8, 16, 64, 256};
     for (size_t i = 0; i < 4; i++) {
         struct work work = of_terms(9 * channels[i], MATH_F16_ACC32);
-        double most = 0, lesser = 0;
+        double most[2] = {0}, lesser[2] = {0};
         work.dtype = DTYPE_F16;
         for (int tile = 0; tile < 100000 / channels[i]; tile++) {
-            halved_tile(channels[i], 11, &most, &work);
-            halved_tile(channels[i], 8, &lesser, &work);
+            halved_tile(channels[i], 11, most, &work);
+            halved_tile(channels[i], 8, lesser, &work);
+            row_tile(channels[i], 11, most + 1, &work);
+            row_tile(channels[i], 8, lesser + 1, &work);
         }
-        if (!(most < 0.6 && lesser > 1.2))
-            fail_msg("F(2x2, 3x3) of %d channels uses %.3g of what is allowed, of 8 bits %.3g", channels[i], most, lesser);
+        for (int row = 0; row < 2; row++)
+            if (!(most[row] < 0.8 && lesser[row] > 1.2))
+                fail_msg("F(%s) of %d channels uses %.3g of what is allowed, of 8 bits %.3g", row ? "4, 3" : "2x2, 3x3", channels[i],
+                         most[row], lesser[row]);
     }
 }
 
