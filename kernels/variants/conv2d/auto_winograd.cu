@@ -1,0 +1,11 @@
+/* bench 1
+op: conv2d
+what: auto where Winograd's larger error is allowed on 16-bit tensor cores
+dtype: {input: f16, filter: same, output: same, bias: f32, accumulate: f32}
+layout: {input: NHWC, output: same}
+epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
+measured: cc == 90
+select:
+  - {variant: winograd_row, claimed: yes, when: not has(residual)}      # with one it was as fast as wgmma_wide
+  - variant: auto
+*/
