@@ -67,11 +67,11 @@ static double unit_roundoff(const struct work *work)
 }
 
 /* Adds to the bound of each element how far its row, or a usual one, moves if inputs change by u, times the growth of roundings in a sum.
- */
+ * Larger values ask whether the result overflows: half of the element is added. */
 static void widen(const struct work *work, struct op_data *data, double *const squares[OP_MAX_TENSORS])
 {
     struct tensor list[OP_MAX_TENSORS];
-    double terms = (double)work_terms(work), u = unit_roundoff(work),
+    double terms = (double)work_terms(work), u = unit_roundoff(work), loose = work->larger != 0 ? 0.5 : 0,
            share = fmax(LEAST * u, bound_share(work->math, terms) * bound_one_sign(work->math, terms)) / STEP;
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         struct op_values *v = &data->at[list[i].role->slot];
@@ -82,7 +82,7 @@ static void widen(const struct work *work, struct op_data *data, double *const s
         for (size_t row = 0; square && row < v->elements / length; row++)
             usual += square[row] * (double)length / (double)v->elements;
         for (size_t k = 0; square && v->bound && k < v->elements; k++)
-            v->bound[k] += (float)(share * sqrt(fmax(usual, square[k / length])));
+            v->bound[k] += (float)(share * sqrt(fmax(usual, square[k / length])) + loose * fabs(v->reference[k]));
     }
 }
 
