@@ -48,12 +48,12 @@ static void long_shapes_are_cheap(void **state)
             "f16, layout: NHWC}\n"
             "variants: [conv2d/tiled_halo]\n");
     int row = row_of("tiled_halo"), beyond = 0;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t draw = 0; draw < 160; draw++) {
         struct work w;
         struct program p;
-        assert_true(plan_nearby(&plan, row, 2, seed, 14, 2e7, &w, &p));
-        assert_true(work_flop(&w) <= 4e7);
-        beyond += w.h > 720 || w.w > 1280;
+        assert_true(plan_nearby(&plan, row, (int[]){2, 1, 4, 7}[draw / 40], draw % 40 + 1, draw < 40 ? 14 : 48, 1e7, &w, &p));
+        assert_true(work_flop(&w) <= 8e7);
+        beyond += draw < 40 && (w.h > 720 || w.w > 1280);
         program_free(&p);
     }
     assert_true(beyond > 30);

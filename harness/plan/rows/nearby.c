@@ -9,7 +9,8 @@
 #define TRIES 64
 #define TRIES_KIND 16 /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
 #define FLOP_SPARE 2  /* times the limit of operations, for the first tries: */
-#define TRIES_CHEAP (TRIES_KIND / 2) /* code may accept only the row's own channels */
+#define TRIES_CHEAP (TRIES_KIND / 2) /* code may accept only the row's own channels, */
+#define FLOP_KEPT 8                  /* with which another kind of image may be cheaper; any number in the last tries */
 #define NARROW NEARBY_NARROW         /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2)        /* ... or longer than the row's own */
 #define WHOLE 33                     /* least width of nearly full masks: a row has a whole word of bits */
@@ -339,7 +340,7 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         if (much && shrink(&limits)) {
             smaller++;
             i--; /* the same once more */
-        } else if ((i >= TRIES_CHEAP || !much || !is_much(work, ELEMENTS, FLOP_SPARE * flop)) &&
+        } else if ((!much || compiled || !is_much(work, ELEMENTS, (i < TRIES_CHEAP ? FLOP_SPARE : FLOP_KEPT) * flop)) &&
                    is_done(plan, p, compiled, work, program)) {
             return true;
         }
