@@ -114,8 +114,8 @@ static void members_are_sent(const char *header, const char *name, const char *p
             size_t n = strlen(one);
             while (n && strchr("abcdefghijklmnopqrstuvwxyz_0123456789", one[n - 1]))
                 n--;
-            if (!strcmp(one + n, "filter") || !strcmp(one + n, "counters"))
-                continue; /* looked at by themselves */
+            if (!strcmp(one + n, "filter") || !strcmp(one + n, "counters") || !strcmp(one + n, "by_need"))
+                continue; /* looked at by themselves; a worker's own choice */
             char *key = text_format("%s%s", prefix, one + n);
             if (!json_object_get(sent, key))
                 fail_msg("struct %s has '%s', which is not in the table of run/message/options.c", name, key);
