@@ -163,7 +163,7 @@ struct device_ops {
     bool (*clusters)(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count,
                      struct error *err);
     /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0: the whole launch; else one source
-     * line. */
+     * line. A counter's texts last until `visit` returns. */
     void (*counters)(struct device *dev, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                      void *context);
     /* emu: adds the counts of a sample's groups, each as often as its weight says, to the counters. NULL on cuda. */

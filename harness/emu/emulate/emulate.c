@@ -142,7 +142,7 @@ static void see_counter(void *context, const struct device_counter *counter, int
     struct gather *g = context;
     struct emulate_result *r = g->out;
     if (line == 0) {
-        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){name, counter->unit, value};
+        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){xstrdup(name), counter->unit, value};
         return;
     }
     struct emulate_line *c = emulate_line_of(r, line, &g->room);
@@ -287,6 +287,8 @@ void emulate_free(struct emulate_result *r)
         free(r->shown[i].unwritten);
     }
     free(r->shown);
+    for (int i = 0; i < r->counter_count; i++)
+        free(r->counters[i].name);
     free(r->counters);
     free(r->expectations);
     for (int i = 0; i < r->tensor_count; i++) {

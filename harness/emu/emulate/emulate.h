@@ -42,7 +42,8 @@ struct emulate_request {
     double time_limit_s;       /* 0: the launch's */
 };
 struct emulate_counter {
-    const char *name, *unit;
+    char *name;
+    const char *unit;
     double value;
 };
 struct emulate_line { /* a source line that ran; sums over warps */
