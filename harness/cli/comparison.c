@@ -176,6 +176,7 @@ void comparison_keep_ops(const struct comparison_arguments *a, struct gate_side 
 struct ops_noted {
     const struct gate_comparison *c;
     struct text said;
+    bool *seen; /* by file of the baseline */
 };
 
 /* Says so if the two sides have other texts of the file, or one of them has none. */
@@ -185,8 +186,10 @@ static void note_op(void *context, const char *path)
     const struct gate_side *base = n->c->base, *head = n->c->head;
     char a[HASH_TEXT] = "", b[HASH_TEXT];
     for (int i = 0; base->kept && i < base->op_count; i++)
-        if (!strcmp(base->ops[i].path, path))
+        if (!strcmp(base->ops[i].path, path)) {
             memcpy(a, base->ops[i].sum, sizeof a);
+            n->seen[i] = true;
+        }
     if (!base->kept)
         hash_file(base->folder, path, a);
     hash_file(head->folder ? head->folder : "", path, b);
@@ -197,14 +200,15 @@ static void note_op(void *context, const char *path)
 
 void comparison_note_ops(const struct comparison_arguments *a, struct gate_comparison *c)
 {
-    struct ops_noted n = {.c = c};
+    struct ops_noted n = {.c = c, .seen = xcalloc((size_t)c->base->op_count + 1, sizeof *n.seen)};
     if (c->base->kept ? c->base->op_count > 0 : c->base->folder && c->head->folder)
         each_op_file(a, note_op, &n);
     for (int i = 0; c->base->kept && i < c->base->op_count; i++)
-        if (!file_exists(c->base->ops[i].path) && !strstr(text_get(&n.said), c->base->ops[i].path))
+        if (!n.seen[i] && !file_exists(c->base->ops[i].path))
             note_op(&n, c->base->ops[i].path);
     c->ops = n.said.len ? text_take(&n.said) : NULL;
     text_free(&n.said);
+    free(n.seen);
 }
 
 bool comparison_asks_for_some(const struct comparison_arguments *a)
