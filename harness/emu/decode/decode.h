@@ -19,6 +19,7 @@ struct placed { /* a variable's place in this program */
 struct decode {
     struct program *p;
     const struct ptx_module *m;
+    int sm; /* the number of the module's target: 90 of sm_90a; 0: it has none */
     struct error *err;
     struct placed *placed;
     int placed_count, placed_room;

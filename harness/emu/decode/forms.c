@@ -187,16 +187,14 @@ static const struct {
 
 bool decode_of_chip(struct decode *d)
 {
-    int chip = 0;
-    (void)sscanf(d->p->module->target, "sm_%d", &chip);
     for (size_t i = 0; i < sizeof of_chips / sizeof *of_chips; i++) {
         if (!decode_is(d, of_chips[i].op) || (of_chips[i].word && !instr_has(d->in, of_chips[i].word)) ||
-            (of_chips[i].other && !instr_has(d->in, of_chips[i].other)) || (chip >= of_chips[i].least && chip <= of_chips[i].most))
+            (of_chips[i].other && !instr_has(d->in, of_chips[i].other)) || (d->sm >= of_chips[i].least && d->sm <= of_chips[i].most))
             continue;
         if (!of_chips[i].most)
             return decode_wrong(d, "there is no such form");
         return decode_wrong(d, "this is of sm_%d%s, and the target is %s", of_chips[i].least,
-                            of_chips[i].most > 900 ? " and later" : " alone", d->p->module->target);
+                            of_chips[i].most > 900 ? " and later" : " alone", d->m->target);
     }
     if (decode_is(d, "fence") && instr_has(d->in, "tensormap::generic") && d->in->count == 2 && d->in->operands[1].bits != 128)
         return decode_wrong(d, "a size of 128 was expected");

@@ -60,8 +60,7 @@ static bool decode_bar(struct decode *d)
 /* True, with an error, where ptxas refuses the form without .sync. */
 static bool lacks_sync(struct decode *d, const char *name, bool sync)
 {
-    const char *target = d->m->target;
-    if (sync || d->m->version < 64 || strncmp(target, "sm_", 3) || atoi(target + 3) < 70)
+    if (sync || d->m->version < 64 || d->sm < 70)
         return false;
     decode_fail(d, "%s without .sync is not supported on sm_70 and later from PTX 6.4 on", name);
     return true;
