@@ -87,10 +87,11 @@ double plan_compile_cost(const struct plan *plan, int *kernels)
         const struct program *p = plan_program(plan, rows[i]);
         for (int k = 0; k < p->unit_count; k++) {
             bool new = p->units[k].path || p->units[k].code;
+            uint64_t digest = new ? unit_digest(&p->units[k]) : 0;
             for (int n = 0; n < *kernels && new; n++)
-                new = known[n] != unit_digest(&p->units[k]);
+                new = known[n] != digest;
             if (new)
-                *APPEND(known, *kernels) = unit_digest(&p->units[k]);
+                *APPEND(known, *kernels) = digest;
         }
     }
     return *kernels * COMPILE_S;
