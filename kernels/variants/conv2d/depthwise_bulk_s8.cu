@@ -84,6 +84,7 @@ steps:
  *
  * The results are 4 bytes, four fifths of all that moves: they are what it takes. */
 #include "dense/depthwise_bulk.cuh"
+#include "tensor_core/mma_s8.cuh"
 
 constexpr int WORDS = 2 * EIGHTS + FOUR, WARPS = BLOCK_CHANNELS / 16 * TILES_FIT; /* words of weights, for a row of the filter and four channels */
 
@@ -113,18 +114,6 @@ struct eight_bits {
         for (int j = 0; j < LIVE * 16; j++)
             sum[j / 16][j / 4 % 4][j % 4] = 0;
     }
-    static __device__ __forceinline__ void multiply_8(int d[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, const unsigned b[2])
-    {
-        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                     : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b[0]), "r"(b[1]));
-    }
-    static __device__ __forceinline__ void multiply_4(int d[4], unsigned a0, unsigned a1, unsigned b)
-    {
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-                     : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                     : "r"(a0), "r"(a1), "r"(b));
-    }
     __device__ __forceinline__ void add(unsigned line, int u)
     {
         unsigned word[WORDS][2][4]; /* pixel of a four; of pixel pair lane / 4 or 8 more; four channels */
@@ -146,10 +135,14 @@ struct eight_bits {
                 for (int e = 0; e < 4; e++)
                     sum[own][j][e] = 0;
 #pragma unroll
-            for (int w = 0; w < 2 * EIGHTS; w += 2)
-                multiply_8(sum[own][j], word[w][0][j], word[w][1][j], word[w + 1][0][j], word[w + 1][1][j], weights[j][r] + w);
-            if (FOUR)
-                multiply_4(sum[own][j], word[2 * EIGHTS][0][j], word[2 * EIGHTS][1][j], weights[j][r][2 * EIGHTS]);
+            for (int w = 0; w < 2 * EIGHTS; w += 2) {
+                const unsigned a[4] = {word[w][0][j], word[w][1][j], word[w + 1][0][j], word[w + 1][1][j]};
+                multiply_16x8x32(sum[own][j], a, weights[j][r] + w);
+            }
+            if (FOUR) {
+                const unsigned a[2] = {word[2 * EIGHTS][0][j], word[2 * EIGHTS][1][j]};
+                multiply_16x8x16(sum[own][j], a, weights[j][r][2 * EIGHTS]);
+            }
         }
     }
     /* For every four channels, two of pixel 2 * (lane / 4) + lane % 4 / 2, and of the one 16 further. */

@@ -75,19 +75,10 @@ steps:
 static __device__ __forceinline__ void multiply_bands(int sum[4], const unsigned a[4], const unsigned b[2]);
 static __device__ __forceinline__ void multiply_bands_half(int sum[4], const unsigned a[2], unsigned b);
 #include "dense/depthwise_planes.cuh"
+#include "tensor_core/mma_s8.cuh"
 
-static __device__ __forceinline__ void multiply_bands(int d[4], const unsigned a[4], const unsigned b[2])
-{
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-static __device__ __forceinline__ void multiply_bands_half(int d[4], const unsigned a[2], unsigned b)
-{
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b));
-}
+static __device__ __forceinline__ void multiply_bands(int sum[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x32(sum, a, b); }
+static __device__ __forceinline__ void multiply_bands_half(int sum[4], const unsigned a[2], unsigned b) { multiply_16x8x16(sum, a, b); }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 conv_depthwise_lines_s8(const __grid_constant__ tensor_map input_map, const signed char *__restrict__ filter, const float *__restrict__ bias, float *__restrict__ output, int K,

@@ -14,6 +14,7 @@ math: [i8_acc32]
  *
  * What it costs: channels must be a multiple of 16, and a step of 64 channels wastes what is missing to 64. dp4a takes multiples of 4. */
 #include "dense/gemm_words.cuh"
+#include "tensor_core/mma_s8.cuh"
 
 struct four_s8 {
     using sum = int;
@@ -21,12 +22,7 @@ struct four_s8 {
     {
         asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
     }
-    static __device__ __forceinline__ void multiply(int d[4], const unsigned a[4], const unsigned b[2])
-    {
-        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    }
+    static __device__ __forceinline__ void multiply(int d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x32(d, a, b); }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
