@@ -509,8 +509,8 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
         buffer_touched(e->space.buffers[i], e->stands_for, &read, &written);
     for (int i = 0; i < e->space.count; i++) {
         const struct buffer *b = e->space.buffers[i];
-        SCOPED char *name = text_format("emu.requested_bytes.%s", b->label);
-        if (b->requested)
+        SCOPED char *name = b->requested ? text_format("emu.requested_bytes.%s", b->label) : NULL;
+        if (name)
             visit(context, &(struct device_counter){name, name + 4, "B", false}, 0, (double)b->requested);
     }
     visit(context, &(struct device_counter){"emu.unique_bytes_read", "unique_bytes_read", "B", false}, 0, (double)read);
