@@ -73,7 +73,7 @@ static bool guard_start(struct child *child)
 bool child_start(struct child *child, struct error *err)
 {
     int ends[2];
-    *child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+    *child = CHILD_NONE;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return error_set(err, ERROR_ENVIRONMENT, "no socket for a worker: %s", strerror(errno));
     child->errors = memfd_create("bench-worker-stderr", MFD_CLOEXEC);
@@ -309,7 +309,7 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
     if (child->errors >= 0)
         close(child->errors);
     free(child->buffer);
-    *child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+    *child = CHILD_NONE;
     return outside;
 }
 

@@ -27,6 +27,7 @@ struct child {
     int ahead; /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
                   busy */
 };
+#define CHILD_NONE ((struct child){.fd = -1, .errors = -1, .guarded = -1}) /* no process */
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED, CHILD_GREEDY };
 /* The memory limit of a compiler: 8 GiB, or half of the machine's memory if that is less. BENCH_COMPILE_MEMORY=MiB replaces it. */
 size_t child_compile_memory(void);

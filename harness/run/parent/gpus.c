@@ -76,7 +76,7 @@ bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *int
     for (int i = 0; i < *count; i++) {
         struct gpu *g = &(*gpus)[i];
         const json_t *at = json_array_get(list, (size_t)numbers[i]);
-        g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+        g->child = CHILD_NONE;
         if (timed && numbers[i] >= there)
             return error_set(err, ERROR_ENVIRONMENT, "there is no GPU %d: this machine has %d, counted from 0", numbers[i], there);
         snprintf(g->number, sizeof g->number, "%d", numbers[i]);
@@ -221,7 +221,7 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
     if (g->child.pid > 0)
         return true;
     close(ends[0]);
-    g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+    g->child = CHILD_NONE;
     return error_set(err, ERROR_ENVIRONMENT, "no process for %s: %s", g->place, strerror(errno));
 }
 

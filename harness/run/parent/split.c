@@ -43,7 +43,7 @@ bool session_split(struct session *s, int count, struct error *err)
     child_stop(&s->worker, NULL, 0); /* each process has its own */
     for (int k = 0; k < count; k++) {
         struct gpu *g = &f.gpus[k];
-        g->child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
+        g->child = CHILD_NONE;
         snprintf(g->spec, sizeof g->spec, "%s", s->device.spec);
         snprintf(g->place, sizeof g->place, "%s", s->device.spec);
         snprintf(g->uuid, sizeof g->uuid, "%s", s->device.uuid);
