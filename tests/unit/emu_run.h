@@ -157,6 +157,14 @@ static inline void emu_test_close(struct emu_test *t)
     emu_device.unload(&t->dev, t->module);
     emu_device.close(&t->dev);
 }
+/* Runs the kernel, which has nothing to report, reads `out` at `to` and closes. */
+static inline void emu_test_finish(struct emu_test *t, uint64_t to, void *out, size_t bytes)
+{
+    emu_test_run(t);
+    assert_int_equal(emu_test_reports(t), 0);
+    emu_test_read(t, to, out, bytes);
+    emu_test_close(t);
+}
 
 /* Whether emu takes the PTX's kernel `k`; else err says why. */
 static inline bool emu_test_takes(const char *chip, const char *ptx, struct error *err)

@@ -144,10 +144,7 @@ static void product(const char *chip, const char *target, const char *words, int
     uint64_t out = emu_test_buffer(&t, "out", NULL, sizeof got);
     emu_test_pointer(&t, out);
     emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
-    emu_test_run(&t);
-    assert_int_equal(emu_test_reports(&t), 0);
-    emu_test_read(&t, out, got, sizeof got);
-    emu_test_close(&t);
+    emu_test_finish(&t, out, got, sizeof got);
     for (int lane = 0; lane < 32; lane++)
         for (int r = 0; r < 4; r++) {
             int row = lane / 4 + r / 2 * 8, col = lane % 4 * 2 + r % 2;
@@ -238,10 +235,7 @@ static void group_product(int ta, int tb, int selector, bool shared)
     emu_test_pointer(&t, out);
     emu_test_pointer(&t, emu_test_buffer(&t, "in", &in, sizeof in));
     t.launch.block[0] = 128;
-    emu_test_run(&t);
-    assert_int_equal(emu_test_reports(&t), 0);
-    emu_test_read(&t, out, got, sizeof got);
-    emu_test_close(&t);
+    emu_test_finish(&t, out, got, sizeof got);
     for (int thread = 0; thread < 128; thread++)
         for (int r = 0; r < 4; r++) {
             int row = thread % 32 / 4 + r / 2 * 8, col = thread % 4 * 2 + r % 2;
@@ -296,10 +290,7 @@ static void unpacked(int bits)
     uint64_t out = emu_test_buffer(&t, "out", NULL, sizeof got);
     emu_test_pointer(&t, out);
     emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
-    emu_test_run(&t);
-    assert_int_equal(emu_test_reports(&t), 0);
-    emu_test_read(&t, out, got, sizeof got);
-    emu_test_close(&t);
+    emu_test_finish(&t, out, got, sizeof got);
     for (int lane = 0; lane < 32; lane++)
         for (int r = 0; r < 4; r++)
             for (int k = 0; k < 4; k++)

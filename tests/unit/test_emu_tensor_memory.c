@@ -17,15 +17,6 @@ static void open_kernel(struct emu_test *t, const char *kernel)
     t->launch.block[0] = 128;
 }
 
-/* Runs the kernel, which has nothing to report, reads `out` at `to` and closes. */
-static void finish(struct emu_test *t, uint64_t to, void *out, size_t bytes)
-{
-    emu_test_run(t);
-    assert_false(emu_test_reports(t));
-    emu_test_read(t, to, out, bytes);
-    emu_test_close(t);
-}
-
 static float value(int i, int k)
 {
     return (float)((i * 7 + k * 5) % 9 - 4);
@@ -102,7 +93,7 @@ static void shapes_hold_their_lanes_and_columns(void **state)
     open_kernel(&t, "shapes");
     uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
     emu_test_pointer(&t, to);
-    finish(&t, to, out, sizeof out);
+    emu_test_finish(&t, to, out, sizeof out);
     for (uint32_t i = 0; i < 128; i++) {
         uint32_t l = i % 32, base = i / 32 * 32, row = l / 4, of = (l / 4 + l / 2 % 2 * 8 + base) * 100 + l % 2;
         const uint32_t want[11] = {of,
@@ -140,7 +131,7 @@ static void copy_to_all_quarters(int bits)
     uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
     emu_test_pointer(&t, to);
     emu_test_int(&t, bits);
-    finish(&t, to, out, sizeof out);
+    emu_test_finish(&t, to, out, sizeof out);
     for (int i = 0; i < 512; i++)
         assert_int_equal(out[i], want[i % 128]);
 }
@@ -167,7 +158,7 @@ static void a_kernel_makes_its_own_map(void **state)
     emu_test_pointer(&t, to);
     emu_test_int(&t, rows);
     emu_test_int(&t, first);
-    finish(&t, to, out, sizeof out);
+    emu_test_finish(&t, to, out, sizeof out);
     for (int r = 0; r < 8; r++)
         for (int c = 0; c < 16; c++) {
             float want = first + r < rows ? in[(first + r) * 32 + 8 + c] : 0;
