@@ -189,6 +189,42 @@ static void variants_in_order(void **state)
     fixture_free(&f);
 }
 
+/* Rows without a value of the axis have no place in the answer, which names their layer; dense rows are on no axis of densities. */
+static void layers_without_the_axis_are_named(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "d2s", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 4; i++) {
+        struct row *r = fixture_row(&f, i / 2, i / 2 ? "alone3" : "alone", i / 2 ? "mode=CRD" : "block=2,mode=CRD", "depth_to_space",
+                                    i % 2 ? "d2s/native" : "d2s/passes", "", ROW_OK);
+        fixture_time(r, -1, i % 2 ? 50 : 100, 0.5, 0, 0, 0);
+    }
+    row_set(&f.run.scenario_text, "answers:\n  - rank: {of: [d2s/native, d2s/passes], over: block}\n");
+    expect(&f, "block 2: native 1.00x, passes 2.00x");
+    expect(&f, "left out, because they have no value of block: alone3");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: d2s/native, than: d2s/passes, over: block}\n");
+    expect(&f, "faster at all values of block (2.00 x)");
+    expect(&f, "left out, because they have no value of block: alone3");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: d2s/native, than: d2s/passes, over: mask.density}\n");
+    char *text = page(&f);
+    assert_true(strstr(text, "no answer") && !strstr(text, "left out"));
+    free(text);
+    fixture_free(&f);
+}
+
+/* Two questions of a kind are two answers. */
+static void a_question_may_be_asked_twice(void **state)
+{
+    struct fixture f = {0};
+    fill(&f, "");
+    row_set(&f.run.scenario_text, "answers:\n  - rank: {of: [conv2d/naive, conv2d/tiled], over: layer}\n"
+                                  "  - rank: {question: 'And by size?', of: [conv2d/naive, conv2d/tiled], over: size}\n");
+    expect(&f, "layer image: tiled 1.00x");
+    expect(&f, "And by size? Which variants are the fastest?");
+    expect(&f, "size 13x6: tiled 1.00x");
+    fixture_free(&f);
+}
+
 /* Rows of two cases: equal layers and other axes, one value of an axis against another. */
 static void a_value_of_an_axis_against_another(void **state)
 {
@@ -335,6 +371,8 @@ int main(void)
         cmocka_unit_test(the_fastest_value_along_an_axis),
         cmocka_unit_test(the_fastest_tile_by_density_and_type),
         cmocka_unit_test(variants_in_order),
+        cmocka_unit_test(layers_without_the_axis_are_named),
+        cmocka_unit_test(a_question_may_be_asked_twice),
         cmocka_unit_test(a_value_of_an_axis_against_another),
         cmocka_unit_test(calls_are_listed),
         cmocka_unit_test(a_call_as_baseline_hides_no_knee),

@@ -270,14 +270,11 @@ static bool sequence_add_rows(struct sequence_rows *r, struct error *err)
 bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
 {
     const struct scenario *sc = plan->scenario;
-    if (o->variant_names || (o->filter.set && *o->filter.set))
-        return true; /* sequences are parts of a scenario, and axes do not apply to them */
-    SCOPED_BY(glob_list_free) struct glob_list layers = {0};
-    if (!glob_list_parse(o->filter.layers, "--layer", &layers, err))
-        return false;
+    if (o->variant_names)
+        return true; /* sequences are parts of a scenario */
     for (int i = 0; i < sc->sequence_count; i++) {
         struct sequence_rows r = {.plan = plan, .of = &sc->sequences[i], .case_index = -1, .library = !strcmp(device_kind, "cuda")};
-        if (!glob_list_match(&layers, r.of->name))
+        if (!scenario_has_sequence(sc, &o->filter, r.of))
             continue;
         bool ok = make_ways(&r, device_kind, err);
         for (int side = -1; ok && side < plan->side_count; side++) {

@@ -230,9 +230,21 @@ static bool ids_differ(const struct expansion *x)
     return ok;
 }
 
-static bool found_any(const struct expansion *x, const char *const *set)
+/* Marks what the rules select of the sequences, which plan/rows makes. False: none. */
+static bool found_sequence(struct expansion *x, const struct scenario_filter *filter)
 {
-    if (x->count || !set || !*set) /* without rules there are no cases only if just sequences are selected */
+    bool any = false;
+    for (int i = 0; i < x->s->sequence_count; i++) {
+        struct scenario_filter layers = {.layers = filter->layers};
+        const struct scenario_sequence *q = &x->s->sequences[i];
+        any |= scenario_has_sequence(x->s, &layers, q) && rules_match_sequence(&x->rules, q);
+    }
+    return any;
+}
+
+static bool found_any(const struct expansion *x, const char *const *set, bool sequence)
+{
+    if (x->count || sequence || !set || !*set) /* without rules there are no cases only if just sequences are selected */
         return true;
     SCOPED_TEXT t = {0};
     for (int i = 0; set && set[i]; i++)
@@ -262,7 +274,8 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
             goto done;
     if (filter->once)
         keep_once(&x);
-    ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x) &&
+    bool sequence = found_sequence(&x, filter);
+    ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set, sequence) && ids_differ(&x) &&
          extra_cases_add(s, x.crop, &x.cases, &x.count, x.place, filter->extra, err);
 done:
     rules_free(&x.rules);

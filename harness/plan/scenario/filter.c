@@ -67,6 +67,8 @@ static bool name_known(const struct scenario *s, const char *name, const char *o
         names[count++] = mask_parts[i];
     for (const char *const *w = field_names(s->root); *w && count < 200; w++)
         names[count++] = *w;
+    for (const char *const *w = sequence_settings; s->sequence_count && *w; w++)
+        names[count++] = *w;
     for (size_t i = 0; i < count; i++)
         if (!strcmp(names[i], name))
             return true;
@@ -161,18 +163,57 @@ bool rules_match(struct rules *rules, const struct scenario_case *c, const struc
     return all;
 }
 
-bool rules_hit(const struct rules *rules, const struct scenario *s, struct error *err)
+bool rules_match_sequence(struct rules *rules, const struct scenario_sequence *q)
+{
+    bool all = true;
+    for (int i = 0; i < rules->count; i++) {
+        struct rule *r = &rules->items[i];
+        SCOPED char *setting = sequence_setting(q, r->name);
+        bool any = false;
+        for (int v = 0; setting && v < r->values.count; v++)
+            if (same_value(r->values.words[v].text, setting))
+                any = r->values.words[v].hit = true;
+        all = all && any;
+    }
+    return all;
+}
+
+bool scenario_has_sequence(const struct scenario *s, const struct scenario_filter *filter, const struct scenario_sequence *q)
+{
+    SCOPED_BY(glob_list_free) struct glob_list layers = {0};
+    SCOPED_BY(rules_free) struct rules rules = {0};
+    return glob_list_parse(filter->layers, "--layer", &layers, NULL) && rules_parse(s, filter->set, &rules, NULL) &&
+           glob_list_match(&layers, q->name) && rules_match_sequence(&rules, q);
+}
+
+/* The values that the option could have: of the axis, or of the sequences. */
+static void add_values(const struct scenario *s, const char *name, struct text *values)
 {
     const struct parsed *p = s->parsed;
+    for (int a = 0; a < p->axis_count; a++)
+        for (int k = 0; !strcmp(p->axes[a].name, name) && k < p->axes[a].count && values->len < 700; k++)
+            text_addf(values, "%s%s", values->len ? ", " : "", p->axes[a].values[k].label);
+    for (int i = 0; i < s->sequence_count && values->len < 700; i++) {
+        SCOPED char *setting = sequence_setting(&s->sequences[i], name);
+        bool named = !setting;
+        for (int k = 0; k < i && !named; k++) {
+            SCOPED char *other = sequence_setting(&s->sequences[k], name);
+            named = !strcmp(other, setting);
+        }
+        if (!named)
+            text_addf(values, "%s%s", values->len ? ", " : "", setting);
+    }
+}
+
+bool rules_hit(const struct rules *rules, const struct scenario *s, struct error *err)
+{
     for (int i = 0; i < rules->count; i++) {
         const struct rule *r = &rules->items[i];
         const char *value = glob_list_unmatched(&r->values);
         if (!value)
             continue;
         SCOPED_TEXT values = {0};
-        for (int a = 0; a < p->axis_count; a++)
-            for (int k = 0; !strcmp(p->axes[a].name, r->name) && k < p->axes[a].count && values.len < 700; k++)
-                text_addf(&values, "%s%s", k ? ", " : "", p->axes[a].values[k].label);
+        add_values(s, r->name, &values);
         error_set(err, ERROR_USAGE, "--set %s=%s selects no case of %s", r->name, value, s->path);
         if (values.len)
             error_hint(err, "the axis %s has %s", r->name, text_get(&values));

@@ -97,6 +97,8 @@ bool rules_parse(const struct scenario *s, const char *const *set, struct rules 
 void rules_free(struct rules *r);
 /* True if the case matches every rule. `uncropped`: its work before the crop. Records which values have matched. */
 bool rules_match(struct rules *r, const struct scenario_case *c, const struct work *uncropped);
+/* The same of a sequence, by its threshold and truncation. */
+bool rules_match_sequence(struct rules *r, const struct scenario_sequence *q);
 /* After all cases: checks that every value of every rule has matched one. */
 bool rules_hit(const struct rules *r, const struct scenario *s, struct error *err);
 /* Marks the layers that the comma list of globs selects (NULL: all); each glob must select one. */
@@ -123,6 +125,10 @@ bool extra_cases_add(const struct scenario *s, const struct node *crop, struct s
 
 /* sequences.c */
 bool sequences_parse(struct scenario *s, struct error *err);
+/* What `--set` can name of a sequence, NULL-terminated. */
+extern const char *const sequence_settings[];
+/* The value, as "0.02" or "rms:0.01"; NULL: a sequence has no such setting. Free it. */
+char *sequence_setting(const struct scenario_sequence *q, const char *name);
 void sequences_free(struct scenario *s);
 
 /* network.c: `network:` or `networks:`; sets every layer's repeat. */

@@ -144,6 +144,8 @@ struct scenario_filter {
 };
 /* True if the filter distinguishes cases only by their masks and images, or not at all. */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);
+/* Does the filter select this sequence: by its name, like a layer, and by its threshold and truncation? */
+bool scenario_has_sequence(const struct scenario *s, const struct scenario_filter *filter, const struct scenario_sequence *q);
 /* Expands a scenario into cases for a device kind ("emu", "cuda": uses `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing
  * is an error that names it. Returns the count; -1 on error. */
 int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,

@@ -172,14 +172,30 @@ static int list_length(const struct node *map, const char *key)
     return n && n->kind == NODE_LIST ? n->count : 1;
 }
 
+enum { THRESHOLD, TRUNCATE };
+const char *const sequence_settings[] = {[THRESHOLD] = "threshold", [TRUNCATE] = "truncate", NULL};
+
+char *sequence_setting(const struct scenario_sequence *q, const char *name)
+{
+    if (!strcmp(name, sequence_settings[THRESHOLD]))
+        return text_format("%g", q->threshold);
+    if (!strcmp(name, sequence_settings[TRUNCATE]))
+        return text_format("%s:%g", truncate_names[q->truncate], q->truncate_above);
+    return NULL;
+}
+
 /* The coordinates of lists: "threshold=0.02", "truncate=rms:0.01". */
+static void add_axis(struct scenario_sequence *q, const char *name, double number)
+{
+    q->axes[q->axis_count++] = (struct coordinate){xstrdup(name), sequence_setting(q, name), number, false};
+}
+
 static void add_axes(struct scenario_sequence *q, bool threshold, bool truncate)
 {
     if (threshold)
-        q->axes[q->axis_count++] = (struct coordinate){xstrdup("threshold"), text_format("%g", q->threshold), q->threshold, false};
+        add_axis(q, sequence_settings[THRESHOLD], q->threshold);
     if (truncate)
-        q->axes[q->axis_count++] = (struct coordinate){
-            xstrdup("truncate"), text_format("%s:%g", truncate_names[q->truncate], q->truncate_above), q->truncate_above, false};
+        add_axis(q, sequence_settings[TRUNCATE], q->truncate_above);
 }
 
 /* The sequence with one of its thresholds and one of its truncations. */

@@ -270,11 +270,11 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
     if (about && about->kind == NODE_SCALAR)
         block_item(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), NULL, NULL, about->text);
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    bool asked[sizeof kinds / sizeof *kinds] = {false}; /* one answer covers both break-even questions */
+    bool asked[sizeof kinds / sizeof *kinds] = {false};
     for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const struct node *answer = node_get(answers->items[i], kinds[k].name);
-            if (answer && (k == 0 || kinds[k].say == answer_value || kinds[k].say == answer_accuracy || !asked[k])) {
+            if (answer && !(asked[k] && kinds[k].say == answer_break_even)) { /* one answer covers all break-even questions */
                 struct ask ask = {run, rows, count, judge, answer};
                 int first = list->item_count;
                 kinds[k].say(&ask, list);

@@ -106,15 +106,18 @@ static int candidates(const struct case_view *c, const struct query *q, const st
 
 #define VALUES_MOST 64
 
-static void add_case(struct place **places, int *count, const struct case_view *c, const struct query *q)
+static void add_case(struct place **places, int *count, const struct case_view *c, const struct query *q, struct without *without)
 {
     const struct view *list[VALUES_MOST], *fastest = NULL;
     int n = candidates(c, q, list, VALUES_MOST);
     for (int i = 0; i < n; i++)
         fastest = !fastest || list[i]->time->median_ns < fastest->time->median_ns ? list[i] : fastest;
     SCOPED char *at = n > 1 ? (*q->over ? answer_coordinate(list[0]->row, q->over) : xstrdup("")) : NULL;
-    if (!at)
+    if (!at) {
+        if (n > 1)
+            answer_without(without, list[0]->row, q->over);
         return;
+    }
     SCOPED char *group = each_of(list[0]->row, q->each);
     struct place *p = best_place(places, count, group, at, strcmp(q->over, "mask.density") ? (double)*count : list[0]->row->density_in);
     p->cases++;
@@ -265,10 +268,11 @@ static void say_group(struct block *list, const char *question, const struct pla
 static void answer_query(const struct ask *ask, struct block *list, const struct query *q, const char *question)
 {
     struct place *places = NULL;
+    struct without without = {0};
     int count = 0, before = list->item_count;
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
         if (!w.view.counts)
-            add_case(&places, &count, &w.view, q);
+            add_case(&places, &count, &w.view, q, &without);
     if (count)
         qsort(places, (size_t)count, sizeof *places, by_x);
     for (int i = 0, end; i < count; i = end) {
@@ -280,6 +284,7 @@ static void answer_query(const struct ask *ask, struct block *list, const struct
         block_item(list, "answer", question,
                    ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU"
                                         : "no answer: no case has timed rows of two values");
+    answer_say_without(list, &without, q->over);
     for (int i = 0; i < count; i++) {
         free(places[i].group);
         free(places[i].at);

@@ -220,6 +220,21 @@ char *answer_coordinate(const struct row *row, const char *axis)
     return value ? xstrdup(value) : NULL;
 }
 
+void answer_without(struct without *w, const struct row *row, const char *axis)
+{
+    if (!row->layer || text_same(row->layer, w->last) || !strcmp(axis, "mask.density"))
+        return;
+    text_addf(&w->layers, "%s%s", w->last ? ", " : "", row->layer);
+    w->last = row->layer; /* the rows of a layer follow each other */
+}
+
+void answer_say_without(struct block *list, struct without *w, const char *axis)
+{
+    if (w->last)
+        block_itemf(list, "answer", NULL, "left out, because they have no value of %s: %s", axis, text_get(&w->layers));
+    text_free(&w->layers);
+}
+
 /* What the curve has in common beside the parameters: the layer, the other axes. */
 static char *curve_place(const struct row *row, const char *axis, const struct side *fixed)
 {
@@ -392,7 +407,7 @@ static void add_case_pair(struct curve *y, const struct timed *a, const struct t
 }
 
 static void pair_cases(struct curve **curves, int *count, const struct timed *list, int n, const struct side *what, const struct side *than,
-                       const char *axis)
+                       const char *axis, struct without *without)
 {
     for (int i = 0; i < n; i++) {
         const struct timed *best = NULL;
@@ -401,6 +416,8 @@ static void pair_cases(struct curve **curves, int *count, const struct timed *li
                 equal_parameters(list[i].row, list[k].row, than) && (!best || list[k].cost < best->cost))
                 best = &list[k];
         char *at = best ? answer_coordinate(list[i].row, axis) : NULL;
+        if (best && !at)
+            answer_without(without, list[i].row, axis);
         if (at)
             add_case_pair(curve_of(curves, count, list[i].row, axis, what), &list[i], best, at);
     }
@@ -408,7 +425,7 @@ static void pair_cases(struct curve **curves, int *count, const struct timed *li
 
 /* Pairs rows of cases that differ only in what the sides fix. False: the sides fix parameters only. */
 static bool compare_cases(const struct ask *ask, struct curve **curves, int *count, const struct side *what, const struct side *than,
-                          const char *axis)
+                          const char *axis, struct without *without)
 {
     SCOPED struct timed *list = NULL;
     int n = 0;
@@ -424,7 +441,7 @@ static bool compare_cases(const struct ask *ask, struct curve **curves, int *cou
                     (struct timed){v->row, cost_ns, w.view.counts ? cost_ns : v->time->low_ns, w.view.counts ? cost_ns : v->time->high_ns};
         }
     if (between)
-        pair_cases(curves, count, list, n, what, than, axis);
+        pair_cases(curves, count, list, n, what, than, axis, without);
     return between;
 }
 
@@ -438,14 +455,17 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
                          const char *question)
 {
     struct curve *curves = NULL;
+    struct without without = {0};
     int count = 0;
-    bool between = compare_cases(ask, &curves, &count, what, than, axis);
+    bool between = compare_cases(ask, &curves, &count, what, than, axis, &without);
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; !between && case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
-            SCOPED char *at = side_has(what, v->row) && !isnan(cost(&w.view, v)) ? answer_coordinate(v->row, axis) : NULL;
-            const struct view *other = at ? best_of(&w.view, than, v->row) : NULL;
-            if (other)
+            const struct view *other = side_has(what, v->row) && !isnan(cost(&w.view, v)) ? best_of(&w.view, than, v->row) : NULL;
+            SCOPED char *at = other ? answer_coordinate(v->row, axis) : NULL;
+            if (other && !at)
+                answer_without(&without, v->row, axis);
+            if (at)
                 add_point(curve_of(&curves, &count, v->row, axis, what), &w.view, v, other, at);
         }
     for (int i = 0; i < count && !strcmp(axis, "mask.density"); i++) /* bisection adds densities at the end */
@@ -455,6 +475,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
     else
         block_itemf(list, "answer", question, "no answer: no case has verified and %s rows of both at equal parameters",
                     ask_has_no_time(ask) ? "counted" : "timed");
+    answer_say_without(list, &without, axis);
     for (int i = 0; i < count; i++)
         curve_free(&curves[i]);
     free(curves);
