@@ -1,9 +1,13 @@
 #include "base/scales.h"
 #include <math.h>
+#include <stdbool.h>
 
 #define LEAST_EXPONENT (-1080)
-#define SHARE 64
-#define LEAST 4
+/* How many of the magnitudes lie below a gap at least: one in `share`, and `least`. */
+static const struct {
+    int gap;
+    uint64_t share, least;
+} kinds[] = {{SCALE_GAP, 64, 4}, {SCALE_GAP_OF_MANY, 8, 8}};
 
 void scale_count(struct scale_counts *counts, const double *values, size_t count)
 {
@@ -17,6 +21,14 @@ void scale_count(struct scale_counts *counts, const double *values, size_t count
     }
 }
 
+static bool is_gap(int gap, uint64_t below, uint64_t all)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (gap > kinds[i].gap && below * kinds[i].share >= all && below >= kinds[i].least)
+            return true;
+    return false;
+}
+
 struct scales scales_of(const struct scale_counts *counts)
 {
     struct scales s = {0};
@@ -25,7 +37,7 @@ struct scales scales_of(const struct scale_counts *counts)
     for (int k = 0; k < most; k++) {
         if (!counts->of[k])
             continue;
-        if (last >= 0 && k - last > SCALE_GAP && below * SHARE >= counts->all && below >= LEAST && s.count < SCALES_MOST - 1)
+        if (last >= 0 && is_gap(k - last, below, counts->all) && s.count < SCALES_MOST - 1)
             s.below[s.count++] = ldexp(1, last + LEAST_EXPONENT);
         last = k;
         below += counts->of[k];

@@ -1,5 +1,6 @@
 /* base/scales: numbers of sizes so different that an error of the large ones says nothing about the small ones: attention scores beside a
- * mask of -1e9. A tensor's magnitudes are of one scale unless a gap of SCALE_GAP powers of two lies between them. */
+ * mask of -1e9. A tensor's magnitudes are of one scale unless a gap of SCALE_GAP powers of two lies between them, or one of
+ * SCALE_GAP_OF_MANY above many of them: results of one kind fill such a gap. */
 #ifndef BENCH_BASE_SCALES_H
 #define BENCH_BASE_SCALES_H
 
@@ -8,6 +9,7 @@
 
 #define SCALES_MOST 4
 #define SCALE_GAP 12
+#define SCALE_GAP_OF_MANY 6
 
 struct scales {
     double below[SCALES_MOST]; /* ascending; magnitudes of scale i are less than below[i]. The last is infinity. Of count 0: one scale */
@@ -20,8 +22,8 @@ struct scale_counts {
 };
 void scale_count(struct scale_counts *counts, const double *values, size_t count);
 
-/* A scale below a gap has at least 1 in 64 of the magnitudes, and 4: a few results that cancel to nearly nothing are not a scale of their
- * own. */
+/* A scale below a gap has at least 1 in 64 of the magnitudes, and 4; below the smaller gap 1 in 8, and 8: a few results that cancel to
+ * nearly nothing are not a scale of their own. */
 struct scales scales_of(const struct scale_counts *counts);
 
 int scale_of(const struct scales *scales, double value);

@@ -29,9 +29,31 @@ static void test_one_scale(void **state)
     v[6] = NAN;
     assert_int_equal(of(v, 256).count, 1);
     for (int i = 0; i < 256; i++)
-        v[i] = ldexp(1, i % 16 * SCALE_GAP);
+        v[i] = ldexp(1, i % 16 * SCALE_GAP_OF_MANY);
     assert_int_equal(of(v, 256).count, 1);
+    for (int i = 0; i < 256; i++)
+        v[i] = i < 31 ? 1 : ldexp(1, SCALE_GAP);
+    assert_int_equal(of(v, 256).count, 1);
+    for (int i = 0; i < 16; i++)
+        v[i] = i < 7 ? 1 : 250;
+    assert_int_equal(of(v, 16).count, 1);
     assert_int_equal(of(v, 0).count, 1);
+}
+
+/* Lines of softmax: logarithms of their sums, beside lines that were masked. */
+static void test_scales_of_many(void **state)
+{
+    double v[40];
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        v[i] = i % 4 ? 5 + i % 7 : -60000 - i;
+    struct scales s = of(v, 40);
+    assert_int_equal(s.count, 2);
+    assert_int_equal(scale_of(&s, 11), 0);
+    assert_int_equal(scale_of(&s, -60000), 1);
+    for (int i = 0; i < 40; i++)
+        v[i] = i % 5 ? ldexp(1, SCALE_GAP_OF_MANY + 1) : 1;
+    assert_int_equal(of(v, 40).count, 2);
 }
 
 static void test_scales(void **state)
@@ -58,6 +80,7 @@ static void test_scales(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_scale), cmocka_unit_test(test_scales)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_scale), cmocka_unit_test(test_scales_of_many),
+                                       cmocka_unit_test(test_scales)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

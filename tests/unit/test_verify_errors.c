@@ -1,6 +1,8 @@
 /* measure/verify/verify_errors: honest sums, simulated in several orders by a seed of each run, are never accused; lost bits of all
  * elements, of one column or of one channel are, and so is a bias below the rounding of a 16-bit type. */
 #include "verify_bench.h"
+#include "base/expr.h"
+#include "op/op_file.h"
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,6 +131,28 @@ static void test_lost_bits_are_told(void **state_)
     stop(b);
 }
 
+/* An op of a file without `error_rms`: an exact sum has the errors of a serial one at most. */
+static void test_sums_of_files_are_looked_at(void **state_)
+{
+    struct bench *b = start(small(DTYPE_F32, LAYOUT_NCHW), DATA_PART_PRECISION);
+    struct node terms = {.kind = NODE_SCALAR, .text = "400"};
+    struct op_file f = {.op = *b->p.work.op, .exact = true, .terms = expr_parse(&terms, NULL)};
+    f.op.file = &f;
+    b->p.work.op = &f.op;
+    draw_seed();
+    put_errors(b, LANES, TERMS, 7, -1, -1);
+    is_odd(b, "scattered");
+    b->d.at[SLOT_OUTPUT].guessed = true; /* the bound is none */
+    passes(b);
+    b->d.at[SLOT_OUTPUT].guessed = false;
+    f.tolerance = 1e-5;
+    passes(b);
+    f.tolerance = 0, f.exact = false; /* roots and powers have errors of their own */
+    passes(b);
+    expr_free(f.terms);
+    stop(b);
+}
+
 /* A library may round twice; in exact data there is nothing to estimate. */
 static void test_bias_below_a_rounding_is_told(void **state_)
 {
@@ -161,6 +185,7 @@ static void test_bias_below_a_rounding_is_told(void **state_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_honest_sums_pass), cmocka_unit_test(test_lost_bits_are_told),
+                                       cmocka_unit_test(test_sums_of_files_are_looked_at),
                                        cmocka_unit_test(test_bias_below_a_rounding_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
  * - In a type narrower than f32, a value other than those that results within the bound of the reference round to. A correct kernel rounds
  *   once, when it stores, so it has none. The tolerance of an element must allow a whole rounding more, which hides a bias of the sum.
  * - In f32, an error above LARGE times the usual one: a serial sum, which has the largest errors of all correct orders, stays below it with
- *   SUM_RMS of the bound in the root mean square (op/reference/bound.h); an op's file states its own (`error_rms`). Types whose tensor
- *   cores cut off are left out, and so are transforms, whose errors lean or mix.
+ *   SUM_RMS of the bound in the root mean square (op/reference/bound.h). An op's file states its own (`error_rms`), or is an exact sum.
+ * Types whose tensor cores cut off are left out, and so are transforms, whose errors lean or mix.
  *
  * Single suspects mean nothing. The output is wrong if they are 1 % of all and in half of the rows, or a fifth of a column or channel (in a
  * narrow type a twentieth). Where a suspect has a probability of 6e-5 (four standard deviations), 4 of 16 have 2e-14, and 1 % in half of
@@ -29,6 +29,16 @@
 #define GROUP 16           /* least number of elements of a column or channel */
 #define GROUP_SUSPECTS 4
 
+/* Root mean square of the errors of a correct f32 kernel, as a share of the bound; 0: not known. */
+static double usual_error(const struct work *w, bool guessed)
+{
+    const struct op_file *f = w->op->file;
+    if (!f)
+        return w->op->has_filter ? SUM_RMS : 0;
+    bool sum = work_is_exact(w) && !f->stages && !(f->tolerance > 0) && !guessed;
+    return f->error_rms > 0 ? f->error_rms : sum ? SUM_RMS : 0;
+}
+
 void verify_errors_begin(struct verify_look *look)
 {
     const struct program *p = look->program;
@@ -37,10 +47,9 @@ void verify_errors_begin(struct verify_look *look)
     look->large = INFINITY;
     if (!w->op || tensor_role_is_mask(look->t.role)) /* a mask of a sequence belongs to no op */
         return;
-    const struct op_file *f = w->op->file;
     bool none = look->data->exact || w->chain || !look->want->bound || look->roundings > 1,
          rounds = w->math == MATH_F32 || w->math == MATH_NONE, direct = bound_factor(p->algorithm, w) == 1;
-    double rms = f ? f->error_rms : w->op->has_filter ? SUM_RMS : 0;
+    double rms = usual_error(w, look->want->guessed);
     look->narrow = !none && (t == DTYPE_F16 || t == DTYPE_BF16);
     if (!none && t == DTYPE_F32 && rounds && direct && rms > 0 && work_terms(w) >= (work_is_exact(w) ? SUM_TERMS : SUM_TERMS_MOST))
         look->large = LARGE * rms;

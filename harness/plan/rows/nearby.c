@@ -13,8 +13,9 @@
 #define FLOP_KEPT 8                  /* with which another kind of image may be cheaper; any number in the last tries */
 #define NARROW NEARBY_NARROW         /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2)        /* ... or longer than the row's own */
-#define WHOLE 33                     /* least width of nearly full masks: a row has a whole word of bits */
-#define DENSE 0.97                   /* densities of masks: that of many such words is 1 */
+#define WHOLE 65                     /* least width of nearly full masks: a row has a whole word of bits inside, */
+#define WIDER 33                     /* ... and at most this many columns more */
+#define DENSE 0.99                   /* densities of masks: all that such a word sees through a filter of 3 x 3 is often marked */
 #define THIN 0.05
 #define ELEMENTS 4000000  /* upper limit of all its elements, if possible: the CPU makes them */
 #define TRIES_COMPILED 16 /* the last tries may need new code: sizes are compiled in */
@@ -179,7 +180,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             else if (fields[i].how == DRAWN_COUNT)
                 *value = limits->count ? other(*value, limits->count, random) : *value;
             else if (fields[i].how == DRAWN_SIZE) {
-                int64_t size = limits->wide && *f->name == 'w' ? limits->wide + (int64_t)(random % WHOLE)
+                int64_t size = limits->wide && *f->name == 'w' ? limits->wide + (int64_t)(random % WIDER)
                                                                : size_of(image, *f->name == along, *value, limits, random);
                 int64_t stride = own->side[*f->name == 'h' ? SIDE_stride_y : SIDE_stride_x];
                 *value = turned ? turned_from(*value, size, limits->least, stride) : size;
