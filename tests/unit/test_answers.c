@@ -173,6 +173,27 @@ static void the_fastest_tile_by_density_and_type(void **state)
     fixture_free(&f);
 }
 
+/* Values that are the same machine code are one; a rule's value is named by what it took. A value is not lost because a row of another
+ * variant is the same machine code. */
+static void a_value_stands_for_its_machine_code(void **state)
+{
+    static const char *const tiles[] = {"EDGE=auto", "EDGE=4", "EDGE=6"}, *const few[] = {"FEW=2", "FEW=4"};
+    struct fixture f = {0};
+    fixture_run(&f.run, "delta", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 5; i++) {
+        add(&f, 0, "3x1", i < 3 ? "conv2d/tile" : "conv2d/very", i < 3 ? tiles[i] : few[i - 3], (double[]){90, 150, 91, 120, 90.5}[i], 0.4);
+        snprintf(f.rows[i]->launch_hash, sizeof f.rows[i]->launch_hash, i == 1 ? "1" : i == 3 ? "2" : "fd9d141c");
+        f.rows[i]->row_index = i + 1;
+    }
+    row_set(&f.run.scenario_text, "answers:\n  - best: {of: conv2d/tile, param: EDGE}\n  - best: {of: conv2d/very, param: FEW}\n");
+    expect(&f, "EDGE=6 (1.00x the time of the fastest value of each case, geometric mean of 1; EDGE=4 1.67x)");
+    expect(&f, "FEW=4 (1.00x the time of the fastest value of each case, geometric mean of 1; FEW=2 1.33x)");
+    char *text = page(&f);
+    assert_null(strstr(text, "EDGE=auto"));
+    free(text);
+    fixture_free(&f);
+}
+
 /* All variants in order; one that some cases lack comes last, with the number of its cases. */
 static void variants_in_order(void **state)
 {
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(configurations_along_the_density),
         cmocka_unit_test(the_fastest_value_along_an_axis),
         cmocka_unit_test(the_fastest_tile_by_density_and_type),
+        cmocka_unit_test(a_value_stands_for_its_machine_code),
         cmocka_unit_test(variants_in_order),
         cmocka_unit_test(layers_without_the_axis_are_named),
         cmocka_unit_test(a_question_may_be_asked_twice),

@@ -85,17 +85,34 @@ static const char *value_in(const struct query *q, const struct row *row)
     return NULL;
 }
 
-/* Of each value the fastest row of the case; of one variant, rows that are another one's machine code are not candidates of their own. */
+/* Are the rows the same machine code and launches? */
+static bool same_code(const struct view *a, const struct view *b)
+{
+    return (a->same_as ? a->same_as : a) == (b->same_as ? b->same_as : b);
+}
+
+/* The value of a row; of a rule ("auto"), what it took, where another asked row of the case is the same machine code by its own value. */
+static const char *named_value(const struct case_view *c, const struct query *q, const struct view *v)
+{
+    const char *value = value_in(q, v->row);
+    for (int i = 0; q->param && value && !strcmp(value, "auto") && i < c->count; i++) {
+        const char *taken = same_code(&c->views[i], v) ? value_in(q, c->views[i].row) : NULL;
+        value = taken ? taken : value;
+    }
+    return value;
+}
+
+/* Of each value the fastest row of the case; of values that are the same machine code, only the first. */
 static int candidates(const struct case_view *c, const struct query *q, const struct view **out, int most)
 {
     int n = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        const char *value = value_in(q, v->row);
+        const char *value = named_value(c, q, v);
         int k = 0;
-        if (!value || !v->ranked || row_is_network(v->row) || v->row->status != ROW_OK || (q->param && v->same_as))
+        if (!value || !v->ranked || row_is_network(v->row) || v->row->status != ROW_OK)
             continue;
-        while (k < n && strcmp(value_in(q, out[k]->row), value) != 0)
+        while (k < n && strcmp(named_value(c, q, out[k]), value) != 0 && !(q->param && same_code(out[k], v)))
             k++;
         if (k < most && (k == n || v->time->median_ns < out[k]->time->median_ns))
             out[k] = v;
@@ -122,7 +139,7 @@ static void add_case(struct place **places, int *count, const struct case_view *
     struct place *p = best_place(places, count, group, at, strcmp(q->over, "mask.density") ? (double)*count : list[0]->row->density_in);
     p->cases++;
     for (int i = 0; i < n; i++) {
-        struct value *v = best_value(p, value_in(q, list[i]->row));
+        struct value *v = best_value(p, named_value(c, q, list[i]));
         v->log_sum += log(list[i]->time->median_ns / fastest->time->median_ns);
         v->close += list[i]->time->low_ns <= fastest->time->high_ns;
         v->cases++;
