@@ -84,21 +84,25 @@ bool talk_ask(struct talk *t, const char *line, double seconds, struct error *er
     if (code == 1 && recv(t->end, &answer, 1, 0) == 1)
         return true;
     t->broken = true;
-    kill(t->pid, SIGKILL);
+    if (code != 1)
+        kill(t->pid, SIGKILL);
     return code == 1 ? error_set(err, ERROR_ENVIRONMENT, "%s ended before it answered", t->name)
                      : error_set(err, ERROR_ENVIRONMENT, "%s did not answer within %g s", t->name, seconds);
 }
 
-void talk_close(struct talk *t)
+bool talk_close(struct talk *t)
 {
     if (!t)
-        return;
+        return false;
+    int status = -1;
+    bool broken = t->broken;
     close(t->end);
     if (t->pid) {
         kill(t->pid, SIGTERM);
-        while (waitpid(t->pid, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
             ;
     }
     free(t->name);
     free(t);
+    return broken && status == 0;
 }

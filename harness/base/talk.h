@@ -10,6 +10,7 @@ struct talk;
 struct talk *talk_open(const char *const *argv, const char *log, struct error *err);
 /* Sends a line (without its end) and waits for the byte. After a failure nothing more can be asked. */
 bool talk_ask(struct talk *t, const char *line, double seconds, struct error *err);
-void talk_close(struct talk *t); /* NULL is allowed */
+/* True: it had ended by itself, without an error, instead of an answer. NULL is allowed. */
+bool talk_close(struct talk *t);
 
 #endif

@@ -37,6 +37,10 @@ class Refused(Exception):
     """This kernel cannot take this work here: the row is skipped with the reason."""
 
 
+class Ended(BaseException):
+    """bench needs this process no more, or is interrupted."""
+
+
 class Names(dict):
     """Fields, parameters and tensors as attributes: f.rows."""
 
@@ -544,7 +548,7 @@ def answer(entry, key, asked, path, folder):
         suffix, text = "no", str(e)
     except ImportError as e:
         suffix, text = "no", f"{sys.executable}: {e}"
-    except Exception as e:
+    except (Exception, SystemExit) as e:
         traceback.print_exc()
         suffix, text = "error", place(path, e)
     write(os.path.join(folder, f"{key}.{suffix}"), text)
@@ -554,16 +558,22 @@ def load_for(path, arch):
     """Loads the file for a chip; returns what is wrong with it, or None. CuTe DSL reads its variables when it is imported."""
     dump = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, dump, ignore_errors=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     os.environ.update(CUTE_DSL_ARCH=arch, CUTE_DSL_KEEP="ptx", CUTE_DSL_DUMP_DIR=dump, CUTE_DSL_LINEINFO="1")
     try:
         load(path)
         return None
+    except (KeyboardInterrupt, Ended):
+        raise
     except BaseException as e:
         return place(path, e)
 
 
+def end(*_):
+    raise Ended
+
+
 def serve(path, folder):
+    signal.signal(signal.SIGTERM, end)
     channel = socket.socket(fileno=os.dup(0))
     asked = channel.makefile("r")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -598,5 +608,5 @@ def main(words):
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, Ended):
         main(sys.argv[1:])

@@ -39,6 +39,16 @@ TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1",
            "e4m3": "|u1", "e5m2": "|u1", "i64": "<i8", "u64": "<u8", "bool": "|b1", "e2m1": "|u1", "e8m0": "|u1"}
 ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e8m0": "float8_e8m0fnu"}
 NO_NUMPY = ("bf16", "e4m3", "e5m2", "e2m1", "e8m0")
+PAIRS = ("e2m1",)  # two elements a byte, along the last axis
+
+
+def in_bytes(shape, dtype):
+    """The shape of a tensor as its memory is addressed."""
+    if dtype not in PAIRS or not shape:
+        return list(shape)
+    if shape[-1] % 2:
+        raise bench.Refused(f"the last axis of {list(shape)} is odd, but a byte holds two elements of {dtype}")
+    return [*shape[:-1], shape[-1] // 2]
 
 
 class Buffer:
@@ -60,7 +70,7 @@ def order(shape, layout):
 
 def torch_tensor(address, size, shape, dtype, layout, call):
     import torch
-    memory, permutation = order(shape, layout)
+    memory, permutation = order(in_bytes(shape, dtype), layout)
     kind = torch_kind(dtype)
     if call.on_host:
         tensor = torch.frombuffer((C.c_char * size).from_address(address), dtype=torch.uint8 if dtype in NO_NUMPY else kind)
@@ -72,14 +82,14 @@ def torch_tensor(address, size, shape, dtype, layout, call):
 
 
 def plain_array(address, size, shape, dtype, layout, call):
-    memory, permutation = order(shape, layout)
+    memory, permutation = order(in_bytes(shape, dtype), layout)
     if not call.on_host and "jax" in sys.modules:
         raise bench.Refused("JAX queues its work on streams of its own, which the events of bench's stream do not time; on emu the row is verified")
     if not call.on_host:
         return Buffer(address, memory, dtype, call.stream)
     import numpy
     kind = TYPESTR[dtype]
-    if dtype in NO_NUMPY:
+    if dtype in NO_NUMPY and dtype not in PAIRS:
         if dtype not in ML_DTYPES or "ml_dtypes" not in sys.modules:  # JAX brings it
             raise bench.Refused(f"NumPy has no {dtype}")
         kind = getattr(sys.modules["ml_dtypes"], ML_DTYPES[dtype])
@@ -155,8 +165,9 @@ class Row:
         import torch
         made = {}
         for name, tensor in self.work.t.items():
-            memory, permutation = order(tensor.shape, tensor.layout)
-            made[name] = torch.zeros(memory, dtype=torch_kind(tensor.dtype), device="cuda")
+            memory, permutation = order(in_bytes(tensor.shape, tensor.dtype), tensor.layout)
+            bytewise = TYPESTR[tensor.dtype] == "|u1" # torch fills no tensor of 4-bit floats
+            made[name] = torch.zeros(memory, dtype=torch.uint8 if bytewise else torch_kind(tensor.dtype), device="cuda").view(torch_kind(tensor.dtype))
             made[name] = made[name] if permutation is None else made[name].permute(permutation)
         self.apply(made)
         torch.cuda.synchronize()

@@ -11,8 +11,15 @@
 #define ANSWER_S 600 /* a compiler may take long for one kernel */
 #define ANSWER_MAX_BYTES (1u << 20)
 
+/* Python with the file loaded. All kernels of a file ask the same one: importing a tool takes seconds. */
+struct server {
+    struct talk *talk; /* NULL: nothing had to be compiled yet, or the last one ended */
+    int users;
+    bool told_to_end; /* by a signal to the whole process group: bench ends as well, and starts no other one */
+};
+
 struct head_python {
-    struct talk *talk; /* NULL: nothing had to be compiled yet */
+    struct server *server;
     struct variant **made;
     char **keys;
     int count, key_count;
@@ -28,7 +35,10 @@ void head_python_free(struct head_python *p)
 {
     if (!p)
         return;
-    talk_close(p->talk);
+    if (!--p->server->users) {
+        talk_close(p->server->talk);
+        free(p->server);
+    }
     for (int i = 0; i < p->count; i++) {
         variant_free(p->made[i]);
         free(p->keys[i]);
@@ -60,23 +70,49 @@ static bool python_ask(struct head_python *p, const struct head *h, const char *
 {
     SCOPED char *program = file_share("kernels/python/bench.py"), *log = file_join(dir, "log");
     const char *const argv[] = {head_python_interpreter(), program, "serve", h->source, dir, NULL};
-    if (!p->talk && !(p->talk = talk_open(argv, log, err))) {
-        error_hint(err, "BENCH_PYTHON=FILE selects another Python");
-        return false;
-    }
+    struct server *s = p->server;
+    if (s->told_to_end)
+        return error_set(err, ERROR_INTERRUPTED, "interrupted");
+    if (!s->talk && !(s->talk = talk_open(argv, log, err)))
+        return error_hint(err, "BENCH_PYTHON=FILE selects another Python");
     SCOPED char *line = text_format("%s %s %s", h->steps[0].name, key, request);
-    if (!talk_ask(p->talk, line, ANSWER_S, err)) {
-        error_hint(err, "what it printed is in %s", log);
-        return false;
+    if (talk_ask(s->talk, line, ANSWER_S, err))
+        return true;
+    s->told_to_end = talk_close(s->talk); /* else this kernel crashed the tool: the others get a new one */
+    s->talk = NULL;
+    return error_hint(err, "what it printed is in %s", log);
+}
+
+static struct head_python *state_of(struct head *h)
+{
+    if (!h->python) {
+        h->python = xcalloc(1, sizeof *h->python);
+        h->python->server = xcalloc(1, sizeof *h->python->server);
+        h->python->server->users = 1;
     }
+    return h->python;
+}
+
+static bool is_python(const struct head *h)
+{
+    return h->step_count && h->steps[0].kind == HEAD_PYTHON;
+}
+
+bool head_python_share(struct variant *v, const struct variant *with)
+{
+    struct head *h = v->parsed, *other = with->parsed;
+    if (h->python || !is_python(h) || !is_python(other) || strcmp(h->source, other->source))
+        return false;
+    h->python = xcalloc(1, sizeof *h->python);
+    h->python->server = state_of(other)->server;
+    h->python->server->users++;
     return true;
 }
 
 static bool make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err)
 {
     struct head *h = v->parsed;
-    h->python = h->python ? h->python : xcalloc(1, sizeof *h->python);
-    struct head_python *p = h->python;
+    struct head_python *p = state_of(h);
     SCOPED char *asked = text_format("%s %s", h->steps[0].name, request), *folder = file_dir(v->path), *dir = file_join(folder, "made");
     char key[HASH_TEXT];
     hash_bytes(asked, strlen(asked), key);

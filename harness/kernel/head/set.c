@@ -2,6 +2,7 @@
 #include "kernel/head/head.h"
 #include "kernel/variant.h"
 #include "kernel/head/load.h"
+#include "kernel/head/python.h"
 #include "base/file.h"
 #include "base/text.h"
 #include <stdlib.h>
@@ -34,6 +35,8 @@ static int set_by_name(const void *a, const void *b)
 
 static void add_variant(struct variant_set *set, struct variant *v)
 {
+    for (int i = set->count; i > 0 && !head_python_share(v, set->items[i - 1]);)
+        i--;
     *APPEND(set->items, set->count) = v;
 }
 

@@ -190,6 +190,10 @@ bool session_rows(struct session *s, int *kept, struct error *err)
         last = plan_rows_end(&s->plan, first, ROWS_TOGETHER);
         make_cases(s, first, last);
     }
+    if (s->options->interrupted && *s->options->interrupted) { /* a kernel that Python had no time to make is not broken */
+        error_set(err, ERROR_INTERRUPTED, "interrupted");
+        goto done;
+    }
     if (s->options->feed) { /* the parent stores */
         *kept = 0;
         ok = true;
