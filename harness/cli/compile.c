@@ -82,6 +82,7 @@ static bool add_prediction(struct table **table, const struct plan *plan, int ro
             table_cell(t, PAINT_NONE, "%lld / %lld", (long long)p->predicted[i], actual);
     }
     fields_text(o, "reason", c ? NULL : p->reason);
+    fields_text(o, "derivation", c ? NULL : p->derivation);
     if (!c)
         table_rest(t, PAINT_NONE, p->reason);
     free(facts);
@@ -371,6 +372,20 @@ static void compile_ahead(struct plan *plan, const char *arch, const char *compi
             waitpid(pids[i], NULL, 0);
 }
 
+/* How the numbers of the refused rows come about; of many rows, only the first ones. */
+static void print_derivations(const struct plan *plan)
+{
+    enum { TOLD = 4 };
+    int count = 0;
+    for (int i = 0; i < plan->row_count; i++) {
+        const struct program *p = plan_program(plan, i);
+        if (!plan->rows[i].broken && !p->feasible && p->derivation && count++ < TOLD)
+            cli_say(stdout, "\n%s, where\n%s", plan_id(plan, i), p->derivation);
+    }
+    if (count > TOLD)
+        cli_say(stdout, "\n%d more rows are refused; --json has them all\n", count - TOLD);
+}
+
 /* All values of every parameter, also those that the scenario does not name. */
 static bool show_region(struct plan_options *options, const char *kind, const struct chip *chip, const struct plan *asked,
                         struct error *err)
@@ -444,6 +459,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         text_add(&list.text, "\n");
         cli_print(&list.text);
         cli_table(list.predictions);
+        print_derivations(&plan);
     } else {
         cli_print(&list.text);
     }

@@ -49,6 +49,7 @@ void program_free(struct program *p)
     free(p->algorithm);
     free(p->reason);
     free(p->clause);
+    free(p->derivation);
     free(p->tensors);
     free(p->scratch);
     free(p->constants);
