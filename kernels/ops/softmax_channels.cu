@@ -1,6 +1,7 @@
-/* The definition, in double: one thread a pixel. Its bound is that of softmax.cu. */
-extern "C" __global__ void softmax_channels_reference(const float *input, double *output, double *bound, long long n, long long c, long long pixels, double sum_error,
-                                                      double roundoff)
+/* The definition, in double: one thread a pixel. Its bound is that of softmax.cu; that of a logarithm is four times as wide in the roundings of each element, so that the
+ * share of the bound which correct kernels use (error_rms, of sums) holds for it too. */
+extern "C" __global__ void softmax_channels_reference(const float *input, double *output, double *bound, long long n, long long c, long long pixels, long long logarithm,
+                                                      double sum_error, double roundoff)
 {
     long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= n * pixels)
@@ -16,8 +17,9 @@ extern "C" __global__ void softmax_channels_reference(const float *input, double
         spread += power * (most - input[at + i * pixels]);
     }
     for (long long i = 0; i < c; i++) {
-        double y = exp(input[at + i * pixels] - most) / sum;
-        output[at + i * pixels] = y;
-        bound[at + i * pixels] = y * (sum_error + lost / sum + roundoff * (16 + 2 * (most - input[at + i * pixels] + spread / sum)));
+        double below = most - input[at + i * pixels], y = exp(-below) / sum;
+        double relative = sum_error + lost / sum + roundoff * (16 + 2 * (below + spread / sum)); /* of the share */
+        output[at + i * pixels] = logarithm ? -below - log(sum) : y;
+        bound[at + i * pixels] = logarithm ? relative + roundoff * 8 * (below + log(sum)) : y * relative;
     }
 }

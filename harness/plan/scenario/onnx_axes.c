@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_SIZE "its input is of no known size"
-
-/* An axis as 0 .. rank - 1; -1: there is no such axis. */
-static int axis_of(int64_t axis, int rank)
+int axes_number(int64_t axis, int rank)
 {
     axis = axis < 0 ? axis + rank : axis;
     return axis >= 0 && axis < rank ? (int)axis : -1;
@@ -62,7 +59,7 @@ bool axes_reshape(struct graph *g, const struct onnx_node *n, const char **why)
     for (int i = 0; i < to && i < ONNX_RANK; i++) {
         bool named = !more && !count && l.dim[i] == 1;
         for (int k = 0; k < count; k++)
-            named |= axis_of(axes[k], to) == i;
+            named |= axes_number(axes[k], to) == i;
         if (more ? !named : !named || l.dim[i] != 1)
             dim[rank++] = l.dim[more ? own++ : i];
         else if (more)
@@ -118,7 +115,7 @@ bool axes_split(struct graph *g, const struct onnx_node *n, const char **why)
     struct view l;
     if (!view_of(graph_in(g, n, 0), &l))
         return graph_lacks(why, NO_SIZE);
-    int axis = axis_of(graph_int(n, "axis", 0), l.rank);
+    int axis = axes_number(graph_int(n, "axis", 0), l.rank);
     if (axis < 0)
         return graph_lacks(why, "its axis is not that of its input");
     int64_t each = (l.dim[axis] + n->output_count - 1) / n->output_count, first = 0, size;
@@ -152,7 +149,7 @@ bool axes_slice(struct graph *g, const struct onnx_node *n, const char **why)
         axis = i, step = 1;
         graph_list(n, "axes", at[3], i, &axis);
         graph_list(n, NULL, at[4], i, &step);
-        int part = axis_of(axis, l.rank);
+        int part = axes_number(axis, l.rank);
         int64_t length = part < 0 ? 0 : l.dim[part];
         first = first < 0 ? first + length : first;
         end = end < 0 ? end + length : end > length ? length : end;
@@ -190,7 +187,7 @@ bool axes_gather(struct graph *g, const struct onnx_node *n, const char **why)
     int64_t dim[ONNX_RANK];
     if (!view_of(graph_in(g, n, 0), &l))
         return graph_lacks(why, NO_SIZE);
-    int axis = axis_of(graph_int(n, "axis", 0), l.rank), rank = 0;
+    int axis = axes_number(graph_int(n, "axis", 0), l.rank), rank = 0;
     struct onnx_tensor one = index ? *index : (struct onnx_tensor){0};
     if (!strcmp(n->op, "GatherND")) { /* of the first axis; the last axis of the indices is one place */
         if (!index || index->rank < 1 || index->dim[index->rank - 1] != 1 || graph_int(n, "batch_dims", 0))
@@ -259,12 +256,15 @@ bool axes_softmax(struct graph *g, const struct onnx_node *n, const char **why)
     int64_t behind = 1;
     if (!view_of(p, &l))
         return graph_lacks(why, NO_SIZE);
-    int axis = axis_of(graph_int(n, "axis", g->m->opset < 13 ? 1 : -1), l.rank);
+    int axis = axes_number(graph_int(n, "axis", g->m->opset < 13 ? 1 : -1), l.rank);
     for (int i = axis + 1; i < l.rank && axis >= 0; i++)
         behind *= l.dim[i];
     if (axis < 0 || (g->m->opset < 13 && behind != 1))
         return graph_lacks(why, axis < 0 ? "its axis is not that of its input" : "before opset 13 only the last axis is supported");
-    return view_channels(g, n, p, 1u << axis, 0, false, &l, why) && along(g, n, "softmax_channels", &l, why) && view_put(g, n, &l, why);
+    struct made_layer *made = view_channels(g, n, p, 1u << axis, 0, false, &l, why) ? along(g, n, "softmax_channels", &l, why) : NULL;
+    if (made && !strcmp(n->op, "LogSoftmax"))
+        text_add(&made->keys, ", log: 1");
+    return made && view_put(g, n, &l, why);
 }
 
 /* A product of two tensors: their last two axes are rows and columns of images, the others channels; of one channel for all if need be. */
@@ -326,7 +326,7 @@ bool axes_layer_norm(struct graph *g, const struct onnx_node *n, const char **wh
     struct view l;
     if (!view_of(p, &l))
         return graph_lacks(why, NO_SIZE);
-    int axis = axis_of(graph_int(n, "axis", -1), l.rank);
+    int axis = axes_number(graph_int(n, "axis", -1), l.rank);
     bool fits = axis >= 0, unknown = false;
     for (int i = axis + 1; fits && i < l.rank; i++)
         fits = l.dim[i] == 1;
@@ -358,7 +358,21 @@ bool axes_layer_norm(struct graph *g, const struct onnx_node *n, const char **wh
     return view_put(g, n, &l, why);
 }
 
-bool axes_mean(struct graph *g, const struct onnx_node *n, const char **why)
+/* A sum is the mean times the number of elements. */
+static struct place *summed(struct graph *g, const struct onnx_node *n, struct place *mean, double count, const char **why)
+{
+    struct onnx_node inner;
+    char *outputs[1];
+    double *scale = xcalloc((size_t)mean->dim[1], sizeof *scale);
+    for (int64_t k = 0; k < mean->dim[1]; k++)
+        scale[k] = count;
+    view_inner(g, n, &inner, outputs)->uses = mean->uses;
+    mean->uses = 1;
+    return fold_affine(g, &inner, mean, scale, NULL, false, why) ? graph_value(g, outputs[0]) : NULL;
+}
+
+/* The mean, sum or largest over axes. */
+bool axes_reduce(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *p = graph_in(g, n, 0);
     struct view l, out = {0};
@@ -368,9 +382,9 @@ bool axes_mean(struct graph *g, const struct onnx_node *n, const char **why)
     if (!view_of(p, &l))
         return graph_lacks(why, NO_SIZE);
     for (int i = 0; graph_list(n, "axes", graph_in(g, n, 1), i, &axis) && i < ONNX_RANK; i++)
-        reduced |= axis_of(axis, l.rank) < 0 ? 1u : 1u << axis_of(axis, l.rank);
+        reduced |= axes_number(axis, l.rank) < 0 ? 1u : 1u << axes_number(axis, l.rank);
     if (!reduced || reduced & 1)
-        return graph_lacks(why, "only a mean over constant axes, without that of the images, is supported");
+        return graph_lacks(why, "only constant axes, without that of the images, are supported");
     bool direct = view_whole(&l, false);
     for (int i = 0; i < l.count; i++) {
         pixels |= l.atom[i].axis >= 2 ? 1u << l.atom[i].part : 0;
@@ -381,10 +395,11 @@ bool axes_mean(struct graph *g, const struct onnx_node *n, const char **why)
     struct onnx_node inner;
     char *outputs[1];
     out.of = view_inner(g, n, &inner, outputs);
-    graph_layer(g, &inner, "pool_global", l.of)->foldable = false;
-    if (!graph_leaves(g, &inner, l.of->dim[1], 1, 1))
-        return graph_lacks(why, NO_SIZE);
     out.of->uses = graph_value(g, n->outputs[0])->uses;
+    if (!nodes_over_pixels(g, &inner, l.of, !strcmp(n->op, "ReduceMax"), why))
+        return false;
+    if (!strcmp(n->op, "ReduceSum") && !(out.of = summed(g, n, out.of, (double)(l.of->dim[2] * l.of->dim[3]), why)))
+        return false;
     for (int part = 0; part < l.rank; part++) {
         bool gone = reduced >> part & 1;
         if (gone && !keeps)
@@ -395,71 +410,5 @@ bool axes_mean(struct graph *g, const struct onnx_node *n, const char **why)
                 out.atom[out.count] = l.atom[i], out.atom[out.count++].part = out.rank;
         out.rank++;
     }
-    return view_put(g, n, &out, why);
-}
-
-/* The view without its channels. */
-static struct view other_axes(const struct view *l, int axis, struct place *of)
-{
-    struct view rest = *l;
-    rest.count = 0;
-    rest.dim[axis] = 1;
-    for (int i = 0; i < l->count; i++)
-        if (l->atom[i].axis != 1)
-            rest.atom[rest.count++] = l->atom[i];
-    *of = *l->of;
-    of->dim[1] = 1;
-    rest.of = of;
-    return rest;
-}
-
-/* Inputs whose axis is the channels of images that are alike otherwise. */
-static bool joinable(struct graph *g, const struct onnx_node *n, int axis, bool always, struct view *each, const char **why)
-{
-    for (int i = 0; i < n->input_count; i++) {
-        struct place of[2];
-        if (!view_channels(g, n, graph_in(g, n, i), 1u << axis, 0, always, &each[i], why))
-            return false;
-        if (each[i].rank != each[0].rank)
-            return graph_lacks(why, "its inputs have different numbers of axes");
-        const struct view one = other_axes(&each[i], axis, &of[0]), other = other_axes(&each[0], axis, &of[1]);
-        if (!view_same(&one, &other))
-            return false;
-    }
-    return true;
-}
-
-bool axes_concat(struct graph *g, const struct onnx_node *n, const char **why)
-{
-    struct view first;
-    bool plain = true;
-    if (n->input_count < 1 || !view_of(graph_in(g, n, 0), &first))
-        return graph_lacks(why, NO_SIZE);
-    int axis = axis_of(graph_int(n, "axis", 1), first.rank);
-    for (int i = 0; i < n->input_count; i++) {
-        const struct place *p = graph_in(g, n, i);
-        plain &= p->known && !p->view && p->rank != 2 && p->rank != 3;
-    }
-    if (axis < 1 || (plain && axis == 1) || n->input_count == 1)
-        return axis == 1 || n->input_count == 1 ? move_concat(g, n, why) : graph_lacks(why, "its axis is that of the images");
-    SCOPED struct view *each = xcalloc((size_t)n->input_count, sizeof *each);
-    if (!joinable(g, n, axis, false, each, why) && (*why || !joinable(g, n, axis, true, each, why)))
-        return *why ? false : graph_lacks(why, "its inputs have different sizes");
-    struct view out = each[0];
-    for (int i = 1; i < n->input_count; i++) {
-        struct onnx_node inner;
-        char *outputs[1];
-        struct place *next = view_inner(g, n, &inner, outputs), *so_far = out.of;
-        struct made_layer *l = graph_layer(g, &inner, "concat", so_far);
-        int64_t channels = so_far->dim[1] + each[i].of->dim[1];
-        text_addf(&l->keys, ", k: %lld", (long long)channels);
-        l->with = each[i].of->layer;
-        l->foldable = false;
-        if (!graph_leaves(g, &inner, channels, so_far->dim[2], so_far->dim[3]))
-            return graph_lacks(why, "it has too many channels");
-        next->uses = i + 1 < n->input_count ? 1 : graph_value(g, n->outputs[0])->uses;
-        out.of = next;
-    }
-    view_resize(&out, axis, 1, out.of);
     return view_put(g, n, &out, why);
 }

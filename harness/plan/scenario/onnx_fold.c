@@ -209,6 +209,17 @@ static bool add_image(struct graph *g, const struct onnx_node *n, const struct p
     return graph_leaves(g, n, x->dim[1], x->dim[2], x->dim[3]);
 }
 
+/* -x */
+bool fold_negate(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct place *x = graph_in(g, n, 0);
+    int64_t c = x->known ? x->dim[1] : 0;
+    double *scale = xcalloc((size_t)c + 1, sizeof *scale);
+    for (int64_t k = 0; k < c; k++)
+        scale[k] = -1;
+    return fold_affine(g, n, x, scale, NULL, false, why);
+}
+
 /* x + constant of a channel: a bias. x + y: a residual of the layer that runs last, or a layer of its own. */
 bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
 {
@@ -227,8 +238,17 @@ bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
         return shift ? fold_affine(g, n, x, scale, shift, unknown, why)
                      : graph_lacks(why, "only a constant of each channel can be subtracted");
     }
-    if (!same_shape(a, b) || minus)
-        return graph_lacks(why, minus ? "a difference of two images is not supported" : "its inputs have no equal, known shapes");
+    if (!same_shape(a, b) || (minus && a == b))
+        return graph_lacks(why, minus ? "only images of equal, known shapes can be subtracted" : "its inputs have no equal, known shapes");
+    struct onnx_node negated;
+    char *outputs[1];
+    if (minus) { /* a + -b */
+        view_inner(g, n, &negated, outputs)->uses = 1;
+        negated.inputs = n->inputs + 1, negated.input_count = 1;
+        if (!fold_negate(g, &negated, why))
+            return false;
+        b = graph_value(g, outputs[0]);
+    }
     struct place *last = a->layer > b->layer ? a : b, *rest = last == a ? b : a;
     struct made_layer *l = graph_open(g, last);
     bool takes = l && !l->activated && l->residual == LAYER_NONE && rest->layer != LAYER_NONE && a != b;

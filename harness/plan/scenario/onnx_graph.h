@@ -9,6 +9,7 @@
 #define LAYER_NONE (-2)          /* no layer */
 #define VIEW_ATOMS 12
 #define NEEDS_IMAGE "its input is not an image of known size"
+#define NO_SIZE "its input is of no known size"
 /* A tensor as a view of an image: axis `part` of the tensor is made of atoms, outermost first, each of which steps along an axis of the
  * image (-1: it stays). Atoms have more than one element. */
 struct view {
@@ -146,12 +147,17 @@ double *weights_channels(const struct onnx_tensor *t, int64_t count, double time
 bool weights_write(const struct graph *g, const char *folder, struct error *err);
 void weights_free(struct made_weights *w);
 
-/* onnx_move.c, onnx_axes.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of its own; of one that is an
- * item of an epilogue. */
+/* onnx_move.c, onnx_axes.c, onnx_join.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of its own; of one
+ * that is an item of an epilogue. */
 graph_maker move_concat, move_shuffle, move_resize, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split, axes_slice,
-    axes_concat, axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_mean, fold_add, fold_multiply, fold_divide,
-    fold_normalise, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_instance_norm, nodes_group_norm;
-/* channels first .. first + k - 1, dealt out of `parts`; as output `at` of the node. */
+    axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add, fold_multiply,
+    fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_instance_norm, nodes_group_norm;
+/* An axis as 0 .. rank - 1; -1: there is no such axis. */
+int axes_number(int64_t axis, int rank);
+/* The mean, or the largest, of all pixels of each channel. */
+bool nodes_over_pixels(struct graph *g, const struct onnx_node *n, struct place *x, bool largest, const char **why);
+/* move_pad: reads the pads of n, c, h, w, mode and value from attributes.
+ * channels first .. first + k - 1, dealt out of `parts`; as output `at` of the node. */
 bool move_channels(struct graph *g, const struct onnx_node *n, int at, struct place *x, int64_t first, int64_t k, int64_t parts,
                    const char **why);
 /* Pixels from channels, or channels from pixels. */

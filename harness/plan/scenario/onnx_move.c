@@ -204,8 +204,10 @@ bool move_resize(struct graph *g, const struct onnx_node *n, const char **why)
     struct resizing r = {0};
     if (!x->known)
         return graph_lacks(why, NEEDS_IMAGE);
-    if (!read_resize(g, n, x, &r) || graph_int(n, "antialias", 0) || graph_int(n, "exclude_outside", 0))
-        return graph_lacks(why, "only constant factors of height and width are supported, without antialias and exclude_outside");
+    if (!read_resize(g, n, x, &r) || graph_int(n, "exclude_outside", 0))
+        return graph_lacks(why, "only constant factors of height and width are supported, without exclude_outside");
+    if (graph_int(n, "antialias", 0) && (r.size[0] < x->dim[2] || r.size[1] < x->dim[3]))
+        return graph_lacks(why, "antialias is not supported where an image shrinks"); /* it changes nothing where it grows */
     bool known = false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         known |= !strcmp(r.where, places[i]);
@@ -268,24 +270,13 @@ static bool is_convolved(const struct graph *g, const struct onnx_node *pad)
 bool move_pad(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *x = graph_in(g, n, 0), *out = graph_value(g, n->outputs[0]);
-    int64_t pads[8] = {0}, axes[4] = {0, 1, 2, 3}, axis;
-    int count = 0;
+    int64_t pads[8] = {0};
     double value = graph_real(n, "value", 0);
     const char *mode = word_of(n, "mode", "constant");
     if (!x->known)
         return graph_lacks(why, NEEDS_IMAGE);
-    while (count < 4 && graph_list(n, NULL, graph_in(g, n, 3), count, &axis))
-        axes[count++] = axis < 0 ? axis + 4 : axis;
-    count = count ? count : 4;
-    for (int i = 0; i < 2 * count; i++) {
-        int64_t v, to = axes[i % count];
-        if (to < 0 || to > 3 || !graph_list(n, "pads", graph_in(g, n, 1), i, &v) || v < 0 || v > 255 || (v && to < 2))
-            return graph_lacks(why, "only constant pads of height and width between 0 and 255 are supported");
-        pads[to + (i < count ? 0 : 4)] = v;
-    }
-    const struct place *fill = graph_in(g, n, 2);
-    if (fill->constant && onnx_elements(fill->constant) && !onnx_number(fill->constant, 0, &value))
-        return graph_lacks(why, "its value is not a constant");
+    for (int i = 0; i < 8; i++)
+        graph_list(n, "pads", NULL, i, &pads[i]);
     int64_t side[4] = {pads[2], pads[3], pads[6], pads[7]};
     if (!(side[0] | side[1] | side[2] | side[3]))
         return graph_rename(g, n, x);

@@ -190,20 +190,50 @@ static bool product(struct graph *g, const struct onnx_node *n, const char **why
     return view_put(g, n, &view, why);
 }
 
+/* The mean or the largest of all pixels. The largest comes from windows of at most 16 x 16, until one pixel is left. */
+bool nodes_over_pixels(struct graph *g, const struct onnx_node *n, struct place *x, bool largest, const char **why)
+{
+    if (!largest) {
+        graph_layer(g, n, "pool_global", x)->foldable = false;
+        return graph_leaves(g, n, x->dim[1], 1, 1) || graph_lacks(why, NEEDS_IMAGE);
+    }
+    for (int64_t h = x->dim[2], w = x->dim[3];;) {
+        struct onnx_node inner = *n;
+        char *outputs[1];
+        int64_t kernel[2] = {h < 16 ? h : 16, w < 16 ? w : 16};
+        bool part = h % kernel[0] || w % kernel[1];
+        h = (h + kernel[0] - 1) / kernel[0], w = (w + kernel[1] - 1) / kernel[1];
+        bool last = h == 1 && w == 1;
+        struct place *next = last ? NULL : view_inner(g, n, &inner, outputs);
+        struct made_layer *l = graph_layer(g, &inner, "pool_max", x);
+        l->foldable = false;
+        add_key(&l->keys, "kernel", kernel, 2, -1);
+        add_key(&l->keys, "stride", kernel, 2, 1);
+        if (part)
+            text_add(&l->keys, ", ceil_mode: 1");
+        if (!graph_leaves(g, &inner, x->dim[1], h, w))
+            return graph_lacks(why, NEEDS_IMAGE);
+        if (last)
+            return true;
+        next->uses = 1;
+        x = next;
+    }
+}
+
 static bool pool(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *x = graph_in(g, n, 0);
     struct window v = {0};
-    bool mean = strcmp(n->op, "MaxPool") != 0, global = !strcmp(n->op, "GlobalAveragePool"), up = graph_int(n, "ceil_mode", 0) != 0;
+    bool mean = strcmp(n->op, "MaxPool") && strcmp(n->op, "GlobalMaxPool"), global = !strncmp(n->op, "Global", 6),
+         up = graph_int(n, "ceil_mode", 0) != 0;
     if (!x->known)
         return graph_lacks(why, NEEDS_IMAGE);
     if (!global && !read_window(n, &v, why))
         return false;
     bool padded = v.same || v.pad[0] || v.pad[1] || v.pad[2] || v.pad[3];
-    if (global || (mean && !padded && v.kernel[0] == x->dim[2] && v.kernel[1] == x->dim[3])) {
-        graph_layer(g, n, "pool_global", x)->foldable = false;
-        return graph_leaves(g, n, x->dim[1], 1, 1);
-    }
+    bool whole = !padded && v.kernel[0] == x->dim[2] && v.kernel[1] == x->dim[3];
+    if (global || (whole && (mean || v.kernel[0] > 16 || v.kernel[1] > 16)))
+        return nodes_over_pixels(g, n, x, !mean, why);
     if (v.kernel[0] > 16 || v.kernel[1] > 16)
         return graph_lacks(why, "windows of more than 16 pixels are not supported");
     if (n->output_count > 1 && n->outputs[1][0] && graph_value(g, n->outputs[1])->uses)
@@ -305,9 +335,13 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"MaxPool", pool, view_images},
                {"AveragePool", pool, view_images},
                {"GlobalAveragePool", pool, view_images},
-               {"ReduceMean", axes_mean, NULL},
+               {"GlobalMaxPool", pool, view_images},
+               {"ReduceMean", axes_reduce, NULL},
+               {"ReduceSum", axes_reduce, NULL},
+               {"ReduceMax", axes_reduce, NULL},
                {"Add", fold_add, view_each},
                {"Sub", fold_add, view_each},
+               {"Neg", fold_negate, view_each},
                {"Mul", fold_multiply, view_each},
                {"Div", fold_divide, view_each},
                {"BatchNormalization", fold_normalise, view_second},
@@ -317,8 +351,9 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"RMSNormalization", axes_layer_norm, NULL},
                {"SimplifiedLayerNormalization", axes_layer_norm, NULL},
                {"Softmax", axes_softmax, NULL},
+               {"LogSoftmax", axes_softmax, NULL},
                {"HardSigmoid", fold_hard_sigmoid, view_each},
-               {"Concat", axes_concat, NULL},
+               {"Concat", join_concat, NULL},
                {"DepthToSpace", move_shuffle, view_images},
                {"SpaceToDepth", move_shuffle, view_images},
                {"Resize", move_resize, view_images},
@@ -328,7 +363,7 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"Gather", axes_gather, NULL},
                {"GatherND", axes_gather, NULL},
                {"Expand", axes_expand, NULL},
-               {"Pad", move_pad, view_images},
+               {"Pad", join_pad, NULL},
                {"Transpose", axes_transpose, NULL},
                {"Identity", move_rename, NULL},
                {"Dropout", move_rename, NULL},

@@ -9,6 +9,7 @@ let:
 define:
   TOGETHER: together
   ELEMENT_T: type(input)
+  LOG: log
 steps:
   - kernel: softmax_channels
     grid: ceil(h * w, select(together, 8, 256)), n
@@ -36,5 +37,5 @@ extern "C" __global__ void __launch_bounds__(256) softmax_channels(const ELEMENT
     for (int other = share / 2; other; other /= 2)
         sum += __shfl_xor_sync(~0u, sum, other);
     for (int i = lane; i < C; i += share)
-        output[first + i * step] = from_f32<ELEMENT_T>(expf(to_f32(input[first + i * step]) - most) / sum);
+        output[first + i * step] = from_f32<ELEMENT_T>(LOG ? to_f32(input[first + i * step]) - most - logf(sum) : expf(to_f32(input[first + i * step]) - most) / sum);
 }

@@ -445,6 +445,25 @@ class Axes(nn.Module):
         return F.softmax(self.last(F.gelu(x).mean((2, 3))), -1)
 
 
+class Joined(nn.Module):
+    """Differences, constants that are joined to tensors, pads of channels and of signals, the largest of all pixels, logarithms of shares."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.row = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 1), nn.Conv1d(8, 8, 3, dilation=2)
+        self.first, self.last = nn.Parameter(torch.randn(1, 1, 12)), nn.Linear(12, 7)
+
+    def forward(self, x):
+        x = self.a(x)
+        x = x - self.b(F.relu(x))                                  # of a branch that ends in a convolution, and of one that does not
+        x = F.pad(F.relu(x) - torch.sigmoid(x), (1, 0, 0, 2, 1, 3), value=0.5)
+        y = x.amax((2, 3), keepdim=True) - -F.adaptive_max_pool2d(x, 1) + x.sum((2, 3), keepdim=True) / 100
+        x = (x * y)[:, :8].flatten(2)
+        x = self.row(F.pad(x, (4, 0)))[:, :, :12] + F.pad(x[:, :, :11], (0, 1))
+        x = torch.cat((self.first.expand(x.shape[0], -1, -1), x), 1)
+        return F.log_softmax(self.last(x), -1)
+
+
 class Attention(nn.Module):
     """Patches with embedded places, two heads of queries, one of keys and values."""
 
@@ -475,6 +494,7 @@ MODELS = {
     "mobilenet_v2": (tv("mobilenet_v2"), 3, (32, 45)), "mobilenet_v3": (tv("mobilenet_v3_small"), 3, (32, 45)),
     "shufflenet": (tv("shufflenet_v2_x0_5"), 3, (32, 45)), "densenet": (tv("densenet121"), 3, (32, 39)), "mnasnet": (tv("mnasnet0_5"), 3, (32, 45)),
     "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)), "axes": (Axes, 3, (16, 22)), "attention": (Attention, 3, (12, 16)),
+    "joined": (Joined, 3, (17, 22)),
 }
 
 
