@@ -224,7 +224,7 @@ static void layers_without_the_axis_are_named(void **state)
     expect(&f, "block 2: native 1.00x, passes 2.00x");
     expect(&f, "left out, because they have no value of block: alone3");
     row_set(&f.run.scenario_text, "answers:\n  - compare: {what: d2s/native, than: d2s/passes, over: block}\n");
-    expect(&f, "faster at all values of block (2.00 x)");
+    expect(&f, "faster at block 2 (2.00 x)");
     expect(&f, "left out, because they have no value of block: alone3");
     row_set(&f.run.scenario_text, "answers:\n  - compare: {what: d2s/native, than: d2s/passes, over: mask.density}\n");
     char *text = page(&f);
@@ -317,6 +317,10 @@ static void a_call_as_baseline_hides_no_knee(void **state)
     if (!strstr(text_get(&t), "0.478 us for each further one"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
+    row_set(&f.run.scenario_text, "answers:\n  - knee: {question: 'Until when is fusing free?', over: length}\n  - knee: {over: crops}\n");
+    expect(&f, "Until when is fusing free? Until which length is one more free in a single launch? chain: one launch takes 32.4 us up to "
+               "length 40, then 0.478 us for each further one");
+    expect(&f, "Until which crops is one more free in a single launch? no answer: no layer has three values");
     fixture_free(&f);
 }
 

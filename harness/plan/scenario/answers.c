@@ -146,6 +146,14 @@ static bool check_accuracy(const struct scenario *s, const struct node *answer, 
     return check_names("accuracy", answer, "over", names, err) && check_variant(s, "accuracy", answer, "of", err);
 }
 
+static bool check_knee(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    coordinate_names(s, false, names);
+    return node_get(answer, "over") ? check_names("knee", answer, "over", names + 1, err)
+                                    : node_error(answer, err, "answer knee: 'over' (an axis of numbers) is missing");
+}
+
 static bool check_calls(const struct scenario *s, const struct node *answer, struct error *err)
 {
     (void)s;
@@ -165,7 +173,8 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls", "rank", "accuracy", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare",  "plan", "best",
+                                        "calls",      "rank",           "accuracy", "knee", NULL};
     static const struct {
         const char *keys[6];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
@@ -176,7 +185,8 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
                  {{"question", "of", "param", "over", "each"}, check_best_value},
                  {{"question"}, check_calls},
                  {{"question", "of", "over", "each"}, check_rank},
-                 {{"question", "of", "over"}, check_accuracy}};
+                 {{"question", "of", "over"}, check_accuracy},
+                 {{"question", "over"}, check_knee}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

@@ -10,6 +10,7 @@
 #include "report/view/stored.h"
 #include "report/view/verdict.h"
 #include "report/limits.h"
+#include "report/source/fusion.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,6 +243,21 @@ static void answer_plan(const struct ask *ask, struct block *list)
                 : "no answer: no network was timed as a whole");
 }
 
+static void answer_knee(const struct ask *ask, struct block *list)
+{
+    const char *over = ask_word(ask, "over");
+    SCOPED char *question = text_format("Until which %s is one more free in a single launch?", over);
+    SCOPED_BY(document_free) struct document found = {0};
+    struct block *knees = document_list(&found, DETAIL_ALWAYS);
+    fusion_knees(knees, ask->run, ask->rows, ask->count, ask->judge, over);
+    for (int i = 0; i < knees->item_count; i++)
+        block_itemf(list, "answer", i ? NULL : question, "%s: %s", knees->items[i].name, knees->items[i].text);
+    if (!knees->item_count)
+        block_item(list, "answer", question,
+                   ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU"
+                                        : "no answer: no layer has three values with a row of one launch beside rows of several");
+}
+
 /* ---- */
 
 /* The author's own words stand before the question. */
@@ -261,7 +277,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         void (*say)(const struct ask *ask, struct block *list);
     } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even},
                  {"plan", answer_plan},       {"best", answer_value},          {"calls", answer_calls},
-                 {"rank", answer_rank},       {"accuracy", answer_accuracy}};
+                 {"rank", answer_rank},       {"accuracy", answer_accuracy},   {"knee", answer_knee}};
     enum { CALLS = 5 };
     struct error ignored = {0};
     const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";

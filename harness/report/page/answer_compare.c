@@ -331,8 +331,12 @@ static void say_steady(struct block *list, const char *question, const struct cu
         text_free(&names);
         text_addf(&names, "%d of %d curves", together, count);
     }
-    text_addf(&t, "%s%s%s%s at all values of %s (", question && counts ? BYTES : "", names.len ? text_get(&names) : "",
-              names.len ? ": " : "", sign_words(sign, counts), axis);
+    bool one = true; /* a single value of the axis is no "all" */
+    for (int i = 1; i < n; i++)
+        one &= !strcmp(points[i].at, points->at);
+    text_addf(&t, "%s%s%s%s at ", question && counts ? BYTES : "", names.len ? text_get(&names) : "", names.len ? ": " : "",
+              sign_words(sign, counts));
+    text_addf(&t, "%s%s%s (", one ? axis : "all values of ", one ? " " : axis, one ? points->at : "");
     add_ratios(&t, points, n);
     text_add(&t, ")");
     if (sign && !first->points[0].between)

@@ -470,20 +470,26 @@ static bool say_epilogues(const struct behind *all, int count, struct block *lis
     return table;
 }
 
+void fusion_knees(struct block *list, const struct run *run, struct row *const *rows, int count, const struct judge *judge,
+                  const char *axis)
+{
+    for (int i = 0; i < count; i = case_end(rows, count, i)) {
+        const struct row *r = rows[i];
+        bool said = !r->layer || r->axis_count != 1 || (axis && strcmp(axis, r->axis[0].name) != 0);
+        for (int k = 0; k < i && !said; k = case_end(rows, count, k))
+            said = rows[k]->layer && !strcmp(rows[k]->layer, r->layer) && rows[k]->axis_count == 1 &&
+                   !strcmp(rows[k]->axis[0].name, r->axis[0].name);
+        if (!said)
+            knee_of(run, rows, count, r->layer, r->axis[0].name, judge, list);
+    }
+}
+
 void fusion_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct block *list = document_list(d, DETAIL_ALWAYS);
     struct judge judge;
     judge_open(&judge);
-    for (int i = 0; i < count; i = case_end(rows, count, i)) {
-        const struct row *r = rows[i];
-        bool said = !r->layer || r->axis_count != 1;
-        for (int k = 0; k < i && !said; k = case_end(rows, count, k))
-            said = rows[k]->layer && !strcmp(rows[k]->layer, r->layer) && rows[k]->axis_count == 1 &&
-                   !strcmp(rows[k]->axis[0].name, r->axis[0].name);
-        if (!said)
-            knee_of(run, rows, count, r->layer, r->axis[0].name, &judge, list);
-    }
+    fusion_knees(list, run, rows, count, &judge, NULL);
     SCOPED struct behind *all = NULL;
     int found = find_behind(run, rows, count, &judge, &all);
     if (say_epilogues(all, found, list))

@@ -15,4 +15,8 @@ void fusion_table(struct document *d, const struct case_view *c);
  * stays at the minimum, the cost of one more beyond it and the bottleneck there, and the cost of one more for the baseline. */
 void fusion_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
+/* Those of one axis (NULL: of each). */
+void fusion_knees(struct block *list, const struct run *run, struct row *const *rows, int count, const struct judge *judge,
+                  const char *axis);
+
 #endif
