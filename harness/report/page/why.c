@@ -329,17 +329,18 @@ static void add_static(struct text *t, const struct case_view *c, const struct v
     const struct row_step *o = pb->step >= 0 && pb->step < b->row->step_count ? &b->row->steps[pb->step] : NULL;
     char x[NUMBER_TEXT], y[NUMBER_TEXT];
     if (pa->tensor == 0 && pb->tensor != 0 && pb->pipe_math != MATH_F32 && pa->pipe_width > 1 && goes_on(t, words))
-        text_addf(t, "no tensor instruction: the pipe of %s has %sx the rate", text_get(&name), number_3(pa->pipe_width, x));
+        text_addf(t, "has no tensor instruction: the pipe of %s has %sx the rate", text_get(&name), number_3(pa->pipe_width, x));
     if (a->steps > b->steps && goes_on(t, words))
-        text_addf(t, "%d steps instead of %d", a->steps, b->steps);
+        text_addf(t, "runs %d steps instead of %d", a->steps, b->steps);
     if (!s || !o || s->registers < 0 || o->registers < 0)
         return;
     if (s->occupancy > 0 && o->occupancy > case_limit(c, "occupancy_more") * s->occupancy && goes_on(t, words))
-        text_addf(t, "occupancy %s %% instead of %s %%", number_percent(s->occupancy, x), number_percent(o->occupancy, y));
+        text_addf(t, "has a theoretical occupancy of %s %% instead of %s %%", number_percent(s->occupancy, x),
+                  number_percent(o->occupancy, y));
     if (s->spill_store_bytes > o->spill_store_bytes && goes_on(t, words))
         text_addf(t, "spills %d B a thread, %s %d", s->spill_store_bytes, text_get(&name), o->spill_store_bytes);
     if (s->waves > 0 && o->waves > 0 && s->waves < 1 && o->waves >= 1 && goes_on(t, words))
-        text_addf(t, "%s of a wave, %s %s", number_3(s->waves, x), text_get(&name), number_3(o->waves, y));
+        text_addf(t, "fills %s of a wave, %s %s", number_3(s->waves, x), text_get(&name), number_3(o->waves, y));
 }
 
 bool why_against(struct text *t, const struct case_view *c, const struct view *v, const struct view *rival, enum why_words words)
