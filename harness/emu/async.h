@@ -71,4 +71,12 @@ enum {
     WGMMA_HEADER
 };
 
+/* What try_cancel writes: the first block of the cluster that it took, and whether it took one. */
+struct cancel_response {
+    uint32_t first[3], state;
+};
+enum { CANCELLED = 0x436c4331, CANCEL_FAILED = 0x436c4330 };
+/* clusterlaunchcontrol: takes the next cluster that has not started; false: none is left. `first`: its first block. */
+bool cluster_cancel(struct runner *k, uint32_t first[3]);
+
 #endif

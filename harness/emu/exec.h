@@ -135,6 +135,7 @@ struct program { /* an entry and everything it may call */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
     uint8_t global_shift; /* log2 of the smallest write to global memory */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
+    bool cancels;    /* it may cancel clusters that have not started */
     bool overtaken;  /* some loads from shared memory have ACCESS_OVERTAKEN */
     bool unread;     /* some are told of before they are used: cold.unread */
     double launch_s; /* of all threads, of the last launch; of so many blocks */
@@ -389,6 +390,7 @@ struct block {
     int cluster_rank, cluster_count;
     uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
     uint64_t cluster_relaxed;                /* its warps that arrived there without a release */
+    bool cancel_failed;                      /* one of its threads has seen that no cluster was left to cancel */
     struct sync_point *points;               /* mbarriers seen, for the race check */
     int point_count;
     uint32_t ids;                    /* of vector clocks in use: warps, then agents */
@@ -423,6 +425,8 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     int pending_count, pending_room;
     uint64_t pending_bytes;
     uint64_t *counted; /* of a sample: the counts before the group in hand (run/sample.c) */
+    const struct grid *grid;
+    uint64_t next, stride; /* of program.cancels: the next cluster that clusterlaunchcontrol may cancel, and how far the one after lies */
 };
 
 enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };

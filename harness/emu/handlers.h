@@ -192,6 +192,8 @@ const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);
 const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip);
+const struct insn *emu_try_cancel(struct warp *w, const struct insn *ip);
+const struct insn *emu_query_cancel(struct warp *w, const struct insn *ip);
 const struct insn *emu_store_async(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensormap_replace(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensormap_copy(struct warp *w, const struct insn *ip);

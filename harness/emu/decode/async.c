@@ -459,8 +459,55 @@ static bool decode_mapa(struct decode *d)
     return true;
 }
 
+/* clusterlaunchcontrol.query_cancel */
+static bool query_cancel(struct decode *d)
+{
+    static const char *const parts[] = {"get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z", NULL};
+    const struct ptx_operand *to = decode_operand(d, 0);
+    bool asks = instr_has(d->in, "is_canceled"), all = instr_has(d->in, "v4");
+    int part = decode_take_word(d, parts);
+    d->taken = ~0u;
+    if (all ? to->kind != OPERAND_VECTOR || to->count != 4 : asks && (to->kind != OPERAND_REG || d->f->regs[to->reg] != T_PRED))
+        return decode_fail(d, all ? "a vector of 4 was expected" : "the result must be a predicate") || true;
+    uint32_t b = decode_source(d, decode_operand(d, 1), T_B128, false), *l = all ? decode_list(d, 3) : NULL;
+    for (int i = 0; i < 3 && all && !d->failed; i++)
+        l[i] = to->items[i].kind == OPERAND_SINK ? NO_REF : decode_target(d, &to->items[i], T_B32, false);
+    uint32_t ref = all ? NO_REF : asks ? decode_slot(d, to->reg) : decode_target(d, to, T_B32, false);
+    if (d->failed)
+        return true;
+    struct insn *ip = decode_emit(d, OP_query_cancel);
+    ip->kind = (uint8_t)(asks ? 0 : all ? 1 : 2 + part);
+    ip->b = b, ip->d = ref;
+    ip->list = l;
+    return true;
+}
+
+static bool decode_launch_control(struct decode *d)
+{
+    if (!decode_form(d))
+        return true;
+    if (decode_take(d, "query_cancel"))
+        return query_cancel(d);
+    bool all = instr_has(d->in, "multicast::cluster::all");
+    d->taken = ~0u;
+    d->p->cancels = d->p->uses_mbarrier = d->p->uses_async = true;
+    uint32_t *l = decode_list(d, BULK_HEADER);
+    for (int i = 0; i < BULK_HEADER; i++)
+        l[i] = NO_REF;
+    l[BULK_DST] = address_value(d, decode_operand(d, 0), true);
+    l[BULK_MBAR] = address_value(d, decode_operand(d, 1), true);
+    if (d->failed)
+        return true;
+    struct insn *ip = decode_emit(d, OP_try_cancel);
+    ip->list = l;
+    ip->flags = all;
+    return true;
+}
+
 bool decode_async(struct decode *d)
 {
+    if (decode_is(d, "clusterlaunchcontrol"))
+        return decode_launch_control(d);
     if (decode_is(d, "cp") && instr_has(d->in, "bulk"))
         return cp_bulk(d);
     if ((decode_is(d, "st") || decode_is(d, "red")) && instr_has(d->in, "async"))

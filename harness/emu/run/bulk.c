@@ -375,6 +375,29 @@ const struct insn *emu_store_async(struct warp *w, const struct insn *ip)
     return ip + 1;
 }
 
+/* ---- clusterlaunchcontrol ---- */
+/* list: see async.h; flags 1 = to all blocks of the cluster */
+const struct insn *emu_try_cancel(struct warp *w, const struct insn *ip)
+{
+    const uint32_t *l = ip->list;
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint64_t at = lane_value(w, l[BULK_DST], i);
+        struct cancel_response r = {.state = CANCEL_FAILED};
+        struct pending_copy p = {.w = w, .ip = ip, .lane = i, .bytes = sizeof r};
+        p.mask = ip->flags & 1 ? (1u << w->block->cluster_count) - 1 : 0;
+        if (!aligned_16(w, ip, i, at, 0, sizeof r) || !shared_stretch(w, ip, i, at, sizeof r, &p.owner, &p.offset))
+            continue;
+        if (w->block->cancel_failed)
+            emu_report(w, ip, i, "cluster_cancel", "a try_cancel after one of this block failed: what then happens is not defined");
+        if (cluster_cancel(w->runner, r.first))
+            r.state = CANCELLED;
+        p.from = p.stage = staged(&r, sizeof r);
+        copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
+    }
+    return ip + 1;
+}
+
 /* ---- tensor copies ---- */
 static bool read_map(struct warp *w, const struct insn *ip, int lane, uint64_t address, struct tensormap *t)
 {

@@ -1,8 +1,10 @@
+#include "emu/async.h"
 #include "emu/check/dsmem.h"
 #include "emu/check/agents.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/races.h"
+#include <string.h>
 
 /* ---- barriers ---- */
 /* Arrives without a release: that the block has begun, and that what the warp touched of others is over, is all that is told. */
@@ -90,6 +92,36 @@ const struct insn *emu_mapa(struct warp *w, const struct insn *ip)
             SLOT(uint32_t, w, ip->d)[i] = (uint32_t)a;
         else
             SLOT(uint64_t, w, ip->d)[i] = a;
+    }
+    return ip + 1;
+}
+
+/* ---- clusterlaunchcontrol ---- */
+/* b = the response, d = a predicate (kind 0), list = x, y, z (kind 1) or d = one of them (kind 2 to 4) */
+const struct insn *emu_query_cancel(struct warp *w, const struct insn *ip)
+{
+    uint32_t yes = 0;
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        struct cancel_response r;
+        memcpy(&r, SLOT(const uint8_t, w, ip->b) + 16 * i, sizeof r);
+        if (r.state != CANCELLED && r.state != CANCEL_FAILED)
+            emu_report(w, ip, i, "cluster_cancel", "this is no response of try_cancel");
+        else if (ip->kind && r.state == CANCEL_FAILED)
+            emu_report(w, ip, i, "cluster_cancel", "a block is asked of a try_cancel that failed: the answer is not defined");
+        if (r.state == CANCELLED)
+            yes |= 1u << i;
+        else if (r.state == CANCEL_FAILED)
+            w->block->cancel_failed = true;
+        for (int k = 0; ip->kind == 1 && k < 3; k++)
+            if (ip->list[k] != NO_REF)
+                SLOT(uint32_t, w, ip->list[k])[i] = r.first[k];
+        if (ip->kind > 1)
+            SLOT(uint32_t, w, ip->d)[i] = r.first[ip->kind - 2];
+    }
+    if (!ip->kind) {
+        uint32_t *d = SLOT(uint32_t, w, ip->d);
+        *d = (*d & ~w->mask) | yes;
     }
     return ip + 1;
 }

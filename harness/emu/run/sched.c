@@ -203,6 +203,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     b->ids = (uint32_t)b->warp_count;
     memset(b->matrix_agent, 0, sizeof b->matrix_agent);
     b->cluster_relaxed = 0;
+    b->cancel_failed = false;
     b->parted = b->copied = false;
     b->sent_agent = b->sent_count = 0;
     b->cluster_time = DSMEM_BEGUN + 1;
@@ -342,6 +343,7 @@ static void run_residents(struct runner *k, int count)
 struct grid {
     struct launch *launch;
     uint64_t groups, share; /* share: groups that a thread takes at once */
+    uint64_t starts;        /* groups that start by themselves: all, unless the kernel cancels clusters */
     int size;               /* blocks in a group */
 };
 
@@ -364,6 +366,29 @@ static int64_t shuffled(const struct grid *g, int64_t index)
     return (int64_t)(((unsigned __int128)index * step + seed) % n);
 }
 
+/* The block of a rank in a cluster. */
+static void block_of(const struct launch *l, uint64_t cluster, uint64_t rank, uint64_t at[3])
+{
+    const uint32_t *c = l->cluster;
+    uint64_t cx = l->grid[0] / c[0], cy = l->grid[1] / c[1];
+    at[0] = cluster % cx * c[0] + rank % c[0];
+    at[1] = cluster / cx % cy * c[1] + rank / c[0] % c[1];
+    at[2] = cluster / cx / cy * c[2] + rank / c[0] / c[1];
+}
+
+bool cluster_cancel(struct runner *k, uint32_t first[3])
+{
+    const struct grid *g = k->grid;
+    uint64_t at[3];
+    if (!k->stride || k->next >= g->groups)
+        return false;
+    block_of(g->launch, g->launch->seed ? (uint64_t)shuffled(g, (int64_t)k->next) : k->next, 0, at);
+    for (int i = 0; i < 3; i++)
+        first[i] = (uint32_t)at[i];
+    k->next += k->stride;
+    return true;
+}
+
 static void run_group(const struct grid *g, int64_t index, int thread)
 {
     struct launch *l = g->launch;
@@ -380,10 +405,9 @@ static void run_group(const struct grid *g, int64_t index, int thread)
     for (int r = 0; r < g->size; r++) {
         uint64_t number = (uint64_t)r;
         if (!l->cooperative) { /* group -> cluster -> block */
-            uint64_t cx = l->grid[0] / c[0], cy = l->grid[1] / c[1], n = (uint64_t)index;
-            uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1],
-                     z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
-            number = x + l->grid[0] * (y + l->grid[1] * z);
+            uint64_t at[3];
+            block_of(l, (uint64_t)index, (uint64_t)r, at);
+            number = at[0] + l->grid[0] * (at[1] + l->grid[1] * at[2]);
         }
         int of = l->cooperative ? (int)c[0] : g->size; /* all blocks are resident: those of a cluster stand side by side */
         block_start(k, &k->residents[r], number, r % of, of);
@@ -403,11 +427,14 @@ static void run_share(void *context, int64_t index, int thread)
 {
     const struct grid *g = context;
     uint64_t end = ((uint64_t)index + 1) * g->share;
-    for (uint64_t i = (uint64_t)index * g->share; i < g->groups && i < end; i++) {
-        if (atomic_load_explicit(&g->launch->stop, memory_order_relaxed))
-            return;
-        run_group(g, (int64_t)i, thread);
-    }
+    struct runner *k = &g->launch->runners[thread];
+    for (uint64_t i = (uint64_t)index * g->share; i < g->starts && i < end; i++)
+        for (uint64_t at = i; at < g->groups; at = k->next) {
+            if (atomic_load_explicit(&g->launch->stop, memory_order_relaxed))
+                return;
+            k->next = at + g->starts; /* a kernel that cancels clusters moves it */
+            run_group(g, (int64_t)at, thread);
+        }
 }
 
 static void runner_new(struct runner *k, struct launch *l, int index, int residents, int warps)
@@ -450,15 +477,21 @@ static void run_once(struct launch *l, int threads)
     if (l->cooperative)
         g.size = (int)blocks;
     g.groups = l->sample ? (uint64_t)(l->sample->count - l->sample->ran) : blocks / (uint64_t)g.size;
-    if ((uint64_t)threads > g.groups)
-        threads = (int)g.groups;
+    /* A third of the clusters start by themselves. Each may cancel, one after the other, those that lie this many behind it; what it leaves
+     * runs afterwards. A chip promises no more, and which cluster does what depends on nothing else that runs. */
+    g.starts = l->program->cancels && !l->sample && !l->cooperative ? (g.groups + 2) / 3 : g.groups;
+    if ((uint64_t)threads > g.starts)
+        threads = (int)g.starts;
     l->runners = xcalloc((size_t)threads, sizeof *l->runners);
     l->runner_count = threads;
     races_begin(l);
-    for (int i = 0; i < threads; i++)
+    for (int i = 0; i < threads; i++) {
         runner_new(&l->runners[i], l, i, g.size, warps);
+        l->runners[i].grid = &g;
+        l->runners[i].stride = g.starts < g.groups ? g.starts : 0;
+    }
     g.share = 1 + (g.groups >> 20);
-    pool_for((int64_t)((g.groups + g.share - 1) / g.share), threads, run_share, &g);
+    pool_for((int64_t)((g.starts + g.share - 1) / g.share), threads, run_share, &g);
 }
 
 /* As if it had not run. */
