@@ -60,12 +60,20 @@ void op_image_row(const struct work *w, const struct op_data *data, int64_t n, i
         }
 }
 
-int64_t op_means(const struct work *w)
+static bool output_has(const struct work *w, enum formula_step_kind kind)
 {
     struct formula f;
-    return w->op->image && formula_make(w->op->image->output, w, FORMULA_OF_VALUES, &f, NULL) && formula_has(&f, FORMULA_MEAN)
-               ? op_taps(w, AXIS_ROWS) * op_taps(w, AXIS_COLUMNS)
-               : 1;
+    return w->op->image && formula_make(w->op->image->output, w, FORMULA_OF_VALUES, &f, NULL) && formula_has(&f, kind);
+}
+
+int64_t op_means(const struct work *w)
+{
+    return output_has(w, FORMULA_MEAN) ? op_taps(w, AXIS_ROWS) * op_taps(w, AXIS_COLUMNS) : 1;
+}
+
+bool op_compares(const struct work *w)
+{
+    return output_has(w, FORMULA_LARGEST);
 }
 
 /* The largest magnitude of an output if all inputs are `in`: in the middle, and at the ends of channels, rows and columns. */

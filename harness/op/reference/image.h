@@ -7,6 +7,8 @@
 /* For an op of images without a filter: the number of values in its mean, of which whole inputs must be multiples so that means are whole;
  * 1 without a mean. */
 int64_t op_means(const struct work *work);
+/* True if an output is the largest of several inputs. */
+bool op_compares(const struct work *work);
 /* How much errors of the inputs may grow in an output: the sum of the magnitudes of its terms if all inputs are 1. */
 double op_gain(const struct work *work);
 /* op_largest: for an op of images without a filter, `most` halved until an output of such inputs stays below `limit`, counted in the
