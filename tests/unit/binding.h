@@ -200,6 +200,8 @@ static inline bool write_heads(void)
          "  - kernel: k\n    grid: n\n    block: 32\n    args: turned, output\nprepare:\n  - symbol: F_c = filter\n"},
         {"kernels/variants/conv2d/nested.cu",
          "op: conv2d\nwhat: x\nscratch:\n  a: u32[1]\nsteps:\n  - variant: conv2d/fills\n  - fill: a = 0\n"},
+        {"kernels/variants/conv2d/again.cu",
+         "op: conv2d\nwhat: a rule that takes a rule\nepilogue: [bias]\nmath: [f16_acc32, tf32]\nselect:\n  - variant: pick\n"},
         {"kernels/variants/conv2d/pick.cu",
          "op: conv2d\nwhat: x\nepilogue: [bias]\nmath: [f16_acc32, tf32]\nneeds: c > 1\nselect:\n  - {variant: limits, when: k == 1, "
          "params: {X: 64}}\n"

@@ -117,6 +117,9 @@ static void test_select(void **state)
     assert_string_equal(p.variant, "conv2d/pick");
     assert_string_equal(p.params, "is=raw"); /* tf32 takes f32 only */
     assert_string_equal(p.units[0].label, "conv2d/raw");
+    binds("conv2d/again", NULL, w); /* one `is`: the kernel, by which a part of the layer is bound */
+    assert_string_equal(p.variant, "conv2d/again");
+    assert_string_equal(p.params, "is=raw");
     add(&w, (struct epilogue){.kind = EPILOGUE_BIAS});
     add(&w, (struct epilogue){.kind = EPILOGUE_RESIDUAL});
     binds("conv2d/pick", NULL, w); /* raw is passed over: the head's condition; what naive does not fuse follows it */

@@ -23,14 +23,19 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
     return done;
 }
 
-/* Gives the rule the candidate's program, under the rule's name: `conv2d/auto[is=wgmma_rs]`, followed by what completes it. */
+/* Gives the rule the candidate's program, under the rule's name: `conv2d/auto[is=wgmma_rs]`, followed by what completes it. A rule that
+ * chooses a rule is what that one chose. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
+    bool named = false;
+    for (int i = 0; i < inner->param_count; i++)
+        named |= !strcmp(inner->param[i].name, "is");
     const char *own = b->config->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
     char *name = text_format("%s%s", own, rest);
     free(inner->variant);
     inner->variant = name;
-    program_add_param(inner, "is", strcmp(v->folder, b->h->op->name) ? v->name : variant_own_name(v->name), NAN);
+    if (!named)
+        program_add_param(inner, "is", strcmp(v->folder, b->h->op->name) ? v->name : variant_own_name(v->name), NAN);
     program_free(b->program);
     *b->program = *inner;
 }
