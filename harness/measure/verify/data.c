@@ -10,6 +10,7 @@
 
 #define MEMORY_SHARE 0.9 /* of what is free */
 #define MEMORY_ASKED 1e9 /* smaller works are not asked about */
+#define CPU_FLOP 1e11    /* what 16 cores compute in double in a few seconds */
 
 void data_open(struct data_store *d, struct job *job)
 {
@@ -211,6 +212,9 @@ int data_sets(const struct data_store *d, int row)
     const struct work work = data_work(d->job, d->job->plan.rows[row].case_index, &part, 0);
     struct work_memory m = work_memory(&work);
     double left = free_memory(d);
+    if (work.chain && work_flop(&work) > CPU_FLOP &&
+        !card_makes(&work)) /* of a network with ops whose reference the device does not make */
+        return 1;
     return left > 0 && DATA_SETS * (m.part + m.buffers) + m.making > MEMORY_SHARE * left ? 1 : DATA_SETS;
 }
 

@@ -36,7 +36,8 @@ struct card *data_card(struct data_store *d);
 void data_cross_check(struct data_store *d, const struct op *op);
 /* Returns the data of a row's case in one input set. Set 0 is the same in every run; the run's seed decides the values of the others. */
 bool data_get(struct data_store *d, int row, enum data_part part, int set, struct op_data **data, struct error *err);
-/* How many input sets a row is timed with: DATA_SETS, or one if the device's memory does not hold that many. */
+/* How many input sets a row is timed with: DATA_SETS, or one if the device's memory does not hold that many, or if the reference of a large
+ * network is made on the CPU. */
 int data_sets(const struct data_store *d, int row);
 /* True if the memory holds the data of the row's case, after those of other cases are dropped; else says what it needs, before it is spent.
  */
