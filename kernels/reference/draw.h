@@ -30,16 +30,26 @@ DRAW uint64_t draw_bits(uint64_t key, uint64_t index)
     return draw_mix(key + index * DRAW_STEP);
 }
 
+/* The sum of four numbers of 16 bits. */
+DRAW int64_t draw_four(uint64_t b)
+{
+    return (int64_t)((b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48));
+}
+
 /* Normal with mean 0 and variance 1: the sum of twelve 16-bit uniforms (support +-6) plus 32 bits below them, so that the mantissa is full. */
 DRAW double draw_normal(uint64_t key, uint64_t index)
 {
-    uint64_t sum = 0, i = index * 4;
-    for (uint64_t part = 0; part < 3; part++) {
-        uint64_t b = draw_bits(key, i + part);
-        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
-    }
-    double low = DRAW_MUL(DRAW_ADD((double)(draw_bits(key, i + 3) >> 32), 0.5), 0x1p-32);
+    uint64_t i = index * 4;
+    int64_t sum = draw_four(draw_bits(key, i)) + draw_four(draw_bits(key, i + 1)) + draw_four(draw_bits(key, i + 2));
+    double low = DRAW_MUL(DRAW_ADD((double)(int64_t)(draw_bits(key, i + 3) >> 32), 0.5), 0x1p-32);
     return DRAW_MUL(DRAW_ADD(DRAW_ADD((double)sum, -393209.5), low), 0x1p-16); /* 12 x 65535 / 2 = 393,210, less a half for `low` */
+}
+
+/* One of the numbers below: `rest` is (bits >> 33) modulo the magnitude. */
+DRAW float draw_whole(uint64_t bits, int64_t rest, int64_t unit)
+{
+    float m = (float)(unit * (1 + rest));
+    return bits & 1 ? -m : m;
 }
 
 /* Small whole numbers, unit * 1 .. unit * magnitude of either sign. Of a filter whose outputs have `terms` taps only `nonzero` are not 0: a
@@ -50,8 +60,7 @@ DRAW float draw_exact(uint64_t key, int64_t i, int64_t magnitude, int64_t unit, 
     if (terms && (i % terms * step + i / terms % terms * nonzero) % terms >= nonzero)
         return 0;
     uint64_t b = draw_bits(key, (uint64_t)i);
-    float m = (float)(unit * (int64_t)(1 + (b >> 33) % (uint64_t)magnitude));
-    return b & 1 ? -m : m;
+    return draw_whole(b, (int64_t)((b >> 33) % (uint64_t)magnitude), unit);
 }
 
 /* ---- lines: what is special about one, and where ---- */
@@ -127,22 +136,36 @@ DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float mo
 
 /* For reals of which some are `higher`: in the odd kinds of lines one place alone is, in 2 and 6 all but one place; in 4 all are at
  * another `level`, and 0 is as drawn. */
-DRAW double draw_higher(uint64_t key, int turn, int64_t line, int64_t at, int64_t length, double higher, double level)
+DRAW struct draw_line draw_higher_line(uint64_t key, int turn, int64_t line, int64_t length)
 {
     const unsigned char places[8] = {DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_AT_END,   DRAW_IN_MIDDLE,
                                      DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_AT_END};
     const unsigned char order[8] = {0, 0, 1, 1, 2, 2, 3, 3};
-    struct draw_line l = draw_line_of(key, turn, line, length, places, places, order);
-    if (l.kind % 4 == 0)
-        return l.kind ? level : 0;
-    return (at == l.place) == (l.kind % 2 == 1) ? higher : 0;
+    return draw_line_of(key, turn, line, length, places, places, order);
 }
 
-/* A real from `low` on, in some lines `higher` or at another `level` (0: in none). */
+/* What is added in column `at` of such a line. */
+DRAW double draw_higher(const struct draw_line *l, int64_t at, double higher, double level)
+{
+    if (l->kind % 4 == 0)
+        return l->kind ? level : 0;
+    return (at == l->place) == (l->kind % 2 == 1) ? higher : 0;
+}
+
+/* A real from `low` on. */
+DRAW double draw_low(uint64_t key, int64_t i, double low, double range)
+{
+    return DRAW_ADD(low, DRAW_MUL(range, DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53)));
+}
+
+/* The same, in some lines `higher` or at another `level` (0: in none). */
 DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double range, double higher, double level, int64_t length)
 {
-    double real = DRAW_ADD(low, DRAW_MUL(range, DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53)));
-    return higher != 0 ? DRAW_ADD(real, draw_higher(key, turn, i / length, i % length, length, higher, level)) : real;
+    double real = draw_low(key, i, low, range);
+    if (higher == 0)
+        return real;
+    struct draw_line l = draw_higher_line(key, turn, i / length, length);
+    return DRAW_ADD(real, draw_higher(&l, i % length, higher, level));
 }
 
 /* 1 with this probability, else 0. */

@@ -1,6 +1,7 @@
 /* kernels/reference/draw: where the special values of a line lie. */
 #include "works.h"
 #include "kernels/reference/draw.h"
+#include "op/convert.h"
 #include "op/file/ops.h"
 #include "op/reference/generate.h"
 #include "op/tensor.h"
@@ -159,12 +160,73 @@ static void every_size_is_that(void **state)
     }
 }
 
+/* One value of a recipe, by draw.h's functions of one index, as a device computes it (data.cu). */
+static float one_value(const struct generate_recipe *r, int64_t i)
+{
+    float v = 0;
+    double normal = draw_normal(r->key, (uint64_t)i);
+    switch (r->draw) {
+    case DRAW_EXACT: v = draw_exact(r->key, i, r->magnitude, r->unit, r->terms, r->nonzero, r->step); break;
+    case DRAW_NORMAL: v = (float)(r->rectify && normal < 0 ? 0 : normal * r->scale + r->mean); break;
+    case DRAW_BITS: v = (float)(draw_bits(r->key, (uint64_t)i) >> (64 - r->bits)); break;
+    case DRAW_UNIFORM: v = (float)draw_real(r->key, r->turn, i, r->low, r->range, r->higher, r->level, r->length); break;
+    case DRAW_ONES: v = draw_one(r->key, i, r->ones); break;
+    }
+    if (r->draw != DRAW_EXACT && r->draw != DRAW_BITS)
+        convert_round(r->round_to, &v, 1);
+    if (r->line) {
+        struct draw_line l = draw_compared(r->key, r->turn, i / r->line, r->line);
+        v = draw_in_line(&l, i % r->line, v, generate_most(r), r->exact);
+        convert_round(r->round_to, &v, 1);
+    }
+    return v;
+}
+
+/* generate_some makes whole stretches at once: they have the same bits, wherever a stretch begins. */
+static void many_are_as_one(void **state)
+{
+    const struct generate_recipe recipes[] = {
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 1, .unit = 1},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 7, .unit = 9, .line = 5},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 1000, .unit = 1, .terms = 72, .nonzero = 50, .step = 45},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 3, .unit = 1, .terms = 4096, .nonzero = 1, .step = 2531},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 2147483647, .unit = 1, .line = 1},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = INT64_C(1) << 52, .unit = 2},
+        {.draw = DRAW_NORMAL, .scale = 0.3, .mean = 2, .round_to = DTYPE_F16},
+        {.draw = DRAW_NORMAL, .scale = 1, .rectify = true, .round_to = DTYPE_BF16, .line = 333},
+        {.draw = DRAW_BITS, .bits = 8},
+        {.draw = DRAW_BITS, .bits = 16},
+        {.draw = DRAW_UNIFORM, .low = -0.125, .range = 0.5, .length = 11, .round_to = DTYPE_F32},
+        {.draw = DRAW_UNIFORM, .low = -3, .range = 6, .higher = 90, .level = -20000, .length = 333, .round_to = DTYPE_BF16},
+        {.draw = DRAW_UNIFORM, .low = 0, .range = 1, .higher = 5, .level = 9, .length = 2, .round_to = DTYPE_F32},
+        {.draw = DRAW_ONES, .ones = 0.3},
+    };
+    static const int64_t firsts[] = {0, 1, 71, 8192, 332 * 1000, INT64_C(3221225400)};
+    float many[1000];
+    for (size_t k = 0; k < sizeof recipes / sizeof *recipes; k++)
+        for (uint64_t seed = 0; seed < 8; seed++)
+            for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
+                struct generate_recipe r = recipes[k];
+                r.key = random_bits(seed, k, 0);
+                r.turn = (int)seed;
+                r.round_to = r.round_to ? r.round_to : DTYPE_F32;
+                size_t count = 1000 - (size_t)(seed * 100 + f);
+                generate_some(&r, (size_t)firsts[f], count, many);
+                for (size_t i = 0; i < count; i++) {
+                    float one = one_value(&r, firsts[f] + (int64_t)i);
+                    if (memcmp(&one, &many[i], sizeof one))
+                        fail_msg("recipe %zu, seed %d, value %lld: %.9g and %.9g", k, (int)seed, (long long)firsts[f] + (long long)i,
+                                 (double)one, (double)many[i]);
+                }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_class_has_the_largest), cmocka_unit_test(every_class_has_the_higher),
         cmocka_unit_test(every_lane_is_higher),        cmocka_unit_test(one_row_has_both),
-        cmocka_unit_test(every_size_is_that),
+        cmocka_unit_test(every_size_is_that),          cmocka_unit_test(many_are_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

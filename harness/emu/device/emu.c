@@ -1,6 +1,7 @@
 #include "device/ptx/query.h"
 #include "emu/device/emu.h"
 #include "emu/device/fits.h"
+#include "base/large.h"
 #include "base/text.h"
 #include "emu/run/buffer.h"
 #include "emu/run/sample.h"
@@ -176,6 +177,7 @@ static bool emu_write(struct device *dev, uint64_t address, const void *from, si
     struct buffer *b = range(dev, address, bytes, "a write", err);
     if (!b)
         return false;
+    large_advise(b->host + (address - b->base), bytes);
     memcpy(b->host + (address - b->base), from, bytes);
     buffer_know(b, address - b->base, bytes, true);
     b->stored = false;

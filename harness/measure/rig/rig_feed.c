@@ -1,4 +1,5 @@
 /* Finds the buffers of a rig in each set and replica; fills and poisons them. */
+#include "base/large.h"
 #include "base/text.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -14,7 +15,9 @@
 static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
                    struct error *err)
 {
-    unsigned char *storage = xmalloc(to->bytes);
+    unsigned char *storage = large_alloc(to->bytes);
+    if (!storage)
+        return error_set(err, ERROR_ENVIRONMENT, "not enough memory for %zu bytes of %s", to->bytes, t->role->name);
     tensor_pack(t, logical, storage);
     bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
     free(*kept);

@@ -57,32 +57,45 @@ static struct refusal refuses(const struct program *p)
     return w->op->file && all > FILE_MOST ? by_size : no_refusal;
 }
 
-/* What the mask marks, for a program that looks at it. */
-static void keep_marks(struct counting *k, struct op_data *data)
+/* Keeps what the mask marks, for a program that looks at it. */
+static void keep_marks(struct counting *k, const struct op_data *data)
 {
     const struct program *p = k->program;
     for (int i = 0; i < p->tensor_count && p->uses_mask && !k->marks.in; i++) {
         const struct tensor_role *role = p->tensors[i].role;
-        float **from = &data->at[role->slot].value;
-        if (p->tensors[i].written || !tensor_role_is_mask(role) || !*from)
+        const float *from = data->at[role->slot].value;
+        size_t bytes = tensor_elements(&p->tensors[i]) * sizeof *from;
+        if (p->tensors[i].written || !tensor_role_is_mask(role) || !from)
             continue;
         bool outputs = p->work.mask.marks_output;
-        k->marks = (struct marks){*from, p->work.n, outputs ? p->work.p : p->work.h, outputs ? p->work.q : p->work.w};
-        *from = NULL;
+        k->marks = (struct marks){memcpy(xmalloc(bytes), from, bytes), p->work.n, outputs ? p->work.p : p->work.h,
+                                  outputs ? p->work.q : p->work.w};
     }
 }
 
-static bool feed_layer(struct counting *k, struct error *err)
+/* The inputs of a layer; rows of one layer follow each other, so those of the last one are kept. NULL (err): there are none. */
+static const struct op_data *inputs_of(struct counted_layers *known, const struct work *work, struct error *err)
+{
+    char key[HASH_TEXT];
+    work_key(work, key);
+    if (strcmp(known->inputs_of, key)) {
+        op_data_free(&known->inputs);
+        known->inputs_of[0] = 0;
+        if (!(work->op->file ? op_data_inputs : op_data_reserve)(work, DATA_PART_EXACT, &known->inputs, err))
+            return NULL;
+        memcpy(known->inputs_of, key, sizeof key);
+    }
+    return &known->inputs;
+}
+
+static bool feed_layer(struct counting *k, struct counted_layers *known, struct error *err)
 {
     const struct work *work = &k->program->work;
-    struct op_data data;
-    bool file = work->op->file != NULL;
-    if (!(file ? op_data_inputs : op_data_reserve)(work, DATA_PART_EXACT, &data, err))
+    const struct op_data *data = inputs_of(known, work, err);
+    if (!data || !rig_feed_small(k->rig, data, work->op->file ? SIZE_MAX : VALUES_MOST, err))
         return false;
-    bool ok = rig_feed_small(k->rig, &data, file ? SIZE_MAX : VALUES_MOST, err);
-    keep_marks(k, &data);
-    op_data_free(&data);
-    return ok;
+    keep_marks(k, data);
+    return true;
 }
 
 static bool run_steps(struct counting *k, struct error *err)
@@ -225,6 +238,7 @@ void layer_counts_free(struct counted_layers *known)
     for (int i = 0; i < known->count; i++)
         row_free(known->rows[i]);
     free(known->rows);
+    op_data_free(&known->inputs);
     *known = (struct counted_layers){0};
 }
 
@@ -254,7 +268,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     k.dev->ops->clear(k.dev);
     k.dev->ops->multiply(k.dev, k.program->work.op->file != NULL); /* values of the other ops' inputs decide nothing */
     struct refusal refused = refuses(k.program);
-    bool ran = !refused.word && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, &why) &&
+    bool ran = !refused.word && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, known, &why) &&
                run_steps(&k, &why);
     const struct device_report *reports;
     if (ran && k.dev->ops->reports(k.dev, &reports))

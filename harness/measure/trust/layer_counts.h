@@ -9,6 +9,8 @@
 struct counted_layers {
     struct row **rows;
     int count;
+    struct op_data inputs;     /* of the layer that was counted last */
+    char inputs_of[HASH_TEXT]; /* its work_key; "": none */
 };
 void layer_counts_free(struct counted_layers *known);
 

@@ -1,4 +1,5 @@
 #include "op/reference/data.h"
+#include "base/large.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/reference/bound.h"
@@ -126,7 +127,7 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
         const struct tensor *t = &list[i];
         if (t->written || tensor_role_is_mask(t->role))
             continue;
-        float *value = out->at[t->role->slot].value = malloc(tensor_elements(t) * sizeof *value);
+        float *value = out->at[t->role->slot].value = large_alloc(tensor_elements(t) * sizeof *value);
         if (!value) {
             op_data_free(out);
             return out_of_memory(work, err);

@@ -104,31 +104,113 @@ float generate_most(const struct generate_recipe *r)
     return r->exact ? (float)r->magnitude : (float)(6 * r->scale);
 }
 
+/* Values first to first + count - 1 are parts of lines. */
+struct stretch {
+    int64_t line, from, count; /* columns from .. from + count - 1 */
+};
+static struct stretch stretch_at(int64_t first, int64_t left, int64_t length)
+{
+    int64_t from = first % length;
+    return (struct stretch){first / length, from, left < length - from ? left : length - from};
+}
+
 static void make_lines(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
-    struct draw_line l = {0};
-    for (size_t i = 0; i < count; i++) {
-        int64_t line = (int64_t)(first + i) / r->line, at = (int64_t)(first + i) % r->line;
-        if (i == 0 || at == 0)
-            l = draw_compared(r->key, r->turn, line, r->line);
-        to[i] = draw_in_line(&l, at, to[i], generate_most(r), r->exact);
+    float most = generate_most(r);
+    for (size_t done = 0; done < count;) {
+        struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), r->line);
+        struct draw_line l = draw_compared(r->key, r->turn, s.line, r->line);
+        int64_t at[] = {l.place - s.from, l.other - s.from};
+        if (l.kind == 5 || l.kind == 6) /* in the other kinds, all other columns keep their values */
+            for (int64_t i = 0; i < s.count; i++)
+                to[done + (size_t)i] = draw_in_line(&l, s.from + i, to[done + (size_t)i], most, r->exact);
+        else
+            for (int i = 0; i < 1 + (l.other != l.place); i++)
+                if (at[i] >= 0 && at[i] < s.count)
+                    to[done + (size_t)at[i]] = draw_in_line(&l, s.from + at[i], to[done + (size_t)at[i]], most, r->exact);
+        done += (size_t)s.count;
     }
     convert_round(r->round_to, to, count);
 }
 
-void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
+/* Reals of which some are higher (draw_real). */
+static void make_higher(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
-    for (size_t i = 0; i < count; i++) {
-        int64_t at = (int64_t)(first + i);
-        double v;
-        switch (r->draw) {
-        case DRAW_EXACT: to[i] = draw_exact(r->key, at, r->magnitude, r->unit, r->terms, r->nonzero, r->step); break;
-        case DRAW_NORMAL: v = draw_normal(r->key, first + i), to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale + r->mean); break;
-        case DRAW_BITS: to[i] = (float)(draw_bits(r->key, first + i) >> (64 - r->bits)); break;
-        case DRAW_UNIFORM: to[i] = (float)draw_real(r->key, r->turn, at, r->low, r->range, r->higher, r->level, r->length); break;
-        case DRAW_ONES: to[i] = draw_one(r->key, at, r->ones); break;
+    for (size_t done = 0; done < count;) {
+        struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), r->length);
+        struct draw_line l = draw_higher_line(r->key, r->turn, s.line, r->length);
+        for (int64_t i = 0; i < s.count; i++, done++)
+            to[done] = (float)DRAW_ADD(draw_low(r->key, (int64_t)(first + done), r->low, r->range),
+                                       draw_higher(&l, s.from + i, r->higher, r->level));
+    }
+}
+
+/* Sets to 0 the taps that draw_exact leaves out. From one tap to the next, the place in the permutation moves on by `step`. */
+static void drop_taps(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    int64_t step = r->step % r->terms;
+    for (size_t done = 0; done < count;) {
+        struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), r->terms);
+        int64_t place = (s.from * r->step + s.line % r->terms * r->nonzero) % r->terms;
+        for (int64_t i = 0; i < s.count; i++, done++) {
+            to[done] = place < r->nonzero ? to[done] : 0;
+            place += step;
+            place -= place >= r->terms ? r->terms : 0;
         }
     }
+}
+
+/* bits >> 33 modulo `below`, by a product with 1 / below, which is off by at most one. */
+static inline int64_t rest_of(uint64_t bits, int64_t below, double inverse)
+{
+    int64_t x = (int64_t)(bits >> 33), rest = x - (int64_t)((double)x * inverse) * below;
+    rest += rest < 0 ? below : 0;
+    return rest - (rest >= below ? below : 0);
+}
+
+/* For the vector registers that the machine has: layers have tens of millions of values. */
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+static CLONES void draw_many(const struct generate_recipe *r, uint64_t first, size_t count, float *to)
+{
+    const uint64_t key = r->key;
+    const double scale = r->scale, mean = r->mean, low = r->low, range = r->range, ones = r->ones, inverse = 1 / (double)r->magnitude;
+    const int64_t magnitude = r->magnitude, unit = r->unit;
+    switch (r->draw) {
+    case DRAW_EXACT:
+        for (size_t i = 0; i < count; i++) {
+            uint64_t bits = draw_bits(key, first + i);
+            to[i] = draw_whole(bits, rest_of(bits, magnitude, inverse), unit);
+        }
+        break;
+    case DRAW_NORMAL:
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)(draw_normal(key, first + i) * scale + mean);
+        for (size_t i = 0; r->rectify && i < count; i++)
+            to[i] = draw_normal(key, first + i) < 0 ? 0 : to[i];
+        break;
+    case DRAW_BITS:
+        for (size_t i = 0, shift = 64 - (size_t)r->bits; i < count; i++)
+            to[i] = (float)(int64_t)(draw_bits(key, first + i) >> shift);
+        break;
+    case DRAW_UNIFORM:
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)draw_low(key, (int64_t)(first + i), low, range);
+        break;
+    case DRAW_ONES:
+        for (size_t i = 0; i < count; i++)
+            to[i] = draw_one(key, (int64_t)(first + i), ones);
+        break;
+    }
+}
+
+void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    if (r->draw == DRAW_UNIFORM && r->higher != 0)
+        make_higher(r, first, count, to);
+    else
+        draw_many(r, first, count, to);
+    if (r->draw == DRAW_EXACT && r->terms)
+        drop_taps(r, first, count, to);
     if (r->draw == DRAW_NORMAL || r->draw == DRAW_UNIFORM || r->draw == DRAW_ONES)
         convert_round(r->round_to, to, count);
     if (r->line)
