@@ -179,10 +179,40 @@ static void added_densities_join_their_curves(void **state)
     fixture_free(&f);
 }
 
+/* Between an empty mask and single pixels no density is asked for. */
+static void no_density_of_single_pixels(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        struct fixture f = {0};
+        struct break_wish *wishes;
+        fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+        row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
+        for (int k = 0; k < 4; k++) {
+            double us = k % 2 == 0 ? 100 : k > 1 ? 120 : 80;
+            const char *mask = k < 2 ? "mask=empty" : i ? "mask=iid:0.00012" : "mask=iid:0.01";
+            struct row *r = fixture_row(&f, k / 2, "body", mask, "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC",
+                                        k % 2 ? "conv2d/sparse" : "cudnn", "", ROW_OK);
+            r->density_in = k < 2 ? 0 : i ? 0.00012 : 0.01;
+            r->flop = 100e9;
+            r->flop_scheduled = k % 2 ? r->density_in * 100e9 : 100e9;
+            row_set(&r->tile, k % 2 ? "8x8" : NULL);
+            fixture_time(r, -1, us, 0.1, 100 / us, 99 / us, 101 / us);
+        }
+        int count = break_even_more(&f.run, f.rows, f.count, &wishes);
+        assert_int_equal(count, i ? 0 : 2);
+        for (int k = 0; k < count; k++) {
+            assert_true(wishes[k].density > 0.004 && wishes[k].density < 0.006);
+            free(wishes[k].case_id);
+        }
+        free(wishes);
+        fixture_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_takes_few_densities), cmocka_unit_test(brackets_hold_curved_costs),
                                        cmocka_unit_test(little_is_spent_on_what_cannot_be_told),
-                                       cmocka_unit_test(added_densities_join_their_curves)};
+                                       cmocka_unit_test(added_densities_join_their_curves), cmocka_unit_test(no_density_of_single_pixels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@
 
 #define MOST 12
 static struct crossing_point points[MOST];
-static struct break_line line = {.name = "s", .points = points};
+static struct row any; /* of no type */
+static struct break_line line = {.name = "s", .points = points, .row = &any};
 static struct break_group group = {.title = "body", .against = "d", .lines = &line, .line_count = 1};
 
 /* A letter a density of 1, 2, ... %: `w` it wins, `l` it loses, `.` it cannot be told. */
@@ -138,6 +139,24 @@ static void sums_of_many(void **state)
         "not bracketed on 2, slower at all measured densities on 1\n- s against c, 1 curve: faster at all measured densities on 1\n");
     text_free(&t);
     document_free(&d);
+    /* Curves of another type or math mode are sums of their own, which say so. */
+    struct row half = {.dtype = xstrdup("f16"), .math = xstrdup("f16_acc32")}, single = {.dtype = xstrdup("f32"), .math = xstrdup("f32")};
+    struct document by_type = {0};
+    for (int i = 0; i < 9; i++)
+        lines[i].row = i < 4 ? &half : &single;
+    break_even_sums(document_list(&by_type, DETAIL_ALWAYS), "answer", "When?", groups, 8);
+    form_markdown.write(&t, &by_type, &(struct report_style){0});
+    assert_string_equal(
+        text_get(&t),
+        "- **When?** summary of the 8 curves in the table of break-evens\n- s against d in f16 f16_acc32, 4 curves: faster at all measured "
+        "densities on 1, changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs)\n- s against d in f32, "
+        "4 curves: changes from slower to faster on 1, not bracketed on 2, slower at all measured densities on 1\n");
+    text_free(&t);
+    document_free(&by_type);
+    free(half.dtype);
+    free(half.math);
+    free(single.dtype);
+    free(single.math);
 }
 
 /* A table that stands alone says what sentences would beside it. */

@@ -7,6 +7,7 @@
 
 #define MORE_A_ROUND 2 /* densities of a group: one serves all its variants */
 #define MORE_APART 0.05
+#define MORE_LEAST 1e-4 /* a break-even below is that of single pixels: small images have no mask of such a density, or an empty one */
 
 /* A case of the scenario itself; for a network, those of its layers' cases with its mask. */
 static void want_case(const struct row *like, struct break_wish wish, struct row *const *rows, int row_count, struct break_wish **wishes,
@@ -77,7 +78,8 @@ bool break_even_beaten(const struct break_group *g, const struct break_line *l)
 /* Where to measure next for it; NaN: nowhere. */
 static double line_next(const struct break_group *g, const struct break_line *l)
 {
-    return break_even_beaten(g, l) ? NAN : crossing_next(l->points, l->count);
+    double x = break_even_beaten(g, l) ? NAN : crossing_next(l->points, l->count);
+    return x >= MORE_LEAST ? x : NAN;
 }
 
 /* The dense variant, and each other variant whose crossing may still be at x. */

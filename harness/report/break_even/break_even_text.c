@@ -185,7 +185,8 @@ struct table *break_even_table(const struct break_group *groups, int count, bool
 
 struct break_sum {
     const char *name, *against;
-    int place; /* of the first group with that rival */
+    const struct row *like; /* of the same type and math */
+    int place, order;       /* of the first group with that rival; of the sums */
     int curves, wins, loses, back, open;
     double *low, *high; /* of those that cross */
     int low_count, high_count;
@@ -194,7 +195,10 @@ struct break_sum {
 static int by_curves(const void *a, const void *b)
 {
     const struct break_sum *x = a, *y = b;
-    return x->place != y->place ? x->place - y->place : x->curves != y->curves ? y->curves - x->curves : y->wins - x->wins;
+    return x->place != y->place     ? x->place - y->place
+           : x->curves != y->curves ? y->curves - x->curves
+           : x->wins != y->wins     ? y->wins - x->wins
+                                    : x->order - y->order;
 }
 
 static void add_to_sum(struct break_sum *s, const struct crossing *c)
@@ -223,7 +227,12 @@ static void add_count(struct text *t, int count, const char *what)
         text_addf(t, "%s %s on %d", t->len ? "," : "", what, count);
 }
 
-static void say_sum(struct block *list, const char *label, const struct break_sum *s)
+static bool same_type(const struct row *a, const struct row *b)
+{
+    return text_same(a->dtype, b->dtype) && text_same(a->math, b->math);
+}
+
+static void say_sum(struct block *list, const char *label, const struct break_sum *s, bool types)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     SCOPED_TEXT t = {0};
@@ -235,19 +244,23 @@ static void say_sum(struct block *list, const char *label, const struct break_su
     add_count(&t, s->back, "changes from slower to faster");
     add_count(&t, s->open, "not bracketed");
     add_count(&t, s->loses, "slower at all measured densities");
-    block_itemf(list, label, NULL, "%s against %s, %d curve%s:%s", s->name, s->against, s->curves, text_s(s->curves), text_get(&t));
+    bool named = text_same(s->like->dtype, s->like->math) || !s->like->math; /* f32 in f32 */
+    SCOPED char *type = types ? text_format(" in %s%s%s", s->like->dtype, named ? "" : " ", named ? "" : s->like->math) : NULL;
+    block_itemf(list, label, NULL, "%s against %s%s, %d curve%s:%s", s->name, s->against, type ? type : "", s->curves, text_s(s->curves),
+                text_get(&t));
 }
 
-static struct break_sum *sum_of(struct break_sum **sums, int *count, const struct break_group *g, const char *name, int place)
+/* Of the curves of one variant, rival, type and math. */
+static struct break_sum *sum_of(struct break_sum **sums, int *count, const struct break_group *g, const struct break_line *l, int place)
 {
     for (int i = 0; i < *count; i++) {
         bool same = !strcmp((*sums)[i].against, g->against);
-        if (same && !strcmp((*sums)[i].name, name))
+        if (same && !strcmp((*sums)[i].name, l->name) && same_type((*sums)[i].like, l->row))
             return &(*sums)[i];
         place = same ? (*sums)[i].place : place;
     }
     struct break_sum *s = APPEND(*sums, *count);
-    *s = (struct break_sum){.name = name, .against = g->against, .place = place};
+    *s = (struct break_sum){.name = l->name, .against = g->against, .like = l->row, .place = place, .order = *count};
     return s;
 }
 
@@ -257,11 +270,14 @@ void break_even_sums(struct block *list, const char *label, const char *question
     int n = 0;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < groups[i].line_count; k++)
-            add_to_sum(sum_of(&sums, &n, &groups[i], groups[i].lines[k].name, i), &groups[i].lines[k].crossing);
+            add_to_sum(sum_of(&sums, &n, &groups[i], &groups[i].lines[k], i), &groups[i].lines[k].crossing);
+    bool types = false;
+    for (int i = 1; i < n; i++)
+        types |= !same_type(sums[i].like, sums->like);
     qsort(sums, (size_t)n, sizeof *sums, by_curves);
     block_itemf(list, label, question, "summary of the %d curves in the table of break-evens", count);
     for (int i = 0; i < n && i < SHOWN_BREAK_EVEN_SUMS; i++)
-        say_sum(list, label, &sums[i]);
+        say_sum(list, label, &sums[i], types);
     if (n > SHOWN_BREAK_EVEN_SUMS)
         block_itemf(list, label, NULL, "%d more in the table", n - SHOWN_BREAK_EVEN_SUMS);
     for (int i = 0; i < n; i++) {

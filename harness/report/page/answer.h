@@ -30,12 +30,15 @@ bool side_has(const struct side *s, const struct row *row);
 const char *without_folder(const char *variant);
 /* The row's value on an axis, of `layer`, `mask.pattern` or `mask.density` (in percent); NULL: it has none. Free it. */
 char *answer_coordinate(const struct row *row, const char *axis);
-/* Layers whose rows would be part of the answer, if they had a value on the axis. */
+/* Are the rows of a case the same machine code and launches? */
+bool answer_same_code(const struct view *a, const struct view *b);
+/* Pairs of rows that are no part of an answer, and their layers. */
 struct without {
     struct text layers;
     const char *last;
+    int count;
 };
-/* Dense rows are left out of an answer over `mask.density` by its nature. */
+/* Because they have no value on the axis. Dense rows are left out of an answer over `mask.density` by its nature. */
 void answer_without(struct without *w, const struct row *row, const char *axis);
 /* Names the layers, if there are any, and frees. */
 void answer_say_without(struct block *list, struct without *w, const char *axis);

@@ -85,18 +85,12 @@ static const char *value_in(const struct query *q, const struct row *row)
     return NULL;
 }
 
-/* Are the rows the same machine code and launches? */
-static bool same_code(const struct view *a, const struct view *b)
-{
-    return (a->same_as ? a->same_as : a) == (b->same_as ? b->same_as : b);
-}
-
 /* The value of a row; of a rule ("auto"), what it took, where another asked row of the case is the same machine code by its own value. */
 static const char *named_value(const struct case_view *c, const struct query *q, const struct view *v)
 {
     const char *value = value_in(q, v->row);
     for (int i = 0; q->param && value && !strcmp(value, "auto") && i < c->count; i++) {
-        const char *taken = same_code(&c->views[i], v) ? value_in(q, c->views[i].row) : NULL;
+        const char *taken = answer_same_code(&c->views[i], v) ? value_in(q, c->views[i].row) : NULL;
         value = taken ? taken : value;
     }
     return value;
@@ -112,7 +106,7 @@ static int candidates(const struct case_view *c, const struct query *q, const st
         int k = 0;
         if (!value || !v->ranked || row_is_network(v->row) || v->row->status != ROW_OK)
             continue;
-        while (k < n && strcmp(named_value(c, q, out[k]), value) != 0 && !(q->param && same_code(out[k], v)))
+        while (k < n && strcmp(named_value(c, q, out[k]), value) != 0 && !(q->param && answer_same_code(out[k], v)))
             k++;
         if (k < most && (k == n || v->time->median_ns < out[k]->time->median_ns))
             out[k] = v;

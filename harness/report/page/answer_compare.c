@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define BYTES "Emu measures no time; these are bytes: "
+#define EQUAL_BYTES 0.005
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
@@ -113,11 +114,27 @@ struct curve {
     int count;
 };
 
+/* Of one curve, a density that bisection drew once more (a small image has few of them) is no second point. */
+static bool has_density(const struct curve *y, double x)
+{
+    bool has = false;
+    for (int i = 0; i < y->count; i++)
+        has |= y->points[i].x == x;
+    return has;
+}
+
+/* Is the difference significant: are the intervals apart, and is it more than the baseline's from itself? Of bytes, half a percent. */
+static bool significant(const struct case_view *c, const struct view *a, const struct view *b, double ratio)
+{
+    double beyond = c->counts ? EQUAL_BYTES : c->noise > 0 ? c->noise : 0;
+    return fabs(ratio - 1) > beyond && (c->counts || a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns);
+}
+
 static void add_point(struct curve *y, const struct case_view *c, const struct view *a, const struct view *b, const char *at)
 {
     SCOPED_TEXT words = {0};
     struct point p = {.at = xstrdup(at), .x = a->row->density_in, .ratio = cost(c, b) / cost(c, a)};
-    bool apart = c->counts ? p.ratio != 1 : a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns;
+    bool apart = significant(c, a, b, p.ratio);
     const struct view *slow = p.ratio > 1 ? b : a, *fast = p.ratio > 1 ? a : b;
     p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
     if (apart && winner_reason(c, slow, fast, WHY_UNNAMED, &words) && words.len)
@@ -157,7 +174,7 @@ static const char *sign_words(int sign, bool counts)
 {
     return sign > 0   ? (counts ? "fewer bytes" : "faster")
            : sign < 0 ? (counts ? "more bytes" : "slower")
-           : counts   ? "equal bytes"
+           : counts   ? "equal bytes (to 0.5 %)"
                       : "no significant difference";
 }
 
@@ -220,12 +237,33 @@ char *answer_coordinate(const struct row *row, const char *axis)
     return value ? xstrdup(value) : NULL;
 }
 
-void answer_without(struct without *w, const struct row *row, const char *axis)
+bool answer_same_code(const struct view *a, const struct view *b)
 {
-    if (!row->layer || text_same(row->layer, w->last) || !strcmp(axis, "mask.density"))
+    return (a->same_as ? a->same_as : a) == (b->same_as ? b->same_as : b);
+}
+
+static void leave_out(struct without *w, const struct row *row)
+{
+    w->count++;
+    if (!row->layer || text_same(row->layer, w->last))
         return;
     text_addf(&w->layers, "%s%s", w->last ? ", " : "", row->layer);
     w->last = row->layer; /* the rows of a layer follow each other */
+}
+
+void answer_without(struct without *w, const struct row *row, const char *axis)
+{
+    if (strcmp(axis, "mask.density") != 0)
+        leave_out(w, row);
+}
+
+/* A difference of two rows that are one machine code would be noise. */
+static void say_same(struct block *list, struct without *w)
+{
+    if (w->last)
+        block_itemf(list, "answer", NULL, "left out, because both are one machine code: %d pair%s of %s", w->count, text_s(w->count),
+                    text_get(&w->layers));
+    text_free(&w->layers);
 }
 
 void answer_say_without(struct block *list, struct without *w, const char *axis)
@@ -459,7 +497,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
                          const char *question)
 {
     struct curve *curves = NULL;
-    struct without without = {0};
+    struct without without = {0}, same = {0};
     int count = 0;
     bool between = compare_cases(ask, &curves, &count, what, than, axis, &without);
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; !between && case_next(&w);)
@@ -469,8 +507,12 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
             SCOPED char *at = other ? answer_coordinate(v->row, axis) : NULL;
             if (other && !at)
                 answer_without(&without, v->row, axis);
-            if (at)
-                add_point(curve_of(&curves, &count, v->row, axis, what), &w.view, v, other, at);
+            bool one_code = at && answer_same_code(v, other);
+            if (one_code)
+                leave_out(&same, v->row);
+            struct curve *y = at && !one_code ? curve_of(&curves, &count, v->row, axis, what) : NULL;
+            if (y && (strcmp(axis, "mask.density") != 0 || !v->row->like_case || !has_density(y, v->row->density_in)))
+                add_point(y, &w.view, v, other, at);
         }
     for (int i = 0; i < count && !strcmp(axis, "mask.density"); i++) /* bisection adds densities at the end */
         qsort(curves[i].points, (size_t)curves[i].count, sizeof *curves[i].points, by_density);
@@ -480,6 +522,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
         block_itemf(list, "answer", question, "no answer: no case has verified and %s rows of both at equal parameters",
                     ask_has_no_time(ask) ? "counted" : "timed");
     answer_say_without(list, &without, axis);
+    say_same(list, &same);
     for (int i = 0; i < count; i++)
         curve_free(&curves[i]);
     free(curves);

@@ -28,15 +28,34 @@ static void add_inside(struct text *t, const struct row *row)
     layout_kernels_free(&names);
 }
 
+/* The share of a part in times that were taken like it: of conversions between events in all steps between events, of kernels of isolated
+ * rows in the sum of those. The network's own time lacks what each such time costs more, so that shares of it could exceed 1. NaN: the part
+ * is not known. */
+static double share_of(const struct row *row, double part_ns, const char *whole, double chain_ns)
+{
+    double whole_ns = row_value(row, -1, whole);
+    return part_ns / (whole_ns >= part_ns ? whole_ns : fmax(chain_ns, part_ns));
+}
+
+static double share_of_ours(const struct row *row, const char *part, double chain_ns)
+{
+    return share_of(row, row_value(row, -1, part), "chain.steps_ns", chain_ns);
+}
+
+static double share_of_theirs(const struct row *row, double chain_ns)
+{
+    return share_of(row, row_value(row, -1, "chain.library_layout_ns"), "chain.sum_ns", chain_ns);
+}
+
 static void add_layout(struct text *t, const struct row *row, double chain_ns)
 {
-    double ours = row_value(row, -1, "chain.layout_ns"), theirs = row_value(row, -1, "chain.library_layout_ns");
+    double ours = share_of_ours(row, "chain.layout_ns", chain_ns), theirs = share_of_theirs(row, chain_ns);
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!isnan(ours) && ours > 0)
-        text_addf(t, "; layout changes by bench %s %%", number_percent(ours / chain_ns, a));
+        text_addf(t, "; layout changes by bench %s %%", number_percent(ours, a));
     if (isnan(theirs))
         return;
-    text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
+    text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs, b));
     add_inside(t, row);
 }
 
@@ -179,13 +198,13 @@ static const char *plan_value(const struct view *v, const char *by)
 /* "302 us, layout changes 4 % of it". */
 static void add_plan(struct text *t, const struct view *v, const char *by)
 {
-    double ns = v->time->median_ns, ours = row_value(v->row, -1, "chain.layout_ns"),
-           theirs = row_value(v->row, -1, "chain.library_layout_ns"), planned = row_value(v->row, -1, "chain.plan_layout_ns");
+    double ns = v->time->median_ns, ours = share_of_ours(v->row, "chain.layout_ns", ns), theirs = share_of_theirs(v->row, ns),
+           planned = share_of_ours(v->row, "chain.plan_layout_ns", ns);
     double layout = isnan(ours) && isnan(theirs) ? planned : fmax(ours, 0) + fmax(theirs, 0); /* fmax: NaN gives way */
     char a[NUMBER_TEXT];
     text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", plan_value(v, by), by[0] ? "" : ":", number_time(ns, a));
     if (!isnan(layout) && (layout > 0 || !strcmp(by, "layout"))) /* the library's own are known where its kernels were traced */
-        text_addf(t, " (%s %% of it layout changes%s)", number_percent(layout / ns, a), isnan(theirs) ? " by bench" : "");
+        text_addf(t, " (%s %% of it layout changes%s)", number_percent(layout, a), isnan(theirs) ? " by bench" : "");
 }
 
 static bool same_value(const struct view *a, const struct view *b, const char *by)
