@@ -113,6 +113,7 @@ static void add_places(struct document *d, const struct places *p)
     table_column(t, "cases", "cases", ALIGN_RIGHT);
     table_column(t, "rows", "rows", ALIGN_RIGHT);
     table_column(t, "health", "health", ALIGN_LEFT);
+    table_column(t, "waited_s", "waited s", ALIGN_POINT, .about = "the time in which this GPU had no case to run");
     table_column(t, "sm_clock_mhz", "SM clock MHz", ALIGN_RIGHT, .about = "mean after the timed rounds of its rows");
     table_column(t, "temperature_c", "degrees C", ALIGN_RIGHT, .about = "the highest after the timed rounds of its rows");
     table_column(t, "copy", "copy TB/s", ALIGN_POINT, .about = "of the check before the first row");
@@ -130,6 +131,7 @@ static void add_places(struct document *d, const struct places *p)
         table_number(t, PAINT_NONE, one->cases, number_count(one->cases, number));
         table_number(t, PAINT_NONE, one->rows, number_count(one->rows, number));
         table_cell(t, why ? PAINT_BAD : PAINT_NONE, "%s%s%s", health ? health : "", why ? ": " : "", why ? why : "");
+        add_rate(t, one, "spent_s", "waiting", 1);
         table_number(t, PAINT_NONE, clock, number_3(clock, number));
         table_number(t, PAINT_NONE, one->hottest, number_3(one->hottest, number));
         add_rate(t, one, "before", "copy", 1e12);

@@ -304,8 +304,7 @@ static void take_check(struct fleet *f, struct gpu *g, const json_t *event)
 static void take_gpu_spent(struct fleet *f, struct gpu *g, const json_t *spent)
 {
     wire_parts_take(json_object_get(spent, "parts"), &f->s->clock);
-    for (int i = 0; i < PHASE_COUNT; i++)
-        g->spent_s[i] += json_number_value(json_object_get(spent, phase_name((enum phase)i)));
+    put_gpu(f, g, json_pack("{s:o}", "spent_s", gpu_spent(g, spent)));
 }
 
 static void take_message(struct fleet *f, struct gpu *g, const json_t *event)

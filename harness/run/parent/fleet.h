@@ -77,6 +77,8 @@ void fleet_close(struct fleet *f);
 
 /* The GPUs that the option names. False: the option, or no such GPU. */
 bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err);
+/* Adds the seconds by phase that the process of a GPU said; returns their sums. */
+json_t *gpu_spent(struct gpu *g, const json_t *spent);
 /* Divides the parent's waiting time into the phases of the GPUs that it waited for, in proportion. */
 void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count);
 /* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. */

@@ -225,6 +225,16 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
     return error_set(err, ERROR_ENVIRONMENT, "no process for %s: %s", g->place, strerror(errno));
 }
 
+json_t *gpu_spent(struct gpu *g, const json_t *spent)
+{
+    json_t *seconds = json_object();
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        g->spent_s[i] += json_number_value(json_object_get(spent, phase_name((enum phase)i)));
+        json_object_set_new(seconds, phase_name((enum phase)i), json_real(g->spent_s[i]));
+    }
+    return seconds;
+}
+
 void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count)
 {
     double sum = 0;
