@@ -53,7 +53,7 @@ struct timing_group {
     struct rig **rigs; /* NULL: not on the device */
     enum group_pace *pace;
     struct buffer_pool *pool; /* the buffers that all rows use; NULL: each row has its own buffers and one input set */
-    bool warms;               /* the first measurement warms up on every input set, and checks the launches on the sets after the first */
+    bool warms;               /* the first measurement warms up on every input set, and checks the first launch on each */
     int blame;                /* plan row that was running, -1 = none */
 };
 /* group.c */
@@ -61,8 +61,8 @@ void timing_open(struct timing_group *b, struct timing_context *timing, const in
 /* Reports every row when `ok`, closes rigs, frees. */
 void timing_close(struct timing_group *b, bool ok);
 /* Loads row i, runs its prepare steps, finds the library's fastest plan; runs and checks it on every input set, so that timed launches
- * can be compared with a verified one. The row's status holds the verdict. If the group warms, uses only the first set; see
- * timing_recheck. */
+ * can be compared with a verified one. The row's status holds the verdict. If the group warms, only a library's row runs here, on the first
+ * set; see timing_recheck. */
 bool timing_enter(struct timing_group *b, int i, struct error *err);
 /* Prepares and records in the row the library's fastest plan of each of row i's steps that has several. */
 bool timing_plans(struct timing_group *b, int i, struct error *err);

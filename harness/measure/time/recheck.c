@@ -39,8 +39,11 @@ bool timing_recheck(void *context, int candidate, int set, enum rig_left left, b
         row_set(&row->reason, "replays: a timed launch wrote the result of other inputs than its own; the verified launch was right");
     }
     *right = timing_is_sound(b, i);
-    if (first && *right)
+    if (first && *right) {
         rig_checksum_accept_last(b->rigs[i]);
+        if (!set)
+            first_launch_compare(b->timing->first, b->index[i], b->rigs[i], row);
+    }
     timing_announce(b, -1);
     return true;
 }

@@ -260,7 +260,15 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
     return ok;
 }
 
-/* Runs each alone, so that a crash can be attributed. */
+static bool first_check(struct sample_group *f, int i, struct error *err)
+{
+    struct rig *rig = f->candidates[i].rig;
+    enum rig_left left;
+    return !rig_checksum_awaits(rig) || (rig_checksum(rig, err) && f->dev->ops->sync(f->dev, err) &&
+                                         rig_checksum_matches(rig, &left, err) && sample_recheck(f, i, 0, left, err));
+}
+
+/* Runs each alone, so that a crash can be attributed, and checks the output if no launch on these inputs was. */
 static bool first_runs(struct sample_group *f, struct error *err)
 {
     const struct sample_watch *watch = f->watch;
@@ -270,8 +278,8 @@ static bool first_runs(struct sample_group *f, struct error *err)
         watch->announce(watch->context, i);
         f->candidates[i].batch = 1;
         rig_select(rig, 0, 0);
-        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) ||
-            !(f->plan->sustained ? sustained_build(f, i, err) : slot_learn(f, i, err)))
+        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) || !first_check(f, i, err) ||
+            (!f->candidates[i].out && !(f->plan->sustained ? sustained_build(f, i, err) : slot_learn(f, i, err))))
             return false;
         for (int replica = 0; replica < f->replicas; replica++) {
             rig_select(rig, 0, replica);
