@@ -482,6 +482,12 @@ class Work:
         """(name, value) of each argument: value is a Descriptor, a number, or None for the tensor or scratch buffer of that name."""
         given = self.entry.keys.get("args")
         given = names if given is None else words_of(given(self.f, self.p) if callable(given) else given)
+        if len(given) != len(names):  # constants that args leaves out stand at the places of their names
+            rest = iter(given)
+            placed = [name if name in self.constants and name not in given else next(rest, None) for name in names]
+            if None in placed or next(rest, None) is not None:
+                raise Mistake(f"args has {len(given)} of the {len(names)} arguments of {self.entry.name}: {', '.join(names)}")
+            given = placed
         out = []
         for word in given:
             if isinstance(word, Descriptor) or not isinstance(word, str):
@@ -538,9 +544,22 @@ def place(path, error):
     return f"{path}:{line}: {text}" if line else f"{path}: {text}"
 
 
+def printed(log, since):
+    """The first error that the tool printed: Triton's exception alone says `error encountered during parsing`."""
+    sys.stderr.flush()
+    with open(log, errors="replace") as file:
+        file.seek(since)
+        for line in file:
+            found = re.search(r"\berror: (.+)", line)
+            if found:
+                return line.strip()
+    return ""
+
+
 def answer(entry, key, asked, path, folder):
     """Leaves KEY.yaml (a sidecar), KEY.no (why it is not possible) or KEY.error in the folder."""
-    suffix = "yaml"
+    suffix, log = "yaml", os.path.join(folder, "log")
+    since = os.path.getsize(log) if os.path.exists(log) else 0
     try:
         work, tool = Work(entry, asked), tool_of(entry)
         text = tool.sidecar(work, key, folder, asked, path) if hasattr(tool, "sidecar") else made_sidecar(work, tool.make(work), folder)
@@ -549,8 +568,9 @@ def answer(entry, key, asked, path, folder):
     except ImportError as e:
         suffix, text = "no", f"{sys.executable}: {e}"
     except (Exception, SystemExit) as e:
+        said = printed(log, since) if os.path.exists(log) else ""
         traceback.print_exc()
-        suffix, text = "error", place(path, e)
+        suffix, text = "error", said or place(path, e)
     write(os.path.join(folder, f"{key}.{suffix}"), text)
 
 
@@ -569,6 +589,7 @@ def load_for(path, arch):
 
 
 def end(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may come twice
     raise Ended
 
 

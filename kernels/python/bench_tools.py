@@ -90,8 +90,6 @@ class Triton:
         names = [p.name for p in function.params]
         given = [p.name for p in function.params if p.name not in constants and not p.is_constexpr]
         values = work.arguments(given)
-        if len(values) != len(given):
-            raise bench.Mistake(f"args has {len(values)} of the {len(given)} arguments of {work.entry.name}: {', '.join(given)}")
         all_values = {name: value for name, (_, value) in zip(given, values)}
         for name, value in heuristics:
             constants[name] = value({**all_values, **constants})
@@ -221,6 +219,15 @@ def launch_of(work, ptx, entry, args, block=None, name=None):
                       [int(n) for n in cluster[1].split(",")] if cluster else keys.get("cluster"), keys.get("cooperative", False))
 
 
+def parameters_of(work, function, options=()):
+    """The names of its parameters; each constant of the decorator must be one of them, or an option of the tool."""
+    names = list(inspect.signature(function).parameters)
+    unknown = [key for key in work.constants if key not in names and key not in options]
+    if unknown:
+        raise bench.Mistake(f"'{unknown[0]}' is no parameter of {work.entry.name}: {', '.join(names)}")
+    return names
+
+
 class Numba:
     KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32",
              "i64": "int64", "u64": "uint64", "bool": "boolean", "e2m1": "uint8", "e8m0": "uint8"}
@@ -233,7 +240,7 @@ class Numba:
 
     def make(self, work):
         from numba import cuda, types
-        names, types_, args = list(inspect.signature(work.entry.function.py_func).parameters), [], []
+        names, types_, args = parameters_of(work, work.entry.function.py_func, ("fastmath", "opt")), [], []
         for word, value in work.arguments(names):
             if value is None:
                 shape, item = work.t[word].shape, getattr(types, typed(self.KINDS, work.dtype(word), "numba"))
@@ -266,7 +273,7 @@ class Cute:
         import cutlass
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_compact_tensor
-        names, given, args = list(inspect.signature(work.entry.function).parameters), [], []
+        names, given, args = parameters_of(work, work.entry.function), [], []
         for word, value in work.arguments([name for name in names if name not in work.constants or name in work.f]):
             if value is None:
                 shape = tuple(work.t[word].shape)
@@ -311,7 +318,7 @@ class Warp:
         block = [work.value(keys.get("block", 256))]
         shape = (ctypes.c_uint32 * (len(dim) + len(dim) % 2))(*dim)
         args = words_of_struct(shape) + [product(dim), 1]
-        for word, value in work.arguments(list(inspect.signature(work.entry.function.func).parameters)):
+        for word, value in work.arguments(parameters_of(work, work.entry.function.func)):
             if value is None:
                 size, sizes = {"f64": 8, "f32": 4, "i32": 4, "u32": 4}.get(work.dtype(word), 1 if work.dtype(word)[1:] == "8" else 2), work.t[word].shape
                 args += words_of_struct(array_t(1, 0, len(sizes), sizes, [n * size for n in strides_of(sizes)]), word)
@@ -411,7 +418,7 @@ class CuTile:
     def make(self, work):
         import cuda.tile as ct
         from cuda.tile.compilation import ArrayConstraint, CallingConvention, KernelSignature, ScalarConstraint, export_kernel
-        names = list(inspect.signature(bench.plain(work.entry.function)).parameters)
+        names = parameters_of(work, bench.plain(work.entry.function))
         constraints, args = [], []
         for word, value in work.arguments(names):
             if word in work.constants and word not in work.f:
