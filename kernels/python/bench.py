@@ -482,7 +482,7 @@ class Work:
         """(name, value) of each argument: value is a Descriptor, a number, or None for the tensor or scratch buffer of that name."""
         given = self.entry.keys.get("args")
         given = names if given is None else words_of(given(self.f, self.p) if callable(given) else given)
-        if len(given) != len(names):  # constants that args leaves out stand at the places of their names
+        if names and len(given) != len(names):  # constants that args leaves out stand at the places of their names
             rest = iter(given)
             placed = [name if name in self.constants and name not in given else next(rest, None) for name in names]
             if None in placed or next(rest, None) is not None:

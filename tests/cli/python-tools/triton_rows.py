@@ -40,3 +40,10 @@ def wrong(x, y, flag, at, n, BLOCK: tl.constexpr):
     tl.store(y + i, (v * 90).to(tl.float8e4nv), mask=i < n)
     tl.store(flag + i, v >= 0, mask=i < n)
     tl.store(at + i, i.to(tl.int64) + (1 << 33), mask=i < n)
+
+
+@op.kernel(grid="ceil(n, 256)", args="x y flag at n", BLOCK=256, what="a mask of whole numbers")
+@triton.jit
+def mistaken(x, y, flag, at, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(flag + i, tl.load(x + i, mask=(i < n) & (i >= 0) | BLOCK, other=0.0) > 0, mask=i < n)

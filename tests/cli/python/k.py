@@ -50,6 +50,13 @@ def broken():
     return missing
 
 
+@scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx")
+def printed():
+    import os
+    os.write(2, b"k.py:7:3: error: operand 1 is wrong\n")
+    raise RuntimeError("error encountered during parsing")
+
+
 thread = threading.local()
 states = []
 
