@@ -25,6 +25,7 @@ struct side {
 };
 void side_read(struct side *s, const char *words);
 void side_free(struct side *s);
+void side_pairs_free(struct row_pair *pairs, int count);
 bool side_has(const struct side *s, const struct row *row);
 /* "naive" of "conv2d/naive". */
 const char *without_folder(const char *variant);
@@ -38,6 +39,7 @@ struct without {
     const char *last;
     int count;
 };
+void answer_leave_out(struct without *w, const struct row *row);
 /* Because they have no value on the axis. Dense rows are left out of an answer over `mask.density` by its nature. */
 void answer_without(struct without *w, const struct row *row, const char *axis);
 /* Names the layers, if there are any, and frees. */

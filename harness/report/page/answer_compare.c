@@ -14,55 +14,6 @@
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
-const char *without_folder(const char *variant)
-{
-    const char *slash = strrchr(variant, '/');
-    return slash ? slash + 1 : variant;
-}
-
-void side_read(struct side *s, const char *words)
-{
-    size_t length = strcspn(words, "[");
-    SCOPED char *list = text_format("%.*s", (int)strcspn(words + length, "]"), words + length);
-    char *rest = list;
-    *s = (struct side){.variant = text_format("%.*s", (int)length, words)};
-    for (char *pair; (pair = strsep(&rest, "[, "));) {
-        char *value = strchr(pair, '=');
-        if (value) {
-            *value++ = 0;
-            *APPEND(s->fixed, s->fixed_count) = (struct row_pair){.name = xstrdup(pair), .value = xstrdup(value)};
-        }
-    }
-}
-
-static void pairs_free(struct row_pair *pairs, int count)
-{
-    for (int i = 0; i < count; i++) {
-        free(pairs[i].name);
-        free(pairs[i].value);
-    }
-    free(pairs);
-}
-
-void side_free(struct side *s)
-{
-    pairs_free(s->fixed, s->fixed_count);
-    free(s->variant);
-}
-
-bool side_has(const struct side *s, const struct row *row)
-{
-    const char *name = row->part_count ? row->parts[0].variant : row->variant;
-    bool has = name && (!strcmp(name, s->variant) || !strcmp(without_folder(name), s->variant)); /* cudnn stands for each op's */
-    for (int i = 0; has && i < s->fixed_count; i++) {
-        const char *value = row_pair_value(row->param, row->param_count, s->fixed[i].name);
-        SCOPED char *at = value ? NULL : answer_coordinate(row, s->fixed[i].name);
-        value = value ? value : at;
-        has = value && !strcmp(value, s->fixed[i].value);
-    }
-    return has;
-}
-
 /* By time; on a device that keeps none, by the bytes that the row requests. NaN: the row has neither. */
 static double cost(const struct case_view *c, const struct view *v)
 {
@@ -103,11 +54,13 @@ struct point {
     char *reason;    /* what the slower one does more of; NULL: the counters do not show it */
     char *limit;     /* the slower one's bottleneck; NULL */
     bool between;    /* of two cases: their counters are not compared */
+    bool added;      /* by bisection */
 };
 
 /* The cases that differ in the axis only, at equal parameters. */
 struct curve {
     char *place, *settings;  /* its own: the layer and the other axes; all parameters */
+    char *pattern;           /* its own: of the mask, with its radius; NULL */
     struct row_pair *params; /* its own */
     int param_count;
     struct point *points;
@@ -133,7 +86,7 @@ static bool significant(const struct case_view *c, const struct view *a, const s
 static void add_point(struct curve *y, const struct case_view *c, const struct view *a, const struct view *b, const char *at)
 {
     SCOPED_TEXT words = {0};
-    struct point p = {.at = xstrdup(at), .x = a->row->density_in, .ratio = cost(c, b) / cost(c, a)};
+    struct point p = {.at = xstrdup(at), .x = a->row->density_in, .ratio = cost(c, b) / cost(c, a), .added = a->row->like_case};
     bool apart = significant(c, a, b, p.ratio);
     const struct view *slow = p.ratio > 1 ? b : a, *fast = p.ratio > 1 ? a : b;
     p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
@@ -151,10 +104,11 @@ static void curve_free(struct curve *y)
         free(y->points[i].reason);
         free(y->points[i].limit);
     }
-    pairs_free(y->params, y->param_count);
+    side_pairs_free(y->params, y->param_count);
     free(y->points);
     free(y->place);
     free(y->settings);
+    free(y->pattern);
 }
 
 /* ---- sentences ---- */
@@ -228,35 +182,6 @@ static void say_curve(struct text *t, const struct curve *y, const char *axis, b
 
 /* ---- at equal parameters, along an axis ---- */
 
-char *answer_coordinate(const struct row *row, const char *axis)
-{
-    char number[NUMBER_TEXT];
-    if (!strcmp(axis, "mask.density"))
-        return row->density_in >= 0 ? text_format("%s %%", number_short(100 * row->density_in, number)) : NULL;
-    const char *value = !strcmp(axis, "layer") ? row->layer : !strcmp(axis, "mask.pattern") ? row->mask_pattern : row_axis(row, axis);
-    return value ? xstrdup(value) : NULL;
-}
-
-bool answer_same_code(const struct view *a, const struct view *b)
-{
-    return (a->same_as ? a->same_as : a) == (b->same_as ? b->same_as : b);
-}
-
-static void leave_out(struct without *w, const struct row *row)
-{
-    w->count++;
-    if (!row->layer || text_same(row->layer, w->last))
-        return;
-    text_addf(&w->layers, "%s%s", w->last ? ", " : "", row->layer);
-    w->last = row->layer; /* the rows of a layer follow each other */
-}
-
-void answer_without(struct without *w, const struct row *row, const char *axis)
-{
-    if (strcmp(axis, "mask.density") != 0)
-        leave_out(w, row);
-}
-
 /* A difference of two rows that are one machine code would be noise. */
 static void say_same(struct block *list, struct without *w)
 {
@@ -266,11 +191,12 @@ static void say_same(struct block *list, struct without *w)
     text_free(&w->layers);
 }
 
-void answer_say_without(struct block *list, struct without *w, const char *axis)
+/* "blobs24"; NULL: the row has no mask. */
+static char *pattern_of(const struct row *row)
 {
-    if (w->last)
-        block_itemf(list, "answer", NULL, "left out, because they have no value of %s: %s", axis, text_get(&w->layers));
-    text_free(&w->layers);
+    if (!row->mask_pattern)
+        return NULL;
+    return row->mask_radius >= 0 ? text_format("%s%lld", row->mask_pattern, (long long)row->mask_radius) : xstrdup(row->mask_pattern);
 }
 
 /* What the curve has in common beside the parameters: the layer, the other axes. */
@@ -284,10 +210,9 @@ static char *curve_place(const struct row *row, const char *axis, const struct s
         if (strcmp(row->axis[i].name, axis) != 0 && !row_pair(fixed->fixed, fixed->fixed_count, row->axis[i].name) &&
             !(density && !strcmp(row->axis[i].name, "mask")))
             text_addf(&place, "%s%s=%s", place.len ? ", " : "", row->axis[i].name, row->axis[i].value);
-    if (density && row->mask_pattern)
-        text_addf(&place, "%s%s", place.len ? ", " : "", row->mask_pattern);
-    if (density && row->mask_radius >= 0)
-        text_addf(&place, "%lld", (long long)row->mask_radius);
+    SCOPED char *pattern = density ? pattern_of(row) : NULL;
+    if (pattern)
+        text_addf(&place, "%s%s", place.len ? ", " : "", pattern);
     return text_take(&place);
 }
 
@@ -299,7 +224,7 @@ static struct curve *curve_of(struct curve **curves, int *count, const struct ro
         if (!strcmp((*curves)[i].place, place) && !strcmp((*curves)[i].settings, settings))
             return &(*curves)[i];
     struct curve *y = APPEND(*curves, *count);
-    *y = (struct curve){.place = xstrdup(place), .settings = xstrdup(settings)};
+    *y = (struct curve){.place = xstrdup(place), .settings = xstrdup(settings), .pattern = pattern_of(row)};
     for (int i = 0; i < row->param_count; i++)
         *APPEND(y->params, y->param_count) = (struct row_pair){.name = xstrdup(row->param[i].name), .value = xstrdup(row->param[i].value)};
     return y;
@@ -382,6 +307,43 @@ static void say_steady(struct block *list, const char *question, const struct cu
     block_item(list, "answer", question, text_get(&t));
 }
 
+/* The ratio of one pattern over all curves, at the scenario's own densities. False: there is no point. */
+static bool add_pattern(struct text *t, const struct curve *curves, int count, const char *pattern)
+{
+    double sum = 0, least = INFINITY, most = 0;
+    char m[NUMBER_TEXT], a[NUMBER_TEXT], b[NUMBER_TEXT];
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < curves[i].count; k++) {
+            const struct point *p = &curves[i].points[k];
+            if (p->added || !text_same(curves[i].pattern, pattern))
+                continue;
+            sum += log(p->ratio);
+            least = fmin(least, p->ratio);
+            most = fmax(most, p->ratio);
+            n++;
+        }
+    if (n)
+        text_addf(t, "%s%s %s x (%s to %s, %d case%s)", t->len ? ", " : "", pattern, number_3(exp(sum / n), m), number_3(least, a),
+                  number_3(most, b), n, text_s(n));
+    return n > 0;
+}
+
+/* Along the density: one figure for each kind of mask, where there are several. */
+static void say_patterns(struct block *list, const struct curve *curves, int count, bool counts)
+{
+    SCOPED_TEXT t = {0};
+    int kinds = 0;
+    for (int i = 0; i < count; i++) {
+        bool known = !curves[i].pattern;
+        for (int k = 0; k < i && !known; k++)
+            known = text_same(curves[k].pattern, curves[i].pattern);
+        kinds += !known && add_pattern(&t, curves, count, curves[i].pattern);
+    }
+    if (kinds > 1)
+        block_itemf(list, "answer", NULL, "by kind of mask, geometric means of the %s: %s", counts ? "bytes" : "speed", text_get(&t));
+}
+
 static void say_curves(struct block *list, const char *question, const char *axis, bool counts, const struct curve *curves, int count)
 {
     int turning = 0, mixed = 0, told = 0;
@@ -395,6 +357,8 @@ static void say_curves(struct block *list, const char *question, const char *axi
               text_s(count), turning == 1 ? "has" : "have");
     if (!own)
         block_text(list, "answer", question, &head);
+    if (!strcmp(axis, "mask.density"))
+        say_patterns(list, curves, count, counts);
     for (int pass = 0; pass < 2; pass++) /* those that turn first */
         for (int i = 0; i < count && told < SHOWN_SENTENCES; i++) {
             if (!is_mixed(&curves[i]) || turns(&curves[i]) != (pass == 0))
@@ -509,7 +473,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
                 answer_without(&without, v->row, axis);
             bool one_code = at && answer_same_code(v, other);
             if (one_code)
-                leave_out(&same, v->row);
+                answer_leave_out(&same, v->row);
             struct curve *y = at && !one_code ? curve_of(&curves, &count, v->row, axis, what) : NULL;
             if (y && (strcmp(axis, "mask.density") != 0 || !v->row->like_case || !has_density(y, v->row->density_in)))
                 add_point(y, &w.view, v, other, at);

@@ -1,0 +1,91 @@
+/* report/page/answer_side: the rows that a question names, their coordinates, and what an answer leaves out. */
+#include "report/page/answer.h"
+#include "report/view/number.h"
+#include "report/view/view.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *without_folder(const char *variant)
+{
+    const char *slash = strrchr(variant, '/');
+    return slash ? slash + 1 : variant;
+}
+
+void side_read(struct side *s, const char *words)
+{
+    size_t length = strcspn(words, "[");
+    SCOPED char *list = text_format("%.*s", (int)strcspn(words + length, "]"), words + length);
+    char *rest = list;
+    *s = (struct side){.variant = text_format("%.*s", (int)length, words)};
+    for (char *pair; (pair = strsep(&rest, "[, "));) {
+        char *value = strchr(pair, '=');
+        if (value) {
+            *value++ = 0;
+            *APPEND(s->fixed, s->fixed_count) = (struct row_pair){.name = xstrdup(pair), .value = xstrdup(value)};
+        }
+    }
+}
+
+void side_pairs_free(struct row_pair *pairs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(pairs[i].name);
+        free(pairs[i].value);
+    }
+    free(pairs);
+}
+
+void side_free(struct side *s)
+{
+    side_pairs_free(s->fixed, s->fixed_count);
+    free(s->variant);
+}
+
+bool side_has(const struct side *s, const struct row *row)
+{
+    const char *name = row->part_count ? row->parts[0].variant : row->variant;
+    bool has = name && (!strcmp(name, s->variant) || !strcmp(without_folder(name), s->variant)); /* cudnn stands for each op's */
+    for (int i = 0; has && i < s->fixed_count; i++) {
+        const char *value = row_pair_value(row->param, row->param_count, s->fixed[i].name);
+        SCOPED char *at = value ? NULL : answer_coordinate(row, s->fixed[i].name);
+        value = value ? value : at;
+        has = value && !strcmp(value, s->fixed[i].value);
+    }
+    return has;
+}
+
+char *answer_coordinate(const struct row *row, const char *axis)
+{
+    char number[NUMBER_TEXT];
+    if (!strcmp(axis, "mask.density"))
+        return row->density_in >= 0 ? text_format("%s %%", number_short(100 * row->density_in, number)) : NULL;
+    const char *value = !strcmp(axis, "layer") ? row->layer : !strcmp(axis, "mask.pattern") ? row->mask_pattern : row_axis(row, axis);
+    return value ? xstrdup(value) : NULL;
+}
+
+bool answer_same_code(const struct view *a, const struct view *b)
+{
+    return (a->same_as ? a->same_as : a) == (b->same_as ? b->same_as : b);
+}
+
+void answer_leave_out(struct without *w, const struct row *row)
+{
+    w->count++;
+    if (!row->layer || text_same(row->layer, w->last))
+        return;
+    text_addf(&w->layers, "%s%s", w->last ? ", " : "", row->layer);
+    w->last = row->layer; /* the rows of a layer follow each other */
+}
+
+void answer_without(struct without *w, const struct row *row, const char *axis)
+{
+    if (strcmp(axis, "mask.density") != 0)
+        answer_leave_out(w, row);
+}
+
+void answer_say_without(struct block *list, struct without *w, const char *axis)
+{
+    if (w->last)
+        block_itemf(list, "answer", NULL, "left out, because they have no value of %s: %s", axis, text_get(&w->layers));
+    text_free(&w->layers);
+}
