@@ -8,14 +8,17 @@ extern "C" __global__ void softmax_channels_reference(const float *input, double
         return;
     at = at / pixels * c * pixels + at % pixels;
     double most = input[at], sum = 0, spread = 0, lost = 0;
+    float serial = 0;
     for (long long i = 1; i < c; i++)
         most = input[at + i * pixels] > most ? input[at + i * pixels] : most;
     for (long long i = 0; i < c; i++) {
         double power = exp(input[at + i * pixels] - most);
         lost += power < roundoff * sum ? power : 0;
         sum += power;
+        serial += (float)power;
         spread += power * (most - input[at + i * pixels]);
     }
+    lost = fmax(lost, 12 * fabs(serial - sum));
     for (long long i = 0; i < c; i++) {
         double below = most - input[at + i * pixels], y = exp(-below) / sum;
         double relative = sum_error + lost / sum + roundoff * (16 + 2 * (below + spread / sum)); /* of the share */

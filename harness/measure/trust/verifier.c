@@ -96,7 +96,7 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
 
 #define LOOSE_SHARE 0.0625 /* of the elements: with a smaller share, these are only values that happen to be near 0 */
 
-/* Adds a note if the magnitudes of a result differ so much that the tolerance would accept 0 for many elements. */
+/* Adds a note if the magnitudes of a result differ so much that the tolerance would accept great errors of many elements. */
 static void say_loose(struct trial *t, const struct op_data *data)
 {
     for (int i = 0; i < t->program->tensor_count && !data->elsewhere; i++) {
@@ -104,9 +104,9 @@ static void say_loose(struct trial *t, const struct op_data *data)
         double loose = data->at[role->slot].loose;
         if (t->program->tensors[i].written && loose >= LOOSE_SHARE)
             row_add_note(t->row,
-                         "the tolerance says nothing of %.0f %% of %s: 0 would pass there, beside the larger values of the row; give the "
-                         "reference a magnitude (docs/OP.md, Tolerance)",
-                         loose * 100, role->name);
+                         "the tolerance says little of %.0f %% of %s: %s would pass there, beside larger values; give the reference a "
+                         "magnitude (docs/OP.md, Tolerance)",
+                         loose * 100, role->name, data->at[role->slot].guessed ? "an error of 1 %" : "0");
     }
 }
 

@@ -132,11 +132,13 @@ double reference_terms(const struct work *work, const struct op_bounds *is)
     return work_is_exact(work) && !(work->op->file->tolerance > 0) ? (double)is->terms : 1;
 }
 
+#define LOOSE 0.01 /* a kernel with errors of this share of a result is wrong */
+
 struct settling {
     const struct reference_rows *of;
     double tolerance, apart, begun;
     atomic_llong wrong;       /* the first element whose value its type cannot represent; -1: none */
-    atomic_llong near, loose; /* elements that are not 0; and those among them whose bound includes 0 */
+    atomic_llong near, loose; /* elements that are not 0; and those among them whose bound includes 0, or of a guess LOOSE of the element */
 };
 
 static void keep_first(struct settling *s, size_t k)
@@ -193,7 +195,7 @@ static void settle_row(void *context, int64_t row, int thread)
         }
         double bound = settle_bound(s, y, size);
         near += y != 0;
-        loose += y != 0 && bound >= fabs(y);
+        loose += y != 0 && bound >= (guesses && !(s->tolerance > 0) ? LOOSE : 1) * fabs(y);
         if (of->bound) /* rounding to float must not make it smaller */
             of->bound[k] = (float)(bound * (1 + 0x1p-23));
     }
