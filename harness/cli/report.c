@@ -121,14 +121,14 @@ static bool make_calibration(struct stored *s, struct text *t, struct error *err
     return ok;
 }
 
-/* The questions of another file of the same scenario. */
+/* The questions of another file: of the same scenario, or one that has only questions. */
 static bool ask_again(struct stored *s, struct error *err)
 {
     struct run *run = &s->r.run;
     size_t bytes;
     if (!op_load(NULL, err))
         return false;
-    struct scenario *asked = scenario_load(s->ask, err);
+    struct scenario *asked = scenario_load_over(s->ask, run->scenario_text, err);
     bool ok = asked && (run->scenario && !strcmp(asked->name, run->scenario)
                             ? (run->asked = file_read(s->ask, NODE_MAX_BYTES, &bytes, err)) != NULL
                             : error_set(err, ERROR_USAGE, "%s: scenario %s, and the run is of %s", s->ask, asked->name,

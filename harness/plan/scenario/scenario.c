@@ -352,6 +352,11 @@ static bool scenario_parse(struct scenario *s, struct error *err)
 
 struct scenario *scenario_load(const char *path, struct error *err)
 {
+    return scenario_load_over(path, NULL, err);
+}
+
+struct scenario *scenario_load_over(const char *path, const char *below, struct error *err)
+{
     struct scenario *s = xcalloc(1, sizeof *s);
     size_t bytes;
     bool ok = false;
@@ -363,6 +368,11 @@ struct scenario *scenario_load(const char *path, struct error *err)
     struct parsed *p = s->parsed = xcalloc(1, sizeof *p);
     p->folder = file_dir(path);
     s->root = node_parse_text(path, text, bytes, 1, 1, err);
+    if (s->root && s->root->kind == NODE_MAP && below && !node_get(s->root, "layers")) {
+        s->below = node_parse_text("the run's scenario", below, strlen(below), 1, 1, err);
+        if (!s->below || !node_inherit(s->root, s->below, err))
+            goto done;
+    }
     if (!s->root || !scenario_parse(s, err))
         goto done;
     ok = true;
@@ -398,6 +408,7 @@ void scenario_free(struct scenario *s)
     free(s->about);
     free(s->path);
     node_free(s->root);
+    node_free(s->below);
     free(s);
 }
 

@@ -101,8 +101,8 @@ struct scenario_sequence {
 };
 struct scenario {
     char *name, *about, *path;
-    char hash[HASH_TEXT]; /* of the file */
-    struct node *root;
+    char hash[HASH_TEXT];      /* of the file */
+    struct node *root, *below; /* below: NULL, or what the root's file lies on */
     struct layer *layers;
     int layer_count;
     struct scenario_variant *variants;
@@ -118,6 +118,8 @@ struct scenario {
 };
 
 struct scenario *scenario_load(const char *path, struct error *err);
+/* A file without layers has only what differs from a scenario's text: other questions for a stored run. */
+struct scenario *scenario_load_over(const char *path, const char *below, struct error *err);
 void scenario_free(struct scenario *s);
 /* The names of its layers, NULL-terminated; the caller frees the array. */
 const char **scenario_layer_names(const struct scenario *s);
