@@ -137,9 +137,28 @@ static void show(const struct job *job, const struct job_turn *t, double since_s
             *eta ? ", ETA " : "", eta, *why ? "; " : "", why, live ? "" : "\n");
 }
 
+/* The last lines of a log, each text once: every try of a shard says the same. */
+static void say_tail(const struct text *log)
+{
+    const char *end = log->data + log->len, *tail = end;
+    for (int lines = 0; tail > log->data && lines <= LOG_LINES; tail--)
+        lines += tail[-1] == '\n';
+    for (const char *line = tail, *next; line < end; line = next) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t n = (size_t)((stop ? stop : end) - line);
+        bool said = !n;
+        next = stop ? stop + 1 : end;
+        for (const char *at = tail; at < line && !said; at = (const char *)memchr(at, '\n', (size_t)(line - at)) + 1)
+            said = !strncmp(at, line, n) && at[n] == '\n';
+        if (!said)
+            cli_say(stderr, "  %.*s\n", (int)n, line);
+    }
+}
+
 static void say_lost(const struct job *job)
 {
-    for (int i = 0, told = 0; i < job->shards; i++) {
+    int told = 0;
+    for (int i = 0; i < job->shards; i++) {
         const struct job_shard *s = &job->shard[i];
         SCOPED_TEXT t = {0};
         if (s->done)
@@ -148,11 +167,10 @@ static void say_lost(const struct job *job)
                 s->state ? s->state : "its task left nothing", s->host[0] ? " on " : "", s->host, s->rows);
         if (told++ || !job->engine->logs(job, i + 1, &t, NULL) || !t.len)
             continue;
-        const char *tail = t.data + t.len;
-        for (int lines = 0; tail > t.data && lines <= LOG_LINES; tail--)
-            lines += tail[-1] == '\n';
-        cli_say(stderr, "%s\n", tail);
+        say_tail(&t);
     }
+    if (told)
+        cli_say(stderr, "hint: bench jobs logs %s SHARD prints what its tasks said\n", job->id);
 }
 
 /* The rows that are stored now. */
@@ -283,7 +301,11 @@ static int list_jobs(const char *out)
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             table_cell(t, PAINT_NONE, "%lld", numbers[k]);
         table_cell(t, PAINT_NONE, "%s", age);
-        table_cell(t, PAINT_NONE, "%.160s", !asked && !here ? err.text : why);
+        SCOPED char *gone =
+            asked && done + running + pending < job.shards
+                ? text_format("%d without a task: bench jobs wait %s tries again", job.shards - done - running - pending, job.id)
+                : NULL;
+        table_cell(t, PAINT_NONE, "%.160s", !asked && !here ? err.text : gone ? gone : why);
     }
     if (count <= 0)
         cli_say(stderr, "bench: no job in %s\nhint: bench run SCENARIO --on slurm\n", jobs);
@@ -307,12 +329,14 @@ static int show_job(struct job *job)
     table_column(t, "why", "why", ALIGN_LEFT);
     for (int i = 0; i < job->shards; i++) {
         const struct job_shard *s = &job->shard[i];
+        SCOPED_TEXT log = {0};
         const char *state = s->done                     ? "done"
                             : s->task == ENGINE_PENDING ? "pending"
                             : s->task == ENGINE_RUNNING ? "running"
                             : s->state && !here         ? strcmp(s->state, "running") ? s->state : "its task is gone"
                             : s->state                  ? s->state
-                                                        : "not started";
+                            : job->engine->logs(job, i + 1, &log, NULL) && log.len ? "its task left nothing"
+                                                                                   : "not started";
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%d", i + 1);
         table_cell(t, PAINT_NONE, "%lld", s->rows);

@@ -128,6 +128,7 @@ static void the_script_of_slurm(void **state)
            "cuda:0");
     assert_true(job.engine->script(&job, 1000, &t, &err));
     const char *const lines[] = {"#!/bin/bash -l\n",
+                                 "#SBATCH --array=1-",
                                  "#SBATCH --partition=gpu\n",
                                  "#SBATCH --gres=gpu:1\n",
                                  "#SBATCH --exclusive\n#SBATCH --nice=5\n",

@@ -63,6 +63,7 @@ static bool slurm_script(struct job *job, int first, struct text *t, struct erro
     const char *modules = job_key(job, "modules"), *container = job_key(job, "container");
     text_addf(t, "#!/bin/%s\n", modules ? "bash -l" : "sh");
     text_addf(t, "#SBATCH --job-name=bench-%s\n", job->id);
+    text_addf(t, "#SBATCH --array=1-%d\n", job->shards - first); /* of all shards; submit_array names those that are wanted */
     text_addf(t, "#SBATCH --output=\"%s/logs/slurm-%%A_%%a.out\"\n", job->folder);
     text_add(t, "#SBATCH --open-mode=append\n"); /* a requeued task would empty it */
     text_add(t, "#SBATCH --requeue\n");
