@@ -285,6 +285,38 @@ static void sums_and_joins(void **state)
     every_byte_another();
 }
 
+/* Another name of a view has readers of the image: no activation is folded that only one of them reads. Factors of channels are read as the
+ * tensor is that they belong to. */
+static void readers_of_views(void **state)
+{
+    struct text out = {0}, graph = {0};
+    struct error err;
+    int unknown;
+    const int square[] = {4, 4, 1, 1};
+    model.len = 0;
+    value(&graph, 11, "x", (const int[]){1, 4, 20, 9});
+    value(&graph, 12, "y", NULL);
+    constant(&graph, "w", 4, square, 1, 0);
+    numbers(&graph, "pixels", 2, (const int64_t[]){1, 2});
+    node(&graph, "Conv", "x w", "a", "");
+    node(&graph, "Transpose", "a", "p", "perm 0 2 3 1");
+    node(&graph, "Identity", "p", "q", "");
+    node(&graph, "Tanh", "q", "t", "");
+    node(&graph, "Mul", "t q", "m", "");
+    node(&graph, "ReduceMean", "m pixels", "f", "");
+    node(&graph, "Mul", "f m", "y", "");
+    finish(&graph, 18);
+    if (!imported(&out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(unknown, 0);
+    assert_non_null(strstr(text_get(&out), "  a: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1}\n"));
+    assert_non_null(strstr(text_get(&out), "  t: {op: pointwise, n: 1, c: 4, h: 20, w: 9, epilogue: [tanh]}\n"));
+    assert_non_null(strstr(text_get(&out), "  y: {op: mul_channels, n: 1, c: 4, h: 20, w: 9}\n"));
+    scenario_free(loaded(text_get(&out)));
+    text_free(&out);
+    every_byte_another();
+}
+
 static double value_of(const char *folder, const char *file, size_t index)
 {
     SCOPED char *path = file_join(folder, file);
@@ -581,9 +613,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_of_nodes),     cmocka_unit_test(damaged_models),      cmocka_unit_test(unknown_nodes),
-        cmocka_unit_test(sums_and_joins),      cmocka_unit_test(weights_of_nodes),    cmocka_unit_test(weights_elsewhere),
-        cmocka_unit_test(channels_move),       cmocka_unit_test(axes_are_views),      cmocka_unit_test(patterns_are_layers),
-        cmocka_unit_test(products_of_tensors), cmocka_unit_test(equal_layers_are_one)};
+        cmocka_unit_test(sums_and_joins),      cmocka_unit_test(readers_of_views),    cmocka_unit_test(weights_of_nodes),
+        cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),       cmocka_unit_test(axes_are_views),
+        cmocka_unit_test(patterns_are_layers), cmocka_unit_test(products_of_tensors), cmocka_unit_test(equal_layers_are_one)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

@@ -11,7 +11,7 @@ int axes_number(int64_t axis, int rank)
     return axis >= 0 && axis < rank ? (int)axis : -1;
 }
 
-static int64_t elements(const struct view *l)
+int64_t view_elements(const struct view *l)
 {
     int64_t count = 1;
     for (int i = 0; i < l->rank; i++)
@@ -41,7 +41,7 @@ bool axes_reshape(struct graph *g, const struct onnx_node *n, const char **why)
     if (!view_of(graph_in(g, n, 0), &l))
         return graph_lacks(why, NO_SIZE);
     if (!strcmp(n->op, "Reshape"))
-        return graph_target(n, graph_in(g, n, 1), elements(&l), l.dim, l.rank, dim, &rank)
+        return graph_target(n, graph_in(g, n, 1), view_elements(&l), l.dim, l.rank, dim, &rank)
                    ? reshape(g, n, &l, rank, dim, why)
                    : graph_lacks(why, "its shape is not a constant that fits its input");
     if (!strcmp(n->op, "Flatten")) {
@@ -227,8 +227,9 @@ bool axes_expand(struct graph *g, const struct onnx_node *n, const char **why)
         rank++;
     for (int i = 0; i < rank; i++)
         dim[i] = dim[i] > INT32_MAX ? 0 : dim[i];
-    return rank >= l.rank && view_expand(&l, rank, dim) && elements(&l) < INT32_MAX ? view_put(g, n, &l, why)
-                                                                                    : graph_lacks(why, "its shape does not fit its input");
+    return rank >= l.rank && view_expand(&l, rank, dim) && view_elements(&l) < INT32_MAX
+               ? view_put(g, n, &l, why)
+               : graph_lacks(why, "its shape does not fit its input");
 }
 
 /* ---- layers along an axis ---- */

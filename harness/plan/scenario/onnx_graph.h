@@ -108,6 +108,8 @@ typedef bool graph_maker(struct graph *g, const struct onnx_node *n, const char 
 /* onnx_view.c: views of images. */
 /* The value as a view; of an image that of all its axes. False: it is not known. */
 bool view_of(const struct place *p, struct view *out);
+/* At most INT64_MAX. */
+int64_t view_elements(const struct view *l);
 /* Makes the view the node's output. */
 bool view_put(struct graph *g, const struct onnx_node *n, const struct view *l, const char **why);
 /* Another shape, order of axes, or range of one; false: this view has none. */

@@ -12,6 +12,10 @@ bool graph_rename(struct graph *g, const struct onnx_node *n, struct place *x)
     if (out == x)
         return false;
     x->uses += out->uses - 1;
+    if (x->view) /* who reads the view reads its image */
+        x->view->of->uses += out->uses - 1;
+    if (x->view && x->image && x->image != x->view->of)
+        x->image->uses += out->uses - 1;
     out->alias = x;
     return true;
 }

@@ -514,6 +514,19 @@ static bool has_places(struct graph *g, const struct onnx_node *n, const struct 
     return places;
 }
 
+/* Is it as the wide one, or one element along an axis, as factors of channels are? */
+static bool fits_wide(const struct view *wide, const struct view *l)
+{
+    struct view narrow = *wide;
+    narrow.count = 0;
+    for (int i = 0; i < wide->rank && l->rank == wide->rank; i++)
+        narrow.dim[i] = l->dim[i] == 1 ? 1 : wide->dim[i];
+    for (int i = 0; i < wide->count; i++)
+        if (narrow.dim[wide->atom[i].part] != 1)
+            narrow.atom[narrow.count++] = wide->atom[i];
+    return l->rank == wide->rank && !memcmp(narrow.dim, l->dim, (size_t)l->rank * sizeof *l->dim) && same_atoms(&narrow, l, true);
+}
+
 bool view_each(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why)
 {
     struct replaced r;
@@ -527,7 +540,11 @@ bool view_each(struct graph *g, const struct onnx_node *n, graph_maker *make, co
         if (!view_of(p, &other))
             return make(g, n, why); /* which says what is missing */
         views |= p->view || (p->rank && p->rank < 4);
-        fits &= view_whole(&other, false) && (!tensors || view_same(&lead, &other));
+        if (tensors && view_elements(&other) > view_elements(&lead)) {
+            struct view former = lead;
+            lead = other, other = former;
+        }
+        fits &= view_whole(&other, false) && (!tensors || (view_whole(&lead, false) && fits_wide(&lead, &other)));
         alike &= !tensors || (other.rank == lead.rank && !memcmp(other.dim, lead.dim, (size_t)lead.rank * sizeof *lead.dim));
         batch &= other.dim[0] == other.of->dim[0];
         lead = tensors++ ? lead : other;
