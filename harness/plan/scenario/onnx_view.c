@@ -519,12 +519,10 @@ static bool fits_wide(const struct view *wide, const struct view *l)
 {
     struct view narrow = *wide;
     narrow.count = 0;
-    for (int i = 0; i < wide->rank && l->rank == wide->rank; i++)
-        narrow.dim[i] = l->dim[i] == 1 ? 1 : wide->dim[i];
-    for (int i = 0; i < wide->count; i++)
-        if (narrow.dim[wide->atom[i].part] != 1)
+    for (int i = 0; i < wide->count && l->rank == wide->rank; i++)
+        if (l->dim[wide->atom[i].part] != 1)
             narrow.atom[narrow.count++] = wide->atom[i];
-    return l->rank == wide->rank && !memcmp(narrow.dim, l->dim, (size_t)l->rank * sizeof *l->dim) && same_atoms(&narrow, l, true);
+    return l->rank == wide->rank && same_atoms(&narrow, l, true);
 }
 
 bool view_each(struct graph *g, const struct onnx_node *n, graph_maker *make, const char **why)
