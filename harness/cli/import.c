@@ -250,7 +250,7 @@ int cli_import(const struct verb *verb, int argc, char **argv)
     struct onnx_options model = {0};
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "folder of the database; default ./.bench", &out},
-        {"--join", 0, OPTION_FLAG, NULL, "databases or their folders: make one run of the parts that run --shard made", &join},
+        {"--join", 0, OPTION_FLAG, NULL, "join the databases (or their folders) that `bench run --shard` wrote into one run", &join},
         {"--run", 0, OPTION_INT, "N", "times: add to this run instead of the last run of the scenario", &run_id},
         {"--name", 0, OPTION_TEXT, "NAME", "convolutions, models: name of the scenario; default: from the file name", &name},
         {"--shape", 0, OPTION_TEXT, "NxCxHxW", "models: sizes of the input, where the file leaves them open", &model.shape},

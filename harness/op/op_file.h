@@ -23,8 +23,9 @@ struct op_file_tensor {
     struct expr *within[2];    /* VALUES_BOXES: height and width of the image */
     int64_t (*sizes)[2];       /* VALUES_BOXES: widths and heights, taken in turn */
     int size_count;
-    enum layout layout;                /* fixed layout; LAYOUT_NONE: linear, or for an image the work's */
-    double low, high, step, level;     /* VALUES_UNIFORM: the interval; what is added to values of some lines (kernels/reference/draw.h) */
+    enum layout layout; /* fixed layout; LAYOUT_NONE: linear, or for an image the work's */
+    double low, high, step,
+        level; /* VALUES_UNIFORM: from low to high; some lines of a tensor add step or level (draw_real in kernels/reference/draw.h) */
     unsigned specials;                 /* enum special, bits: values that it may have among its drawn ones, on nearby shapes */
     char *values_file, *reference_npy; /* absolute paths; values_file: a .npy, or a picture; NULL: none */
     int rank;

@@ -291,7 +291,8 @@ bool ptx_waits(const char *ptx, const char *entry)
 }
 
 /* ---- state ---- */
-/* A quick test, since hardly any module has some: the `.global` of an instruction follows its name, that of a declaration nothing. */
+/* A quick test without parsing: does `.global` begin a word anywhere? It then declares a variable; in an instruction it follows the name.
+ */
 static bool may_have_state(const char *ptx)
 {
     for (const char *p = ptx; (p = strstr(p, ".global")); p++)

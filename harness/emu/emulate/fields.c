@@ -69,7 +69,7 @@ static bool evaluate(const struct emulation *e, const struct node *n, double *ou
     return ok;
 }
 
-/* What is written as a number is one: its errors say so. Anything else is asked of the fields. */
+/* True for a number; anything else is an expression of fields. The two have different errors. */
 static bool plain(const struct emulation *e, const struct node *n)
 {
     double v;

@@ -26,8 +26,9 @@ struct sequence_source {
     bool large; /* too large to check many frames */
     /* Made once, for every row of the sequence; NULL: not yet. */
     float **frames;
-    unsigned char **stored; /* the same as dense and as sparse rows read them; without kept frames only the first two, of `now` */
-    double **references;    /* of the last layer */
+    unsigned char *
+        *stored; /* the frames in the formats that dense and sparse rows read; only the first two, of `now`, if frames are not kept */
+    double **references; /* of the last layer */
 };
 bool source_open(const struct sequence_row *row, struct sequence_source *out, struct error *err);
 void source_close(struct sequence_source *s);

@@ -86,7 +86,8 @@ static void widen(const struct work *work, struct op_data *data, double *const s
     }
 }
 
-/* In a line of few values an error of their mean changes results as no change of them does (they stay opposite). */
+/* False if some line is short. There, an error of the mean changes results as no change of the values does: two normalised values, for
+ * example, always stay opposite. */
 static bool has_long_lines(const struct work *work)
 {
     struct tensor list[OP_MAX_TENSORS];

@@ -68,7 +68,7 @@ static bool mark(struct trace *t, struct stage_env *e, const struct expr *x, con
     return true;
 }
 
-/* Source elements that the needed lines of stage i ask for, in n of its images with c channels. */
+/* How many source elements stage i reads to compute its needed lines, for n images of c channels. */
 static double elements(struct trace *t, int i, const struct needed *need, double n, int64_t c)
 {
     const struct stage_image *to = &t->all[i], *in = &t->all[to->before];

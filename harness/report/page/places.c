@@ -225,7 +225,7 @@ static void add_spreads(struct document *d, struct row *const *rows, int count)
     table_column(t, "layer", "layer", ALIGN_LEFT);
     table_column(t, "variant", "variant", ALIGN_LEFT);
     table_column(t, "places", "places", ALIGN_RIGHT);
-    table_column(t, "spread", "spread %", ALIGN_POINT, .about = "the slowest place over the fastest, less 1");
+    table_column(t, "spread", "spread %", ALIGN_POINT, .about = "by how much the slowest place is slower than the fastest");
     table_column(t, "fastest", "fastest us", ALIGN_POINT);
     table_column(t, "fastest_where", "where", ALIGN_LEFT);
     table_column(t, "slowest", "slowest us", ALIGN_POINT);

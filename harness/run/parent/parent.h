@@ -54,8 +54,8 @@ struct session {
     int changed;              /* pairs of a gate with different launches */
     int done;
     bool interrupted;
-    /* Work that is postponed until a worker has its next command (session_settle): the range of rows to store, and the range of rows to
-     * show, case by case; and its error. */
+    /* Ranges of rows that wait to be stored and to be shown. session_settle does both after it has sent a worker its next command, so that
+     * the worker does not wait. */
     int put_first, put_last, show_first, show_last;
     int timed_last; /* the end of the last case that is finished except for its counters */
     struct error put_error;
