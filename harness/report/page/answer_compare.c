@@ -330,7 +330,7 @@ static bool add_pattern(struct text *t, const struct curve *curves, int count, c
 }
 
 /* Along the density: one figure for each kind of mask, where there are several. */
-static void say_patterns(struct block *list, const struct curve *curves, int count, bool counts)
+static void add_patterns(struct text *out, const struct curve *curves, int count, bool counts)
 {
     SCOPED_TEXT t = {0};
     int kinds = 0;
@@ -341,7 +341,7 @@ static void say_patterns(struct block *list, const struct curve *curves, int cou
         kinds += !known && add_pattern(&t, curves, count, curves[i].pattern);
     }
     if (kinds > 1)
-        block_itemf(list, "answer", NULL, "by kind of mask, geometric means of the %s: %s", counts ? "bytes" : "speed", text_get(&t));
+        text_addf(out, "by kind of mask, geometric means of the %s: %s; ", counts ? "bytes" : "speed", text_get(&t));
 }
 
 static void say_curves(struct block *list, const char *question, const char *axis, bool counts, const struct curve *curves, int count)
@@ -353,12 +353,13 @@ static void say_curves(struct block *list, const char *question, const char *axi
     }
     SCOPED_TEXT head = {0};
     const char *own = count == 1 ? question : NULL; /* one curve needs no heading */
-    text_addf(&head, "%sat equal parameters along %s, %d of %d curve%s %s a turning point", counts ? BYTES : "", axis, turning, count,
-              text_s(count), turning == 1 ? "has" : "have");
+    text_add(&head, counts ? BYTES : "");
+    if (!strcmp(axis, "mask.density"))
+        add_patterns(&head, curves, count, counts);
+    text_addf(&head, "at equal parameters along %s, %d of %d curve%s %s a turning point", axis, turning, count, text_s(count),
+              turning == 1 ? "has" : "have");
     if (!own)
         block_text(list, "answer", question, &head);
-    if (!strcmp(axis, "mask.density"))
-        say_patterns(list, curves, count, counts);
     for (int pass = 0; pass < 2; pass++) /* those that turn first */
         for (int i = 0; i < count && told < SHOWN_SENTENCES; i++) {
             if (!is_mixed(&curves[i]) || turns(&curves[i]) != (pass == 0))
