@@ -1,15 +1,25 @@
-"""Runs the function of Python that is an op's reference (docs/OP.md): reference.py FILE FUNCTION FOLDER OUTPUT=(SHAPE) ... -- FIELD=VALUE ...
+"""Runs the functions of a Python file that are the references of ops (docs/OP.md): reference.py FILE. The file is imported once. Each line of
+the standard input, a socket, is a folder: FOLDER/request has FUNCTION OUTPUT=(SHAPE) ... -- FIELD=VALUE ..., a word a line, and
+FOLDER/NAME.npy are the inputs. The results are written beside them, in double; then one byte is the answer.
 
-FOLDER/NAME.npy are the inputs; the results are written beside them, in double. FOLDER/reads then lists what the results depend on: a line
-`SHA256 FILE` for each file that the reference imported or opened (`- FILE`: it did not exist), or a line `untracked` if that is not known."""
+FOLDER/reads then lists what the results depend on: a line `SHA256 FILE` for each file that the file or its functions imported or opened so
+far (`- FILE`: it did not exist), or a line `untracked` if that is not known. Without it, FOLDER/log says what failed."""
 import hashlib
 import importlib.util
 import inspect
 import keyword
 import os
+import socket
 import sys
+import threading
+import time
+import traceback
 
 import numpy
+
+
+class Wrong(Exception):
+    """A mistake of the author, told without a traceback."""
 
 
 def number(text):
@@ -21,15 +31,7 @@ def number(text):
     return text
 
 
-path, name, folder = sys.argv[1:4]
-split = sys.argv.index("--")
-outputs = {word.split("=")[0]: tuple(int(size) for size in word.split("=")[1].strip("()").split(",") if size) for word in sys.argv[4:split]}
-given = {word.split("=", 1)[0]: number(word.split("=", 1)[1]) for word in sys.argv[split + 1:]}
-for entry in sorted(os.listdir(folder)):
-    if entry.endswith(".npy"):
-        given[entry[:-4]] = numpy.load(os.path.join(folder, entry)).astype(numpy.float64)
-
-reads, untracked = set(), False
+reads, served, untracked = set(), [], False
 UNTRACKED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect", "ctypes.dlopen", "os.scandir", "glob.glob",
              "pathlib.Path.glob", "pathlib.Path.rglob")
 
@@ -37,7 +39,9 @@ UNTRACKED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.f
 def see(event, words):
     global untracked
     if event == "open" and isinstance(words[0], (str, bytes)) and not (isinstance(words[1], str) and words[1][:1] in "wx"):
-        reads.add(os.fsdecode(words[0]))
+        name = os.fsdecode(words[0])
+        if not any(name.startswith(folder) for folder in served):
+            reads.add(name)
     elif event in UNTRACKED:
         untracked = True
 
@@ -57,9 +61,9 @@ def content(file):
         return "-"
 
 
-def tell_reads():
+def tell_reads(folder):
     global untracked
-    files = {file for file in set(reads) if not installed(file) and not file.startswith(os.path.join(folder, "")) and not file.startswith("/proc/")}
+    files = {file for file in set(reads) if not installed(file) and not file.startswith("/proc/")}
     for loaded in list(sys.modules.values()):
         file = getattr(loaded, "__file__", None)
         if file and file != __file__ and not installed(file):
@@ -72,46 +76,102 @@ def tell_reads():
         opened.write("".join(line + "\n" for line in lines))
 
 
-# compiled files may be older than their source, of which only the second is known
-sys.dont_write_bytecode, sys.pycache_prefix = True, os.path.join(folder, "compiled")
-sys.addaudithook(see)
-sys.path.insert(0, os.path.dirname(path))
-spec = importlib.util.spec_from_file_location("op_reference", path)
-module = importlib.util.module_from_spec(spec)
-try:
-    spec.loader.exec_module(module)
-except SystemExit as ended:
-    sys.exit(f"it calls sys.exit({ended.code!r}) where it is imported")
-function = getattr(module, name, None)
-if function is None:
-    sys.exit(f"there is no function '{name}'")
-takes = inspect.signature(function).parameters.values()
-if any(p.kind == p.VAR_KEYWORD for p in takes):
-    wanted = given
-else:
+def load(path):
+    # compiled files may be older than their source, of which only the second is known
+    sys.dont_write_bytecode, sys.pycache_prefix = True, os.path.join(os.sep, "nowhere", "compiled")
+    sys.path.insert(0, os.path.dirname(path))
+    spec = importlib.util.spec_from_file_location("op_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SystemExit as ended:
+        raise Wrong(f"it calls sys.exit({ended.code!r}) where it is imported")
+    return module
+
+
+def words_of(function, given, outputs):
+    """The arguments that it takes by name."""
+    takes = inspect.signature(function).parameters.values()
+    if any(p.kind == p.VAR_KEYWORD for p in takes):
+        return given
     given = {key + "_" if keyword.iskeyword(key) else key: value for key, value in given.items()}
     unknown = [p.name for p in takes if p.name not in given and p.default is p.empty]
     if unknown:
         in_place = "; it writes that one, which holds nothing before: what is read and written is two tensors" if unknown[0] in outputs else ""
-        sys.exit(f"it takes '{unknown[0]}'; the op has {', '.join(sorted(given))}{in_place}")
-    wanted = {p.name: given[p.name] for p in takes if p.name in given}
-try:
-    result = function(**wanted)
-except SystemExit as ended:
-    sys.exit(f"it calls sys.exit({ended.code!r}) and returns nothing")
-if not isinstance(result, dict):
-    result = {next(iter(outputs)): result}
-for key, value in result.items():
-    owner = key[:-len("_magnitude")] if key.endswith("_magnitude") else key
-    if owner not in outputs:
-        sys.exit(f"it returns '{key}'; the op writes {', '.join(outputs)}")
-    if numpy.iscomplexobj(value):
-        sys.exit(f"it returns {key} in complex numbers; reals are compared")
-    value = numpy.asarray(value, dtype=numpy.float64)
-    if value.shape != outputs[owner]:
-        sys.exit(f"it returns {key} of shape {value.shape}; the op's is {outputs[owner]}")
-    numpy.save(os.path.join(folder, key + ".npy"), numpy.ascontiguousarray(value))
-missing = [key for key in outputs if key not in result]
-if missing:
-    sys.exit(f"it returns no '{missing[0]}'")
-tell_reads()
+        raise Wrong(f"it takes '{unknown[0]}'; the op has {', '.join(sorted(given))}{in_place}")
+    return {p.name: given[p.name] for p in takes if p.name in given}
+
+
+def write(result, outputs, folder):
+    if not isinstance(result, dict):
+        result = {next(iter(outputs)): result}
+    for key, value in result.items():
+        owner = key[:-len("_magnitude")] if key.endswith("_magnitude") else key
+        if owner not in outputs:
+            raise Wrong(f"it returns '{key}'; the op writes {', '.join(outputs)}")
+        if numpy.iscomplexobj(value):
+            raise Wrong(f"it returns {key} in complex numbers; reals are compared")
+        value = numpy.asarray(value, dtype=numpy.float64)
+        if value.shape != outputs[owner]:
+            raise Wrong(f"it returns {key} of shape {value.shape}; the op's is {outputs[owner]}")
+        numpy.save(os.path.join(folder, key + ".npy"), numpy.ascontiguousarray(value))
+    missing = [key for key in outputs if key not in result]
+    if missing:
+        raise Wrong(f"it returns no '{missing[0]}'")
+
+
+def answer(module, folder):
+    with open(os.path.join(folder, "request")) as opened:
+        name, *words = opened.read().split("\n")
+    split = words.index("--")
+    outputs = {word.split("=")[0]: tuple(int(size) for size in word.split("=")[1].strip("()").split(",") if size) for word in words[:split]}
+    given = {word.split("=", 1)[0]: number(word.split("=", 1)[1]) for word in words[split + 1:]}
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".npy"):
+            given[entry[:-4]] = numpy.load(os.path.join(folder, entry)).astype(numpy.float64)
+    function = getattr(module, name, None)
+    if function is None:
+        raise Wrong(f"there is no function '{name}'")
+    wanted = words_of(function, given, outputs)
+    try:
+        result = function(**wanted)
+    except SystemExit as ended:
+        raise Wrong(f"it calls sys.exit({ended.code!r}) and returns nothing")
+    write(result, outputs, folder)
+    tell_reads(folder)
+
+
+def end_with(parent):
+    """Ends this process when bench has ended, also in the middle of a function."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def main(path):
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    channel = socket.socket(fileno=os.dup(0))
+    asked = channel.makefile("r", encoding="utf-8", errors="surrogateescape")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.addaudithook(see)
+    module = None
+    for line in asked:
+        folder = line.rstrip("\n")
+        served[:] = [os.path.join(folder, "")]
+        log = os.open(os.path.join(folder, "log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        for out in (1, 2):
+            os.dup2(log, out)
+        os.close(log)
+        try:
+            module = module or load(path)
+            answer(module, folder)
+        except Wrong as wrong:
+            print(wrong, file=sys.stderr)
+        except BaseException:
+            traceback.print_exc()
+        for out in (sys.stdout, sys.stderr):
+            out.flush()
+        channel.sendall(b".")
+
+
+main(sys.argv[1])

@@ -114,7 +114,7 @@ static bool invoke(struct rig *rig, int i, bench_function *function, struct erro
     c->message[sizeof c->message - 1] = 0;
     if (!result)
         return true;
-    return error_set(err, result == BENCH_UNSUPPORTED ? ERROR_ENVIRONMENT : ERROR_USAGE, "%s %s%s%s", rig->program->steps[i].name,
+    return error_set(err, result == BENCH_UNSUPPORTED ? ERROR_ENVIRONMENT : ERROR_WRONG, "%s %s%s%s", rig->program->steps[i].name,
                      result == BENCH_UNSUPPORTED ? "does not support this work" : "failed", c->message[0] ? ": " : "", c->message);
 }
 

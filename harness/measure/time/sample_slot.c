@@ -48,8 +48,11 @@ bool slot_learn(struct sample_group *f, int i, struct error *err)
 
 bool slot_run(struct sample_group *f, int i, struct error *err)
 {
-    if (!rig_run(f->candidates[i].rig, err))
+    if (!rig_run(f->candidates[i].rig, err)) {
+        if (f->watch) /* a function on the host fails when it is called: its own row is the cause */
+            f->watch->announce(f->watch->context, i);
         return false;
+    }
     if (f->dev->ops->slots_used && f->unseen[i] > 0)
         f->dev->ops->slots_used(f->dev, f->unseen[i]);
     return true;

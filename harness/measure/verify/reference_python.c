@@ -1,62 +1,77 @@
 /* References by a Python function: run once for a work and its data, and kept in the compiler's cache. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/npy.h"
-#include "base/process.h"
+#include "base/talk.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/verify/reference_private.h"
 #include "op/op_file.h"
 #include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LOG_MOST 1500 /* the last bytes of Python's output */
 
-struct words {
-    char *items[OP_MAX_TENSORS * 2 + WORK_VALUES + 8];
-    int count;
+/* Python with a reference's file loaded, for as long as this process lives: importing torch takes seconds, and one row asks for several
+ * references (the layer, nearby shapes, other inputs). */
+struct server {
+    char *source, *python;
+    struct talk *talk;
 };
-static void words_add(struct words *w, char *word)
+
+static struct talk **server_of(const char *source, const char *python)
 {
-    w->items[w->count++] = word;
+    static struct server *servers;
+    static int count;
+    for (int i = 0; i < count; i++)
+        if (!strcmp(servers[i].source, source) && !strcmp(servers[i].python, python))
+            return &servers[i].talk;
+    *APPEND(servers, count) = (struct server){.source = xstrdup(source), .python = xstrdup(python)};
+    return &servers[count - 1].talk;
 }
 
-/* Runs it in the folder, with its output in FOLDER/log. */
-static bool python_run(char *const *words, const char *folder, struct error *err)
+/* What Python printed is the error; `ended`: it ended by itself, without one. */
+static bool tell(const char *log, bool ended, struct error *err)
 {
-    double limit = reference_limit_s(REFERENCE_LIMIT_MOST_S, err);
+    size_t bytes = 0;
+    SCOPED char *said = file_read(log, 1u << 20, &bytes, NULL);
+    while (said && bytes && said[bytes - 1] == '\n')
+        said[--bytes] = 0;
+    if (said && strstr(said, "No module named 'numpy'")) {
+        error_set(err, ERROR_ENVIRONMENT, "python3 has no numpy");
+        return error_hint(err,
+                          "pip install numpy, or set BENCH_PYTHON=FILE to a Python with numpy, or use a reference kernel (docs/OP.md)");
+    }
+    return error_set(err, ERROR_USAGE, "%s",
+                     ended           ? "the reference ends Python (os._exit) before the function returned"
+                     : said && bytes ? said + (bytes > LOG_MOST ? bytes - LOG_MOST : 0)
+                                     : "Python ended without a message");
+}
+
+/* Asks for the request in the folder. */
+static bool python_run(const char *source, const char *folder, struct error *err)
+{
+    const char *given = getenv("BENCH_PYTHON"), *python = given && *given ? given : "python3";
+    SCOPED char *program = file_share("kernels/ops/reference.py"), *log = file_join(folder, "log"), *reads = file_join(folder, "reads");
+    const char *const argv[] = {python, program, source, NULL};
+    double limit = reference_limit_s(REFERENCE_LIMIT_MOST_S, err), late = clock_s() + limit;
     if (!(limit > 0))
         return false;
-    char *log = file_join(folder, "log");
-    int code = process_run((const char *const *)words, &(struct process){.log = log, .seconds = limit});
-    bool failed = code == PROCESS_MISSING, ok = code == 0;
-    if (failed) {
-        error_set(err, ERROR_ENVIRONMENT, "%s: %s", words[0], strerror(errno));
-        error_hint(err, "BENCH_PYTHON=FILE selects another Python; or give the op a reference kernel (docs/OP.md)");
-    } else if (code == PROCESS_LATE) {
-        error_set(err, ERROR_USAGE, "Python did not end within %g s", limit);
-        error_hint(err, "use smaller layers, or a reference kernel (docs/OP.md)");
-    } else if (!ok) {
-        size_t bytes = 0;
-        char *said = file_read(log, 1u << 20, &bytes, NULL);
-        while (said && bytes && said[bytes - 1] == '\n')
-            said[--bytes] = 0;
-        bool missing = said && strstr(said, "No module named 'numpy'");
-        error_set(err, missing ? ERROR_ENVIRONMENT : ERROR_USAGE, "%s",
-                  missing         ? "python3 has no numpy"
-                  : said && bytes ? said + (bytes > LOG_MOST ? bytes - LOG_MOST : 0)
-                                  : "Python ended without a message");
-        if (missing)
-            error_hint(err, "pip install numpy, or set BENCH_PYTHON=FILE to a Python with numpy, or use a reference kernel (docs/OP.md)");
-        free(said);
-    }
-    free(log);
-    char *reads = file_join(folder, "reads"); /* its last file */
-    if (ok && !file_exists(reads))
-        ok = error_set(err, ERROR_USAGE, "the reference ends Python (os._exit) before the function returned");
-    free(reads);
-    return ok;
+    struct talk **talk = server_of(source, python);
+    if (!*talk && !(*talk = talk_open(argv, log, err)))
+        return error_hint(err, "BENCH_PYTHON=FILE selects another Python; or give the op a reference kernel (docs/OP.md)");
+    if (talk_ask(*talk, folder, limit, err))
+        return file_exists(reads) || tell(log, false, err); /* its last file */
+    bool ended = talk_close(*talk);
+    *talk = NULL;
+    if (clock_s() < late)
+        return tell(log, ended, err);
+    error_set(err, ERROR_USAGE, "Python did not end within %g s", limit);
+    return error_hint(err, "use smaller layers, or a reference kernel (docs/OP.md)");
 }
 
 /* True if the files that a cached result depends on are unchanged. */
@@ -84,47 +99,45 @@ static bool python_current(const char *kept)
     return same;
 }
 
+static void add_word(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_word(struct text *t, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    text_add(t, "\n");
+    text_vaddf(t, format, rest);
+    va_end(rest);
+}
+
 /* A folder for the inputs and the results. */
 static bool python_make(const struct work *work, const struct op_data *data, const char *folder, struct error *err)
 {
     const struct op_file *f = work->op->file;
-    const char *python = getenv("BENCH_PYTHON");
     struct tensor list[OP_MAX_TENSORS];
-    struct words w = {0};
+    SCOPED_TEXT words = {0};
+    SCOPED char *request = file_join(folder, "request");
     int count = work->op->tensors(work, list);
     bool ok = true;
-    words_add(&w, xstrdup(python && *python ? python : "python3"));
-    words_add(&w, file_share("kernels/ops/reference.py"));
-    words_add(&w, xstrdup(f->source));
-    words_add(&w, xstrdup(f->function));
-    words_add(&w, xstrdup(folder));
+    text_add(&words, f->function);
     for (int i = 0; ok && i < count; i++) {
-        struct text t = {0};
-        text_addf(&t, "%s%s", list[i].role->name, list[i].written ? "=(" : "");
-        for (int k = 0; k < list[i].rank && list[i].written; k++)
-            text_addf(&t, "%lld,", (long long)list[i].dim[k]);
-        text_add(&t, list[i].written ? ")" : "");
-        char *path = text_format("%s/%s.npy", folder, list[i].role->name);
+        SCOPED char *path = text_format("%s/%s.npy", folder, list[i].role->name);
         if (!list[i].written)
             ok = npy_write(path, list[i].dim, list[i].rank, data->at[list[i].role->slot].value, err);
         else
-            words_add(&w, text_take(&t));
-        text_free(&t);
-        free(path);
+            add_word(&words, "%s=(", list[i].role->name);
+        for (int k = 0; k < list[i].rank && list[i].written; k++)
+            text_addf(&words, "%lld,", (long long)list[i].dim[k]);
     }
-    words_add(&w, xstrdup("--"));
+    add_word(&words, "--");
     for (int i = 0; ok && f->symbol_names[i + 3]; i++) { /* fields and lets: the last three are words of every op */
         struct value v;
         char s[VALUE_TEXT_MAX + 8];
         if (!work_symbol(work, f->symbol_names[i], &v))
             continue;
         value_print(&v, s, sizeof s);
-        words_add(&w, text_format("%s=%s", f->symbol_names[i], s));
+        add_word(&words, "%s=%s", f->symbol_names[i], s);
     }
-    ok = ok && python_run(w.items, folder, err);
-    for (int i = 0; i < w.count; i++)
-        free(w.items[i]);
-    return ok;
+    return ok && file_write(request, text_get(&words), words.len, err) && python_run(f->source, folder, err);
 }
 
 static bool python_results(const struct work *work, struct op_data *data, const char *folder, double *magnitudes[OP_MAX_TENSORS],
@@ -183,8 +196,11 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
     if (ok) {
         ok = python_results(work, data, kept, magnitudes, err);
     } else {
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the next case is made in a thread of its own */
+        pthread_mutex_lock(&lock);
         ok = file_make_dirs(above, err) && (mkdtemp(folder) || error_set(err, ERROR_ENVIRONMENT, "%s: %s", folder, strerror(errno))) &&
              python_make(work, data, folder, err) && python_results(work, data, folder, magnitudes, err);
+        pthread_mutex_unlock(&lock);
         if (!ok || !cache || !python_current(folder) || rename(folder, kept))
             file_remove_flat(folder);
     }
