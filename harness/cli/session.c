@@ -265,13 +265,14 @@ static void say_spent(const struct session_result *result, double reports_s)
 
 #define BISECTIONS 8 /* from one density to a hundred times it, to a tenth */
 
+/* The rows of a run whose scenario asks for break-evens; NULL for any other run, whose rows are not read. */
 static struct row **rows_of(const struct session_options *o, int64_t run_id, struct run *run, int *count)
 {
     struct store *store = NULL;
     struct row **rows = NULL;
     struct error ignored = {0};
     *count = 0;
-    if (store_open(o->database, true, &store, &ignored) && store_run(store, run_id, run, &ignored))
+    if (store_open(o->database, true, &store, &ignored) && store_run(store, run_id, run, &ignored) && break_even_asked(run))
         *count = store_rows(store, run_id, &rows, &ignored);
     if (store)
         store_close(store);
