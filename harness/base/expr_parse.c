@@ -95,6 +95,8 @@ static bool word_char(char c)
 static bool expr_parse_take(struct parser *p, const char *token)
 {
     skip_space(p);
+    if (p->s[p->at] != token[0]) /* most of them: each level of precedence asks for its operators */
+        return false;
     size_t n = strlen(token);
     if (strncmp(p->s + p->at, token, n) != 0 || (isalpha((unsigned char)token[0]) && word_char(p->s[p->at + n])))
         return false;

@@ -15,7 +15,7 @@ const char *const head_functions[] = {"type", "size",  "layout",     "marks", "h
 static bool among(const char *name, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
-        if (!strcmp(name, words[i]))
+        if (words[i][0] == name[0] && !strcmp(name, words[i])) /* a start reads 60,000 names */
             return true;
     return false;
 }
