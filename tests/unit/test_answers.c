@@ -205,7 +205,7 @@ static void variants_in_order(void **state)
     fill(&f, "");
     row_set(&f.run.scenario_text, "answers:\n  - rank: {of: [conv2d/naive, tiled, conv2d/other], over: layer}\n");
     add(&f, 3, "13x6", "conv2d/other", "", 155, 0.5);
-    expect(&f, "layer image: tiled 1.19x, naive 1.53x, other 1.00x (1) the time of the fastest of each case, geometric mean of 4");
+    expect(&f, "layer image: tiled 1.19x, naive 1.53x, other 1.00x (1 case) the time of the fastest of each case, geometric mean of 4");
     for (int i = 0; i < 2; i++) { /* a layer of fewer cases is a place of its own */
         struct row *r = fixture_row(&f, 4, "small", "", "conv2d", i ? "conv2d/tiled" : "conv2d/naive", "", ROW_OK);
         fixture_time(r, -1, i ? 10 : 20, 0.1, 0, 0, 0);

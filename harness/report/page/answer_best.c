@@ -246,7 +246,7 @@ static void say_rank(struct text *t, const struct place *p, const char *over)
         const struct value *v = &p->values[i];
         text_addf(t, "%s%s %sx", i ? ", " : "", v->name, number_3(exp(v->log_sum / v->cases), a));
         if (v->cases < p->cases)
-            text_addf(t, " (%d)", v->cases);
+            text_addf(t, " (%d case%s)", v->cases, text_s(v->cases));
     }
     text_addf(t, " the time of the fastest of each case, geometric mean of %d", p->cases);
 }
