@@ -274,6 +274,26 @@ static void concat_reads_two(void **state)
     scenario_free(s);
 }
 
+/* The first layer may add the network's input, or read it twice. */
+static void first_reads_input_twice(void **state)
+{
+    static const char *const layers[] = {
+        "a: {c: 8, k: 8, epilogue: [residual]}, b: {c: 8, k: 8}}\nnetwork: {order: [{layer: a, residual: input}, b]}",
+        "a: {op: mul, c: 8}, b: {c: 8, k: 8}}\nnetwork: {order: [{layer: a, with: input}, b]}"};
+    for (int i = 0; i < 2; i++) {
+        SCOPED char *text = text_format("scenario: t\ndefaults: {n: 2, h: 6, w: 5, kernel: 3, pad: 1, op: conv2d}\nlayers: {%s\n"
+                                        "variants: [conv2d/naive]\n",
+                                        layers[i]);
+        struct scenario *s = load(text);
+        struct chain c;
+        struct work w;
+        make(s, LAYOUT_PLAN_GIVEN, &c, &w);
+        assert_true(c.links[0].input == CHAIN_INPUT && c.links[0].residual == CHAIN_INPUT && c.links[1].input == 0);
+        chain_free(&c);
+        scenario_free(s);
+    }
+}
+
 /* By the scenario when it is read, or by the chain when it is made: a residual of a layer that never ran is the scenario's. */
 static void refused(const char *order, const char *want)
 {
@@ -356,6 +376,7 @@ int main(void)
         cmocka_unit_test(programs_are_joined),
         cmocka_unit_test(parts_are_chains),
         cmocka_unit_test(concat_reads_two),
+        cmocka_unit_test(first_reads_input_twice),
         cmocka_unit_test(what_cannot_run_whole_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

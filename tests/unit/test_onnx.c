@@ -226,6 +226,29 @@ static double value_of(const char *folder, const char *file, size_t index)
     return v;
 }
 
+/* A model without weights imports with its weights: there is no file to name. */
+static void no_weights(void **state)
+{
+    struct text out = {0}, graph = {0};
+    struct error err = {0};
+    int unknown;
+    char folder[] = "/tmp/bench_onnx_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    SCOPED char *weights = file_join(folder, "m.weights");
+    model.len = 0;
+    value(&graph, 11, "x", (const int[]){1, 4, 20, 9});
+    value(&graph, 12, "y", NULL);
+    node(&graph, "Tanh", "x", "t", "");
+    node(&graph, "Mul", "t x", "y", "");
+    finish(&graph, 18);
+    if (!onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m", .weights = weights}, &out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_null(strstr(text_get(&out), "data:"));
+    scenario_free(loaded(text_get(&out)));
+    assert_int_equal(rmdir(weights) | rmdir(folder), 0);
+    text_free(&out);
+}
+
 /* Batch normalisation is multiplied into the filter; the shape of each file is the layer's. */
 static void weights_of_nodes(void **state)
 {
@@ -509,9 +532,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_of_nodes),     cmocka_unit_test(damaged_models),      cmocka_unit_test(unknown_nodes),
-        cmocka_unit_test(sums_and_joins),      cmocka_unit_test(readers_of_views),    cmocka_unit_test(weights_of_nodes),
-        cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),       cmocka_unit_test(axes_are_views),
-        cmocka_unit_test(patterns_are_layers), cmocka_unit_test(products_of_tensors), cmocka_unit_test(equal_layers_are_one)};
+        cmocka_unit_test(sums_and_joins),      cmocka_unit_test(readers_of_views),    cmocka_unit_test(no_weights),
+        cmocka_unit_test(weights_of_nodes),    cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),
+        cmocka_unit_test(axes_are_views),      cmocka_unit_test(patterns_are_layers), cmocka_unit_test(products_of_tensors),
+        cmocka_unit_test(equal_layers_are_one)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

@@ -56,15 +56,16 @@ static bool in_layout(struct builder *b, int *link, enum layout to, const struct
     return true;
 }
 
-static bool same_shape(const struct builder *b, int link, const struct tensor *wanted)
+/* w: the work that reads the link; of the very first one also the chain's input. */
+static bool same_shape(const struct builder *b, int link, const struct work *w, const struct tensor *wanted)
 {
     struct tensor t;
-    return output_of(b, link, &t) && tensor_same_shape(&t, wanted);
+    return (output_of(b, link, &t) || (link < 0 && work_tensor(w, "input", &t))) && tensor_same_shape(&t, wanted);
 }
 
 /* The last link that ends a run of the layer, or what the group was given. */
 static bool find_link(struct builder *b, const struct network_item *item, const struct scope *scope, const struct layer *from,
-                      const char *verb, const struct tensor *wanted, int *link)
+                      const char *verb, const struct work *w, const struct tensor *wanted, int *link)
 {
     *link = scope->input;
     bool found = from == &network_input;
@@ -74,7 +75,7 @@ static bool find_link(struct builder *b, const struct network_item *item, const 
     if (!found)
         return error_set(b->err, ERROR_USAGE, "layer '%s' %s the output of '%s', which has not run before it", item->layer->name, verb,
                          from->name);
-    return !wanted || same_shape(b, *link, wanted) ||
+    return !wanted || same_shape(b, *link, w, wanted) ||
            error_set(b->err, ERROR_USAGE, "layer '%s' %s the output of '%s', which has another shape", item->layer->name, verb, from->name);
 }
 
@@ -84,12 +85,12 @@ static bool find_residual(struct builder *b, const struct network_item *item, co
     if (!work_tensor(w, "residual", &wanted))
         return error_set(b->err, ERROR_INTERNAL, "layer '%s' has no residual", item->layer->name);
     if (item->residual)
-        return find_link(b, item, scope, item->residual, "adds", &wanted, link);
+        return find_link(b, item, scope, item->residual, "adds", w, &wanted, link);
     *link = scope->input;
-    if (same_shape(b, *link, &wanted))
+    if (same_shape(b, *link, w, &wanted))
         return true;
     for (int i = 0; i < scope->count; i++)
-        if (same_shape(b, scope->items[i], &wanted)) {
+        if (same_shape(b, scope->items[i], w, &wanted)) {
             *link = scope->items[i];
             return true;
         }
@@ -132,7 +133,7 @@ static bool add_layer(struct builder *b, const struct network_item *item, const 
     if (b->chain->count + 4 > CHAIN_MAX_LINKS)
         return error_set(b->err, ERROR_USAGE, "more than %d layer runs: the network is not run as a whole", CHAIN_MAX_LINKS);
     struct tensor wanted;
-    if (item->from && !find_link(b, item, scope, item->from, "reads", NULL, &input))
+    if (item->from && !find_link(b, item, scope, item->from, "reads", NULL, NULL, &input))
         return false;
     if (!layer_work(b, layer, input, &w) || (converts && !in_layout(b, &input, LAYOUT_NHWC, &w)))
         return false;
@@ -140,7 +141,8 @@ static bool add_layer(struct builder *b, const struct network_item *item, const 
         (!find_residual(b, item, scope, &w, &residual) || (converts && !in_layout(b, &residual, LAYOUT_NHWC, &w))))
         return false;
     if (item->with && work_tensor(&w, "second", &wanted) &&
-        (!find_link(b, item, scope, item->with, "reads", &wanted, &residual) || (converts && !in_layout(b, &residual, LAYOUT_NHWC, &w))))
+        (!find_link(b, item, scope, item->with, "reads", &w, &wanted, &residual) ||
+         (converts && !in_layout(b, &residual, LAYOUT_NHWC, &w))))
         return false;
     *now = add_link(b, &w, layer->name, input, residual, b->layers++);
     if (b->plan == LAYOUT_PLAN_PER_OP && !in_layout(b, now, LAYOUT_NCHW, &w))

@@ -440,7 +440,7 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
         text_addf(out, "scenario: %s\nabout: %d layers of %d nodes of an ONNX model, opset %lld\n", o->name, g.layer_count, m.node_count,
                   (long long)m.opset);
         text_addf(out, "%sdefaults: {dtype: %s, layout: NCHW}\n\n", text_get(&comments), g.half ? "f16" : "f32");
-        if (o->weights)
+        if (o->weights && weights_any(&g))
             text_addf(out, "data: {weights: '%s'}\n\n", file_base(o->weights));
         text_add(out, "layers:\n");
         bool whole = is_whole(&g);

@@ -113,13 +113,30 @@ static bool write_image(const char *folder, const struct made_layer *l, struct e
     return write_tensor(folder, l, "shift", dim, 3, values, err);
 }
 
+static bool convolves(const struct made_layer *l)
+{
+    return !strncmp(l->op, "conv", 4);
+}
+
+static bool biased(const struct made_layer *l)
+{
+    return l->items && strstr(text_get(&l->epilogue), "bias");
+}
+
+bool weights_any(const struct graph *g)
+{
+    bool any = false;
+    for (int i = 0; i < g->layer_count; i++)
+        any |= convolves(&g->layers[i]) || biased(&g->layers[i]) || g->layers[i].weights.image || g->layers[i].weights.slopes;
+    return any;
+}
+
 static bool write_layer(const char *folder, const struct made_layer *l, struct error *err)
 {
     const struct made_weights *w = &l->weights;
-    bool convolves = !strncmp(l->op, "conv", 4), biased = l->items && strstr(text_get(&l->epilogue), "bias");
     if (w->unknown)
         return error_set(err, ERROR_USAGE, "the weights of layer '%s' are not constants of the file", l->name);
-    if (convolves && !write_filter(folder, l, err))
+    if (convolves(l) && !write_filter(folder, l, err))
         return false;
     if (w->image && !write_image(folder, l, err))
         return false;
@@ -127,7 +144,7 @@ static bool write_layer(const char *folder, const struct made_layer *l, struct e
     SCOPED float *values = xcalloc((size_t)count + 1, sizeof *values);
     for (int64_t k = 0; w->shift && k < count; k++)
         values[k] = (float)w->shift[k];
-    if (biased && !write_tensor(folder, l, "bias", &count, 1, values, err))
+    if (biased(l) && !write_tensor(folder, l, "bias", &count, 1, values, err))
         return false;
     double v = 0;
     for (int64_t k = 0; w->slopes && k < count; k++) {
