@@ -510,9 +510,10 @@ class Work:
 class Made:
     """What a tool made: the code, its entry, and the launch. `args` are words of a head."""
 
-    def __init__(self, code, entry, args, block, grid, smem=0, cluster=None, cooperative=False, pdl=False, scratch=None, maps=None):
+    def __init__(self, code, entry, args, block, grid, smem=0, cluster=None, cooperative=False, pdl=False, scratch=None, maps=None, cubin=None):
         self.code, self.entry, self.args, self.block, self.grid, self.smem = code, entry, args, block, grid, smem
         self.cluster, self.cooperative, self.pdl, self.scratch, self.maps = cluster, cooperative, pdl, scratch or {}, maps or {}
+        self.cubin = cubin  # what the tool's own ptxas made of the PTX: its registers
 
 
 def made_sidecar(work, made, folder):
@@ -520,6 +521,8 @@ def made_sidecar(work, made, folder):
     binary = isinstance(made.code, bytes)
     name = hashlib.sha256(made.code if binary else made.code.encode()).hexdigest()[:32] + (".cubin" if binary else ".ptx")
     write(os.path.join(folder, name), made.code)
+    if made.cubin and not binary:
+        write(os.path.join(folder, name[:-len("ptx")] + "cubin"), made.cubin)
     entry = work.entry
     keys = {"op": entry.op, "what": entry.name}
     keys.update({key: entry.keys[key] for key in HEAD if key in entry.keys and key not in ("what", "needs", "where", "claims")})

@@ -157,7 +157,7 @@ class Triton:
             raise bench.Refused(f"the kernel has {wanted} parameters, {len(args)} are known: this Triton passes something that bench does not know")
         return bench.Made(ptx, meta.name, args, block_of(ptx, meta.name, [meta.num_warps * 32]), grid, meta.shared,
                           [meta.num_ctas] if meta.num_ctas > 1 else None, getattr(meta, "launch_cooperative_grid", False),
-                          getattr(meta, "launch_pdl", False), scratch, tensor_maps)
+                          getattr(meta, "launch_pdl", False), scratch, tensor_maps, kernel.asm.get("cubin"))
 
     @staticmethod
     def tensor_map(work, descriptor, meta, block):

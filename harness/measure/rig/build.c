@@ -8,8 +8,17 @@
 
 #define CODE_MAX_BYTES (1u << 30)
 
+/* The machine code that a tool made of the same kernel (kernels/python) lies beside its PTX: it tells registers and spills where emu runs the
+ * PTX. On a GPU the driver compiles the PTX, and may come to others. */
+static void load_beside(const struct unit *u, struct compiled *c)
+{
+    SCOPED char *path = text_format("%.*s.cubin", (int)(strlen(u->path) - strlen(".ptx")), u->path);
+    if (text_ends(u->path, ".ptx"))
+        c->cubin = (unsigned char *)file_read(path, CODE_MAX_BYTES, &c->cubin_bytes, NULL);
+}
+
 /* The caller brings compiled code: its bytes are the image. The rig opens a library. */
-static bool load_code(const struct unit *u, struct compiled *c, struct error *err)
+static bool load_code(const struct job *job, const struct unit *u, struct compiled *c, struct error *err)
 {
     size_t bytes;
     char *code = u->code == CODE_LIBRARY ? NULL : file_read(u->path, CODE_MAX_BYTES, &bytes, err);
@@ -17,6 +26,8 @@ static bool load_code(const struct unit *u, struct compiled *c, struct error *er
     if (u->code == CODE_PTX) {
         c->ptx = code;
         c->ptx_bytes = bytes;
+        if (!job->dev->ops->keeps_time)
+            load_beside(u, c);
     } else if (u->code == CODE_CUBIN) {
         c->cubin = (unsigned char *)code;
         c->cubin_bytes = bytes;
@@ -46,7 +57,7 @@ bool build_make(const struct job *job, const struct program *program, struct bui
         if (!u->path)
             continue;
         if (u->code != CODE_CUDA) {
-            if (!load_code(u, c, err)) {
+            if (!load_code(job, u, c, err)) {
                 build_free(build);
                 return false;
             }
@@ -54,8 +65,8 @@ bool build_make(const struct job *job, const struct program *program, struct bui
                                                      .path = u->path,
                                                      .ptx = c->ptx,
                                                      .ptx_bytes = c->ptx_bytes,
-                                                     .cubin = c->cubin,
-                                                     .cubin_bytes = c->cubin_bytes};
+                                                     .cubin = u->code == CODE_CUBIN ? c->cubin : NULL,
+                                                     .cubin_bytes = u->code == CODE_CUBIN ? c->cubin_bytes : 0};
             continue;
         }
         struct compile_request request = build_request(job, u);

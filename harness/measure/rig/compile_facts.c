@@ -200,11 +200,13 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         if (step->kind != STEP_KERNEL)
             continue;
         struct kernel_facts f;
-        if (p->units[step->unit].code == CODE_PTX) { /* the driver compiles the PTX when it loads it */
-            put_launch(out, step, p->units[step->unit].path);
+        bool ptx = p->units[step->unit].code == CODE_PTX;
+        struct error unknown = {0};
+        if (ptx && (!build->units[step->unit].cubin || !build_kernel_facts(&build->units[step->unit], step->name, &f, &unknown))) {
+            put_launch(out, step, p->units[step->unit].path); /* the driver compiles the PTX when it loads it */
             continue;
         }
-        if (!build_kernel_facts(&build->units[step->unit], step->name, &f, err))
+        if (!ptx && !build_kernel_facts(&build->units[step->unit], step->name, &f, err))
             return program_where(p, step, step->line, step->column, err);
         put_launch(out, step, p->units[step->unit].path);
         out->registers = f.registers;
