@@ -62,6 +62,8 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     d->scratch = 0;
     if (instr_is(in, ".branchtargets") || instr_is(in, ".calltargets"))
         return true;
+    if (!decode_allowed(d))
+        return false;
     if (instr_is(in, "ret") || instr_is(in, "exit")) {
         decode_take(d, "uni");
         decode_emit(d, instr_is(in, "ret") ? OP_ret : OP_exit);

@@ -66,6 +66,7 @@ bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((form
 bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
+bool decode_allowed(struct decode *d);                            /* allowed.c: types and modifiers that ptxas takes; else it has failed */
 bool decode_of_chip(struct decode *d);                            /* has the target such an instruction? Else it has failed */
 bool decode_form(struct decode *d);                               /* are the modifiers one of the forms of forms.c? Else it has failed */
 bool decode_unknown(struct decode *d, int mod);                   /* fails: emu knows no such modifier; -1: no such instruction */

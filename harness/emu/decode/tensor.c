@@ -72,8 +72,9 @@ static int length(const struct ptx_operand *o)
 /* A register, and {byte, lane of four} that select in it, below `lanes`; `count` bytes are read. */
 static uint32_t *scale_refs(struct decode *d, int operand, uint32_t count, uint32_t lanes, uint32_t *out)
 {
-    const struct ptx_operand *select = decode_operand(d, operand + 1);
-    *out++ = decode_source(d, decode_operand(d, operand), T_B32, false);
+    const struct ptx_operand *scales = decode_operand(d, operand), *select = decode_operand(d, operand + 1);
+    bool one = scales->kind == OPERAND_VECTOR && scales->count == 1; /* CUTLASS writes the register in braces */
+    *out++ = decode_source(d, one ? &scales->items[0] : scales, T_B32, false);
     if (select->kind != OPERAND_VECTOR || select->count != 2) {
         decode_fail(d, "a pair {byte, lane} was expected behind the scales");
         return out;

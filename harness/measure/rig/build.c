@@ -8,8 +8,8 @@
 
 #define CODE_MAX_BYTES (1u << 30)
 
-/* The machine code that a tool made of the same kernel (kernels/python) lies beside its PTX: it tells registers and spills where emu runs the
- * PTX. On a GPU the driver compiles the PTX, and may come to others. */
+/* The machine code that a tool made of the same kernel (kernels/python) lies beside its PTX: it tells registers and spills where emu runs
+ * the PTX. On a GPU the driver compiles the PTX, and may come to others. */
 static void load_beside(const struct unit *u, struct compiled *c)
 {
     SCOPED char *path = text_format("%.*s.cubin", (int)(strlen(u->path) - strlen(".ptx")), u->path);

@@ -1,0 +1,204 @@
+/* emu/decode/allowed: what ptxas refuses although emu could run it: types that an instruction does not have, and modifiers that it must
+ * have. */
+#include "emu/decode/decode.h"
+#include <string.h>
+
+/* Of the first line that fits, which has the operation and the word (NULL: any): the types, by their words, and words of which one is
+ * needed; NULL: any, none. The type is the last one that the instruction names. */
+static const struct {
+    const char *op, *word, *types, *needs;
+} rules[] = {
+    {"and", NULL, "pred b16 b32 b64", NULL},
+    {"or", NULL, "pred b16 b32 b64", NULL},
+    {"xor", NULL, "pred b16 b32 b64", NULL},
+    {"not", NULL, "pred b16 b32 b64", NULL},
+    {"cnot", NULL, "b16 b32 b64", NULL},
+    {"shl", NULL, "b16 b32 b64", NULL},
+    {"popc", NULL, "b32 b64", NULL},
+    {"clz", NULL, "b32 b64", NULL},
+    {"brev", NULL, "b32 b64", NULL},
+    {"bfi", NULL, "b32 b64", NULL},
+    {"bfe", NULL, "u32 u64 s32 s64", NULL},
+    {"bfind", NULL, "u32 u64 s32 s64", NULL},
+    {"prmt", NULL, "b32", NULL},
+    {"lop3", NULL, "b32", NULL},
+    {"fns", NULL, "b32", NULL},
+    {"shf", NULL, "b32", "clamp wrap"},
+    {"bmsk", NULL, "b32", "clamp wrap"},
+    {"szext", NULL, "u32 s32", "clamp wrap"},
+    {"activemask", NULL, "b32", NULL},
+    {"match", NULL, "b32 b64", NULL},
+    {"shfl", NULL, "b32", NULL},
+    {"nanosleep", NULL, "u32", NULL},
+    {"testp", NULL, "f32 f64", NULL},
+    {"dp4a", NULL, "u32 s32", NULL},
+    {"dp2a", NULL, "u32 s32", "lo hi"},
+    {"fma", NULL, NULL, "rn rz rm rp"},
+    {"rsqrt", NULL, NULL, "approx"},
+    {"lg2", NULL, NULL, "approx"},
+    {"ex2", NULL, NULL, "approx"},
+    {"sin", NULL, NULL, "approx"},
+    {"cos", NULL, NULL, "approx"},
+    {"tanh", NULL, NULL, "approx"},
+    {"sqrt", "f64", NULL, "rn rz rm rp"},
+    {"sqrt", NULL, NULL, "rn rz rm rp approx"},
+    {"rcp", NULL, NULL, "rn rz rm rp approx"},
+    {"div", "f32", NULL, "rn rz rm rp approx full"},
+    {"div", "f64", NULL, "rn rz rm rp"},
+    {"mad", "f32", NULL, "rn rz rm rp"},
+    {"mad", "f64", NULL, "rn rz rm rp"},
+    {"mad", NULL, "u16 u32 u64 s16 s32 s64", "lo hi wide"},
+    {"mul", "u16", NULL, "lo hi wide"},
+    {"mul", "u32", NULL, "lo hi wide"},
+    {"mul", "u64", NULL, "lo hi wide"},
+    {"mul", "s16", NULL, "lo hi wide"},
+    {"mul", "s32", NULL, "lo hi wide"},
+    {"mul", "s64", NULL, "lo hi wide"},
+    {"add", NULL, "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f32x2 f64", NULL},
+    {"sub", NULL, "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f32x2 f64", NULL},
+    {"abs", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
+    {"neg", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
+    {"slct", NULL, "s32 f32", NULL},
+    {"atom", "and", "b32 b64", NULL},
+    {"atom", "or", "b32 b64", NULL},
+    {"atom", "xor", "b32 b64", NULL},
+    {"atom", "exch", "b32 b64 b128", NULL},
+    {"atom", "cas", "b16 b32 b64 b128", NULL},
+    {"atom", "inc", "u32", NULL},
+    {"atom", "dec", "u32", NULL},
+    {"atom", "add", "u32 s32 u64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
+    {"atom", NULL, "u32 s32 u64 s64 f16 f16x2 bf16 bf16x2", NULL},
+    {"red", "async", NULL, NULL},
+    {"red", "and", "b32 b64", NULL},
+    {"red", "or", "b32 b64", NULL},
+    {"red", "xor", "b32 b64", NULL},
+    {"red", "inc", "u32", NULL},
+    {"red", "dec", "u32", NULL},
+    {"red", "add", "u32 s32 u64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
+    {"red", NULL, "u32 s32 u64 s64 f16 f16x2 bf16 bf16x2", NULL},
+    {"redux", "add", "u32 s32", NULL},
+    {"redux", "and", "b32", NULL},
+    {"redux", "or", "b32", NULL},
+    {"redux", "xor", "b32", NULL},
+    {"redux", NULL, "u32 s32 f32", NULL},
+    {"bar", "and", "pred", NULL},
+    {"bar", "or", "pred", NULL},
+    {"barrier", "and", "pred", NULL},
+    {"barrier", "or", "pred", NULL},
+};
+
+/* Is the word one of the list? */
+static bool listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+            return true;
+    return false;
+}
+
+static bool has_one_of(const struct ptx_instr *in, const char *list)
+{
+    bool found = false;
+    for (int i = 0; i < in->mod_count; i++)
+        found |= listed(list, in->mods[i]);
+    return found;
+}
+
+static const char *last_type(const struct ptx_instr *in)
+{
+    const char *found = NULL;
+    for (int i = 0; i < in->mod_count; i++)
+        found = ptx_type_parse(in->mods[i]) != T_NONE ? in->mods[i] : found;
+    return found;
+}
+
+static bool fits_rule(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!decode_is(d, rules[i].op) || (rules[i].word && !instr_has(in, rules[i].word)))
+            continue;
+        const char *type = last_type(in);
+        if (rules[i].types && type && !listed(rules[i].types, type))
+            return decode_wrong(d, "'.%s' is not one of its types: %s", type, rules[i].types);
+        return !rules[i].needs || has_one_of(in, rules[i].needs) || decode_wrong(d, "one of %s is needed", rules[i].needs);
+    }
+    return true;
+}
+
+/* Which comparisons a type has. */
+static bool compares(struct decode *d)
+{
+    static const char equal[] = "eq ne", ordered[] = "lt le gt ge", other[] = "lo ls hi hs",
+                      unordered[] = "equ neu ltu leu gtu geu num nan";
+    const char *type = last_type(d->in);
+    if ((!decode_is(d, "setp") && !decode_is(d, "set")) || !type || has_one_of(d->in, equal))
+        return true;
+    bool real = strchr(type, 'f') != NULL, bits = type[0] == 'b' && !real, natural = type[0] == 'u';
+    bool ok = has_one_of(d->in, ordered) ? !bits : has_one_of(d->in, other) ? natural : !has_one_of(d->in, unordered) || real;
+    return ok || decode_wrong(d, "this comparison is not one of '.%s'", type);
+}
+
+static int float_bits(const char *type)
+{
+    return !strcmp(type, "f64") ? 64 : !strcmp(type, "f32") ? 32 : !strcmp(type, "f16") || !strcmp(type, "bf16") ? 16 : 0;
+}
+
+/* cvt between plain types: a rounding where the result may be inexact, and none where it is exact. */
+static bool converts(struct decode *d)
+{
+    static const char to_float[] = "rn rz rm rp rna rs", to_whole[] = "rni rzi rmi rpi";
+    const struct ptx_instr *in = d->in;
+    if (!decode_is(d, "cvt") || in->mod_count < 2 || instr_has(in, "pack"))
+        return true;
+    const char *to = in->mods[in->mod_count - 2], *from = in->mods[in->mod_count - 1];
+    int wide = float_bits(to), narrow = float_bits(from);
+    bool whole_to = strchr("us", to[0]) && !strchr(to, 'x'), whole_from = strchr("us", from[0]) && !strchr(from, 'x');
+    if ((!wide && !whole_to) || (!narrow && !whole_from) || ptx_type_parse(to) == T_NONE)
+        return true;
+    bool rounds = has_one_of(in, to_float), cuts = has_one_of(in, to_whole);
+    if (wide && narrow && instr_has(in, "ftz") && wide == 64 && narrow == 64)
+        return decode_wrong(d, "'.ftz' is for f32");
+    if (whole_to && whole_from)
+        return !(rounds || cuts) || decode_wrong(d, "a whole number becomes another without rounding");
+    if (whole_to)
+        return cuts || rounds || decode_wrong(d, "one of %s is needed", to_whole);
+    if (whole_from || wide < narrow)
+        return rounds || decode_wrong(d, "one of rn rz rm rp is needed");
+    return wide == narrow || !rounds || decode_wrong(d, "a wider float needs no rounding");
+}
+
+/* Modifiers that do not go with a type, and operands. */
+static bool goes_together(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    const char *type = last_type(in);
+    bool f64 = type && !strcmp(type, "f64"), inverse = decode_is(d, "rcp") || decode_is(d, "rsqrt");
+    if (f64 && !decode_is(d, "cvt") && ((instr_has(in, "ftz") && !inverse) || instr_has(in, "sat")))
+        return decode_wrong(d, "'.%s' is for f32", instr_has(in, "sat") ? "sat" : "ftz");
+    if (f64 && decode_is(d, "rcp") && instr_has(in, "approx") && !instr_has(in, "ftz"))
+        return decode_wrong(d, "'.approx.f64' needs '.ftz'");
+    if (instr_has(in, "xorsign") && !instr_has(in, "abs"))
+        return decode_wrong(d, "'.xorsign' needs '.abs'");
+    if (decode_is(d, "fence") && instr_has(in, "tensormap::generic") && instr_has(in, "acquire") && in->count != 2)
+        return decode_wrong(d, "an address and a size were expected");
+    static const char *const bare[] = {"trap", "exit", "ret", "griddepcontrol"};
+    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
+        if (decode_is(d, bare[i]) && in->count)
+            return decode_wrong(d, "it has no operand");
+    bool barrier = (decode_is(d, "bar") || decode_is(d, "barrier")) && !instr_has(in, "warp") && !instr_has(in, "cluster");
+    int first = barrier && instr_has(in, "red") ? 1 : 0;
+    if (barrier && instr_has(in, "arrive") && in->count < 2)
+        return decode_wrong(d, "the number of threads is missing");
+    if (barrier && in->count > first && in->operands[first].kind == OPERAND_INT && in->operands[first].bits > 15)
+        return decode_wrong(d, "barriers go from 0 to 15");
+    if (barrier && !first && in->count > 1 && in->operands[1].kind == OPERAND_INT && in->operands[1].bits % 32)
+        return decode_wrong(d, "the number of threads is a multiple of 32");
+    return true;
+}
+
+bool decode_allowed(struct decode *d)
+{
+    return fits_rule(d) && compares(d) && converts(d) && goes_together(d);
+}
