@@ -2,12 +2,13 @@
  *   conv2d/depthwise_bulk_nchw     16-bit elements
  *   conv2d/depthwise_bulk_s8_nchw  whole numbers of 8 bits, results of 4 bytes
  *
- * A warp goes down a plane with 128 outputs side by side. Its lines come LINES at a time, into a ring of its own of RING such pieces, each line once; what is outside of the image
- * arrives as zeros. A line is added to all LIVE lines of outputs that it belongs to, whose sums are in registers. Which sums these are repeats after PERIOD lines, which are unrolled.
+ * A warp goes down a plane with 128 outputs side by side. A line is added to all LIVE lines of outputs that it belongs to, whose sums are in registers. Which sums these are repeats
+ * after PERIOD lines. So many lines come together, into a ring of the warp's own of RING such pieces, each line once, and are unrolled: what there is to ask, to wait for and to count is
+ * so once a piece. What is outside of the image arrives as zeros; lines behind the last one are computed and not stored.
  *
  * A copy begins at a multiple of 16 bytes, so LEAD columns come before the first one that is looked at.
  *
- * Needs R, S, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, LINES, RING, SLOT, BOX_W, LEAD, SHIFT, DEEP, HALF, WARPS, PAIRS as constants, and multiply_bands and multiply_bands_half. */
+ * Needs R, S, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, RING, SLOT, BOX_W, LEAD, SHIFT, DEEP, HALF, WARPS, PAIRS as constants, and multiply_bands and multiply_bands_half. */
 #pragma once
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
@@ -121,9 +122,9 @@ static __device__ __forceinline__ void convolve_planes(const tensor_map *input, 
     int lines = (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1, asked = 0;
     unsigned rings = (shared_address(shared_raw) + 127) / 128 * 128, ring = rings + warp * (RING * SLOT), come = rings + WARPS * RING * SLOT + warp * (RING * 8);
     auto ask = [&](unsigned slot) {
-        barrier_arrive_expect(come + slot * 8, LINES * BOX_W * (int)sizeof(T));
+        barrier_arrive_expect(come + slot * 8, PERIOD * BOX_W * (int)sizeof(T));
         copy_box_4d(ring + slot * SLOT, input, come + slot * 8, q0 * STRIDE_X - pad_x, p0 * STRIDE_Y - pad + asked, k, n);
-        asked += LINES;
+        asked += PERIOD;
     };
     if (lane == 0) {
         for (int a = 0; a < RING; a++)
@@ -133,33 +134,25 @@ static __device__ __forceinline__ void convolve_planes(const tensor_map *input, 
             ask(a);
     }
     bands<T, SUM> own(filter, bias, k, K);
-    output += (size_t)plane * P * Q;
-    int to = p0 * Q + q0, piece = 0; /* piece: line of those that came together */
-    unsigned at = ring + own.at, slot = 0, parity = 0;
+    OUT *to = output + (size_t)plane * P * Q + p0 * Q + q0;
+    unsigned slot = 0, parity = 0;
     __syncwarp();
     for (int from = 0; from < lines; from += PERIOD) {
+        unsigned at = ring + own.at + slot * SLOT;
+        barrier_wait(come + slot * 8, parity);
 #pragma unroll
         for (int u = 0; u < PERIOD; u++) {
-            if (from + u >= lines)
-                break;
-            if (piece == 0)
-                barrier_wait(come + slot * 8, parity);
-            own.add(at, u);
-            at += BOX_W * (int)sizeof(T);
-            if (++piece == LINES) {
-                __syncwarp(); /* all lanes have read it */
-                if (lane == 0 && asked < lines)
-                    ask(slot);
-                piece = 0;
-                if (++slot == RING)
-                    slot = 0, parity ^= 1;
-                at = ring + own.at + slot * SLOT;
-            }
-            int last = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y;
-            if (last % STRIDE_Y || from / STRIDE_Y + last / STRIDE_Y < LIVE - 1) /* no output ends here */
+            own.add(at + u * BOX_W * (int)sizeof(T), u);
+            int last = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y, row = from / STRIDE_Y + last / STRIDE_Y - (LIVE - 1);
+            if (last % STRIDE_Y || row < 0 || row >= rows) /* no output ends here */
                 continue;
-            own.put(last / STRIDE_Y % LIVE, output + to, k, Q - q0);
+            own.put(last / STRIDE_Y % LIVE, to, k, Q - q0);
             to += Q;
         }
+        __syncwarp(); /* all lanes have read it */
+        if (lane == 0 && asked < lines)
+            ask(slot);
+        if (++slot == RING)
+            slot = 0, parity ^= 1;
     }
 }

@@ -8,40 +8,39 @@ dtype: {input: i8, filter: i8, output: f32, bias: f32, accumulate: i32}
 math: [i8_acc32]
 epilogue: [bias, relu, leaky_relu, prelu]
 params:
-  ROWS: {values: [auto, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64], default: auto}         # lines of outputs a warp goes down
-  LINES: {values: [1, 2, 4], default: 2}                       # of input, that come together
-  RING: {values: [3, 4, 6, 8], default: 4}                     # such pieces in shared memory
+  DOWN: {values: [auto, 1, 2, 3, 4, 5, 6, 8, 12, 16], default: auto}           # periods of lines that a warp goes down
+  RING: {values: [2, 3, 4, 6], default: 2}                     # periods in shared memory
   WARPS: {values: [1, 2, 4, 8], default: 4}
   RESIDENT: {values: [1, 4, 5, 6, 8], default: 5}              # blocks of an SM, at least: bounds the registers
 let:
   live: floor((r - 1) * dilation_y, stride_y) + 1              # lines of outputs that one line of the input belongs to
+  period: live * stride_y                          # lines of input that come together
   shift: 4 * ceil(pad_left, 4) - pad_left          # columns that are multiplied before the first one that counts: 4 bytes are loaded together
   reach: shift + 7 * stride_x + (s - 1) * dilation_x + 1
   half: reach % 32 >= 1 and reach % 32 <= 16
   deep: floor(reach + 15, 32)                      # products of 32 columns
   lead: 16 * ceil(pad_left + shift, 16) - pad_left - shift      # columns before these: a copy begins at a multiple of 16 bytes
   box_w: 16 * ceil(lead + 120 * stride_x + 32 * deep + 16 * half, 16)
-  slot: 128 * ceil(LINES * box_w, 128)
+  slot: 128 * ceil(period * box_w, 128)
   tiles_x: ceil(q, 128)
   planes: tiles_x * n * k
-  rows: select(ROWS != 'auto', ROWS, fit_rows)
+  rows: floor(select(DOWN != 'auto', DOWN, fit_down) * period - (r - 1) * dilation_y - 1, stride_y) + 1
   parts: ceil(p, rows)
   smem: 128 + WARPS * RING * (slot + 8)
   slots: max(1, min(floor(64, WARPS), floor(2048, WARPS * (44 + 4 * live + 4 + r * (2 * deep + half)))))   # blocks of an SM at once, by their registers
 candidates:
   height:
     rows:
-      r4:  {fit_rows: 4}
-      r6:  {fit_rows: 6}
-      r8:  {fit_rows: 8}
-      r12: {fit_rows: 12}
-      r16: {fit_rows: 16}
-      r20: {fit_rows: 20}
-      r24: {fit_rows: 24}
-      r32: {fit_rows: 32}
-      r48: {fit_rows: 48}
-      r64: {fit_rows: 64}
-    least: ceil(ceil(planes * ceil(p, fit_rows), WARPS), sm_count * slots) * ((fit_rows - 1) * stride_y + (r - 1) * dilation_y + 8)   # waves; lines, and a start that is worth seven
+      d1:  {fit_down: 1}
+      d2:  {fit_down: 2}
+      d3:  {fit_down: 3}
+      d4:  {fit_down: 4}
+      d5:  {fit_down: 5}
+      d6:  {fit_down: 6}
+      d8:  {fit_down: 8}
+      d12: {fit_down: 12}
+      d16: {fit_down: 16}
+    least: ceil(ceil(planes * ceil(p, floor(fit_down * period - (r - 1) * dilation_y - 1, stride_y) + 1), WARPS), sm_count * slots) * (fit_down * period + 8)   # waves; lines, and a start that is worth some
 where:
   - cc >= 90
   - box_w <= 256
@@ -59,7 +58,7 @@ define:
   EPI_PRELU: select(has(prelu), k, 0)
 specialise: [r, s, stride_y, stride_x, dilation_y, dilation_x]
 tensor_maps:
-  input_map: {of: input, box: "box_w, LINES, 1, 1", l2: 256}
+  input_map: {of: input, box: "box_w, period, 1, 1", l2: 256}
 prepare:
   - symbol: epi_slopes = slopes
     when: has(prelu)
