@@ -71,16 +71,14 @@ static void sum_steps(struct row *row)
         struct row_metric m = row->metrics[i]; /* a copy: adding moves the array */
         if (strcmp(m.source, "emu") || m.line || m.step < 0)
             continue;
-        bool seen = false;
-        for (int k = count; k < row->metric_count && !seen; k++)
-            if (!strcmp(row->metrics[k].name, m.name)) {
-                row->metrics[k].value += m.value;
-                seen = true;
-            }
-        if (!seen) {
-            m.step = -1;
+        int k = count;
+        while (k < row->metric_count && strcmp(row->metrics[k].name, m.name))
+            k++;
+        m.step = -1;
+        if (k < row->metric_count)
+            row->metrics[k].value += m.value;
+        else
             *row_add_metric(row, -1, 0, "", "", "", 0) = m;
-        }
     }
 }
 
@@ -587,6 +585,7 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
         interpreted_verify(&v->interpreted, v->job, index, &build, row);
     if (ok && (row->status == ROW_OK || row->status == ROW_FOIL))
         build_keep(v->builds, v->job, index, &build);
+    job_stage(v->job, index, "load", LOAD_LIMIT_S);
     if (!ok || !verifier_lost(v, row)) /* otherwise closing would only fail again */
         rig_close(t.rig);
     build_free(&build);
