@@ -402,13 +402,25 @@ def write(path, text):
     os.replace(part, path)
 
 
+def unmarked(module):
+    """What to write into a file without a kernel: the line for the first function that a tool compiles."""
+    tools, found = own("bench_tools").TOOLS.values(), []
+    for name, function in vars(module).items():
+        if any(tool.takes(function) for tool in tools):
+            found.append((name, getattr(function, "arg_names", None) or list(inspect.signature(plain(function)).parameters)))
+    if not found:
+        return "no kernel: put @bench.kernel(OP, grid=..., args=...) before a function, or BENCH = {FUNCTION: {'op': ...}} into the file"
+    name, words = found[0]
+    return (f'no kernel is marked: put @bench.kernel(OP, grid=..., args="...") before the decorator of {name}; args names what its parameters get '
+            f"({' '.join(words)}); `bench list ops` has the ops, `bench list op OP` their tensors and fields, and docs/PYTHON.md the rest")
+
+
 def list_file(path, only, cache):
     """Writes the sidecars and op files of a Python file; returns the folder, which is named by all that they depend on."""
-    load(path)
+    module = load(path)
     chosen = {name: entry for name, entry in entries.items() if not only or name == only}
     if not chosen:
-        raise Mistake(f"there is no kernel '{only}'; there are {', '.join(entries)}" if entries else
-                      "no kernel: put @bench.kernel(OP, grid=..., args=...) before a function, or BENCH = {FUNCTION: {'op': ...}} into the file")
+        raise Mistake(f"there is no kernel '{only}'; there are {', '.join(entries)}" if entries else unmarked(module))
     files = {f"{name}.yaml": sidecar(entry, path) for name, entry in chosen.items()}
     for entry in chosen.values():
         if entry.op in ops:
@@ -478,6 +490,12 @@ class Work:
     def value(self, value):
         return evaluate(value, self.f, self.p, self.t)
 
+    def argument(self, word):
+        if word.isidentifier() and word not in self.f and word not in self.p:
+            raise Mistake(f"{self.entry.name}: '{word}' is no tensor and no field: args=\"...\" says in their place what each parameter gets, of "
+                          f"{', '.join(self.t)} (tensors), {', '.join(self.f)}")
+        return self.value(word)
+
     def arguments(self, names):
         """(name, value) of each argument: value is a Descriptor, a number, or None for the tensor or scratch buffer of that name."""
         given = self.entry.keys.get("args")
@@ -495,7 +513,7 @@ class Work:
             elif word in self.t or word in self.entry.keys.get("scratch", {}):
                 out.append((word, None))
             else:
-                out.append((word, self.constants[word] if word in self.constants else self.value(word)))
+                out.append((word, self.constants[word] if word in self.constants else self.argument(word)))
         return out
 
     def dtype(self, name):

@@ -1,7 +1,7 @@
 import sys
 
 if sys.argv[0].endswith("reference.py"):
-    open("imported", "a").write(sys.argv[3] + "\n")
+    open("imported", "a").close()
 present = True
 
 
