@@ -6,6 +6,6 @@ layout: {input: NHWC, output: same}
 epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
 measured: cc == 90
 select:
-  - {variant: winograd_row, claimed: yes, when: not has(residual)}      # with one it was as fast as wgmma_wide
+  - {variant: winograd_row, claimed: yes}
   - variant: auto
 */

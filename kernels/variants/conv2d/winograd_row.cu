@@ -16,12 +16,12 @@ epilogue: [bias, residual, relu, leaky_relu]
 ablate: [store, maths]
 let:
   strips: ceil(q, 64)
-  bands: ceil(p, 4)                                    # 4 rows by 64 columns are what a warpgroup computes at once
+  bands: ceil(p, 8)                                    # 8 rows by 64 columns are what a block computes at once, each warpgroup half of it
   units: n * strips * bands
   blocks_k: ceil(k, 64)
   depths: ceil(c, 32) * 2
-  blocks: max(1, min(ceil(units, 2), floor(sm_count, blocks_k)))
-  smem: 1024 + 3 * 36864 + 4 * 26624 + 256 + 160       # weights, image rows, bias, barriers
+  blocks: max(1, min(units, floor(sm_count, blocks_k)))
+  smem: 1024 + 3 * 36864 + 2 * 45056 + 256 + 112       # weights, image rows, bias, barriers
 where:
   - cc == 90
   - smem <= smem_per_block_optin
@@ -36,7 +36,7 @@ define:
   EPI_SCALE: scale(epilogue)
   EPI_SLOPE: slope(epilogue)
 tensor_maps:
-  input_map: {of: input, box: "32, 65, 6, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
+  input_map: {of: input, box: "32, 65, 10, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
 scratch:
   transformed: input[blocks_k * depths * 18432]
 prepare:
@@ -58,14 +58,16 @@ steps:
  *
  * A warpgroup computes 4 rows by 64 columns of outputs, 64 channels: 16 tiles in each of 4 rows are the 64 rows of its products. Six sums, one of each point, are 192
  * registers of a thread; four outputs come from them once, at the end. A lane loads pixels of two rows and transforms them in registers; a row that was the lower one is
- * the upper one of the filter's next row. Weights arrive for 16 channels at a time, 36 KiB; pixels for 32, four boxes of every fourth pixel each, so that tiles lie side
- * by side and no two lanes meet at a bank. With boxes of 16 channels the copy engine was the limit: about 3.2 cycles for each 32 bytes.
+ * the upper one of the filter's next row. The first two rows of a step are loaded before the last products of the step before. Weights arrive for 16 channels at a time, 36 KiB;
+ * pixels for 32, of both warpgroups, four boxes of every fourth pixel each, so that tiles lie side by side and no two lanes meet at a bank. With boxes of 16 channels the copy
+ * engine was the limit: about 3.2 cycles for each 32 bytes.
  *
- * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1450 (weights 576, pixels 384, arrivals 490). On an H200 it takes about 2100, tensor
- * cores are busy half the time. The rest is instructions: 430 of each warp, with two warps a scheduler, whose latencies show (the sums leave no registers for more). 256 -> 256 at
- * 339 x 510 with bias and relu takes about seven eighths of the time of wgmma_wide; with a residual as long (before width and output channels became constants).
+ * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 it takes about 1860, and the
+ * outputs of a unit take about 3700: half of that are instructions, half waits for the queue of stores, since all blocks store at the same time. The same products with the same number of
+ * other instructions, but no loads and barriers, take 1216 cycles, so what is left is waiting: a warpgroup waits for the warp of its four that asks for copies (about 170 cycles),
+ * for pixels and weights (about 120). A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168.
  * A cluster of two blocks that shares the weights changes nothing; one of four does not fit on all processors at once. 64 channels with all weights in shared memory take longer
- * than winograd_rs.
+ * than winograd_rs, also when the warpgroups' units are independent.
  *
  * A few registers are spilled, outside the loop. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
  * simulates it); inputs beyond 11,500 may overflow. */
@@ -76,8 +78,9 @@ steps:
 constexpr int DEPTHS = (CHANNELS + 31) / 32 * 2;                /* steps of 16 channels */
 constexpr int SLICE = 36864, WEIGHT_SLOTS = 3;                  /* all matrices of a step, for 64 output channels */
 constexpr int PAIR = 4096;                                      /* two matrices: 64 rows of 64 bytes, swizzled */
-constexpr int ROW = 17 * 64, PHASE = 6656, SLOT = 4 * PHASE;    /* every fourth pixel of a row, 32 channels of each; of 6 rows; all four phases */
-constexpr int SLOTS = 2;                                        /* of each warpgroup */
+constexpr int ROWS = 10;                                        /* of the image, for 8 rows of outputs */
+constexpr int ROW = 17 * 64, PHASE = 11264, SLOT = 4 * PHASE;   /* every fourth pixel of a row, 32 channels of each; of all rows, in blocks of 512 bytes; all four phases */
+constexpr int SLOTS = 2, LOADS = DEPTHS / 2;                    /* of 32 channels */
 /* The points are 0, +-A, +-B and infinity. */
 constexpr float A = 0.75f, B = 1.5f, AA = A * A, BB = B * B;
 
@@ -130,12 +133,12 @@ constexpr unsigned H_A = 0x3a00, H_B = 0x3e00, H_AA = 0x3880, H_BB = 0x4080, H_B
 struct pixels {
     unsigned d[6][2];
     /* turn: 8 times the place of the lane's first pixel, in units of 64 bytes, which the swizzle looks at; chunk: bytes to the lane's channels */
-    __device__ __forceinline__ void load(unsigned own, unsigned row, unsigned turn, unsigned chunk)
+    __device__ __forceinline__ void load(unsigned from, int row, unsigned turn, unsigned chunk)
     {
         unsigned address[2];
 #pragma unroll
         for (int i = 0; i < 2; i++)
-            address[i] = own + row * ROW + i * 64 + ((turn + (row + i) * 8 & 0x30) ^ chunk);
+            address[i] = from + row * ROW + i * 64 + ((turn + (row + i) * 8 & 0x30) ^ chunk);
 #pragma unroll
         for (int j = 0; j < 6; j++)
             asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(d[j][0]), "=r"(d[j][1]) : "r"(address[j / 4] + j % 4 * PHASE) : "memory");
@@ -172,9 +175,10 @@ template <int J> static __device__ __forceinline__ void transform(unsigned v[2][
 }
 
 struct places {
-    unsigned weights, slots, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS barriers of this warpgroup */
+    unsigned weights, slots, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS */
 };
-/* A warpgroup's units, `by` apart in the order of bands, then strips, then images. The block's two walk side by side. */
+
+/* A block's units, `by` apart in the order of bands, then strips, then images. */
 struct walk {
     int band, strip, image;
     __device__ __forceinline__ void step(int by, int bands, int strips)
@@ -192,11 +196,11 @@ static __device__ __forceinline__ unsigned long long matrix_rows_64(unsigned add
 {
     return (unsigned long long)(address >> 4 & 0x3fff) | 1ull << 16 | 32ull << 32 | 2ull << 62;
 }
-/* One lane of a warp arrives. */
-static __device__ __forceinline__ void arrive_one(unsigned barrier)
+/* One lane of a warp, which `leads`, arrives. */
+static __device__ __forceinline__ void arrive_one(unsigned barrier, int leads)
 {
     __syncwarp();
-    asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(barrier), "r"(threadIdx.x % 32) : "memory");
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(barrier), "r"(leads) : "memory");
 }
 
 /* Weights of step n. */
@@ -207,13 +211,22 @@ static __device__ __forceinline__ void ask_weights(const places &at, const TYPE 
     barrier_arrive_expect(come, SLICE);
     copy_bytes(at.weights + slot * SLICE, weights + n % DEPTHS * (SLICE / 2), SLICE, come);
 }
-/* Load n of this warpgroup: 32 channels of the image rows of a unit. Each warp asks for a phase: one alone would keep the others waiting. */
-static __device__ __forceinline__ void ask_pixels(const places &at, const tensor_map *map, int warp, const walk &to, unsigned n, int pad)
+/* Load n: 32 channels of the image rows of a unit, one phase. */
+static __device__ __forceinline__ void ask_pixels(const places &at, const tensor_map *map, int phase, const walk &to, unsigned n, int pad)
 {
     unsigned slot = n % SLOTS, full = at.full + slot * 8;
     barrier_wait(at.empty + slot * 8, n / SLOTS & 1 ^ 1);
-    barrier_arrive_expect(full, 6 * ROW);
-    copy_box_4d(at.slots + slot * SLOT + warp * PHASE, map, full, n % (DEPTHS / 2) * 32, to.strip * 64 + warp - pad - PAD_MORE, to.band * 4 - pad, to.image);
+    barrier_arrive_expect(full, ROWS * ROW);
+    copy_box_4d(at.slots + slot * SLOT + phase * PHASE, map, full, n % LOADS * 32, to.strip * 64 + phase - pad - PAD_MORE, to.band * 8 - pad, to.image);
+}
+
+/* In step n: weights of the step after the next, and with an even n the next pixels. */
+static __device__ __forceinline__ void ask(const places &at, const TYPE *weights, const tensor_map *map, int leads, const walk &to, unsigned n, int pad)
+{
+    if (leads == 1)
+        ask_weights(at, weights, n + 2);
+    else if (n % 2 == 0 && leads > 4)
+        ask_pixels(at, map, leads - 5, to, n / 2 + 1, pad);
 }
 
 template <int J> static __device__ __forceinline__ void multiply_ready(float sum[6][32], unsigned v[2][4], unsigned long long matrix, bool add)
@@ -289,26 +302,27 @@ static __device__ __forceinline__ void load_bias(unsigned to, const float *bias)
         store_shared(to + threadIdx.x * 4, __float_as_uint(k < OUTPUTS ? bias[k] : 0.0f));
 }
 
-static __device__ __forceinline__ void init_barriers(unsigned barriers)
+static __device__ __forceinline__ void init_barriers(const places &at)
 {
     if (threadIdx.x != 0)
         return;
     for (int i = 0; i < WEIGHT_SLOTS; i++) {
-        barrier_init(barriers + i * 8, 1);
-        barrier_init(barriers + 32 + i * 8, 8);
+        barrier_init(at.come + i * 8, 1);
+        barrier_init(at.gone + i * 8, 8);
     }
-    for (int i = 0; i < 2 * SLOTS; i++) {
-        barrier_init(barriers + 64 + i * 8, 4);
-        barrier_init(barriers + 112 + i * 8, 4);
+    for (int i = 0; i < SLOTS; i++) {
+        barrier_init(at.full + i * 8, 4);
+        barrier_init(at.empty + i * 8, 8);
     }
     barrier_init_done();
 }
 
 /* The outputs of unit u, of which this lane has 4 pixels in each of two rows. */
-static __device__ __forceinline__ void store(const float sum[6][32], const TYPE *residual, TYPE *output, int P, int u, int strips, int bands, int units, unsigned bias)
+static __device__ __forceinline__ void store(const float sum[6][32], const TYPE *residual, TYPE *output, int P, int u, int strips, int bands, unsigned bias)
 {
     int warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4, strip = u / bands;
-    int image = strip / strips, p = (u - strip * bands) * 4 + warp / 2 * 2, q = (strip - image * strips) * 64 + (warp % 2 * 8 + g) * 4, k = blockIdx.y * 64 + t * 8;
+    int image = strip / strips, p = (u - strip * bands) * 8 + warpgroup_index() * 4 + warp / 2 * 2, q = (strip - image * strips) * 64 + (warp % 2 * 8 + g) * 4;
+    int k = blockIdx.y * 64 + t * 8;
     size_t at_pixel = (((size_t)image * P + p) * COLUMNS + q) * OUTPUTS + k;
     TYPE *to = output + at_pixel;
     const TYPE *more_from = residual + at_pixel;
@@ -316,7 +330,7 @@ static __device__ __forceinline__ void store(const float sum[6][32], const TYPE 
     for (int lower = 0; lower < 2; lower++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            bool inside = u < units && p + lower < P && (OUTPUTS % 64 == 0 || k + half * 32 < OUTPUTS);
+            bool inside = p + lower < P && (OUTPUTS % 64 == 0 || k + half * 32 < OUTPUTS);
             constexpr int ROW_OF = COLUMNS * OUTPUTS;
             uint4 y[4], more[4];
 #pragma unroll
@@ -338,69 +352,69 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 conv_winograd_row(const __grid_constant__ tensor_map input_map, const TYPE *transformed, const float *bias, const TYPE *residual, TYPE *output, int P, int pad, int strips,
                   int bands, int units)
 {
-    int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32, t = lane % 4, g = lane / 4;
-    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, end = slots + 2 * SLOTS * SLOT, barriers = end + 256;
-    const places at = {base, slots + me * SLOTS * SLOT, end, barriers, barriers + 32, barriers + 64 + me * SLOTS * 8, barriers + 112 + me * SLOTS * 8};
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, end = slots + SLOTS * SLOT, barriers = end + 256;
+    const places at = {base, slots, end, barriers, barriers + 32, barriers + 64, barriers + 96};
     const TYPE *weights = transformed + (size_t)blockIdx.y * DEPTHS * (SLICE / 2);
-    init_barriers(barriers);
+    init_barriers(at);
     load_bias(at.bias, bias);
     __syncthreads();
-    int first = blockIdx.x * 2, by = gridDim.x * 2; /* of both warpgroups */
-    unsigned steps = (units - first + by - 1) / by * DEPTHS;
-    first += me;
-    int strip = first / bands;
-    walk next = {first - strip * bands, strip % strips, strip / strips};
-    bool asks = lane == 0;
-    if (asks && steps > 0)
-        ask_pixels(at, &input_map, warp, next, 0, pad);
-    if (threadIdx.x == 0)
+    int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4;
+    int row = me * 4 + warp / 2 * 2, x = warp % 2 * 8 + g;
+    unsigned own = at.slots + row * ROW + x * 64 + t % 2 * 8, turn = (row + x) * 8;
+    int leads = threadIdx.x % 32 == 0 ? 1 + threadIdx.x / 32 : 0; /* 1: asks for weights; 5 to 8: for one phase of the pixels each, as one alone would keep the others waiting */
+    unsigned steps = (units - blockIdx.x + gridDim.x - 1) / gridDim.x * DEPTHS;
+    int strip = blockIdx.x / bands;
+    walk next = {(int)blockIdx.x - strip * bands, strip % strips, strip / strips};
+    if (leads > 4)
+        ask_pixels(at, &input_map, leads - 5, next, 0, pad);
+    if (leads == 1)
         for (unsigned i = 0; i < 2 && i < steps; i++)
             ask_weights(at, weights, i);
     __syncwarp();
-    unsigned own = (warp / 2) * (2 * ROW) + (warp % 2 * 8 + g) * 64 + t % 2 * 8, turn = (warp / 2 * 2 + warp % 2 * 8 + g) * 8;
+    asm volatile("" : "+r"(leads), "+r"(own), "+r"(turn)); /* the compiler would compute them from the thread's index again and again */
     float sum[6][32] = {};
-    unsigned v[3][2][4];
+    unsigned v[3][2][4], n = 0;
     pixels a, b;
-    unsigned n = 0;
-    for (int u = first; n < steps; u += by) {
+    for (int u = blockIdx.x; n < steps; u += gridDim.x) {
+        barrier_wait(at.full + n / 2 % 2 * 8, n / 4 & 1);
+        a.load(own + n / 2 % 2 * SLOT, 0, turn, t / 2 * 32);
+        b.load(own + n / 2 % 2 * SLOT, 1, turn, t / 2 * 32);
 #pragma unroll 1
         for (int s = 0; s < DEPTHS; s++, n++) {
-            unsigned m = n / 2, weight_slot = n % WEIGHT_SLOTS, slot = m % SLOTS, from = at.slots + slot * SLOT + own, chunk = t / 2 * 32 + n % 2 * 16;
-            unsigned long long matrix = matrix_rows_64(at.weights) + weight_slot * (SLICE / 16);
-            if (n % 2 == 0)
-                barrier_wait(at.full + slot * 8, m / SLOTS & 1);
-            a.load(from, 0, turn, chunk);
-            b.load(from, 1, turn, chunk);
-            barrier_wait(at.come + weight_slot * 8, n / WEIGHT_SLOTS & 1);
+            unsigned m = n / 2, slot = n % WEIGHT_SLOTS, from = own + m % 2 * SLOT, chunk = t / 2 * 32 + n % 2 * 16;
+            unsigned long long matrix = matrix_rows_64(at.weights) + slot * (SLICE / 16);
+            barrier_wait(at.come + slot * 8, n / WEIGHT_SLOTS & 1);
             multiply<0>(sum, v[0], a, b, matrix, s > 0);
             multiply<1>(sum, v[1], a, b, matrix + PAIR / 16, s > 0);
             transform<2>(v[2], a, b);
             a.load(from, 2, turn, chunk);
             multiply_ready<2>(sum, v[2], matrix + 2 * (PAIR / 16), s > 0);
             if (n > 0)
-                arrive_one(at.gone + (n - 1) % WEIGHT_SLOTS * 8);
-            if (n % 2 == 0 && n + 2 < steps) {
-                if (n % DEPTHS == DEPTHS - 2)
-                    next.step(by, bands, strips);
-                if (asks)
-                    ask_pixels(at, &input_map, warp, next, m + 1, pad);
-            }
-            __syncwarp();
+                arrive_one(at.gone + (n - 1) % WEIGHT_SLOTS * 8, leads);
+            if (s == DEPTHS - 2)
+                next.step(gridDim.x, bands, strips);
             multiply<0>(sum, v[0], b, a, matrix + 3 * (PAIR / 16), true);
             multiply<1>(sum, v[1], b, a, matrix + 4 * (PAIR / 16), true);
             transform<2>(v[2], b, a);
             b.load(from, 3, turn, chunk);
             multiply_ready<2>(sum, v[2], matrix + 5 * (PAIR / 16), true);
+            if (n + 2 < steps)
+                ask(at, weights, &input_map, leads, next, n, pad);
+            __syncwarp();
             multiply<0>(sum, v[0], a, b, matrix + 6 * (PAIR / 16), true);
             if (n % 2)
-                arrive_one(at.empty + slot * 8);
-            if (n + 2 < steps && threadIdx.x == 32)
-                ask_weights(at, weights, n + 2);
+                arrive_one(at.empty + m % 2 * 8, leads);
             __syncwarp();
+            if (n % 2 && n + 1 < steps) /* here: between these products and the next transform the compiler would put all products in sequence */
+                barrier_wait(at.full + (m + 1) % 2 * 8, (m + 1) / 2 & 1);
             multiply<1>(sum, v[1], a, b, matrix + 7 * (PAIR / 16), true);
-            multiply<2>(sum, v[2], a, b, matrix + 8 * (PAIR / 16), true);
+            transform<2>(v[2], a, b);
+            from = n + 1 < steps ? own + (n + 1) / 2 % 2 * SLOT : at.weights; /* what nobody writes */
+            a.load(from, 0, turn, chunk ^ 16);
+            b.load(from, 1, turn, chunk ^ 16);
+            multiply_ready<2>(sum, v[2], matrix + 8 * (PAIR / 16), true);
         }
         wgmma_wait<0>();
-        store(sum, residual, output, P, u, strips, bands, units, at.bias);
+        store(sum, residual, output, P, u, strips, bands, at.bias);
     }
 }
