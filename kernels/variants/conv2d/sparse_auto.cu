@@ -9,7 +9,7 @@ let:
   half: dtype == f16 or dtype == bf16
   plain: stride == 1 and dilation == 1 and groups == 1
   # up to two waves of tiles: to look at the mask takes as long as it saves at most densities
-  few: c <= 64 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= select(half and c % 16 == 0 and c <= 32 and k <= 32, 32768, 60000)
+  few: c <= 64 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= select(half and c % 16 == 0 and c <= 32 and k <= 32, 32768, 60000) or c <= 128 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= 8192
   light: r * s == 1 and c <= 64 and k <= 128 and n * p * q >= 4096 and n * p * q <= select(half, 16384, 131072)      # a pixel is hardly more than its bytes
   dense: plain and (few or light) and marks(mask) != 'both' and (half or math == tf32)
 measured: cc == 90
@@ -17,7 +17,7 @@ select:
   # dense rows: they write no mask, and compute all outputs
   - {variant: auto, when: dense}
   - {variant: sparse_stages, when: half and plain and c % 16 != 0 and n * p * q <= 65536}
-  - {variant: sparse_sync, when: half and plain and (r * s == 1 or c <= 32 and k <= 32 and (n * p * q <= 393216 or c <= 16 and n * p * q <= 786432) or c <= 16 and k <= 64 and n * p * q <= 65536 or c > 64 and (k <= 32 and n * p * q <= 131072 or n * p * q <= 40000))}
+  - {variant: sparse_sync, when: half and plain and (r * s == 1 or c <= 32 and k <= 32 and (n * p * q <= 393216 or c <= 16 and n * p * q <= 786432) or c <= 16 and k <= 64 and n * p * q <= 65536 or k <= 32 and n * p * q <= 131072 or c > 64 and n * p * q <= 40000)}
   - {variant: sparse_deep, when: half and plain and c <= 32 and k <= 32}
   - {variant: sparse_tile, when: half and plain and c <= 64 and r <= 3 and s <= 3 and n * p * q <= 262144}    # to decide on the device costs a microsecond
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
