@@ -30,10 +30,17 @@ static bool check(const struct device_tensor_map *m, struct error *err)
                              (unsigned long long)m->stride_bytes[i]);
     }
     uint32_t inner = m->box[0] * (uint32_t)m->element_bytes;
+    bool rows = false;
     if (inner % 16)
         return error_set(err, ERROR_USAGE, "the inner box of a tensor map has %u bytes, not a multiple of 16", inner);
     if (m->swizzle && inner > (uint32_t)m->swizzle)
         return error_set(err, ERROR_USAGE, "the inner box of a tensor map has %u bytes; with this swizzle %d at most", inner, m->swizzle);
+    for (int i = 1; i < m->rank; i++)
+        rows |= m->box[i] > m->element_stride[i];
+    if (inner < (uint32_t)m->swizzle && rows) /* found on an H200: the rows of a box then have gaps in shared memory */
+        return error_set(err, ERROR_USAGE,
+                         "emu does not support boxes of several rows of %u bytes with swizzle %d: the chip puts their rows %d bytes apart",
+                         inner, m->swizzle, m->swizzle);
     return true;
 }
 
