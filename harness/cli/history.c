@@ -91,7 +91,7 @@ static char *commits_of(const struct past *p)
         text_addf(&pattern, "%s%s", pattern.len ? "|" : "", name + 1);
     }
     SCOPED char *command =
-        text_format("for r in%s; do git rev-parse --verify --quiet \"$r^{commit}\"; done | git rev-list --topo-order --reverse "
+        text_format("for r in%s; do git rev-parse --verify --quiet \"$r^{commit}\" 2>/dev/null; done | git rev-list --topo-order --reverse "
                     "--stdin 2>/dev/null | grep -nE '^(%s)' | tr '\\n' ' '",
                     text_get(&names), text_get(&pattern));
     return names.len ? cli_git_line(".", command) : NULL;
