@@ -60,6 +60,7 @@ struct param {
     enum param_kind kind;
     uint32_t bytes, align;
     uint32_t offset; /* in the packed parameter buffer */
+    bool untyped;    /* PARAM_INT of PTX's .b32 or .b64, which may be a float, too */
 };
 struct device_launch {
     uint32_t grid[3], block[3], cluster[3];

@@ -25,7 +25,8 @@ int ptx_params(const struct ptx_function *f, struct param *params, int max, size
                                                                          : PARAM_INT,
                                        .bytes = (uint32_t)v->bytes,
                                        .align = v->align,
-                                       .offset = offsets[count]};
+                                       .offset = offsets[count],
+                                       .untyped = !bytes && (v->type == T_B32 || v->type == T_B64)};
     }
     free(offsets);
     return count;

@@ -41,11 +41,11 @@ static bool pack_int(const struct arg *arg, const struct param *param, unsigned 
     return true;
 }
 
-/* The cubin of a user gives only the size of a parameter, so the argument decides the type. */
+/* The cubin of a user gives only the size of a parameter, and so does PTX with .b32 (Mojo's): the argument decides the type. */
 static struct param settled(const struct arg *arg, const struct param *param)
 {
     struct param out = *param;
-    if (param->kind == PARAM_ANY)
+    if (param->kind == PARAM_ANY || (param->untyped && arg->kind == ARG_REAL))
         out.kind = arg->kind == ARG_TENSOR_MAP || param->bytes > 8 ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
     return out;
 }

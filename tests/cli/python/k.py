@@ -35,6 +35,11 @@ def packed():
             .replace("[n]", "[s+16]").replace("[x]", "[s]").replace("[y]", "[s+8]"))
 
 
+@scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx", what="a float of type .b32, as Mojo writes it")
+def untyped():
+    return text("untyped", 64, "mul.f32 %f3, %f1, %f2;").replace(".param .f32 a", ".param .b32 a")
+
+
 @scale.kernel(grid="ceil(n, 64)", args="x, y, n, a", tool="ptx", what="adds instead")
 def wrong():
     return text("wrong", 64, "add.f32 %f3, %f1, %f2;")
