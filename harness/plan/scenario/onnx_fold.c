@@ -238,8 +238,8 @@ bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
         return shift ? fold_affine(g, n, x, scale, shift, unknown, why)
                      : graph_lacks(why, "only a constant of each channel can be subtracted");
     }
-    if (!same_shape(a, b) || (minus && a == b))
-        return graph_lacks(why, minus ? "only images of equal, known shapes can be subtracted" : "its inputs have no equal, known shapes");
+    if (!same_shape(a, b))
+        return graph_lacks(why, "its inputs have no equal, known shapes");
     struct onnx_node negated;
     char *outputs[1];
     if (minus) { /* a + -b */

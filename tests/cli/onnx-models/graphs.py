@@ -39,7 +39,7 @@ class Graph:
 
     def same(self, name, shape, axis):
         """What takes values of any axes."""
-        kind = self.draw.randrange(5)
+        kind = self.draw.randrange(5 if len(shape) == 4 else 4)  # the last: factors of channels, of images
         channels = [1] * len(shape)
         channels[axis] = shape[axis]
         if kind == 0:
