@@ -187,6 +187,10 @@ static bool goes_together(struct decode *d)
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
         if (decode_is(d, bare[i]) && in->count)
             return decode_wrong(d, "it has no operand");
+    if (decode_is(d, "barrier") && instr_has(in, "cluster") && instr_has(in, "arrive") && instr_has(in, "acquire"))
+        return decode_wrong(d, "an arrival releases");
+    if (decode_is(d, "wgmma") && !instr_has(in, "sync"))
+        return decode_wrong(d, "'.sync' is needed");
     bool barrier = (decode_is(d, "bar") || decode_is(d, "barrier")) && !instr_has(in, "warp") && !instr_has(in, "cluster");
     int first = barrier && instr_has(in, "red") ? 1 : 0;
     if (barrier && instr_has(in, "arrive") && in->count < 2)
@@ -198,7 +202,35 @@ static bool goes_together(struct decode *d)
     return true;
 }
 
+/* Registers and literals of whole numbers in operations on floats, and the other way round. Untyped registers (.b32) fit both. */
+static bool class_fits(struct decode *d, const struct ptx_operand *o, const char *type)
+{
+    bool real = strchr(type, 'f') != NULL, whole = type[0] == 'u' || type[0] == 's', ok = true;
+    for (int i = 0; o->kind == OPERAND_VECTOR && i < o->count && ok; i++)
+        ok = class_fits(d, &o->items[i], type);
+    if (o->kind == OPERAND_REG && d->f->regs[o->reg] != T_PRED) {
+        enum ptx_type t = d->f->regs[o->reg];
+        bool natural = t >= T_U8 && t <= T_S64;
+        ok = real ? !natural : !whole || !ptx_type_float(t);
+    }
+    ok = ok && (o->kind != OPERAND_INT || !real) && ((o->kind != OPERAND_F32 && o->kind != OPERAND_F64) || !whole);
+    return ok || d->failed || decode_wrong(d, "an operand is not of type '.%s'", type);
+}
+
+static bool operands_fit(struct decode *d)
+{
+    static const char ops[] = "add sub mul mad fma div rem min max abs neg setp selp mov ld st";
+    const struct ptx_instr *in = d->in;
+    const char *type = last_type(in);
+    bool ok = true;
+    if (decode_is(d, "cvt") && in->count == 2 && in->mod_count > 1 && ptx_type_parse(in->mods[in->mod_count - 2]) != T_NONE)
+        return class_fits(d, &in->operands[0], in->mods[in->mod_count - 2]) && class_fits(d, &in->operands[1], type);
+    for (int i = 0; type && listed(ops, in->op) && i < in->count && ok; i++)
+        ok = in->operands[i].kind == OPERAND_ADDRESS || class_fits(d, &in->operands[i], type);
+    return ok;
+}
+
 bool decode_allowed(struct decode *d)
 {
-    return fits_rule(d) && compares(d) && converts(d) && goes_together(d);
+    return fits_rule(d) && compares(d) && converts(d) && goes_together(d) && operands_fit(d);
 }
