@@ -28,7 +28,8 @@ void timing_close(struct timing_group *b, bool ok)
 {
     const struct job *job = b->timing->job;
     const struct others *others = &b->timing->board.others;
-    job_stage(job, b->blame, "load", LOAD_LIMIT_S); /* modules and buffers are given back: no part of the last check */
+    if (ok) /* modules and buffers are given back: no part of the last check */
+        job_stage(job, b->blame, "load", LOAD_LIMIT_S);
     if (ok)
         board_look(&b->timing->board);
     for (int i = 0; i < b->count; i++) {

@@ -585,7 +585,8 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
         interpreted_verify(&v->interpreted, v->job, index, &build, row);
     if (ok && (row->status == ROW_OK || row->status == ROW_FOIL))
         build_keep(v->builds, v->job, index, &build);
-    job_stage(v->job, index, "load", LOAD_LIMIT_S);
+    if (ok) /* a failure is of the stage in which it came: the parent asks whether that was the data */
+        job_stage(v->job, index, "load", LOAD_LIMIT_S);
     if (!ok || !verifier_lost(v, row)) /* otherwise closing would only fail again */
         rig_close(t.rig);
     build_free(&build);
