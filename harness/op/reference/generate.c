@@ -327,7 +327,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
         r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5, r.length = t->dim[0];
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
-    if (t->role->values == VALUES_INPUT && !r.rectify && work->mask.pattern == MASK_NONE && op_compares(work)) {
+    if (t->role->values == VALUES_INPUT && !r.rectify && op_compares(work)) {
         r.line = 1; /* an image's channel: windows of one sign are rare otherwise, and code that begins with 0 is right in all others */
         for (int i = 2; i < t->rank; i++)
             r.line *= t->dim[i];
