@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define END_S 5 /* with torch it takes a second or two on a busy machine */
+
 struct talk {
     pid_t pid;
     int end;
@@ -90,18 +92,27 @@ bool talk_ask(struct talk *t, const char *line, double seconds, struct error *er
                      : error_set(err, ERROR_ENVIRONMENT, "%s did not answer within %g s", t->name, seconds);
 }
 
+/* Ends the program and returns its status. If the program does not end by itself, as with a thread that never ends, it is killed. */
+static int end_of(pid_t pid)
+{
+    int status = -1;
+    double last = clock_s() + END_S;
+    kill(pid, SIGTERM);
+    for (pid_t ended = 0; ended == 0 || (ended < 0 && errno == EINTR); poll(NULL, 0, ended ? 0 : 2)) {
+        if (clock_s() > last)
+            kill(pid, SIGKILL);
+        ended = waitpid(pid, &status, WNOHANG);
+    }
+    return status;
+}
+
 bool talk_close(struct talk *t)
 {
     if (!t)
         return false;
-    int status = -1;
     bool broken = t->broken;
     close(t->end);
-    if (t->pid) {
-        kill(t->pid, SIGTERM);
-        while (waitpid(t->pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    }
+    int status = t->pid ? end_of(t->pid) : -1;
     free(t->name);
     free(t);
     return broken && status == 0;

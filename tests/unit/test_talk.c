@@ -65,6 +65,17 @@ static void silent(void **state)
     talk_close(t);
 }
 
+static void stays(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct talk *t = open_sh("trap '' TERM; read -r line; printf . >&0; while :; do sleep 1; done", "/dev/null");
+    assert_true(talk_ask(t, "one", 10, &err));
+    alarm(20);
+    assert_false(talk_close(t));
+    alarm(0);
+}
+
 static void missing(void **state)
 {
     (void)state;
@@ -79,10 +90,7 @@ static void missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),
-        cmocka_unit_test(ends),
-        cmocka_unit_test(silent),
-        cmocka_unit_test(missing),
+        cmocka_unit_test(answers), cmocka_unit_test(ends), cmocka_unit_test(silent), cmocka_unit_test(stays), cmocka_unit_test(missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
