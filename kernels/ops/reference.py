@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import keyword
 import os
+import re
 import socket
 import sys
 import threading
@@ -31,17 +32,19 @@ def number(text):
     return text
 
 
-reads, served, untracked = set(), [], False
+reads, served, untracked = {}, [], False  # reads: the content of each file when it was first read, which may change while this process lives
 UNTRACKED = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect", "ctypes.dlopen", "os.scandir", "glob.glob",
              "pathlib.Path.glob", "pathlib.Path.rglob")
+WRITES = re.compile("[wx]|a[^+]*$")
 
 
 def see(event, words):
     global untracked
-    if event == "open" and isinstance(words[0], (str, bytes)) and not (isinstance(words[1], str) and words[1][:1] in "wx"):
+    if event == "open" and isinstance(words[0], (str, bytes)) and not (isinstance(words[1], str) and WRITES.match(words[1])):
         name = os.fsdecode(words[0])
-        if not any(name.startswith(folder) for folder in served):
-            reads.add(name)
+        if not untracked and name not in reads and not installed(name) and not name.startswith(("/proc/", *served)):
+            reads[name] = None  # content() opens it
+            reads[name] = content(name)
     elif event in UNTRACKED:
         untracked = True
 
@@ -63,15 +66,15 @@ def content(file):
 
 def tell_reads(folder):
     global untracked
-    files = {file for file in set(reads) if not installed(file) and not file.startswith("/proc/")}
+    files = dict(reads)
     for loaded in list(sys.modules.values()):
         file = getattr(loaded, "__file__", None)
         if file and file != __file__ and not installed(file):
-            files.add(file)
+            files.setdefault(file, None)
             untracked |= not file.endswith(".py")  # machine code may open files unseen
-    files.add(os.path.join(os.path.dirname(numpy.__file__), "version.py"))
+    files[os.path.join(os.path.dirname(numpy.__file__), "version.py")] = None
     untracked |= any("\n" in file for file in files)
-    lines = ["untracked"] if untracked else [content(file) + " " + file for file in sorted(files)]
+    lines = ["untracked"] if untracked else [(seen or content(file)) + " " + file for file, seen in sorted(files.items())]
     with open(os.path.join(folder, "reads"), "w") as opened:
         opened.write("".join(line + "\n" for line in lines))
 

@@ -18,6 +18,15 @@ def loads(x):
     return np.load("factor.npy")[0] * x
 
 
+once = []
+
+
+def remembers(x):
+    if not once:
+        once.append(float(open("factor.txt").read()))
+    return once[0] * x
+
+
 def asks(x):
     return float(subprocess.check_output(["cat", "factor.txt"])) * x
 
