@@ -540,7 +540,7 @@ def made_sidecar(work, made, folder):
     name = hashlib.sha256(made.code if binary else made.code.encode()).hexdigest()[:32] + (".cubin" if binary else ".ptx")
     write(os.path.join(folder, name), made.code)
     if made.cubin and not binary:
-        write(os.path.join(folder, name[:-len("ptx")] + "cubin"), made.cubin)
+        write(os.path.join(folder, name + ".cubin"), made.cubin)
     entry = work.entry
     keys = {"op": entry.op, "what": entry.name}
     keys.update({key: entry.keys[key] for key in HEAD if key in entry.keys and key not in ("what", "needs", "where", "claims")})

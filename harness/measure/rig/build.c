@@ -8,13 +8,12 @@
 
 #define CODE_MAX_BYTES (1u << 30)
 
-/* The machine code that a tool made of the same kernel (kernels/python) lies beside its PTX: it tells registers and spills where emu runs
- * the PTX. On a GPU the driver compiles the PTX, and may come to others. */
+/* KEY.ptx.cubin of kernels/python/bench.py is the machine code that the tool made of the PTX. It has registers and spills, also where emu
+ * runs the PTX. On a GPU the driver compiles the PTX, and may come to others. */
 static void load_beside(const struct unit *u, struct compiled *c)
 {
-    SCOPED char *path = text_format("%.*s.cubin", (int)(strlen(u->path) - strlen(".ptx")), u->path);
-    if (text_ends(u->path, ".ptx"))
-        c->cubin = (unsigned char *)file_read(path, CODE_MAX_BYTES, &c->cubin_bytes, NULL);
+    SCOPED char *path = text_format("%s.cubin", u->path);
+    c->cubin = (unsigned char *)file_read(path, CODE_MAX_BYTES, &c->cubin_bytes, NULL);
 }
 
 /* The caller brings compiled code: its bytes are the image. The rig opens a library. */
