@@ -399,7 +399,14 @@ static void types_and_what_is_needed(void **state)
                                         "griddepcontrol.wait 1;",
                                         "trap 1;",
                                         "exit 0;",
-                                        "fence.proxy.tensormap::generic.acquire.gpu [d1];"};
+                                        "fence.proxy.tensormap::generic.acquire.gpu [d1];",
+                                        "cvt.rn.f32.f32 f1, f2;",
+                                        "cvt.rz.f64.f64 e1, e2;",
+                                        "bar.red.and.pred p1, 0, 33, p2;",
+                                        "selp.f16 h1, h2, h3, p1;",
+                                        "mov.f16 h1, h2;",
+                                        "ld.global.f32 e1, [d1];",
+                                        "st.global.v2.f32 [d1], {e1, e2};"};
     static const char *const right[] = {"mov.b32 r1, 0f3F800000;",
                                         "st.global.b32 [d1], 0f3F800000;",
                                         "mov.f32 f1, 1.5;",
@@ -435,7 +442,11 @@ static void types_and_what_is_needed(void **state)
                                         "bar.sync 15, 64;",
                                         "bar.red.popc.u32 r1, 1, p1;",
                                         "vote.sync.ballot.b32 r1, p1, -1;",
-                                        "ex2.approx.f16 h1, h2;"};
+                                        "ex2.approx.f16 h1, h2;",
+                                        "cvt.rn.bf16.f16 h1, h2;",
+                                        "bar.red.popc.u32 r1, 0, 64, p1;",
+                                        "bar.red.popc.u32 r1, 0, !p1;",
+                                        "ld.global.f64 e1, [d1];"};
     struct error err;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (taken(wrong[i], &err))

@@ -59,6 +59,8 @@ static const struct {
     {"abs", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
     {"neg", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
     {"slct", NULL, "s32 f32", NULL},
+    {"selp", NULL, "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64", NULL},
+    {"mov", NULL, "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64", NULL},
     {"atom", "and", "b32 b64", NULL},
     {"atom", "or", "b32 b64", NULL},
     {"atom", "xor", "b32 b64", NULL},
@@ -158,7 +160,7 @@ static bool converts(struct decode *d)
     if ((!wide && !whole_to) || (!narrow && !whole_from) || ptx_type_parse(to) == T_NONE)
         return true;
     bool rounds = has_one_of(in, to_float), cuts = has_one_of(in, to_whole);
-    if (wide && narrow && instr_has(in, "ftz") && wide == 64 && narrow == 64)
+    if (wide == 64 && narrow == 64 && instr_has(in, "ftz"))
         return decode_wrong(d, "'.ftz' is for f32");
     if (whole_to && whole_from)
         return !(rounds || cuts) || decode_wrong(d, "a whole number becomes another without rounding");
@@ -166,7 +168,8 @@ static bool converts(struct decode *d)
         return cuts || rounds || decode_wrong(d, "one of %s is needed", to_whole);
     if (whole_from || wide < narrow)
         return rounds || decode_wrong(d, "one of rn rz rm rp is needed");
-    return wide == narrow || !rounds || decode_wrong(d, "a wider float needs no rounding");
+    return !rounds || (wide == narrow && strcmp(to, from)) ||
+           decode_wrong(d, "a float of the same type, or a wider one, needs no rounding");
 }
 
 /* Modifiers that do not go with a type, and operands. */
@@ -197,7 +200,7 @@ static bool goes_together(struct decode *d)
         return decode_wrong(d, "the number of threads is missing");
     if (barrier && in->count > first && in->operands[first].kind == OPERAND_INT && in->operands[first].bits > 15)
         return decode_wrong(d, "barriers go from 0 to 15");
-    if (barrier && !first && in->count > 1 && in->operands[1].kind == OPERAND_INT && in->operands[1].bits % 32)
+    if (barrier && in->count > first + 1 && in->operands[first + 1].kind == OPERAND_INT && in->operands[first + 1].bits % 32)
         return decode_wrong(d, "the number of threads is a multiple of 32");
     return true;
 }
@@ -211,7 +214,8 @@ static bool class_fits(struct decode *d, const struct ptx_operand *o, const char
     if (o->kind == OPERAND_REG && d->f->regs[o->reg] != T_PRED) {
         enum ptx_type t = d->f->regs[o->reg];
         bool natural = t >= T_U8 && t <= T_S64;
-        ok = real ? !natural : !whole || !ptx_type_float(t);
+        bool wider = (decode_is(d, "ld") || decode_is(d, "st")) && real && t == T_F64 && strcmp(type, "f64");
+        ok = real ? !natural && !wider : !whole || !ptx_type_float(t);
     }
     ok = ok && (o->kind != OPERAND_INT || !real) && ((o->kind != OPERAND_F32 && o->kind != OPERAND_F64) || !whole);
     return ok || d->failed || decode_wrong(d, "an operand is not of type '.%s'", type);
