@@ -389,6 +389,28 @@ static void a_sequence_has_axes(void **state)
     put_conv("keyed", "", "//");
 }
 
+/* A row that is made again after all were made: the least work of its case is known by then, its masks are not. */
+static void each_case_has_its_own_density(void **state)
+{
+    struct row *rows[16] = {0};
+    put_conv("keyed", "", "//");
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed]\n"
+                            "axes: {mask: [{pattern: blobs, radius: 2, density: [0.05, 0.25]}, full]}\n",
+                            NULL, NULL, false});
+    assert_int_equal(plan.case_count, 3);
+    assert_true(plan.row_count <= 16);
+    plan_rows_new(&plan, "cuda:0", 0, plan.row_count, NULL, rows);
+    for (int i = 0; i < plan.row_count; i++) {
+        static const double densities[] = {0.05, 0.25, 1};
+        struct row *row = plan_row_new(&plan, i, "cuda:0");
+        assert_true(fabs(row->density_in - densities[plan.rows[i].case_index]) < 0.02);
+        assert_true(row->density_out > 0 && row->density_out == rows[i]->density_out && row->flop_useful == rows[i]->flop_useful);
+        row_free(row);
+        row_free(rows[i]);
+    }
+    plan_free(&plan);
+}
+
 static int set_up(void **state)
 {
     return !variant_folder_open();
@@ -403,6 +425,7 @@ int main(void)
                                        cmocka_unit_test(a_row_says_what_is_planned),
                                        cmocka_unit_test(a_row_has_its_numbers),
                                        cmocka_unit_test(a_sparse_row_says_how_sparse),
+                                       cmocka_unit_test(each_case_has_its_own_density),
                                        cmocka_unit_test(a_side_is_told),
                                        cmocka_unit_test(what_cannot_be_and_what_it_costs),
                                        cmocka_unit_test(a_sequence_is_told),

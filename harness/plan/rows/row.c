@@ -158,7 +158,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     struct kept *kept = plan->private_data;
     if (p->kind == PLAN_SEQUENCE) /* what it must do is known when its frames are */
         return true;
-    if (!set_floors(plan, p->case_index, row, err))
+    if (!set_floors(plan, p->case_index, row, err) || !case_masks(kept, plan, p->case_index, err))
         return false;
     struct useful useful = kept->useful;
     const struct mask *mask = &plan->cases[p->case_index].work.mask;
