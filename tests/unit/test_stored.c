@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 static const char one[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-                  two[] = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210";
+                  two[] = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210",
+                  three[] = "aedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210",
+                  four[] = "bedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210";
 
 static void counted(struct row *r, double instructions)
 {
@@ -65,19 +67,21 @@ static void a_stored_time_is_found_by_its_code(void **state)
     struct row *r = row_of(&gpu, "conv2d/cudnn", 150, 1);
     r->library = true;
     snprintf(row_of(&gpu, "conv2d/mine", 90.25, 1)->launch_hash, HASH_TEXT, "%s", one);
+    snprintf(row_of(&gpu, "conv2d/slow", 5000, 1)->launch_hash, HASH_TEXT, "%s", four);
     report_stored(&file, &gpu.run, gpu.rows, gpu.count);
     assert_non_null(strstr(text_get(&file), "\n  0123456789abcdef: 90.25\n"));
     make_home(text_get(&file));
     fixture_run(&emu.run, "edsr", "emu:GH100", "emu");
-    for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"conv2d/mine", "conv2d/changed", "conv2d/odd"};
+    for (int i = 0; i < 5; i++) {
+        static const char *const names[] = {"conv2d/mine", "conv2d/changed", "conv2d/odd", "conv2d/quick", "conv2d/slow"};
+        static const char *const hashes[] = {one, two, two, three, four};
         r = row_of(&emu, names[i], 0, 1);
         r->time_count = 0;
         row_set(&r->device, "emu:GH100");
         row_set(&r->math, "f16_acc32");
-        snprintf(r->launch_hash, HASH_TEXT, "%s", i ? two : one);
+        snprintf(r->launch_hash, HASH_TEXT, "%s", hashes[i]);
         r->steps[0].grid[0] = 4000;
-        counted(r, i == 1 ? 4e9 : 1e9);
+        counted(r, i == 1 ? 4e9 : i == 3 ? 1e6 : 1e9);
     }
     row_add_member(emu.rows[2], FAMILY_EMU, 0, 0, "warp_f64", "", "emu", 9e8);
     struct case_view c;
@@ -93,14 +97,22 @@ static void a_stored_time_is_found_by_its_code(void **state)
     /* 4e9 x 0.96 / 4 instructions on each of 132 schedulers at 1.97 GHz are 3.7 ms at the least, 6 ms at the most */
     assert_true(c.views[1].predicted.ns > 3.6e6 && c.views[1].predicted.ns < 6e6);
     assert_true(c.views[1].predicted.low_ns < c.views[1].predicted.ns && c.views[1].predicted.ns < c.views[1].predicted.high_ns);
+    assert_true(c.views[3].predicted.ns > 0 && c.views[3].predicted.ns < 1e3 * c.views[4].stored->us);
+    static const int order[] = {0, 4, 3, 1, 2}; /* predicted times stand after all stored ones, rows without either last */
+    assert_memory_equal(c.order, order, sizeof order);
     assert_string_equal(verdict_word(&c.views[1]), "compute");
     assert_true(!(c.views[2].predicted.ns > 0) && strstr(c.views[2].predicted.why, "'f64'"));
     case_view_free(&c);
     judge_close(&j);
     if (!report_whole(&page, &form_html, &emu.run, emu.rows, emu.count, home, &err))
         fail_msg("%s", err.text);
-    static const char *const words[] = {"NVIDIA H200, stored, 2026-11-28 (edsr)", "cudnn took 150 us there", "stored us",
-                                        "3 of 3, no race or unsafe access found", "the error is "};
+    static const char *const words[] = {"NVIDIA H200, stored, 2026-11-28 (edsr)",
+                                        "cudnn took 150 us there",
+                                        "stored us",
+                                        "5 of 5, no race or unsafe access found",
+                                        "the error is ",
+                                        "rows in order of stored time, then those without one in order of predicted time",
+                                        "2 of 2 stored times lie outside their predicted interval: mine, slow"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(text_get(&page), words[i]))
             fail_msg("the page does not say '%s'", words[i]);

@@ -40,7 +40,7 @@ void case_conditions(const struct case_view *c, bool machine, struct text *t)
         case_machine(c, t);
     text_add(t, machine ? " · " : "");
     if (c->counts || c->mode == MODE_NONE) {
-        text_add(t, c->counts ? "emulated: exact counts, no timing; rows in scenario order" : "not timed");
+        text_add(t, c->counts ? "emulated: counted, not timed" : "not timed");
         return;
     }
     text_addf(t, "%s, %s", mode_load(c->mode), mode_cache(c->mode));

@@ -57,6 +57,20 @@ static void add_tiles(struct block *b, const struct case_view *c)
     }
 }
 
+/* Of a device that keeps no time. */
+static const char *row_order(const struct case_view *c)
+{
+    bool stored = false, predicted = false;
+    for (int i = 0; i < c->count; i++) {
+        stored = stored || c->views[i].stored;
+        predicted = predicted || (!c->views[i].stored && c->views[i].predicted.ns > 0);
+    }
+    return stored && predicted ? "; rows in order of stored time, then those without one in order of predicted time"
+           : stored            ? "; rows in order of stored time"
+           : predicted         ? "; rows in order of predicted time"
+                               : "; rows in scenario order";
+}
+
 static void add_head(struct document *d, const struct case_view *c, bool brief)
 {
     const struct row *row = c->rows[0];
@@ -64,6 +78,7 @@ static void add_head(struct document *d, const struct case_view *c, bool brief)
     document_heading(d, 2, row->case_id, row->work)->anchor = xstrdup(row->case_id ? row->case_id : "?");
     struct block *b = document_prose(d, TONE_SOFT, DETAIL_ALWAYS);
     case_conditions(c, !brief, &conditions);
+    text_add(&conditions, c->counts ? row_order(c) : "");
     case_work(c, !brief, &work);
     block_text(b, NULL, NULL, &conditions);
     block_text(b, "work", NULL, &work);
@@ -279,10 +294,11 @@ void case_document_short(struct document *d, const struct case_view *c)
 /* Where the times of a case come from that was only counted, and how far they may be off. */
 static void add_sources(struct document *d, const struct case_view *c)
 {
+    struct predicted_sum sum = {0};
     struct text t = {0};
-    if (!predicted_sources(c, &t))
-        return;
-    block_text(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, &t);
+    predicted_add(&sum, c);
+    if (predicted_sum_text(&sum, &t))
+        block_text(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, &t);
 }
 
 void case_document(struct document *d, const struct case_view *c, const struct plots *plots)

@@ -243,18 +243,18 @@ static void timed_step(struct table *t, const struct case_view *c, const struct 
     counter_cells(t, c, v, step);
 }
 
-/* A device that counts. The scenario's order, no ranking. */
+/* A device that counts: no ranking. */
 static void counted_columns(struct table *t)
 {
     table_column(t, "mark", "", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
     table_column(t, "check", "check", ALIGN_LEFT,
                  .about = "exact: bit for bit on small integers; tol: the largest error on full data over the tolerance");
-    table_column(t, "stored", "stored us", ALIGN_POINT, .about = "time of the same machine code and launches in a stored run on a GPU",
-                 .spare = 1);
+    table_column(t, "ran", "ran", ALIGN_LEFT, .about = "how many blocks of the layer's launches ran for the counts; all: every block",
+                 .spare = 10);
+    table_column(t, "stored", "stored us", ALIGN_POINT, .about = "time of the same machine code and launches in a stored run on a GPU");
     table_column(t, "predicted", "predicted us", ALIGN_POINT, .note = "[80 %]",
-                 .about = "predicted time, which is not measured, with the interval in which 80 % of the rows that were held out lie",
-                 .spare = 1);
+                 .about = "predicted time, which is not measured, with the interval in which 80 % of the rows that were held out lie");
     fact_columns(t);
     table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "warp instructions that are multiply-adds", .spare = 8);
     table_column(t, "load", "ld sect/req", ALIGN_POINT,
@@ -306,10 +306,15 @@ static void counted_row(struct table *t, const struct case_view *c, const struct
 {
     table_row(t, LINE_PLAIN);
     name_cells(t, c, v, PAINT_BOLD);
+    const char *check = v->row->check ? v->row->check : "";
+    int before = (int)strcspn(check, "("); /* the reason of a tolerance is left out of a narrow table before a time is */
     if (v->row->status == ROW_FOIL)
         table_cell(t, PAINT_DIM, "not verified");
     else
-        table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
+        table_cell(t, PAINT_GOOD, "ok %.*s", before - (check[before] && before > 0), check);
+    if (v->row->status != ROW_FOIL && check[before])
+        table_note(t, "%s", check + before);
+    table_cell(t, PAINT_DIM, "%s", v->row->ran ? v->row->ran : "");
     time_cells(t, v);
     row_facts(t, c, v);
     counted_cells(t, c, v, -1);
@@ -318,7 +323,7 @@ static void counted_row(struct table *t, const struct case_view *c, const struct
 
 static void counted_step(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
-    table_absent(t, 3);
+    table_absent(t, 4);
     facts_cells(t, &v->row->steps[step], false);
     counted_cells(t, c, v, step);
 }

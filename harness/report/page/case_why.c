@@ -34,7 +34,7 @@ static bool is_shown(const struct case_view *c, const struct view *v)
 {
     bool library = !v->verdicts.counted && v->row->library;
     return v->verdicts.count && !library && !row_is_network(v->row) && /* its layers' own rows have the verdicts of its steps */
-           (v->ranked || c->counts);
+           (c->counts ? !v->same_as : v->ranked);
 }
 
 /* The rows of a case that are listed so far. */

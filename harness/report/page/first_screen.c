@@ -62,7 +62,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
         if (y.alone)
             text_addf(&rest, ", without a baseline in %d", y.alone);
     } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
-        text_add(&rest, "counted on emu: exact counts, no timing and no ranking");
+        text_add(&rest, "counted on emu; no time is measured here");
     block_text(lead, NULL, NULL, &rest);
 }
 
@@ -173,12 +173,14 @@ static void glance_counted(struct table *t, const struct case_view *c)
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
     const struct prediction *p = winner ? &winner->predicted : NULL;
-    SCOPED_TEXT verified = {0}, open = {0};
+    SCOPED_TEXT name = {0}, verified = {0}, open = {0};
     double us = !winner          ? NAN
                 : winner->stored ? winner->stored->us
                                  : p->ns / 1e3,
            library = c->stored_library ? c->stored_library->us : NAN;
-    table_cell(t, PAINT_BOLD, "%s", winner ? winner->name : "");
+    if (winner)
+        winner_name(winner, &name);
+    table_cell(t, PAINT_BOLD, "%s", text_get(&name));
     if (winner) {
         SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
@@ -293,7 +295,9 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
     struct table *t = glance_table(run, rows, count, counts);
     SCOPED struct glance *cases = NULL;
+    struct predicted_sum sum = {0};
     struct text sources = {0};
+    enum detail detail = counts ? DETAIL_ALWAYS : DETAIL_FULL; /* pages of timed runs begin with their answers */
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
         struct case_view c;
@@ -307,17 +311,16 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
         table_cell(t, PAINT_DIM, "%s", c.rows[0]->work ? c.rows[0]->work : "");
         if (counts)
             glance_counted(t, &c);
-        if (counts && !sources.len)
-            predicted_sources(&c, &sources);
+        if (counts)
+            predicted_add(&sum, &c);
         if (!counts)
             glance_timed(t, &c);
         case_view_free(&c);
     }
-    document_heading(d, 2, "At a glance", NULL)->detail = DETAIL_FULL;
-    document_table(d, t, DETAIL_FULL);
-    if (sources.len)
-        block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &sources);
-    text_free(&sources);
+    document_heading(d, 2, "At a glance", NULL)->detail = detail;
+    document_table(d, t, detail);
+    if (predicted_sum_text(&sum, &sources))
+        block_text(document_prose(d, TONE_SOFT, detail), NULL, NULL, &sources);
 }
 
 void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)

@@ -4,6 +4,7 @@
 #include "report/view/stored.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PART_MOST 0.25        /* of the compulsory bytes: a kernel that touches less of them did not do its work */
@@ -153,6 +154,7 @@ void case_predict(struct case_view *c, const struct judge *j)
             predict_row(c, &c->views[i]);
         c->views[i].stored = c->counts && c->views[i].row->status == ROW_OK ? stored_find(j->stored, c->views[i].row) : NULL;
     }
+    case_sort(c);
 }
 
 double predicted_value(const struct case_view *c, const struct view *v, const char *name)
@@ -211,24 +213,91 @@ const struct view *predicted_winner(const struct case_view *c)
     return best ? best : least(c, false);
 }
 
-bool predicted_sources(const struct case_view *c, struct text *t)
+#define NAMES_MOST 3
+
+void predicted_add(struct predicted_sum *s, const struct case_view *c)
 {
-    const struct view *stored = least(c, true);
-    const struct stored_time *any = stored ? stored->stored : c->stored_library, *library = c->stored_library;
+    const struct stored_time *library = c->stored_library;
+    if (!s->runs && c->judge && c->judge->stored) {
+        s->stored = c->judge->stored;
+        s->runs = xcalloc((size_t)s->stored->run_count + 1, sizeof *s->runs);
+    }
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        const struct prediction *p = &v->predicted;
+        if (v->stored)
+            s->runs[v->stored->run] = s->any = true;
+        s->model = p->ns > 0 ? c->model : s->model;
+        s->board = p->ns > 0 ? c->machine.chip->board : s->board;
+        if (!v->stored || !(p->ns > 0) || v->same_as)
+            continue;
+        s->both++;
+        if (1e3 * v->stored->us >= p->low_ns && 1e3 * v->stored->us <= p->high_ns)
+            continue;
+        if (s->outside++ < NAMES_MOST)
+            text_addf(&s->names, "%s%s", s->names.len ? ", " : "", v->name);
+    }
+    if (library)
+        s->runs[library->run] = true;
+    s->library = library ? library : s->library;
+    s->cases++;
+}
+
+/* "NVIDIA H200, stored, 2026-11-28 (edsr, movement)"; one text for each GPU and date. */
+static void add_origins(const struct predicted_sum *s, struct text *t)
+{
+    const struct stored_origin *last = NULL;
+    for (int i = 0; s->runs && i < s->stored->run_count; i++) {
+        const struct stored_origin *o = &s->stored->runs[i];
+        if (!s->runs[i])
+            continue;
+        if (last && !strcmp(last->gpu, o->gpu) && !strcmp(last->date, o->date))
+            text_addf(t, ", %s", o->of);
+        else
+            text_addf(t, "%s%s, stored, %s (%s", last ? "), " : "", o->gpu, o->date, o->of);
+        last = o;
+    }
+    text_add(t, last ? ")" : "");
+}
+
+/* The error of the model on the rows shown: how many stored times lie outside of what it predicts. */
+static void add_outside(const struct predicted_sum *s, struct text *t)
+{
+    if (!s->both)
+        return;
+    text_addf(t, " %d of %d stored time%s outside %s predicted interval", s->outside, s->both,
+              s->both == 1      ? " lies"
+              : s->outside == 1 ? "s lies"
+                                : "s lie",
+              s->both == 1 || s->outside == 1 ? "its" : "their");
+    if (s->outside && s->cases == 1)
+        text_addf(t, ": %s", text_get(&s->names));
+    if (s->outside > NAMES_MOST && s->cases == 1)
+        text_addf(t, " and %d more", s->outside - NAMES_MOST);
+    text_add(t, ".");
+}
+
+bool predicted_sum_text(struct predicted_sum *s, struct text *t)
+{
     char n[NUMBER_TEXT];
     size_t before = t->len;
-    if (any) {
-        const struct stored_origin *o = &c->judge->stored->runs[any->run];
-        text_addf(t, "%s, stored, %s (%s)", o->gpu, o->date, o->of);
-        text_add(t, stored ? ": the rows with a time have the machine code and the launches that were measured there" : "");
-        if (library)
-            text_addf(t, "; %s took %s us there", library->name, number_3(library->us, n));
-        if (library && c->judge->stored->runs[library->run].library[0])
-            text_addf(t, " (%s)", c->judge->stored->runs[library->run].library);
-        text_add(t, ". ");
+    const struct stored_origin *of = s->library ? &s->stored->runs[s->library->run] : NULL;
+    add_origins(s, t);
+    if (s->any)
+        text_add(t, ": the rows with a time have the machine code and the launches that were measured there");
+    if (of && s->cases == 1)
+        text_addf(t, "; %s took %s us there%s%s%s", s->library->name, number_3(s->library->us, n), of->library[0] ? " (" : "", of->library,
+                  of->library[0] ? ")" : "");
+    else if (of && of->library[0])
+        text_addf(t, "; the library is %s", of->library);
+    text_add(t, t->len > before ? ". " : "");
+    if (s->model) {
+        text_addf(t, "Predicted for %s, not measured: on %s the error is %.0f %% in the median, %.0f %% at the 90th percentile.", s->board,
+                  s->model->held_out, 100 * s->model->median, 100 * s->model->p90);
+        add_outside(s, t);
     }
-    if (c->model && least(c, false))
-        text_addf(t, "Predicted for %s, not measured: on %s the error is %.0f %% in the median, %.0f %% at the 90th percentile.",
-                  c->machine.chip->board, c->model->held_out, 100 * c->model->median, 100 * c->model->p90);
+    free(s->runs);
+    text_free(&s->names);
+    *s = (struct predicted_sum){0};
     return t->len > before;
 }

@@ -12,9 +12,21 @@ bool predict_blocks_differ(const struct view *v);
 double predicted_value(const struct case_view *c, const struct view *v, const char *name);
 /* "412 us (350 to 520), DRAM": false, and nothing, without a prediction. */
 bool predicted_text(const struct view *v, struct text *t);
-/* What a table says under it: where stored times come from, with the library's, and the error of predicted times on rows that were held
- * out. False: no row of the case has either. */
-bool predicted_sources(const struct case_view *c, struct text *t);
+/* What a table of one case or of several says under it: where stored times come from, with the library's; the error of predicted times on
+ * rows that were held out, and how many stored times of these rows lie outside their interval. */
+struct predicted_sum {
+    const struct stored_times *stored;
+    const struct stored_time *library; /* of the last case that has one */
+    const struct chip_model *model;
+    const char *board;
+    bool *runs; /* of stored: is one of its times shown? */
+    bool any;   /* a row has a stored time */
+    int cases, both, outside;
+    struct text names; /* of rows outside */
+};
+void predicted_add(struct predicted_sum *s, const struct case_view *c);
+/* Frees what the sum holds. False: no row has a stored or a predicted time. */
+bool predicted_sum_text(struct predicted_sum *s, struct text *t);
 /* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either. */
 const struct view *predicted_winner(const struct case_view *c);
 

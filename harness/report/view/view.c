@@ -1,4 +1,5 @@
 /* report/view/view: see view.h. */
+#include "report/view/stored.h"
 #include "report/view/view.h"
 #include "report/view/stored.h"
 #include "base/spec.h"
@@ -191,6 +192,12 @@ bool view_other_names(const struct case_view *c, const struct view *v, struct te
     return any;
 }
 
+/* On a device that keeps no time: stored times, then predicted ones, which are never between them; then rows without either. */
+static int counted_class(const struct view *v)
+{
+    return v->failed ? 3 : v->stored ? 0 : v->predicted.ns > 0 ? 1 : 2;
+}
+
 /* Order: the baseline, rows ranked by time, verified rows without a time, the rest; each in scenario order. */
 static int before(const struct case_view *c, const struct view *a, const struct view *b)
 {
@@ -199,16 +206,20 @@ static int before(const struct case_view *c, const struct view *a, const struct 
     for (int i = 0; i < 2; i++) {
         const struct view *v = both[i];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
-        class[i] = c->counts ? (v->failed ? 1 : 0) : v->ranked ? (v == c->zero ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
+        class[i] = c->counts ? counted_class(v) : v->ranked ? (v == c->zero ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
     }
     if (class[0] != class[1])
         return class[0] < class[1];
+    if (c->counts && class[0] == 0 && a->stored->us != b->stored->us)
+        return a->stored->us < b->stored->us;
+    if (c->counts && class[0] == 1 && a->predicted.ns != b->predicted.ns)
+        return a->predicted.ns < b->predicted.ns;
     if (class[0] == 1 && a->ranked && a->time->median_ns != b->time->median_ns)
         return a->time->median_ns < b->time->median_ns;
     return a < b;
 }
 
-static void sort_views(struct case_view *c)
+void case_sort(struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) { /* a case has tens of rows: insertion */
         int at = i;
@@ -246,7 +257,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
     }
     find_zero(c);
     find_same(c);
-    sort_views(c);
+    case_sort(c);
 }
 
 bool case_next(struct case_walk *w)

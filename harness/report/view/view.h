@@ -50,7 +50,7 @@ struct case_view {
     struct row *const *rows;
     int count;
     struct view *views;  /* in the order of the rows */
-    int *order;          /* ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
+    int *order;          /* case_sort: ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
     bool counts;         /* a device that keeps no time: no ranking, counters instead */
     enum time_mode mode; /* the headline mode; MODE_NONE: nothing is timed */
     const struct view
@@ -64,6 +64,8 @@ struct case_view {
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
+/* Orders the views again: stored and predicted times come with the judge. */
+void case_sort(struct case_view *c);
 void case_view_free(struct case_view *c);
 /* The cases of a run in order: `for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)`, judged if there
  * is a judge. If you leave the loop early, free the view. */
