@@ -11,6 +11,7 @@
 /* The one clock. A run of a rig takes its time; everything is drawn from a seeded generator. */
 #define FLUSH_NS 74000.0
 struct rig {
+    bool awaits;      /* no launch was checked */
     double ns, noise; /* its time; relative, one standard deviation */
     struct program program;
     struct step steps[2];
@@ -131,12 +132,12 @@ bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *er
     if (fails("rig_same", err))
         return false;
     bool idle = world.in_graph >= rig->idle_from && world.in_graph < rig->idle_to; /* the last one of the last graph */
-    *left = idle || (rig->wrong_from && rig->runs >= rig->wrong_from) ? RIG_OTHER_OUTPUT : RIG_AS_ACCEPTED;
+    *left = rig->awaits ? RIG_UNSEEN : idle || (rig->wrong_from && rig->runs >= rig->wrong_from) ? RIG_OTHER_OUTPUT : RIG_AS_ACCEPTED;
     return true;
 }
 bool rig_checksum_awaits(const struct rig *rig)
 {
-    return false;
+    return rig->awaits;
 }
 /* The one turn that is slow is the last of the eight. */
 static double made(struct rig *rig)

@@ -18,7 +18,19 @@ static bool failing_doubt(void *context, int candidate, int set, enum rig_left l
     *right = true;
     return !fails("doubt", err);
 }
-static const struct sample_watch watch = {.announce = ignore, .doubt = failing_doubt};
+static struct sample_watch watch = {.announce = ignore, .doubt = failing_doubt};
+static int announced;
+static void announce(void *context, int candidate)
+{
+    announced = candidate;
+}
+static bool accept(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
+{
+    rigs[candidate].awaits = false;
+    announced = -1;
+    *right = true;
+    return true;
+}
 static bool deny(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     *right = false;
@@ -33,7 +45,7 @@ static double stamped(struct device *dev, int from, int to)
 
 static const struct kind {
     const char *what;
-    bool warm, sustained, steps, turns, library, keeps, doubtful;
+    bool warm, sustained, steps, turns, library, keeps, doubtful, awaits;
 } kinds[] = {{"cold", .steps = false},
              {"warm", .warm = true},
              {"of two steps", .steps = true},
@@ -63,6 +75,7 @@ static bool measured(const struct kind *kind, int fail_at, struct error *err)
     for (int i = 0; i < 2; i++) {
         rigs[i] = (struct rig){.ns = 1000, .launches = kind->turns ? 1 + i : 0, .wipe_ns = kind->keeps ? 100 : 0};
         rigs[i].steps[0].kind = kind->library ? STEP_CUDNN : STEP_KERNEL;
+        rigs[i].awaits = kind->awaits;
         rigs[i].wrong_from = kind->doubtful && i ? 2 : 0;
         rigs[i].program = (struct program){.step_count = kind->steps ? 2 : 1, .steps = rigs[i].steps, .unit_count = i};
         candidates[i] = (struct sample_candidate){.rig = &rigs[i]};
@@ -103,6 +116,23 @@ static void any_call_that_fails_ends_it(void **state)
                 fail_msg("%s: call %d of %d, %s: %s", kinds[k].what, at, calls, world.failed, ok ? "not noticed" : err.text);
         }
     }
+}
+
+/* Who runs alone is announced, also behind the check of its first launch. */
+static void whose_first_runs_fail_is_announced(void **state)
+{
+    const struct kind kind = {"first checked here", .turns = true, .library = true, .awaits = true};
+    int seen = 0;
+    watch.announce = announce, watch.doubt = accept;
+    for (int at = 1; at < 60; at++) {
+        struct error err = {0};
+        if (!measured(&kind, at, &err) && !strcmp(world.failed, "rig_run") && !rigs[1].runs) {
+            assert_int_equal(announced, seen / 2); /* two runs each, the second of which counts launches */
+            seen++;
+        }
+    }
+    assert_int_equal(seen, 3);
+    watch.announce = ignore, watch.doubt = failing_doubt;
 }
 
 /* Before anybody is timed there is nothing on any replica; runs back to back begin with nothing on each. */
@@ -165,7 +195,7 @@ static void the_middle_is_looked_at(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it), cmocka_unit_test(every_seat_is_wiped),
-                                       cmocka_unit_test(the_middle_is_looked_at)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it), cmocka_unit_test(whose_first_runs_fail_is_announced),
+                                       cmocka_unit_test(every_seat_is_wiped), cmocka_unit_test(the_middle_is_looked_at)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,8 +278,10 @@ static bool first_runs(struct sample_group *f, struct error *err)
         watch->announce(watch->context, i);
         f->candidates[i].batch = 1;
         rig_select(rig, 0, 0);
-        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) || !first_check(f, i, err) ||
-            (!f->candidates[i].out && !(f->plan->sustained ? sustained_build(f, i, err) : slot_learn(f, i, err))))
+        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) || !first_check(f, i, err))
+            return false;
+        watch->announce(watch->context, i); /* the check has announced nobody */
+        if (!f->candidates[i].out && !(f->plan->sustained ? sustained_build(f, i, err) : slot_learn(f, i, err)))
             return false;
         for (int replica = 0; replica < f->replicas; replica++) {
             rig_select(rig, 0, replica);
