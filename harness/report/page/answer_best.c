@@ -96,7 +96,7 @@ static const char *named_value(const struct case_view *c, const struct query *q,
     return value;
 }
 
-/* Of each value the fastest row of the case; of values that are the same machine code, only the first. */
+/* Of each value the fastest row of the case. Values that are the same machine code are one candidate. */
 static int candidates(const struct case_view *c, const struct query *q, const struct view **out, int most)
 {
     int n = 0;
