@@ -36,7 +36,7 @@ struct table_column {
     const char *about; /* its definition; NULL */
     const char *ncu;   /* the metrics of Nsight Compute with this value, as `ncu --metrics` takes them; NULL */
     enum detail detail;
-    int spare; /* 0: always shown; a narrow terminal leaves out greater ones first */
+    int spare; /* 0: always shown; a narrow terminal leaves out greater ones first; -1: with its note, after the notes of the others */
 };
 enum line_kind {
     LINE_PLAIN,

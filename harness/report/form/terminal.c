@@ -212,17 +212,20 @@ static int grid_width(struct grid *g)
     return width;
 }
 
-/* The slot to leave out first: the least important column, else the widest note of the others; -1: none. */
+/* The slot to leave out first: the least important column, else the widest note of the others, else a column of spare -1; -1: none. */
 static int grid_worst(const struct grid *g)
 {
-    int worst = -1, note = -1;
+    int worst = -1, note = -1, last = -1;
     for (int c = 0; c < g->table->column_count; c++) {
         if (g->shapes[2 * c].shown && g->table->columns[c].spare > (worst < 0 ? 0 : g->table->columns[worst / 2].spare))
             worst = 2 * c;
-        if (g->shapes[2 * c + 1].shown && (note < 0 || g->shapes[2 * c + 1].width > g->shapes[note].width))
+        if (g->shapes[2 * c].shown && g->table->columns[c].spare < 0)
+            last = 2 * c;
+        if (g->shapes[2 * c + 1].shown && g->table->columns[c].spare >= 0 &&
+            (note < 0 || g->shapes[2 * c + 1].width > g->shapes[note].width))
             note = 2 * c + 1;
     }
-    return worst >= 0 ? worst : note;
+    return worst >= 0 ? worst : note >= 0 ? note : last;
 }
 
 /* Leaves out columns until the rest fits, and lists them. */

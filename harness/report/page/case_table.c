@@ -254,7 +254,8 @@ static void counted_columns(struct table *t)
                  .spare = 10);
     table_column(t, "stored", "stored us", ALIGN_POINT, .about = "time of the same machine code and launches in a stored run on a GPU");
     table_column(t, "predicted", "predicted us", ALIGN_POINT, .note = "[80 %]",
-                 .about = "predicted time, which is not measured, with the interval in which 80 % of the rows that were held out lie");
+                 .about = "predicted time, which is not measured, with the interval in which 80 % of the rows that were held out lie",
+                 .spare = -1);
     fact_columns(t);
     table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "warp instructions that are multiply-adds", .spare = 8);
     table_column(t, "load", "ld sect/req", ALIGN_POINT,
