@@ -293,7 +293,11 @@ static void what_the_target_has_not(void **state)
  * takes. */
 static void types_and_what_is_needed(void **state)
 {
-    static const char *const wrong[] = {"add.f32 f1, f2, 1;",
+    static const char *const wrong[] = {"add..f32 f1, f2, f3;", /* an empty word */
+                                        "add.f32. f1, f2, f3;",
+                                        "setp..eq.f32 p1, f1, f2;",
+                                        "cvt..rn.f32.u32 f1, r1;",
+                                        "add.f32 f1, f2, 1;",
                                         "st.global.f32 [d1], 0;",
                                         "setp.eq.f32 p1, f1, 0;",
                                         "add.u32 r1, r2, 1.5;",

@@ -89,11 +89,11 @@ static const struct {
     {"barrier", "or", "pred", NULL},
 };
 
-/* Is the word one of the list? */
+/* Is the word one of the list? An empty one (`add..f32`) never is. */
 static bool listed(const char *list, const char *word)
 {
     size_t n = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)); at += n)
+    for (const char *at = list; n && (at = strstr(at, word)); at += n)
         if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
             return true;
     return false;
