@@ -295,7 +295,7 @@ void case_document_short(struct document *d, const struct case_view *c)
 static void add_sources(struct document *d, const struct case_view *c)
 {
     struct predicted_sum sum = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     predicted_add(&sum, c);
     if (predicted_sum_text(&sum, &t))
         block_text(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, &t);

@@ -296,7 +296,7 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     struct table *t = glance_table(run, rows, count, counts);
     SCOPED struct glance *cases = NULL;
     struct predicted_sum sum = {0};
-    struct text sources = {0};
+    SCOPED_TEXT sources = {0};
     enum detail detail = counts ? DETAIL_ALWAYS : DETAIL_FULL; /* pages of timed runs begin with their answers */
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
