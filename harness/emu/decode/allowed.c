@@ -3,90 +3,46 @@
 #include "emu/decode/decode.h"
 #include <string.h>
 
-/* Of the first line that fits, which has the operation and the word (NULL: any): the types, by their words, and words of which one is
- * needed; NULL: any, none. The type is the last one that the instruction names. */
+/* Of the first line that fits, which has one of the operations and one of the words (NULL: any): the types, by their words, and words of
+ * which one is needed; NULL: any, none. The type is the last one that the instruction names. */
 static const struct {
-    const char *op, *word, *types, *needs;
+    const char *ops, *words, *types, *needs;
 } rules[] = {
-    {"and", NULL, "pred b16 b32 b64", NULL},
-    {"or", NULL, "pred b16 b32 b64", NULL},
-    {"xor", NULL, "pred b16 b32 b64", NULL},
-    {"not", NULL, "pred b16 b32 b64", NULL},
-    {"cnot", NULL, "b16 b32 b64", NULL},
-    {"shl", NULL, "b16 b32 b64", NULL},
-    {"popc", NULL, "b32 b64", NULL},
-    {"clz", NULL, "b32 b64", NULL},
-    {"brev", NULL, "b32 b64", NULL},
-    {"bfi", NULL, "b32 b64", NULL},
-    {"bfe", NULL, "u32 u64 s32 s64", NULL},
-    {"bfind", NULL, "u32 u64 s32 s64", NULL},
-    {"prmt", NULL, "b32", NULL},
-    {"lop3", NULL, "b32", NULL},
-    {"fns", NULL, "b32", NULL},
-    {"shf", NULL, "b32", "clamp wrap"},
-    {"bmsk", NULL, "b32", "clamp wrap"},
+    {"and or xor not", NULL, "pred b16 b32 b64", NULL},
+    {"cnot shl", NULL, "b16 b32 b64", NULL},
+    {"popc clz brev bfi match", NULL, "b32 b64", NULL},
+    {"bfe bfind", NULL, "u32 u64 s32 s64", NULL},
+    {"prmt lop3 fns activemask shfl", NULL, "b32", NULL},
+    {"shf bmsk", NULL, "b32", "clamp wrap"},
     {"szext", NULL, "u32 s32", "clamp wrap"},
-    {"activemask", NULL, "b32", NULL},
-    {"match", NULL, "b32 b64", NULL},
-    {"shfl", NULL, "b32", NULL},
     {"nanosleep", NULL, "u32", NULL},
     {"testp", NULL, "f32 f64", NULL},
     {"dp4a", NULL, "u32 s32", NULL},
     {"dp2a", NULL, "u32 s32", "lo hi"},
     {"fma", NULL, NULL, "rn rz rm rp"},
-    {"rsqrt", NULL, NULL, "approx"},
-    {"lg2", NULL, NULL, "approx"},
-    {"ex2", NULL, NULL, "approx"},
-    {"sin", NULL, NULL, "approx"},
-    {"cos", NULL, NULL, "approx"},
-    {"tanh", NULL, NULL, "approx"},
-    {"sqrt", "f64", NULL, "rn rz rm rp"},
-    {"sqrt", NULL, NULL, "rn rz rm rp approx"},
-    {"rcp", NULL, NULL, "rn rz rm rp approx"},
+    {"rsqrt lg2 ex2 sin cos tanh", NULL, NULL, "approx"},
     {"div", "f32", NULL, "rn rz rm rp approx full"},
-    {"div", "f64", NULL, "rn rz rm rp"},
-    {"mad", "f32", NULL, "rn rz rm rp"},
-    {"mad", "f64", NULL, "rn rz rm rp"},
+    {"sqrt div", "f64", NULL, "rn rz rm rp"},
+    {"sqrt rcp", NULL, NULL, "rn rz rm rp approx"},
+    {"mad", "f32 f64", NULL, "rn rz rm rp"},
     {"mad", NULL, "u16 u32 u64 s16 s32 s64", "lo hi wide"},
-    {"mul", "u16", NULL, "lo hi wide"},
-    {"mul", "u32", NULL, "lo hi wide"},
-    {"mul", "u64", NULL, "lo hi wide"},
-    {"mul", "s16", NULL, "lo hi wide"},
-    {"mul", "s32", NULL, "lo hi wide"},
-    {"mul", "s64", NULL, "lo hi wide"},
-    {"add", NULL, "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f32x2 f64", NULL},
-    {"sub", NULL, "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f32x2 f64", NULL},
-    {"abs", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
-    {"neg", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
+    {"mul", "u16 u32 u64 s16 s32 s64", NULL, "lo hi wide"},
+    {"add sub", NULL, "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f32x2 f64", NULL},
+    {"abs neg", NULL, "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
     {"slct", NULL, "s32 f32", NULL},
     {"selp", NULL, "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64", NULL},
     {"mov", NULL, "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64", NULL},
-    {"atom", "and", "b32 b64", NULL},
-    {"atom", "or", "b32 b64", NULL},
-    {"atom", "xor", "b32 b64", NULL},
+    {"red", "async", NULL, NULL},
+    {"atom red", "and or xor", "b32 b64", NULL},
     {"atom", "exch", "b32 b64 b128", NULL},
     {"atom", "cas", "b16 b32 b64 b128", NULL},
-    {"atom", "inc", "u32", NULL},
-    {"atom", "dec", "u32", NULL},
-    {"atom", "add", "u32 s32 u64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
-    {"atom", NULL, "u32 s32 u64 s64 f16 f16x2 bf16 bf16x2", NULL},
-    {"red", "async", NULL, NULL},
-    {"red", "and", "b32 b64", NULL},
-    {"red", "or", "b32 b64", NULL},
-    {"red", "xor", "b32 b64", NULL},
-    {"red", "inc", "u32", NULL},
-    {"red", "dec", "u32", NULL},
-    {"red", "add", "u32 s32 u64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
-    {"red", NULL, "u32 s32 u64 s64 f16 f16x2 bf16 bf16x2", NULL},
+    {"atom red", "inc dec", "u32", NULL},
+    {"atom red", "add", "u32 s32 u64 f16 f16x2 bf16 bf16x2 f32 f64", NULL},
+    {"atom red", NULL, "u32 s32 u64 s64 f16 f16x2 bf16 bf16x2", NULL},
     {"redux", "add", "u32 s32", NULL},
-    {"redux", "and", "b32", NULL},
-    {"redux", "or", "b32", NULL},
-    {"redux", "xor", "b32", NULL},
+    {"redux", "and or xor", "b32", NULL},
     {"redux", NULL, "u32 s32 f32", NULL},
-    {"bar", "and", "pred", NULL},
-    {"bar", "or", "pred", NULL},
-    {"barrier", "and", "pred", NULL},
-    {"barrier", "or", "pred", NULL},
+    {"bar barrier", "and or", "pred", NULL},
 };
 
 /* Is the word one of the list? An empty one (`add..f32`) never is. */
@@ -119,7 +75,7 @@ static bool fits_rule(struct decode *d)
 {
     const struct ptx_instr *in = d->in;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!decode_is(d, rules[i].op) || (rules[i].word && !instr_has(in, rules[i].word)))
+        if (!listed(rules[i].ops, in->op) || (rules[i].words && !has_one_of(in, rules[i].words)))
             continue;
         const char *type = last_type(in);
         if (rules[i].types && type && !listed(rules[i].types, type))
