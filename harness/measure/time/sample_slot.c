@@ -48,8 +48,8 @@ bool slot_learn(struct sample_group *f, int i, struct error *err)
 
 bool slot_run(struct sample_group *f, int i, struct error *err)
 {
-    const struct program *p = rig_program(f->candidates[i].rig);
     if (!rig_run(f->candidates[i].rig, err)) {
+        const struct program *p = rig_program(f->candidates[i].rig);
         bool calls = false; /* a function on the host fails when it is called; a launch may fail for what ran before */
         for (int k = 0; k < p->step_count; k++)
             calls |= p->steps[k].kind == STEP_CALL;

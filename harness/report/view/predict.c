@@ -154,7 +154,8 @@ void case_predict(struct case_view *c, const struct judge *j)
             predict_row(c, &c->views[i]);
         c->views[i].stored = c->counts && c->views[i].row->status == ROW_OK ? stored_find(j->stored, c->views[i].row) : NULL;
     }
-    case_sort(c);
+    if (c->counts)
+        case_sort(c);
 }
 
 double predicted_value(const struct case_view *c, const struct view *v, const char *name)

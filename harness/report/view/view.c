@@ -1,5 +1,4 @@
 /* report/view/view: see view.h. */
-#include "report/view/stored.h"
 #include "report/view/view.h"
 #include "report/view/stored.h"
 #include "base/spec.h"
