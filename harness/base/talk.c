@@ -92,6 +92,12 @@ bool talk_ask(struct talk *t, const char *line, double seconds, struct error *er
                      : error_set(err, ERROR_ENVIRONMENT, "%s did not answer within %g s", t->name, seconds);
 }
 
+const char *talk_python(void)
+{
+    const char *given = getenv("BENCH_PYTHON");
+    return given && *given ? given : "python3";
+}
+
 /* Ends the program and returns its status. If the program does not end by itself, as with a thread that never ends, it is killed. */
 static int end_of(pid_t pid)
 {

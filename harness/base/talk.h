@@ -6,6 +6,8 @@
 #include <stdbool.h>
 
 struct talk;
+/* The Python interpreter: BENCH_PYTHON, else python3 as the shell finds it. */
+const char *talk_python(void);
 /* Starts it, without a shell; `log`: the file for what it prints. It should end when the socket closes. NULL: err. */
 struct talk *talk_open(const char *const *argv, const char *log, struct error *err);
 /* Sends a line (without its end) and waits for the byte. After a failure nothing more can be asked. */

@@ -1,10 +1,10 @@
 /* Python files where variants are expected: `bench try FILE.py[:KERNEL]`, `--variants NAME=FILE.py[:KERNEL]` (docs/PYTHON.md). */
 #include "base/file.h"
 #include "base/process.h"
+#include "base/talk.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "device/compile/compile.h"
-#include "kernel/head/python.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool python_failed(const char *path, int code, const char *log, struct er
     size_t bytes = 0;
     SCOPED char *said = file_read(log, ANSWER_MAX_BYTES, &bytes, NULL);
     if (code == PROCESS_MISSING)
-        error_set(err, ERROR_ENVIRONMENT, "%s: %s", head_python_interpreter(), strerror(errno));
+        error_set(err, ERROR_ENVIRONMENT, "%s: %s", talk_python(), strerror(errno));
     else if (code == PROCESS_LATE)
         error_set(err, ERROR_USAGE, "%s: Python did not import it within %d s", path, LIST_S);
     else
@@ -59,7 +59,7 @@ char *cli_python_folder(const char *given, struct error *err)
     SCOPED char *answer = text_format("%s/answer.%d", absolute, (int)getpid()), *log = text_format("%s/log.%d", absolute, (int)getpid());
     SCOPED char *program = file_share("kernels/python/bench.py");
     const char *kernel = given[strlen(file)] ? given + strlen(file) + 1 : "";
-    const char *const argv[] = {head_python_interpreter(), program, "list", path, kernel, absolute, answer, NULL};
+    const char *const argv[] = {talk_python(), program, "list", path, kernel, absolute, answer, NULL};
     int code = process_run(argv, &(struct process){.log = log, .seconds = LIST_S});
     size_t bytes;
     char *folder = code == 0 ? file_read(answer, ANSWER_MAX_BYTES, &bytes, NULL) : NULL;

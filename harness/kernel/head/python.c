@@ -25,12 +25,6 @@ struct head_python {
     int count, key_count;
 };
 
-const char *head_python_interpreter(void)
-{
-    const char *given = getenv("BENCH_PYTHON");
-    return given && *given ? given : "python3";
-}
-
 void head_python_free(struct head_python *p)
 {
     if (!p)
@@ -69,7 +63,7 @@ static bool python_ask(struct head_python *p, const struct head *h, const char *
                        struct error *err)
 {
     SCOPED char *program = file_share("kernels/python/bench.py"), *log = file_join(dir, "log");
-    const char *const argv[] = {head_python_interpreter(), program, "serve", h->source, dir, NULL};
+    const char *const argv[] = {talk_python(), program, "serve", h->source, dir, NULL};
     struct server *s = p->server;
     if (s->told_to_end)
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
@@ -98,15 +92,17 @@ static bool is_python(const struct head *h)
     return h->step_count && h->steps[0].kind == HEAD_PYTHON;
 }
 
-bool head_python_share(struct variant *v, const struct variant *with)
+void head_python_share(struct variant *v, struct variant *const *others, int count)
 {
-    struct head *h = v->parsed, *other = with->parsed;
-    if (h->python || !is_python(h) || !is_python(other) || strcmp(h->source, other->source))
-        return false;
-    h->python = xcalloc(1, sizeof *h->python);
-    h->python->server = state_of(other)->server;
-    h->python->server->users++;
-    return true;
+    struct head *h = v->parsed;
+    for (int i = count - 1; is_python(h) && !h->python && i >= 0; i--) {
+        struct head *other = others[i]->parsed;
+        if (!is_python(other) || strcmp(h->source, other->source))
+            continue;
+        h->python = xcalloc(1, sizeof *h->python);
+        h->python->server = state_of(other)->server;
+        h->python->server->users++;
+    }
 }
 
 static bool make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err)

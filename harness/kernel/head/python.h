@@ -9,10 +9,8 @@
 /* The variant that Python makes of `v` for a request (JSON, one line). It is made once for each request and lives as long as `v`.
  * True with *made NULL: this request is not possible, and *reason (the caller's) says why. */
 bool head_python_make(const struct variant *v, const char *request, const struct variant **made, char **reason, struct error *err);
-/* `v` asks the same process as `with`. False: they are not of one Python file. */
-bool head_python_share(struct variant *v, const struct variant *with);
+/* If `v` is of a Python file, it asks the same process as one of the others that is of the same file. */
+void head_python_share(struct variant *v, struct variant *const *others, int count);
 void head_python_free(struct head_python *p); /* NULL is allowed */
-/* The interpreter: BENCH_PYTHON, else python3 as the shell finds it. */
-const char *head_python_interpreter(void);
 
 #endif

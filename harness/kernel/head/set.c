@@ -35,8 +35,7 @@ static int set_by_name(const void *a, const void *b)
 
 static void add_variant(struct variant_set *set, struct variant *v)
 {
-    for (int i = set->count; i > 0 && !head_python_share(v, set->items[i - 1]);)
-        i--;
+    head_python_share(v, set->items, set->count);
     *APPEND(set->items, set->count) = v;
 }
 

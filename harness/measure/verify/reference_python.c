@@ -55,7 +55,7 @@ static bool tell(const char *log, bool ended, struct error *err)
 /* Asks for the request in the folder. */
 static bool python_run(const char *source, const char *folder, struct error *err)
 {
-    const char *given = getenv("BENCH_PYTHON"), *python = given && *given ? given : "python3";
+    const char *python = talk_python();
     SCOPED char *program = file_share("kernels/ops/reference.py"), *log = file_join(folder, "log"), *reads = file_join(folder, "reads");
     const char *const argv[] = {python, program, source, NULL};
     double limit = reference_limit_s(REFERENCE_LIMIT_MOST_S, err), late = clock_s() + limit;
