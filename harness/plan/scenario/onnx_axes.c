@@ -364,12 +364,9 @@ static struct place *summed(struct graph *g, const struct onnx_node *n, struct p
 {
     struct onnx_node inner;
     char *outputs[1];
-    double *scale = xcalloc((size_t)mean->dim[1], sizeof *scale);
-    for (int64_t k = 0; k < mean->dim[1]; k++)
-        scale[k] = count;
     view_inner(g, n, &inner, outputs)->uses = mean->uses;
     mean->uses = 1;
-    return fold_affine(g, &inner, mean, scale, NULL, false, why) ? graph_value(g, outputs[0]) : NULL;
+    return fold_affine(g, &inner, mean, weights_even(mean->dim[1], count), NULL, false, why) ? graph_value(g, outputs[0]) : NULL;
 }
 
 /* The mean, sum or largest over axes. */

@@ -213,11 +213,7 @@ static bool add_image(struct graph *g, const struct onnx_node *n, const struct p
 bool fold_negate(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *x = graph_in(g, n, 0);
-    int64_t c = x->known ? x->dim[1] : 0;
-    double *scale = xcalloc((size_t)c + 1, sizeof *scale);
-    for (int64_t k = 0; k < c; k++)
-        scale[k] = -1;
-    return fold_affine(g, n, x, scale, NULL, false, why);
+    return fold_affine(g, n, x, weights_even(x->known ? x->dim[1] : 0, -1), NULL, false, why);
 }
 
 /* x + constant of a channel: a bias. x + y: a residual of the layer that runs last, or a layer of its own. */
@@ -230,9 +226,7 @@ bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
         struct place *x = a->constant ? b : a;
         const struct onnx_tensor *t = a->constant ? a->constant : b->constant;
         double *shift = x->known && by_channel(x, t) ? weights_channels(t, x->dim[1], minus && !a->constant ? -1 : 1, 0, &unknown) : NULL,
-               *scale = shift && minus && a->constant ? xcalloc((size_t)x->dim[1], sizeof *scale) : NULL;
-        for (int64_t k = 0; scale && k < x->dim[1]; k++)
-            scale[k] = -1; /* constant - x */
+               *scale = shift && minus && a->constant ? weights_even(x->dim[1], -1) : NULL; /* constant - x */
         if (!shift && !minus && x->known)
             return add_image(g, n, x, t, why);
         return shift ? fold_affine(g, n, x, scale, shift, unknown, why)

@@ -145,6 +145,8 @@ void view_finish(struct graph *g);
 void weights_affine(struct made_layer *l, double *scale, double *shift);
 /* `count` numbers of a constant that has as many, or one for all; times, plus. NULL: it has not; values that cannot be read: *unknown. */
 double *weights_channels(const struct onnx_tensor *t, int64_t count, double times, double plus, bool *unknown);
+/* The same number for each of `count` channels. */
+double *weights_even(int64_t count, double value);
 /* Has any layer weights? */
 bool weights_any(const struct graph *g);
 /* Writes FOLDER/LAYER.filter.npy and so on for all layers. */

@@ -80,12 +80,9 @@ static struct place *even(struct graph *g, const struct onnx_node *n, struct pla
     made->k = count;
     made->weights = (struct made_weights){.filter = zeros, .groups = 1};
     if (value != 0) {
-        double *shift = xcalloc((size_t)count, sizeof *shift);
-        for (int64_t i = 0; i < count; i++)
-            shift[i] = value;
         text_add(&made->epilogue, "bias");
         made->items = 1;
-        weights_affine(made, NULL, shift);
+        weights_affine(made, NULL, weights_even(count, value));
     }
     if (!graph_leaves(g, &inner, count, l.of->dim[2], l.of->dim[3]))
         return graph_lacks(why, NO_SIZE), NULL;

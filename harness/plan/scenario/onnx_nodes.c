@@ -173,11 +173,8 @@ static bool product(struct graph *g, const struct onnx_node *n, const char **why
     l->k = k;
     l->weights = (struct made_weights){.filter = f->constant, .turned = !rows, .point = !flat, .last = last};
     double alpha = gemm ? graph_real(n, "alpha", 1) : 1;
-    if (alpha != 1) {
-        l->weights.scale = xcalloc((size_t)k, sizeof *l->weights.scale);
-        for (int64_t i = 0; i < k; i++)
-            l->weights.scale[i] = alpha;
-    }
+    if (alpha != 1)
+        l->weights.scale = weights_even(k, alpha);
     if (gemm)
         add_bias(g, n, l, graph_real(n, "beta", 1));
     if (!graph_leaves(g, &inner, k, flat ? 1 : x->dim[2], flat ? 1 : x->dim[3]))

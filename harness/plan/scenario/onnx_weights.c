@@ -113,6 +113,14 @@ static bool write_image(const char *folder, const struct made_layer *l, struct e
     return write_tensor(folder, l, "shift", dim, 3, values, err);
 }
 
+double *weights_even(int64_t count, double value)
+{
+    double *out = xcalloc((size_t)count + 1, sizeof *out);
+    for (int64_t k = 0; k < count; k++)
+        out[k] = value;
+    return out;
+}
+
 static bool convolves(const struct made_layer *l)
 {
     return !strncmp(l->op, "conv", 4);
