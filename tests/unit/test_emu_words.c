@@ -160,6 +160,22 @@ static int points(const char *text, const char *at[20])
     return n;
 }
 
+static void none_taken(const char *const *texts, size_t count)
+{
+    struct error err;
+    for (size_t i = 0; i < count; i++)
+        if (taken(texts[i], &err))
+            fail_msg("%s is taken", texts[i]);
+}
+
+static void all_taken(const char *const *texts, size_t count)
+{
+    struct error err;
+    for (size_t i = 0; i < count; i++)
+        if (!taken(texts[i], &err))
+            fail_msg("%s: %s", texts[i], err.text);
+}
+
 static void modifiers_that_do_not_exist(void **state)
 {
     struct error err;
@@ -233,13 +249,8 @@ static void forms_that_do_not_exist(void **state)
                                         "atom.global.v4.f32.add {f0, f1, f2, f3}, [d1], {f0, f1, f2, f3};",
                                         "prefetch.L2::evict_normal [d1];",
                                         "fence.cta;"};
-    struct error err;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        if (taken(wrong[i], &err))
-            fail_msg("%s is taken", wrong[i]);
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        if (!taken(right[i], &err))
-            fail_msg("%s", err.text);
+    none_taken(wrong, sizeof wrong / sizeof *wrong);
+    all_taken(right, sizeof right / sizeof *right);
 }
 
 /* The place, and the nearest word. */
@@ -451,13 +462,8 @@ static void types_and_what_is_needed(void **state)
                                         "bar.red.popc.u32 r1, 0, 64, p1;",
                                         "bar.red.popc.u32 r1, 0, !p1;",
                                         "ld.global.f64 e1, [d1];"};
-    struct error err;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        if (taken(wrong[i], &err))
-            fail_msg("%s is taken", wrong[i]);
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        if (!taken(right[i], &err))
-            fail_msg("%s: %s", right[i], err.text);
+    none_taken(wrong, sizeof wrong / sizeof *wrong);
+    all_taken(right, sizeof right / sizeof *right);
 }
 
 int main(void)

@@ -36,6 +36,13 @@ static bool imported(struct text *out, int *unknown, struct error *err)
     return onnx_scenario("m.onnx", model.data, model.len, &(struct onnx_options){.name = "m"}, out, unknown, err);
 }
 
+static void has_all(const struct text *out, const char *const *wanted, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strstr(text_get(out), wanted[i]))
+            fail_msg("'%s' is not in\n%s", wanted[i], text_get(out));
+}
+
 static void layers_of_nodes(void **state)
 {
     struct text out = {0};
@@ -49,9 +56,7 @@ static void layers_of_nodes(void **state)
         "  c: {op: conv2d, n: 1, c: 8, h: 10, w: 12, k: 8, kernel: 3, pad: [0, 0, 1, 1], epilogue: [bias, {residual: 0.1}]}\n",
         "  m: {op: pool_max, n: 1, c: 8, h: 9, w: 11, kernel: 2}\n", "    - {layer: c, input: a, residual: b}\n",
         "    - {layer: y, with: m}\n"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(text_get(&out), wanted[i]))
-            fail_msg("'%s' is not in\n%s", wanted[i], text_get(&out));
+    has_all(&out, wanted, sizeof wanted / sizeof *wanted);
     assert_int_equal(unknown, 0);
     scenario_free(loaded(text_get(&out)));
     text_free(&out);
@@ -173,9 +178,7 @@ static void sums_and_joins(void **state)
     if (!imported(&out, &unknown, &err))
         fail_msg("%s", err.text);
     assert_int_equal(unknown, 0);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(text_get(&out), wanted[i]))
-            fail_msg("'%s' is not in\n%s", wanted[i], text_get(&out));
+    has_all(&out, wanted, sizeof wanted / sizeof *wanted);
     scenario_free(loaded(text_get(&out)));
     text_free(&out);
     every_byte_another();
@@ -395,9 +398,7 @@ static void axes_are_views(void **state)
     if (!imported(&out, &unknown, &err))
         fail_msg("%s", err.text);
     assert_int_equal(unknown, 0);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(text_get(&out), wanted[i]))
-            fail_msg("'%s' is not in\n%s", wanted[i], text_get(&out));
+    has_all(&out, wanted, sizeof wanted / sizeof *wanted);
     assert_null(strstr(text_get(&out), "groups")); /* no scale of ones */
     scenario_free(loaded(text_get(&out)));
     text_free(&out);
@@ -433,9 +434,7 @@ static void products_of_tensors(void **state)
     static const char *const wanted[] = {"k: 2, p: 3, q: 5, d1: 2, s1: 0, d2: 3, s2: 1, d3: 5, s3: 3}\n", /* the keys, for both heads */
                                          "  a: {op: matmul, n: 1, c: 2, h: 5, w: 3, q: 5}\n",
                                          "  y: {op: add_constant, n: 1, c: 2, h: 5, w: 5}\n"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(text_get(&out), wanted[i]))
-            fail_msg("'%s' is not in\n%s", wanted[i], text_get(&out));
+    has_all(&out, wanted, sizeof wanted / sizeof *wanted);
     assert_float_equal(value_of(weights, "y.shift.npy", 2 * 5 * 5 - 1), 0.25, 0);
     text_free(&out);
     every_byte_another();
