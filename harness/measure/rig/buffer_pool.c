@@ -28,8 +28,10 @@ void buffer_pool_close(struct buffer_pool *pool, bool lost)
 {
     if (!pool)
         return;
+    phase_part(pool->dev->clock, "give back");
     for (int i = 0; i < pool->count && !lost; i++)
         pool->dev->ops->release(pool->dev, pool->places[i].place.base);
+    phase_pop(pool->dev->clock);
     free(pool->places);
     free(pool);
 }

@@ -211,6 +211,29 @@ static void rig_arrays(struct rig *rig)
     rig->expects = xcalloc(sets, sizeof *rig->expects);
 }
 
+static bool load_modules(struct rig *rig, struct error *err)
+{
+    bool ok = true;
+    phase_part(rig->dev->clock, "modules");
+    for (int i = 0; ok && i < rig->program->unit_count; i++) {
+        const struct device_image *image = &rig->images[i];
+        if (image->cubin && !image->ptx && !rig->dev->ops->keeps_time)
+            ok = error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs only PTX", image->label);
+        else if (image->ptx || image->cubin)
+            ok = rig_state_load(rig, i, image, err) || error_where(err, "%s", rig->program->units[i].label);
+    }
+    phase_pop(rig->dev->clock);
+    return ok;
+}
+
+static bool make_buffers(struct rig *rig, struct error *err)
+{
+    phase_part(rig->dev->clock, "buffers");
+    bool ok = rig_make_buffers(rig, err) && (!rig->sums.base || rig_around(rig, &rig->around, err));
+    phase_pop(rig->dev->clock);
+    return ok;
+}
+
 bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struct cudnn *library, const struct program *program,
                  const struct device_image *images, bool keep_inputs, struct rig **out, struct error *err)
 {
@@ -222,15 +245,7 @@ bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struc
     rig->replicas = pool ? buffer_pool_replicas(pool) : 1;
     rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
     rig_arrays(rig);
-    for (int i = 0; i < program->unit_count; i++)
-        if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
-            error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs only PTX", images[i].label);
-            goto done;
-        } else if ((images[i].ptx || images[i].cubin) && !rig_state_load(rig, i, &images[i], err)) {
-            error_where(err, "%s", program->units[i].label);
-            goto done;
-        }
-    if (!rig_make_buffers(rig, err) || (rig->sums.base && !rig_around(rig, &rig->around, err)))
+    if (!load_modules(rig, err) || !make_buffers(rig, err))
         goto done;
     for (int i = 0; i < program->step_count; i++)
         if (!make_step(rig, i, err))
@@ -258,6 +273,7 @@ void rig_close(struct rig *rig)
         return;
     struct device *dev = rig->dev;
     const struct program *p = rig->program;
+    phase_part(dev->clock, "give back");
     rig_graph_drop(rig);
     for (int i = 0; i < p->step_count; i++) {
         free(rig->steps[i].params);
@@ -269,6 +285,7 @@ void rig_close(struct rig *rig)
         if (rig->modules[i])
             dev->ops->unload(dev, rig->modules[i]);
     rig_release_buffers(rig);
+    phase_pop(dev->clock);
     for (int i = 0; i < p->tensor_count; i++) {
         free(rig->inputs[i]);
         if (rig->watched)

@@ -429,8 +429,11 @@ static bool rounds(struct sample_group *f, struct sample_result *result, struct 
     size_t most = (size_t)plan->rounds_max;
     double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start;
     int least = plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST;
+    phase_part(f->dev->clock, "warm-up");
     bool ok = warm_up(f, err);
+    phase_pop(f->dev->clock);
     start = clock_s();
+    phase_part(f->dev->clock, "rounds");
     for (int r = 0; ok && r < plan->rounds_max; r++) {
         ok = one_round(f, r, err);
         if (!ok)
@@ -444,6 +447,7 @@ static bool rounds(struct sample_group *f, struct sample_result *result, struct 
     }
     for (int i = 0; ok && i < f->count; i++)
         f->candidates[i].host_ns = plan->sustained ? NAN : sample_median(hosts + (size_t)i * most, result->rounds);
+    phase_pop(f->dev->clock);
     result->seconds = clock_s() - start;
     free(hosts);
     return ok;
@@ -464,8 +468,10 @@ bool sample_run(struct device *dev, struct sample_candidate *candidates, int cou
         candidates[i].clock_hz = xcalloc((size_t)plan->rounds_max, sizeof(double));
     }
     bool ok = field_open(&f, dev, candidates, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
+    phase_part(dev->clock, "steps");
     for (int i = 0; ok && i < count; i++)
         ok = step_pass(&f, i, err);
+    phase_pop(dev->clock);
     field_close(&f);
     return ok;
 }

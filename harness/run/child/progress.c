@@ -43,6 +43,8 @@ void progress_enter(struct progress *p, int row, enum phase phase, const char *s
         phase_unwind(&p->job->clock, p->inside);
         if (phase != p->phase)
             phase_push(&p->job->clock, phase);
+        if (phase == PHASE_VERIFYING)
+            phase_part(&p->job->clock, "timed launches");
         return;
     }
     int in_case = row >= 0 ? p->job->plan.rows[row].case_index : p->range_case;

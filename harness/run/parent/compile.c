@@ -178,6 +178,18 @@ static int hear(struct compilers *c)
     return child_any(c->children, c->started, clock_s() + COMPILE_LIMIT_S, interrupted);
 }
 
+/* The first kind of task that a compiler still works on: what the run waits for. */
+static const char *awaited(const struct compilers *c)
+{
+    static const char *const kinds[] = {"setup", "checks", "plans", "rows", "neighbours"};
+    size_t first = sizeof kinds / sizeof *kinds - 1;
+    for (int k = 0; k < c->started; k++)
+        for (size_t i = 0; c->given[k].count && i < first; i++)
+            if (!strcmp(c->given[k].what[0], kinds[i]))
+                first = i;
+    return kinds[first];
+}
+
 void session_precompile(struct session *s)
 {
     struct compilers c = {.s = s, .began_s = clock_s()};
@@ -194,8 +206,13 @@ void session_precompile(struct session *s)
         c.children[k].fd = c.children[k].errors = -1;
     if (c.count)
         start(&c);
-    while ((k = hear(&c)) >= 0) {
+    for (;;) {
         json_t *event = NULL;
+        phase_part(&s->clock, awaited(&c));
+        k = hear(&c);
+        phase_pop(&s->clock);
+        if (k < 0)
+            break;
         if (!c.checks) /* otherwise the worker would compile them, too */
             session_early(s);
         if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
