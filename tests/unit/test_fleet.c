@@ -53,6 +53,30 @@ static void a_network_waits_for_its_layers(void **state)
     queue_free(&q);
 }
 
+/* Layers of a network precede a case that takes longer than each of them, and so does the network; a GPU counts what the network waits for
+ * before it takes that case. */
+static void layers_of_a_network_come_first(void **state)
+{
+    struct case_queue q;
+    const double seconds[] = {5, 9, 1, 2};
+    queue_init(&q, seconds, 4);
+    q.needs[1] = xcalloc(5, sizeof(bool));
+    q.needs[1][2] = q.needs[1][3] = true;
+    queue_order(&q, seconds);
+    assert_int_equal(queue_take(&q, 0), 3);
+    assert_int_equal(queue_take(&q, 1), 2);
+    assert_true(queue_waits_for(&q, 0) && queue_waits_for(&q, 1) && !queue_waits_for(&q, 2));
+    assert_int_equal(q.waiting, 2);
+    queue_done(&q, 3);
+    assert_true(!queue_waits_for(&q, 0) && queue_waits_for(&q, 1));
+    assert_int_equal(queue_take(&q, 0), 0); /* it has nothing to do with the network */
+    queue_done(&q, 2);
+    assert_false(queue_waits_for(&q, 1));
+    assert_int_equal(queue_take(&q, 1), 1);
+    assert_int_equal(q.waiting, 0);
+    queue_free(&q);
+}
+
 static void a_dead_gpu_gives_its_cases_back(void **state)
 {
     struct case_queue q;
@@ -386,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first),
                                        cmocka_unit_test(a_network_waits_for_its_layers),
+                                       cmocka_unit_test(layers_of_a_network_come_first),
                                        cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
                                        cmocka_unit_test(nothing_due_judges_nothing),
                                        cmocka_unit_test(rows_pass_as_bytes),

@@ -1,11 +1,12 @@
 /* The queue of cases of a run on several GPUs. */
 #include "run/parent/fleet.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct cost {
     int index;
-    double seconds;
+    double seconds; /* from its start to the end of the run at the earliest */
 };
 
 static int dearest_first(const void *a, const void *b)
@@ -17,21 +18,31 @@ static int dearest_first(const void *a, const void *b)
 void queue_init(struct case_queue *q, const double *seconds, int count)
 {
     size_t n = (size_t)count + 1;
-    SCOPED struct cost *costs = xcalloc(n, sizeof *costs);
     *q = (struct case_queue){.count = count,
                              .left = count,
+                             .waiting = count,
                              .order = xcalloc(n, sizeof *q->order),
                              .state = xcalloc(n, sizeof *q->state),
                              .gpu = xcalloc(n, sizeof *q->gpu),
                              .tries = xcalloc(n, sizeof *q->tries),
                              .pin = xcalloc(n, sizeof *q->pin),
                              .needs = xcalloc(n, sizeof *q->needs)};
-    for (int i = 0; i < count; i++) {
-        costs[i] = (struct cost){i, seconds[i]};
-        q->gpu[i] = q->pin[i] = -1;
-    }
-    qsort(costs, (size_t)count, sizeof *costs, dearest_first);
     for (int i = 0; i < count; i++)
+        q->gpu[i] = q->pin[i] = -1;
+    queue_order(q, seconds);
+}
+
+void queue_order(struct case_queue *q, const double *seconds)
+{
+    SCOPED struct cost *costs = xcalloc((size_t)q->count + 1, sizeof *costs);
+    for (int i = 0; i < q->count; i++)
+        costs[i] = (struct cost){i, seconds[i]};
+    for (int c = 0; c < q->count; c++) /* no network needs a network */
+        for (int i = 0; q->needs[c] && i < q->count; i++)
+            if (q->needs[c][i] && i != c)
+                costs[i].seconds = fmax(costs[i].seconds, seconds[i] + seconds[c]);
+    qsort(costs, (size_t)q->count, sizeof *costs, dearest_first);
+    for (int i = 0; i < q->count; i++)
         q->order[i] = costs[i].index;
 }
 
@@ -58,24 +69,45 @@ static bool is_ready(const struct case_queue *q, int index, int gpu)
     return true;
 }
 
-int queue_take(struct case_queue *q, int gpu)
+/* Position of the next case for a GPU in the order; count: none. */
+static int next_ready(struct case_queue *q, int gpu)
 {
     while (q->head < q->count && q->state[q->order[q->head]] != CASE_WAITING)
         q->head++;
-    for (int i = q->head; i < q->count; i++) {
-        int index = q->order[i];
-        if (!is_ready(q, index, gpu))
-            continue;
-        q->state[index] = CASE_RUNNING;
-        q->gpu[index] = gpu;
-        return index;
+    int i = q->head;
+    while (i < q->count && !is_ready(q, q->order[i], gpu))
+        i++;
+    return i;
+}
+
+int queue_take(struct case_queue *q, int gpu)
+{
+    int at = next_ready(q, gpu);
+    if (at == q->count)
+        return -1;
+    int index = q->order[at];
+    q->state[index] = CASE_RUNNING;
+    q->gpu[index] = gpu;
+    q->waiting--;
+    return index;
+}
+
+bool queue_waits_for(struct case_queue *q, int gpu)
+{
+    int next = next_ready(q, gpu);
+    for (int at = q->head; at < next; at++) {
+        int c = q->order[at];
+        for (int i = 0; q->needs[c] && q->state[c] == CASE_WAITING && i < q->count; i++)
+            if (q->needs[c][i] && i != c && q->state[i] == CASE_RUNNING && q->gpu[i] == gpu)
+                return true;
     }
-    return -1;
+    return false;
 }
 
 void queue_done(struct case_queue *q, int index)
 {
     q->left -= q->state[index] != CASE_DONE;
+    q->waiting -= q->state[index] == CASE_WAITING;
     q->state[index] = CASE_DONE;
 }
 
@@ -87,6 +119,7 @@ int queue_return(struct case_queue *q, int gpu, int most, int **lost)
         if (q->state[i] != CASE_RUNNING || q->gpu[i] != gpu)
             continue;
         q->state[i] = CASE_WAITING;
+        q->waiting++;
         if (++q->tries[i] >= most)
             *APPEND(*lost, count) = i;
     }

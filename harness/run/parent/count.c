@@ -140,8 +140,8 @@ static void mark(struct session *s, const char *why)
  * counted. */
 bool session_count_due(const struct session *s)
 {
-    return s->uncounted_count >= TOGETHER || s->uncounted_bytes > TOGETHER_BYTES ||
-           (s->uncounted_count && s->options->plan.counters.source);
+    int most = s->together && s->together < TOGETHER ? s->together : TOGETHER;
+    return s->uncounted_count >= most || s->uncounted_bytes > TOGETHER_BYTES || (s->uncounted_count && s->options->plan.counters.source);
 }
 
 void session_count_later(struct session *s, int first, int last)

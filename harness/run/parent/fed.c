@@ -29,10 +29,10 @@ void session_check(struct session *s)
 }
 
 /* Rows of the case that are done, and those of its network's layers, which other GPUs may have run. */
-static void take_rows(struct session *s, const char *rows, const char *end)
+static void take_rows(struct session *s, struct session_given given)
 {
     struct row *row;
-    for (int i; (row = wire_rows_next(&rows, end, &i));) {
+    for (int i; (row = wire_rows_next(&given.rows, given.end, &i));) {
         row_free(s->rows[i]);
         s->rows[i] = row;
         s->kept[i] = true;
@@ -41,10 +41,11 @@ static void take_rows(struct session *s, const char *rows, const char *end)
 
 int session_take_case(struct session *s, int *first, int *last, struct error *err)
 {
-    const char *rows = NULL, *end = NULL;
-    int index = s->options->feed->next(s->options->feed->context, &rows, &end);
+    struct session_given given = {0};
+    int index = s->options->feed->next(s->options->feed->context, &given);
     if (index < 0)
         return index;
+    s->together = given.together;
     for (*first = 0; *first < s->plan.row_count && s->plan.rows[*first].case_index != index; (*first)++)
         continue;
     for (*last = *first; *last < s->plan.row_count && s->plan.rows[*last].case_index == index; (*last)++)
@@ -53,7 +54,7 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
     session_make_rows(s, *first, *last);
     for (int i = *first; i < *last; i++)
         s->kept[i] = s->elsewhere[i] = false;
-    take_rows(s, rows, end);
+    take_rows(s, given);
     for (int i = *first; i < *last; i++) /* infeasible or broken: known without a run */
         if (!s->kept[i] && s->rows[i]->status != ROW_PLANNED && !session_put(s, i, i + 1, err))
             return FEED_END;

@@ -52,9 +52,10 @@ void fleet_index(struct fleet *f, const double *seconds)
     for (int c = 0; c < plan->case_count; c++)
         for (int k = 0; f->queue.needs[c] && k < plan->case_count; k++)
             f->wanted[k] = f->wanted[k] || f->queue.needs[c][k];
+    queue_order(&f->queue, seconds);
 }
 
-static int case_end(const struct fleet *f, int c)
+int fleet_case_end(const struct fleet *f, int c)
 {
     int i = f->first[c];
     while (i < f->s->plan.row_count && f->s->plan.rows[i].case_index == c)
@@ -66,28 +67,13 @@ static int case_end(const struct fleet *f, int c)
 static void skip_cases(struct fleet *f)
 {
     for (int c = 0; c < f->queue.count; c++) {
-        int first = f->first[c], end = case_end(f, c);
+        int first = f->first[c], end = fleet_case_end(f, c);
         bool due = false;
         for (int i = first; i < end; i++)
             due = due || (!f->s->kept[i] && !(f->s->rows[i] && f->s->rows[i]->status == ROW_SKIPPED)); /* skipped: a gate's, stored */
         if (first == end || !due)
             queue_done(&f->queue, c);
     }
-}
-
-/* The rows that go with a case: its own that this GPU has measured already, and those of a network's layers. */
-static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, struct text *t)
-{
-    const struct session *s = f->s;
-    for (int i = f->first[c]; i < case_end(f, c); i++) {
-        const char *uuid = s->rows[i] && s->rows[i]->gpu_uuid ? s->rows[i]->gpu_uuid : "";
-        if (s->rows[i] && ((s->kept[i] && !strcmp(uuid, g->uuid)) || s->rows[i]->status == ROW_SKIPPED))
-            wire_rows_add(t, i, s->rows[i]);
-    }
-    for (int k = 0; f->queue.needs[c] && k < f->queue.count; k++)
-        for (int i = f->first[k]; f->queue.needs[c][k] && i < case_end(f, k); i++)
-            if (s->rows[i])
-                wire_rows_add(t, i, s->rows[i]);
 }
 
 /* Stores what is known of a GPU under `gpus` of the run's environment. Takes the reference. */
@@ -120,6 +106,7 @@ static bool judge_all(struct fleet *f)
     if (f->judged || !f->began_s || (waits && clock_s() - f->began_s < JUDGE_S))
         return f->judged || !f->began_s; /* nothing was due, so no process began */
     f->judged = true;
+    f->judged_s = clock_s();
     SCOPED struct gpu_check *checks = xcalloc((size_t)f->count + 1, sizeof *checks);
     for (int k = 0; k < f->count; k++)
         checks[k] = f->gpus[k].check;
@@ -131,33 +118,6 @@ static bool judge_all(struct fleet *f)
         label(f, &f->gpus[k], h == HEALTH_REFUSED && must ? HEALTH_LABELLED : h, text_get(&why));
     }
     return true;
-}
-
-/* Gives cases to the GPUs that ask for one. If none is ready, a GPU counts the rows that wait for it, which ends its cases; then it waits
- * for others, whose cases a network may need, and which may lose them. */
-static void assign(struct fleet *f)
-{
-    if (!judge_all(f) && !f->s->interrupted)
-        return;
-    for (int k = 0; k < f->count; k++) {
-        struct gpu *g = &f->gpus[k];
-        if (!g->asks || g->child.pid <= 0)
-            continue;
-        bool refused = g->health == HEALTH_REFUSED;
-        int c = f->s->interrupted || refused ? FEED_END : queue_take(&f->queue, k);
-        if (c < 0 && !f->s->interrupted && !refused && g->running)
-            c = FEED_COUNT;
-        else if (c < 0 && !f->s->interrupted && !refused && f->running)
-            continue;
-        g->asks = false;
-        g->ended = c == FEED_END;
-        SCOPED_TEXT rows = {0};
-        if (c >= 0)
-            add_rows_for(f, c, g, &rows);
-        g->running += c >= 0;
-        f->running += c >= 0;
-        child_send_packed(&g->child, json_pack("{s:i}", "case", c), &rows);
-    }
 }
 
 /* ---- messages ---- */
@@ -201,7 +161,7 @@ static void take_row(struct fleet *f, struct gpu *g, int i, struct row *row)
 static void show_case(struct fleet *f, int c)
 {
     struct session *s = f->s;
-    int first = f->first[c], end = case_end(f, c);
+    int first = f->first[c], end = fleet_case_end(f, c);
     if (s->sink->case_done && end > first)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, end - first);
     for (int i = first; i < end && !f->wanted[c]; i++) {
@@ -304,7 +264,9 @@ static void take_check(struct fleet *f, struct gpu *g, const json_t *event)
 static void take_gpu_spent(struct fleet *f, struct gpu *g, const json_t *spent)
 {
     wire_parts_take(json_object_get(spent, "parts"), &f->s->clock);
-    put_gpu(f, g, json_pack("{s:o}", "spent_s", gpu_spent(g, spent)));
+    put_gpu(f, g,
+            json_pack("{s:o,s:{s:f,s:f,s:f}}", "spent_s", gpu_spent(g, spent), "waited_s", "start", g->idle_s[IDLE_START], "layers",
+                      g->idle_s[IDLE_LAYERS], "end", g->idle_s[IDLE_END]));
 }
 
 static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
@@ -319,8 +281,10 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
         note_once(f, g, note);
     if (doing)
         snprintf(g->doing, sizeof g->doing, "%s", doing);
-    if (json_object_get(event, "next"))
+    if (json_object_get(event, "next")) {
         g->asks = true;
+        g->asked_s = clock_s();
+    }
     if (json_object_get(event, "ready"))
         g->ready = true;
     if (json_object_get(event, "facts"))
@@ -348,7 +312,7 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
 static void lose_cases(struct fleet *f, const int *lost, int count, const char *how)
 {
     for (int k = 0; k < count; k++) {
-        for (int i = f->first[lost[k]]; i < case_end(f, lost[k]); i++) {
+        for (int i = f->first[lost[k]]; i < fleet_case_end(f, lost[k]); i++) {
             if (!session_due(f->s, i))
                 continue;
             if (!f->s->rows[i])
@@ -444,7 +408,8 @@ static bool serve(struct fleet *f, struct error *err)
     struct epoll_event events[64];
     for (;;) {
         pass_on(f);
-        assign(f);
+        if (judge_all(f) || f->s->interrupted)
+            fleet_assign(f);
         if (!count_alive(f))
             return true;
         int ready = epoll_wait(f->poll, events, sizeof events / sizeof *events, POLL_MS);

@@ -6,29 +6,38 @@
 #include "run/parent/health.h"
 #include "run/parent/parent.h"
 
-/* Which case a GPU takes next: the most expensive one that is ready. */
+/* Which case a GPU takes next: of those that are ready the one with the most work from its start to the end of the run, with that of a
+ * network that needs it. */
 enum case_state { CASE_WAITING, CASE_RUNNING, CASE_DONE };
 struct case_queue {
-    int count, *order;      /* the most expensive first */
+    int count, *order;      /* with the most work first */
     enum case_state *state; /* by case */
     int *gpu;               /* by case: that runs it or has run it; -1: none */
     int *tries;             /* by case: GPU processes that died with it */
     int *pin;               /* by case: the only GPU that may run it; -1: any */
     bool **needs;           /* by case: the cases that must be done before; NULL: none */
     int head, left;         /* position of the first case in the order that may be free; how many cases are not done */
+    int waiting;            /* how many are free */
 };
 void queue_init(struct case_queue *q, const double *seconds, int count);
+/* Orders them anew, when the needs are known. */
+void queue_order(struct case_queue *q, const double *seconds);
 void queue_free(struct case_queue *q);
 /* The next case for a GPU, which then runs there; -1: none is ready. */
 int queue_take(struct case_queue *q, int gpu);
+/* True if a network waits for a case that this GPU has run and not counted, and should precede the case that the GPU would take. */
+bool queue_waits_for(struct case_queue *q, int gpu);
 void queue_done(struct case_queue *q, int index);
 /* The GPU's process is gone: its cases wait again. Those that have had `most` processes are returned in *lost (malloc'd) instead. */
 int queue_return(struct case_queue *q, int gpu, int most, int **lost);
 
+/* Why a GPU had no case to run: others were being checked; a network waited for its layers; no case was left. */
+enum idle { IDLE_START, IDLE_LAYERS, IDLE_END, IDLE_COUNT };
 struct gpu {
     char spec[64], place[64], uuid[64], pci[32], number[16], where[330];
     struct child child;
     bool asks, ended, given_up;
+    double asked_s, idle_s[IDLE_COUNT];
     int deaths;  /* since it last finished a case */
     int running; /* cases that it has */
     char doing[160];
@@ -61,6 +70,7 @@ struct fleet {
     int shown;      /* cases, of those */
     bool passed_on; /* the interruption */
     bool judged;    /* the GPUs were compared */
+    double judged_s;
     double began_s; /* when their processes started */
     int aa_checks, aa_alarms;
     const char **numbers; /* of the GPUs, for plan_options */
@@ -68,6 +78,11 @@ struct fleet {
 
 /* Makes the queue and the index of cases, from the plan and the cases' costs. */
 void fleet_index(struct fleet *f, const double *seconds);
+/* Behind the last row of a case. */
+int fleet_case_end(const struct fleet *f, int c);
+/* Gives cases to the GPUs that ask for one. If none is ready, or a network waits for a GPU's cases, the GPU counts the rows that wait for
+ * it, which ends its cases; then it waits for others, whose cases a network may need, and which may lose them. */
+void fleet_assign(struct fleet *f);
 /* Serves the processes until all have ended. */
 bool fleet_serve(struct fleet *f, struct error *err);
 /* Runs what is due, on f->gpus. */

@@ -141,15 +141,14 @@ static void member_say(void *context, json_t *message, const struct text *packed
         _exit(1);
 }
 
-static int member_next(void *context, const char **rows, const char **end)
+static int member_next(void *context, struct session_given *given)
 {
     struct member *m = context;
     json_auto_t *event = NULL;
     member_say(m, json_pack("{s:b}", "next", 1), NULL);
     if (child_next(&m->parent, 0, m->s->options->interrupted, &event) != CHILD_EVENT)
         return FEED_END;
-    *rows = m->parent.packed;
-    *end = m->parent.packed_end;
+    *given = (struct session_given){m->parent.packed, m->parent.packed_end, (int)json_integer_value(json_object_get(event, "together"))};
     return (int)json_integer_value(json_object_get(event, "case"));
 }
 

@@ -29,11 +29,16 @@ struct session_gate {
     void *context;
 };
 enum feed_word { FEED_END = -1, FEED_COUNT = -2 }; /* no more cases; none yet: count the rows that wait for it */
+/* With a case: rows of it or of its layers that exist (wire_rows_next), until the next call; how many rows are counted together. */
+struct session_given {
+    const char *rows, *end;
+    int together;
+};
 /* How a process that has one GPU of several works for its parent, which stores what it says: it asks for one case after the other. */
 struct session_feed {
     void *context;
-    /* The next case, and rows of it or of its layers that exist (wire_rows_next), until the next call; or one of enum feed_word. */
-    int (*next)(void *context, const char **rows, const char **end);
+    /* The next case, or one of enum feed_word. */
+    int (*next)(void *context, struct session_given *given);
     /* Takes the reference. packed (NULL: none): rows (wire_rows_add). */
     void (*say)(void *context, json_t *message, const struct text *packed);
     const char *place;                /* what the column `where` says of it: "cuda:2", "emu#2" */
