@@ -136,7 +136,8 @@ static void sums_of_many(void **state)
         text_get(&t),
         "- **When?** summary of the 9 curves in the table of break-evens\n- s against d, 8 curves: faster at all measured densities on 1, "
         "changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs), changes from slower to faster on 1, "
-        "not bracketed on 2, slower at all measured densities on 1\n- s against c, 1 curve: faster at all measured densities on 1\n");
+        "faster below a density and without a significant difference above it on 1, without a significant difference on 1, "
+        "slower at all measured densities on 1\n- s against c, 1 curve: faster at all measured densities on 1\n");
     text_free(&t);
     document_free(&d);
     /* Curves of another type or math mode are sums of their own, which say so. */
@@ -150,7 +151,8 @@ static void sums_of_many(void **state)
         text_get(&t),
         "- **When?** summary of the 8 curves in the table of break-evens\n- s against d in f16 f16_acc32, 4 curves: faster at all measured "
         "densities on 1, changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs)\n- s against d in f32, "
-        "4 curves: changes from slower to faster on 1, not bracketed on 2, slower at all measured densities on 1\n");
+        "4 curves: changes from slower to faster on 1, faster below a density and without a significant difference above it on 1, "
+        "without a significant difference on 1, slower at all measured densities on 1\n");
     text_free(&t);
     document_free(&by_type);
     free(half.dtype);

@@ -187,7 +187,7 @@ struct break_sum {
     const char *name, *against;
     const struct row *like; /* of the same type and math */
     int place, order;       /* of the first group with that rival; of the sums */
-    int curves, wins, loses, back, open;
+    int curves, wins, loses, back, open_above, open_below, alike, few;
     double *low, *high; /* of those that cross */
     int low_count, high_count;
 };
@@ -208,7 +208,8 @@ static void add_to_sum(struct break_sum *s, const struct crossing *c)
     s->wins += c->kind == CROSSING_WINS;
     s->loses += c->kind == CROSSING_LOSES;
     s->back += known && c->back;
-    s->open += !known && !all;
+    if (!known && !all)
+        (*(c->kind == CROSSING_FEW ? &s->few : !isnan(c->low) ? &s->open_above : !isnan(c->high) ? &s->open_below : &s->alike))++;
     if (known && !c->back) {
         *APPEND(s->low, s->low_count) = c->low;
         *APPEND(s->high, s->high_count) = c->high;
@@ -242,7 +243,10 @@ static void say_sum(struct block *list, const char *label, const struct break_su
         text_addf(&t, " (medians of the two ends: %s and %s %% of changed inputs)", percent(median(s->low, s->low_count), a),
                   percent(median(s->high, s->high_count), b));
     add_count(&t, s->back, "changes from slower to faster");
-    add_count(&t, s->open, "not bracketed");
+    add_count(&t, s->open_above, "faster below a density and without a significant difference above it");
+    add_count(&t, s->open_below, "slower above a density and without a significant difference below it");
+    add_count(&t, s->alike, "without a significant difference");
+    add_count(&t, s->few, "measured at one density only");
     add_count(&t, s->loses, "slower at all measured densities");
     bool named = text_same(s->like->dtype, s->like->math) || !s->like->math; /* f32 in f32 */
     SCOPED char *type = types ? text_format(" in %s%s%s", s->like->dtype, named ? "" : " ", named ? "" : s->like->math) : NULL;
