@@ -141,9 +141,12 @@ static void the_fastest_value_along_an_axis(void **state)
         time->high_ns = time->median_ns + 1;
     }
     expect(&f, "Which BLOCK is the fastest for tiled?");
-    expect(&f, "BLOCK=8 at size 3x1 to 9x4 (1.00x the time of the fastest value of each case, geometric mean of 2; BLOCK=16 1.50x)");
-    expect(&f, "BLOCK=16 at size 11x5 to 13x6 (1.00x the time of the fastest value of each case, geometric mean of 2; BLOCK=8 4.05x)");
-    expect(&f, "BLOCK=16 (1.00x the time of the fastest value of each case, geometric mean of 4; BLOCK=8 1.21x)");
+    expect(
+        &f,
+        "BLOCK=8 at size 3x1 to 9x4 (1.00x the time of the fastest value of each case, geometric mean of 2; the slowest, BLOCK=16, 1.43x)");
+    expect(&f, "BLOCK=16 at size 11x5 to 13x6 (1.00x the time of the fastest value of each case, geometric mean of 2; the slowest, "
+               "BLOCK=8, 3.68x)");
+    expect(&f, "BLOCK=16 (1.00x the time of the fastest value of each case, geometric mean of 4; the slowest, BLOCK=8, 1.21x)");
     for (int i = 0; i < f.count; i++)
         f.rows[i]->times[0].low_ns = 1;
     expect(&f, "BLOCK=8 at size 3x1 to 13x6 ("); /* another value is the fastest at two sizes, but not significantly */
@@ -169,11 +172,11 @@ static void the_fastest_tile_by_density_and_type(void **state)
                 r->density_in = densities[i];
                 fixture_time(r, -1, (edge == 4) == (type || i) ? 100 : 150, 0.5, 0, 0, 0);
             }
-    expect(&f,
-           "dtype=f16: EDGE=4 at mask.density 1 % (1.00x the time of the fastest value of each case, geometric mean of 1; EDGE=6 1.50x), "
-           "EDGE=6 at mask.density 25 %");
+    expect(&f, "dtype=f16: EDGE=4 at mask.density 1 % (1.00x the time of the fastest value of each case, geometric mean of 1; the slowest, "
+               "EDGE=6, 1.50x), "
+               "EDGE=6 at mask.density 25 %");
     expect(&f, "dtype=f32: EDGE=4 at mask.density 1 % to 25 % (1.00x the time of the fastest value of each case, geometric mean of 2; "
-               "EDGE=6 1.50x)");
+               "the slowest, EDGE=6, 1.50x)");
     fixture_free(&f);
 }
 
@@ -190,8 +193,8 @@ static void a_value_stands_for_its_machine_code(void **state)
         f.rows[i]->row_index = i + 1;
     }
     row_set(&f.run.scenario_text, "answers:\n  - best: {of: conv2d/tile, param: EDGE}\n  - best: {of: conv2d/very, param: FEW}\n");
-    expect(&f, "EDGE=6 (1.00x the time of the fastest value of each case, geometric mean of 1; EDGE=4 1.67x)");
-    expect(&f, "FEW=4 (1.00x the time of the fastest value of each case, geometric mean of 1; FEW=2 1.33x)");
+    expect(&f, "EDGE=6 (1.00x the time of the fastest value of each case, geometric mean of 1; the slowest, EDGE=4, 1.67x)");
+    expect(&f, "FEW=4 (1.00x the time of the fastest value of each case, geometric mean of 1; the slowest, FEW=2, 1.33x)");
     char *text = page(&f);
     assert_null(strstr(text, "EDGE=auto"));
     free(text);

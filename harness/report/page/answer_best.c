@@ -140,13 +140,13 @@ static void add_case(struct place **places, int *count, const struct case_view *
     }
 }
 
-/* Of the values that all cases of the place have: the one that is least behind, or (worst) most. */
-static const struct value *extreme(const struct place *p, bool worst)
+/* Of the values that all cases of the place have: the one that is least behind. */
+static const struct value *least_behind(const struct place *p)
 {
     const struct value *found = NULL;
     for (int i = 0; i < p->value_count; i++) {
         const struct value *v = &p->values[i];
-        if (v->cases == p->cases && (!found || (worst ? v->log_sum > found->log_sum : v->log_sum < found->log_sum)))
+        if (v->cases == p->cases && (!found || v->log_sum < found->log_sum))
             found = v;
     }
     return found;
@@ -182,7 +182,7 @@ static int reach(const struct place *p, int count, const char *name)
     int n = 0;
     for (; n < count; n++) {
         const struct value *v = value_in_place(&p[n], name);
-        if (v->cases != p[n].cases || (v->close != v->cases && strcmp(extreme(&p[n], false)->name, name) != 0))
+        if (v->cases != p[n].cases || (v->close != v->cases && strcmp(least_behind(&p[n])->name, name) != 0))
             break;
     }
     return n;
@@ -191,7 +191,7 @@ static int reach(const struct place *p, int count, const char *name)
 /* The value with the longest reach; of several the one that is the least behind at the first place. */
 static const struct value *winner_from(const struct place *p, int count, int *length)
 {
-    const struct value *winner = extreme(p, false);
+    const struct value *winner = least_behind(p);
     *length = reach(p, count, winner->name);
     for (int i = 0; i < p->value_count; i++) {
         int n = reach(p, count, p->values[i].name);
@@ -203,27 +203,37 @@ static const struct value *winner_from(const struct place *p, int count, int *le
     return winner;
 }
 
-/* Places beside each other with one winner. */
+/* The sum of the logarithms of a value over all cases of these places; NAN: not all of them have it. */
+static double behind_at(const struct place *p, int count, const char *name)
+{
+    double sum = 0;
+    for (int k = 0; k < count; k++) {
+        const struct value *v = value_in_place(&p[k], name);
+        sum += v->cases == p[k].cases ? v->log_sum : NAN;
+    }
+    return sum;
+}
+
+/* Places beside each other with one winner, and the value that is the slowest over the same cases. */
 static void say_places(struct text *t, const struct place *p, int count, const struct value *winner, const char *param, const char *over)
 {
-    const struct value *worst = NULL;
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    double behind = 0, most = 0;
+    const char *slowest = winner->name;
+    char a[NUMBER_TEXT];
+    double behind = behind_at(p, count, winner->name), most = behind;
     int cases = 0;
-    for (int k = 0; k < count; k++) {
-        behind += value_in_place(&p[k], winner->name)->log_sum;
+    for (int k = 0; k < count; k++)
         cases += p[k].cases;
-        const struct value *w = extreme(&p[k], true);
-        if (exp(w->log_sum / p[k].cases) > most) {
-            most = exp(w->log_sum / p[k].cases);
-            worst = w;
-        }
+    for (int i = 0; i < p->value_count; i++) {
+        double sum = behind_at(p, count, p->values[i].name);
+        slowest = sum > most ? p->values[i].name : slowest;
+        most = sum > most ? sum : most;
     }
     text_addf(t, "%s=%s", param, winner->name);
     if (*p->at)
         text_addf(t, count > 1 ? " at %s %s to %s" : " at %s %s", over, p->at, p[count - 1].at);
-    text_addf(t, " (%sx the time of the fastest value of each case, geometric mean of %d; %s=%s %sx", number_3(exp(behind / cases), a),
-              cases, param, worst->name, number_3(most, b));
+    text_addf(t, " (%sx the time of the fastest value of each case, geometric mean of %d", number_3(exp(behind / cases), a), cases);
+    if (slowest != winner->name)
+        text_addf(t, "; the slowest, %s=%s, %sx", param, slowest, number_3(exp(most / cases), a));
     say_close(t, p, count, winner, param);
     text_add(t, ")");
 }
@@ -260,7 +270,7 @@ static void say_group(struct block *list, const char *question, const struct pla
     bool density = !strcmp(q->over, "mask.density"); /* a density that bisection added for one case is none for all */
     SCOPED struct place *kept = xcalloc((size_t)count + 1, sizeof *kept);
     for (int i = 0; i < count; i++)
-        if ((!density || 2 * p[i].cases >= most) && (!q->param || extreme(&p[i], false)))
+        if ((!density || 2 * p[i].cases >= most) && (!q->param || least_behind(&p[i])))
             kept[n++] = p[i];
     if (*p->group)
         text_addf(&t, "%s: ", p->group);
