@@ -71,6 +71,8 @@ bool engine_keys(const char *on, const struct engine **engine, json_t **keys, st
 const char *job_key(const struct job *job, const char *key);
 /* A count, `otherwise` if the key is absent. engine_keys has checked that it is one. */
 int job_count(const struct job *job, const char *key, int otherwise);
+/* Of a task: the key `cpus`, else by the number of its GPUs. */
+int job_cores(const struct job *job);
 
 /* ---- the job's folder ---- */
 

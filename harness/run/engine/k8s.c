@@ -48,7 +48,6 @@ static bool k8s_script(struct job *job, int first, struct text *t, struct error 
     SCOPED char *name = job_name(job), *above = file_dir(job->folder);
     const char *queue = job_key(job, "queue"), *counters = job_key(job, "counters"), *mount = job_key(job, "mount");
     SCOPED char *gpu = spec_is_timed(job_text(job, "device")) ? text_format("nvidia.com/gpu: \"%d\"", job_count(job, "gpus", 1)) : NULL;
-    int cpus = job_count(job, "cpus", 4);
     text_addf(t, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: %s\n", name);
     if (queue) {
         text_add(t, "  labels:\n    kueue.x-k8s.io/queue-name: ");
@@ -73,7 +72,7 @@ static bool k8s_script(struct job *job, int first, struct text *t, struct error 
     text_add(t, "\n          command: [\"sh\", \"-c\", ");
     quote(t, line);
     text_add(t, "]\n          env:\n            - name: NODE_NAME\n              valueFrom: {fieldRef: {fieldPath: spec.nodeName}}\n");
-    text_addf(t, "          resources:\n            requests: {cpu: \"%d\"%s%s}\n", cpus, gpu ? ", " : "", gpu ? gpu : "");
+    text_addf(t, "          resources:\n            requests: {cpu: \"%d\"%s%s}\n", job_cores(job), gpu ? ", " : "", gpu ? gpu : "");
     if (gpu)
         text_addf(t, "            limits: {%s}\n", gpu);
     if (counters && !strcmp(counters, "yes"))

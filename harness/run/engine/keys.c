@@ -1,12 +1,14 @@
 /* The words of --on and of a system file. */
 #include "base/file.h"
 #include "base/node.h"
+#include "base/spec.h"
 #include "run/engine/engine.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum key_kind { KEY_TEXT, KEY_COUNT };
 #define EVERY "local ssh srun slurm k8s"
+#define CORES_A_GPU 2 /* a run keeps 1.0 to 1.2 cores busy for each H200 */
 static const struct key {
     const char *name;
     enum key_kind kind;
@@ -220,4 +222,10 @@ int job_count(const struct job *job, const char *key, int otherwise)
     long long n;
     const char *text = job_key(job, key);
     return text && text_to_int(text, &n) ? (int)n : otherwise;
+}
+
+int job_cores(const struct job *job)
+{
+    bool timed = spec_is_timed(job_text(job, "device"));
+    return job_count(job, "cpus", timed ? CORES_A_GPU * job_count(job, "gpus", 1) : 1);
 }

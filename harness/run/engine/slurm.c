@@ -43,7 +43,7 @@ void slurm_words(const struct job *job, const char *before, const char *after, s
 {
     static const char *const passed[] = {"partition", "gres", "time", "exclude", "nodelist", "constraint", "account", "qos", "mem"};
     const char *options = job_key(job, "options");
-    text_addf(t, "%s--ntasks=1%s%s--cpus-per-task=%d%s", before, after, before, job_count(job, "cpus", 1), after);
+    text_addf(t, "%s--ntasks=1%s%s--cpus-per-task=%d%s", before, after, before, job_cores(job), after);
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
         if (job_key(job, passed[i])) {
             SCOPED char *word = text_format("--%s=%s", passed[i], job_key(job, passed[i]));
