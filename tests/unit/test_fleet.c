@@ -77,6 +77,34 @@ static void layers_of_a_network_come_first(void **state)
     queue_free(&q);
 }
 
+/* Each GPU runs the case that it has prepared, unless the other GPU came by three times before. */
+static void a_prepared_case_stays_with_its_gpu(void **state)
+{
+    struct case_queue q;
+    const double seconds[] = {9, 8, 7, 6, 5, 4, 3, 2};
+    int *lost;
+    queue_init(&q, seconds, 8);
+    q.needs[7] = xcalloc(9, sizeof(bool)); /* a network is not prepared */
+    assert_int_equal(queue_take(&q, 0), 0);
+    assert_int_equal(queue_ahead(&q, 0, -1), 1);
+    assert_int_equal(queue_take(&q, 1), 2); /* passes 1 */
+    assert_int_equal(queue_ahead(&q, 1, -1), 3);
+    assert_int_equal(queue_take(&q, 1), 3); /* again */
+    assert_int_equal(queue_ahead(&q, 1, 3), 4);
+    assert_int_equal(queue_take(&q, 1), 1); /* GPU 0 takes too long */
+    assert_int_equal(queue_ahead(&q, 1, 4), 4);
+    assert_int_equal(queue_take(&q, 0), 5);
+    assert_int_equal(queue_ahead(&q, 0, 1), 6);
+    assert_int_equal(queue_return(&q, 1, 3, &lost), 0); /* the process of GPU 1 ends: its three cases and the prepared one are free */
+    assert_int_equal(queue_take(&q, 0), 1);
+    assert_int_equal(queue_ahead(&q, 0, 6), 2);
+    for (int i = 0; i < 7; i++)
+        queue_done(&q, i);
+    assert_int_equal(queue_ahead(&q, 0, 2), -1);
+    assert_int_equal(queue_take(&q, 0), 7);
+    queue_free(&q);
+}
+
 static void a_dead_gpu_gives_its_cases_back(void **state)
 {
     struct case_queue q;
@@ -411,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first),
                                        cmocka_unit_test(a_network_waits_for_its_layers),
                                        cmocka_unit_test(layers_of_a_network_come_first),
+                                       cmocka_unit_test(a_prepared_case_stays_with_its_gpu),
                                        cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
                                        cmocka_unit_test(nothing_due_judges_nothing),
                                        cmocka_unit_test(rows_pass_as_bytes),

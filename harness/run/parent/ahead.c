@@ -7,17 +7,20 @@
 
 #define AHEAD_MOST 12 /* rows: each has some 20 plans, whose kernels occupy GPU memory */
 
-static bool asks_library(const struct session *s, int row)
+/* Will the row run, from that one on? A GPU of several knows one case in advance. */
+static bool follows(const struct session *s, int row, int first)
 {
-    return s->plan.rows[row].facts.library && session_due(s, row);
+    return s->options->feed ? row >= s->ahead_first && row < s->ahead_last && s->plan.rows[row].facts.feasible
+                            : row >= first && session_due(s, row);
 }
 
 void session_ahead(struct session *s, int first, bool further)
 {
     json_t *rows = json_array();
+    first = s->options->feed ? s->ahead_first : first;
     for (int i = first; i < s->plan.row_count && json_array_size(rows) < AHEAD_MOST; i++) {
         bool next = s->plan.rows[i].case_index == s->plan.rows[first].case_index;
-        if ((next || further) && asks_library(s, i))
+        if ((next || further) && s->plan.rows[i].facts.library && follows(s, i, first))
             json_array_append_new(rows, json_integer(i));
     }
     if (json_array_size(rows) && s->worker.launched && !s->worker.ahead)
@@ -28,8 +31,8 @@ void session_ahead(struct session *s, int first, bool further)
 json_t *session_next(const struct session *s, int first)
 {
     json_t *rows = json_array();
-    for (int i = first, in_case = -1; i < s->plan.row_count; i++) {
-        bool due = session_due(s, i);
+    for (int i = s->options->feed ? s->ahead_first : first, in_case = -1; i < s->plan.row_count; i++) {
+        bool due = follows(s, i, first);
         if (in_case >= 0 && s->plan.rows[i].case_index != in_case)
             break;
         if (due)

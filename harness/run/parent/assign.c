@@ -39,7 +39,8 @@ static void answer(struct fleet *f, struct gpu *g, int c)
         add_rows_for(f, c, g, &rows);
     g->running += c >= 0;
     f->running += c >= 0;
-    child_send_packed(&g->child, json_pack("{s:i,s:i}", "case", c, "together", together(f)), &rows);
+    g->ahead = queue_ahead(&f->queue, (int)(g - f->gpus), g->ahead);
+    child_send_packed(&g->child, json_pack("{s:i,s:i,s:i}", "case", c, "together", together(f), "ahead", g->ahead), &rows);
 }
 
 void fleet_assign(struct fleet *f)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PASSES 2 /* other GPUs leave a case that often to the GPU that prepares it */
+
 struct cost {
     int index;
     double seconds; /* from its start to the end of the run at the earliest */
@@ -26,9 +28,11 @@ void queue_init(struct case_queue *q, const double *seconds, int count)
                              .gpu = xcalloc(n, sizeof *q->gpu),
                              .tries = xcalloc(n, sizeof *q->tries),
                              .pin = xcalloc(n, sizeof *q->pin),
+                             .ahead = xcalloc(n, sizeof *q->ahead),
+                             .passed = xcalloc(n, sizeof *q->passed),
                              .needs = xcalloc(n, sizeof *q->needs)};
     for (int i = 0; i < count; i++)
-        q->gpu[i] = q->pin[i] = -1;
+        q->gpu[i] = q->pin[i] = q->ahead[i] = -1;
     queue_order(q, seconds);
 }
 
@@ -55,6 +59,8 @@ void queue_free(struct case_queue *q)
     free(q->gpu);
     free(q->tries);
     free(q->pin);
+    free(q->ahead);
+    free(q->passed);
     free(q->needs);
     *q = (struct case_queue){0};
 }
@@ -69,20 +75,30 @@ static bool is_ready(const struct case_queue *q, int index, int gpu)
     return true;
 }
 
-/* Position of the next case for a GPU in the order; count: none. */
-static int next_ready(struct case_queue *q, int gpu)
+/* Position of the first case that is ready for a GPU, from that position on; count: none. */
+static int next_ready(const struct case_queue *q, int at, int gpu)
+{
+    while (at < q->count && !is_ready(q, q->order[at], gpu))
+        at++;
+    return at;
+}
+
+static int first_ready(struct case_queue *q, int gpu)
 {
     while (q->head < q->count && q->state[q->order[q->head]] != CASE_WAITING)
         q->head++;
-    int i = q->head;
-    while (i < q->count && !is_ready(q, q->order[i], gpu))
-        i++;
-    return i;
+    return next_ready(q, q->head, gpu);
 }
 
 int queue_take(struct case_queue *q, int gpu)
 {
-    int at = next_ready(q, gpu);
+    int first = first_ready(q, gpu), at = first;
+    for (; at < q->count; at = next_ready(q, at + 1, gpu)) {
+        int by = q->ahead[q->order[at]];
+        if (by < 0 || by == gpu || q->passed[q->order[at]]++ >= PASSES)
+            break;
+    }
+    at = at < q->count ? at : first;
     if (at == q->count)
         return -1;
     int index = q->order[at];
@@ -92,9 +108,24 @@ int queue_take(struct case_queue *q, int gpu)
     return index;
 }
 
+int queue_ahead(struct case_queue *q, int gpu, int former)
+{
+    if (former >= 0 && q->ahead[former] == gpu)
+        q->ahead[former] = -1;
+    for (int at = first_ready(q, gpu); at < q->count; at = next_ready(q, at + 1, gpu)) {
+        int index = q->order[at];
+        if (q->ahead[index] >= 0 || q->needs[index])
+            continue;
+        q->ahead[index] = gpu;
+        q->passed[index] = 0;
+        return index;
+    }
+    return -1;
+}
+
 bool queue_waits_for(struct case_queue *q, int gpu)
 {
-    int next = next_ready(q, gpu);
+    int next = first_ready(q, gpu);
     for (int at = q->head; at < next; at++) {
         int c = q->order[at];
         for (int i = 0; q->needs[c] && q->state[c] == CASE_WAITING && i < q->count; i++)
@@ -116,6 +147,7 @@ int queue_return(struct case_queue *q, int gpu, int most, int **lost)
     int count = 0;
     *lost = NULL;
     for (int i = 0; i < q->count; i++) {
+        q->ahead[i] = q->ahead[i] == gpu ? -1 : q->ahead[i];
         if (q->state[i] != CASE_RUNNING || q->gpu[i] != gpu)
             continue;
         q->state[i] = CASE_WAITING;

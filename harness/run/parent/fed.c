@@ -39,17 +39,24 @@ static void take_rows(struct session *s, struct session_given given)
     }
 }
 
+/* Its rows are first .. last-1. */
+static void find_rows(const struct session *s, int in_case, int *first, int *last)
+{
+    for (*first = 0; *first < s->plan.row_count && s->plan.rows[*first].case_index != in_case; (*first)++)
+        continue;
+    for (*last = *first; *last < s->plan.row_count && s->plan.rows[*last].case_index == in_case; (*last)++)
+        continue;
+}
+
 int session_take_case(struct session *s, int *first, int *last, struct error *err)
 {
-    struct session_given given = {0};
+    struct session_given given = {.ahead = -1};
     int index = s->options->feed->next(s->options->feed->context, &given);
+    find_rows(s, given.ahead, &s->ahead_first, &s->ahead_last);
     if (index < 0)
         return index;
     s->together = given.together;
-    for (*first = 0; *first < s->plan.row_count && s->plan.rows[*first].case_index != index; (*first)++)
-        continue;
-    for (*last = *first; *last < s->plan.row_count && s->plan.rows[*last].case_index == index; (*last)++)
-        continue;
+    find_rows(s, index, first, last);
     plan_tidy(&s->plan, -1);
     session_make_rows(s, *first, *last);
     for (int i = *first; i < *last; i++)

@@ -15,6 +15,7 @@ struct case_queue {
     int *gpu;               /* by case: that runs it or has run it; -1: none */
     int *tries;             /* by case: GPU processes that died with it */
     int *pin;               /* by case: the only GPU that may run it; -1: any */
+    int *ahead, *passed;    /* by case: the GPU that prepares it; -1: none. How often others have left it to that GPU */
     bool **needs;           /* by case: the cases that must be done before; NULL: none */
     int head, left;         /* position of the first case in the order that may be free; how many cases are not done */
     int waiting;            /* how many are free */
@@ -25,6 +26,9 @@ void queue_order(struct case_queue *q, const double *seconds);
 void queue_free(struct case_queue *q);
 /* The next case for a GPU, which then runs there; -1: none is ready. */
 int queue_take(struct case_queue *q, int gpu);
+/* The case that a GPU may prepare while it runs another; others prefer cases that nobody prepares. -1: none. `former`: what this returned
+ * last; it is no longer prepared. */
+int queue_ahead(struct case_queue *q, int gpu, int former);
 /* True if a network waits for a case that this GPU has run and not counted, and should precede the case that the GPU would take. */
 bool queue_waits_for(struct case_queue *q, int gpu);
 void queue_done(struct case_queue *q, int index);
@@ -40,6 +44,7 @@ struct gpu {
     double asked_s, idle_s[IDLE_COUNT];
     int deaths;  /* since it last finished a case */
     int running; /* cases that it has */
+    int ahead;   /* the case that it prepares; -1: none */
     char doing[160];
     int threads; /* of its process; 0: one for each core */
     struct ceiling_list roofs;
