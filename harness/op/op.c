@@ -241,6 +241,15 @@ bool work_is_exact(const struct work *work)
     return !f || (f->exact && (!f->exact_if || (work_value(work, f->exact_if, &v, NULL) && v.kind == VALUE_INT && v.i)));
 }
 
+int64_t work_pitch(const struct work *work, const struct tensor *t)
+{
+    const char *name = t->role->name;
+    return t->role->result                                        ? work->pitch.output
+           : !strcmp(name, "input")                               ? work->pitch.input
+           : !strcmp(name, "residual") || !strcmp(name, "second") ? work->pitch.other
+                                                                  : 0;
+}
+
 int64_t work_terms(const struct work *work)
 {
     const struct op *op = work->op;

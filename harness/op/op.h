@@ -155,6 +155,8 @@ struct op_values *op_data_of(const struct op *op, struct op_data *data, const ch
 void work_reads(struct work *work, const struct tensor *input);
 /* True if variants of `of` can compute a work of `op`: `of` is the op itself, or the family `stages` and the op is made of stages. */
 bool op_has_variants_of(const struct op *op, const struct op *of);
+/* Channels of the tensor that `t` of this work is a slice of; 0: it lies alone. */
+int64_t work_pitch(const struct work *work, const struct tensor *t);
 /* True if every correct kernel gives the same bits on small whole numbers: false for ops with roots or powers. */
 bool work_is_exact(const struct work *work);
 /* Terms of the sum that makes an output; 0: the op moves values. */

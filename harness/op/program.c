@@ -146,7 +146,7 @@ bool program_step_uses(const struct program *p, const struct step *s, struct buf
 void program_scratch_kinds(struct program *p)
 {
     for (int i = 0; i < p->scratch_count; i++) {
-        const struct buffer_ref ref = {BUFFER_SCRATCH, i};
+        const struct buffer_ref ref = {.kind = BUFFER_SCRATCH, .index = i};
         bool fed = false, begun = false, made = false, given = false, written = false, declared = p->scratch[i].kind == SCRATCH_STATE;
         for (int k = 0; k < p->constant_count; k++)
             fed |= p->constants[k].scratch == i;
@@ -206,8 +206,11 @@ int program_unit(struct program *p, const struct unit *u, bool own)
 
 struct buffer_ref program_moved(const struct program_move *m, struct buffer_ref ref)
 {
-    if (ref.kind == BUFFER_TENSOR)
-        return m->tensors[ref.index];
+    if (ref.kind == BUFFER_TENSOR) {
+        struct buffer_ref to = m->tensors[ref.index];
+        to.offset += ref.offset;
+        return to;
+    }
     if (ref.kind == BUFFER_SCRATCH)
         ref.index = m->scratch[ref.index];
     return ref;

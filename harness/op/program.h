@@ -51,7 +51,8 @@ struct constant {
 enum buffer_kind { BUFFER_NONE, BUFFER_TENSOR, BUFFER_SCRATCH };
 struct buffer_ref {
     enum buffer_kind kind;
-    int index; /* into tensors or scratch */
+    int index;      /* into tensors or scratch */
+    int64_t offset; /* bytes: where a slice of the buffer begins */
 };
 /* A TMA descriptor (cuTensorMapEncodeTiled), passed by value as __grid_constant__ const CUtensorMap. Sizes innermost first. */
 struct tensor_map {
@@ -105,6 +106,7 @@ struct step {
     int cudnn_epilogue;
     /* STEP_CALL: `name` is the function of the unit's library; args are its scratch buffers; cudnn_epilogue counts what it fuses */
     struct buffer_ref operand[OP_MAX_TENSORS];  /* STEP_CUDNN, STEP_CALL: by slot */
+    int64_t operand_pitch[OP_MAX_TENSORS];      /* STEP_CUDNN: work_pitch */
     enum layout operand_layout[OP_MAX_TENSORS]; /* STEP_CALL */
     int link;                                   /* op chain: its link; else 0 */
     bool own_work;                              /* STEP_CUDNN in a variant that is a step of another op's: it computes `work` */

@@ -22,6 +22,8 @@ static void hash_step(struct hash *h, const struct step *s, const char *code)
     for (int i = 0; i < s->arg_count; i++) {
         const struct arg *a = &s->args[i];
         HASH_NUMBERS(h, a->kind, a->buffer.kind, a->buffer.index, a->map, a->i);
+        if (a->buffer.offset)
+            HASH_NUMBERS(h, a->buffer.offset);
         hash_add(h, &a->d, sizeof a->d);
     }
     if (s->own_work) {
@@ -38,6 +40,8 @@ static void hash_map(struct hash *h, const struct tensor_map *m)
     HASH_NUMBERS(h, m->buffer.kind, m->buffer.index, m->dtype, m->rank, m->swizzle, m->interleave, m->l2_promotion, m->oob_nan);
     for (int k = 0; k < m->rank && k < 5; k++)
         HASH_NUMBERS(h, (int64_t)m->dim[k], k ? (int64_t)m->stride_bytes[k] : 0, m->box[k], m->element_stride[k]);
+    if (m->buffer.offset)
+        HASH_NUMBERS(h, m->buffer.offset);
 }
 
 static void hash_tensor(struct hash *h, const struct tensor *t)

@@ -121,6 +121,12 @@ enum work_side { WORK_SIDES(SIDE_ENUM) SIDE_COUNT };
 /* Padding that follows from the sizes, as ONNX's auto_pad does: outputs = inputs / stride, rounded up; upper: the odd one at the end. */
 enum same_pad { SAME_NONE, SAME_UPPER, SAME_LOWER };
 
+/* Tensors of a network's layer may be slices: some channels of a larger NHWC tensor. Channels of that tensor, which are the elements from
+ * one pixel to the next; 0: the tensor lies alone. */
+struct pitches {
+    int64_t input, other, output; /* other: the residual, or the second tensor */
+};
+
 #define WORK_MAX_EPILOGUE 8
 #define WORK_VALUES 32
 struct op;
@@ -148,6 +154,7 @@ struct work {
     struct epilogue epilogue[WORK_MAX_EPILOGUE];
     int epilogue_count;
     struct mask mask;
+    struct pitches pitch; /* all 0 but in the layers of a network */
     enum data_kind data;
     uint64_t seed;
     uint64_t set_seed; /* seed of another input set of the same work: other values in all tensors but weights and masks; not part of the

@@ -434,8 +434,8 @@ static void a_rig_judges_by_the_card(void **arg)
     lay_out(&l, DATA_PART_PRECISION);
     if (!rig_open(dev, NULL, &l.p, NULL, true, &rig, &err) || !rig_feed(rig, &l.host, &err))
         fail_msg("%s", err.text);
-    uint64_t output = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, l.output}),
-             input = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&l.p, "input")});
+    uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = l.output}),
+             input = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&l.p, "input")});
     for (int i = 0; i < 3; i++) { /* right; one wrong element; right, and an input is another */
         struct verdict v;
         struct text unsafe = {0};

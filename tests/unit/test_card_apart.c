@@ -173,7 +173,7 @@ static void nothing_of_its_size_crosses(void **state)
             struct text unsafe = {0};
             enum rig_left left;
             assert_true(rig_open_in(timed ? room : NULL, 0, dev, NULL, &p, NULL, !timed, &rig, &err));
-            uint64_t output = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, at});
+            uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = at});
             moved = 0;
             assert_true(rig_feed(rig, &host, &err) && emu->copy(dev, output, right, bytes, &err));
             assert_true(!wrong || emu->write(dev, output + 41, &(unsigned char){storage[41] ^ 0x40}, 1, &err));

@@ -282,7 +282,7 @@ static void weights_are_looked_at(void **state)
         fail_msg("%s", err.text);
     for (int i = 0; i < 5; i++) {
         struct text unsafe = {0};
-        uint64_t at = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, i == 3}) + (i == 3 ? 0 : 20);
+        uint64_t at = rig_address(rig, (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = i == 3}) + (i == 3 ? 0 : 20);
         if (i == 1 || i == 3)
             assert_true(dev->ops->write(dev, at, (const uint16_t[]){0x7b00}, 2, &err));
         if (i == 4 && !rig_restore(rig, &host, &err))

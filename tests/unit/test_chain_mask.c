@@ -310,7 +310,7 @@ static void parts_must_fit(void **state)
                             .tensor_count = 2},
                        out = {0};
         const struct program *const parts[] = {&x, &y};
-        assert_true(compose_chain(&w, parts, (int[]){1, 1}, &out, &err));
+        assert_true(compose_chain(&w, parts, (int[]){1, 1}, NULL, NULL, &out, &err));
         assert_false(out.feasible);
         if (!strstr(out.reason, tries[i].says))
             fail_msg("%s", out.reason);

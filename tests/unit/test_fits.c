@@ -18,7 +18,7 @@ static const char *said(int count, const char *ptx, enum math math, const char *
 {
     static struct tensor_role result = {.result = true}, input;
     static struct tensor tensors[2] = {{.role = &input}, {.role = &result}};
-    static struct tensor_map map = {.buffer = {BUFFER_TENSOR, 1}};
+    static struct tensor_map map = {.buffer = {.kind = BUFFER_TENSOR, .index = 1}};
     struct device_image image = {.ptx = ptx};
     struct build build = {.images = &image, .count = 1};
     program.work = conv_work(64, 64, 20, 20, 3);
@@ -79,17 +79,17 @@ static void overlapping_steps(void **state)
     assert_int_equal(row.status, ROW_UNSAFE);
     steps[1].args[0].buffer.index = 1; /* another buffer */
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
-    steps[0].args[0].buffer = steps[1].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 0}; /* both read the input */
+    steps[0].args[0].buffer = steps[1].args[0].buffer = (struct buffer_ref){.kind = BUFFER_TENSOR}; /* both read the input */
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
-    steps[0].args[0].buffer = steps[1].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 1}; /* both write the output */
+    steps[0].args[0].buffer = steps[1].args[0].buffer = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = 1}; /* both write the output */
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     steps[1].args[0].kind = ARG_TENSOR_MAP; /* through a map */
-    steps[1].args[0].buffer = (struct buffer_ref){BUFFER_NONE, 0};
+    steps[1].args[0].buffer = (struct buffer_ref){.kind = BUFFER_NONE};
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     steps[0].args[0] = steps[1].args[0]; /* both */
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     steps[0].args[0].kind = ARG_BUFFER;
-    steps[0].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 1};
+    steps[0].args[0].buffer = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = 1};
     steps[1].args[0].map = ARG_NO_MAP;
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[1] = kernel("waits", BUFFER_TENSOR, 1);

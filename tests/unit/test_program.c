@@ -36,7 +36,7 @@ static void units_are_told_apart(void **state)
     program_free(&p);
 }
 
-#define REF(k) ((struct buffer_ref){BUFFER_SCRATCH, k})
+#define REF(k) ((struct buffer_ref){.kind = BUFFER_SCRATCH, .index = k})
 static struct step uses(bool prepare, int scratch)
 {
     struct step s = {.kind = STEP_KERNEL, .prepare = prepare, .arg_count = 2};
@@ -84,7 +84,8 @@ static void who_writes_scratch(void **state)
     p.tensor_maps = &map;
     p.tensor_map_count = 1;
     assert_true(program_step_uses(&p, &by_map, REF(0)) && !program_step_uses(&p, &by_map, REF(1)));
-    assert_true(program_step_uses(&p, &by_operand, REF(0)) && !program_step_uses(&p, &by_operand, (struct buffer_ref){BUFFER_TENSOR, 0}));
+    assert_true(program_step_uses(&p, &by_operand, REF(0)) &&
+                !program_step_uses(&p, &by_operand, (struct buffer_ref){.kind = BUFFER_TENSOR}));
     by_map.args[0].map = ARG_NO_MAP;
     assert_false(program_step_uses(&p, &by_map, REF(0)));
     scratch[0] = (struct scratch){.elements = 10, .dtype = DTYPE_F16};
@@ -107,7 +108,7 @@ static void tensors_are_found(void **state)
     int at = program_result(&p);
     assert_true(at == program_tensor(&p, "output") && at >= 0 && p.tensors[program_tensor(&p, "bias")].role->slot == SLOT_BIAS);
     assert_int_equal(program_tensor(&p, "nothing"), -1);
-    assert_true(program_dtype(&p, (struct buffer_ref){BUFFER_TENSOR, at}) == DTYPE_F16);
+    assert_true(program_dtype(&p, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = at}) == DTYPE_F16);
     struct step own = {.own_work = true}, other = {.own_work = false};
     assert_true(program_step_work(&p, &own) == &own.work && program_step_work(&p, &other) == &p.work);
     program_free(&p);

@@ -105,7 +105,7 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
     }
     for (int t = 0; t < program->tensor_count; t++) {
         const struct tensor *o = &program->tensors[t];
-        uint64_t to = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, t});
+        uint64_t to = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = t});
         for (size_t i = 0; o->written && i < expected->at[SLOT_OUTPUT].elements; i++) {
             dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, i), expected->at[SLOT_OUTPUT].reference[i]);
             if (i == wrong_at && wrong & 1u << t)
@@ -113,7 +113,7 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
         }
     }
     if (harm.tensor != NOTHING) {
-        uint64_t to = harm.tensor == SCRATCH ? scratch : rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, harm.tensor});
+        uint64_t to = harm.tensor == SCRATCH ? scratch : rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = harm.tensor});
         unsigned char *p = (unsigned char *)(uintptr_t)(to + (uint64_t)harm.at);
         for (size_t i = 0; i < harm.bytes; i++)
             p[i] ^= 0x5a;
@@ -210,8 +210,8 @@ static bool walk(struct buffer_pool *room, struct program *p, const struct op_da
     ok = ok && rig_poison_all(rig, err);
     assert_true(!ok || threads_wiped == before + 1); /* what it left on the SMs goes with its outputs */
     ok = ok && rig_prepare(rig, NULL, err) && rig_run(rig, err) && rig_check(rig, data, &v, &unsafe, NULL, err) &&
-         rig_read(rig, (struct buffer_ref){BUFFER_TENSOR, 0}, 0, &value, err) && rig_checksum_accept(rig, err) && rig_checksum(rig, err) &&
-         rig_checksum_matches(rig, &left, err);
+         rig_read(rig, (struct buffer_ref){.kind = BUFFER_TENSOR}, 0, &value, err) && rig_checksum_accept(rig, err) &&
+         rig_checksum(rig, err) && rig_checksum_matches(rig, &left, err);
     assert_true(!ok || (v.ok && !unsafe.len && left == RIG_AS_ACCEPTED));
     text_free(&unsafe);
     if (rig)
@@ -356,7 +356,7 @@ static void zones_lie_around(void **state)
 
 static uint64_t lies_at(struct rig *of, const struct program *p, const char *name)
 {
-    return rig_address(of, (struct buffer_ref){BUFFER_TENSOR, program_tensor(p, name)});
+    return rig_address(of, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(p, name)});
 }
 
 /* Where zones are summed up on the device nothing of them is read but those bytes that share a word of 8 with an odd buffer's end, and
@@ -571,7 +571,7 @@ static void promises_meet_nan(void **state)
         int at = program_tensor(&p, "input"), blank = 0, marked = 0;
         for (int64_t i = 0; i < 3 * 5 * 7; i++) {
             double v;
-            assert_true(rig_read(rig, (struct buffer_ref){BUFFER_TENSOR, at}, i, &v, &err));
+            assert_true(rig_read(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = at}, i, &v, &err));
             blank += isnan(v);
         }
         for (int64_t i = 0; i < 5 * 7 && !rows[k].marks_output; i++)

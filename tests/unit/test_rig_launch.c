@@ -168,7 +168,7 @@ static struct error err;
 
 static struct buffer_ref tensor(const char *name)
 {
-    return (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, name)};
+    return (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p, name)};
 }
 
 static void begin(void)
@@ -472,7 +472,7 @@ static unsigned char *bytes_of(struct buffer_ref ref)
 /* Fills and copies, of the whole destination where no bytes are said; uploads to a symbol; what would reach past an end is refused. */
 static void fills_copies_and_symbols(void **state)
 {
-    static const struct buffer_ref a = {BUFFER_SCRATCH, 0}, b = {BUFFER_SCRATCH, 1};
+    static const struct buffer_ref a = {.kind = BUFFER_SCRATCH}, b = {.kind = BUFFER_SCRATCH, .index = 1};
     begin();
     scratch[0] = (struct scratch){.dtype = DTYPE_F32, .elements = 10, .name = "a"};
     scratch[1] = (struct scratch){.dtype = DTYPE_F32, .elements = 8, .name = "b"};
@@ -577,7 +577,7 @@ static void who_can_keep_something(void **state)
             p.scratch = scratch, p.scratch_count = 1;
         told.frame = i == 2 ? 16 : 0;
         if (i == 3)
-            steps[0] = (struct step){.kind = STEP_FILL, .name = "fill", .to = {BUFFER_SCRATCH, 0}};
+            steps[0] = (struct step){.kind = STEP_FILL, .name = "fill", .to = {.kind = BUFFER_SCRATCH}};
         open_or_fail(NULL);
         assert_true(rig_has_state(rig) == (i == 1 || i == 2));
         end();

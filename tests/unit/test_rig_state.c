@@ -108,12 +108,13 @@ static void prepare_that_reads_inputs(void **state)
         input = !strcmp(all[i].role->name, "input") ? i : input;
         filter = !strcmp(all[i].role->name, "filter") ? i : filter;
     }
-    const struct buffer_ref kept = {BUFFER_SCRATCH, 0};
-    struct step from_input = {.kind = STEP_COPY, .name = "copy", .prepare = true, .to = kept, .from = {BUFFER_TENSOR, input}, .bytes = 64};
+    const struct buffer_ref kept = {.kind = BUFFER_SCRATCH};
+    struct step from_input = {
+        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = kept, .from = {.kind = BUFFER_TENSOR, .index = input}, .bytes = 64};
     struct step from_filter = {
-        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = kept, .from = {BUFFER_TENSOR, filter}, .bytes = 64};
+        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = kept, .from = {.kind = BUFFER_TENSOR, .index = filter}, .bytes = 64};
     struct step fill = {.kind = STEP_FILL, .name = "fill", .prepare = true, .to = kept};
-    struct step timed = {.kind = STEP_COPY, .name = "copy", .to = kept, .from = {BUFFER_TENSOR, input}, .bytes = 64};
+    struct step timed = {.kind = STEP_COPY, .name = "copy", .to = kept, .from = {.kind = BUFFER_TENSOR, .index = input}, .bytes = 64};
     assert_true(depends((struct step[]){from_input, timed}, 2));
     assert_true(depends((struct step[]){fill, from_input, timed}, 3));
     assert_false(depends((struct step[]){from_filter, timed}, 2));
@@ -161,7 +162,8 @@ static void prepare_that_hides_inputs(void **state)
         bool yes;
         struct rig *rig = rig_of(&hunt, 0, NULL);
         rig_close(rig);
-        hunt.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "at", .buffer = {BUFFER_TENSOR, program_tensor(&p, roles[i])}};
+        hunt.args[0] =
+            (struct arg){.kind = ARG_BUFFER, .name = "at", .buffer = {.kind = BUFFER_TENSOR, .index = program_tensor(&p, roles[i])}};
         rig = rig_of(&hunt, 1, hides);
         if (!rig_prepare_depends(rig, &yes, &err))
             fail_msg("%s", err.text);
@@ -174,7 +176,7 @@ static void prepare_that_hides_inputs(void **state)
 static void says(const char *ptx, const char *first, const char *second)
 {
     struct step step = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
-    step.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    step.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {.kind = BUFFER_SCRATCH}};
     struct error err = {0};
     struct rig *rig = rig_of(&step, 1, ptx);
     const char *const wants[] = {first, second};
@@ -250,9 +252,9 @@ static void launches(void **state)
  */
 static void what_is_filled_is_no_state(void **state)
 {
-    const struct step fill = {.kind = STEP_SYMBOL, .name = "symbol hits", .symbol = "hits", .from = {BUFFER_SCRATCH, 0}, .bytes = 4};
+    const struct step fill = {.kind = STEP_SYMBOL, .name = "symbol hits", .symbol = "hits", .from = {.kind = BUFFER_SCRATCH}, .bytes = 4};
     struct step k = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
-    const struct step once = {.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .fill = 5};
+    const struct step once = {.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {.kind = BUFFER_SCRATCH}, .fill = 5};
     const char *both = ENTRY("mov.u32 %r1, 458759; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n");
     static const struct {
         bool prepare, late;
@@ -262,7 +264,7 @@ static void what_is_filled_is_no_state(void **state)
                  {true, false, 4, CHANGED "`hits` (4 bytes), `other` (4 bytes)"},
                  {false, true, 4, CHANGED "`hits` (4 bytes), `other` (4 bytes)"},
                  {false, false, 2, CHANGED "`hits` (2 bytes), `other` (4 bytes)"}};
-    k.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    k.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {.kind = BUFFER_SCRATCH}};
     for (int i = 0; i < 4; i++) {
         struct error err = {0};
         struct text said = {0};
@@ -288,8 +290,10 @@ static void scratch_is_wiped_otherwise(void **state)
     struct rig *rig = rig_of(NULL, 0, NULL);
     uint32_t now, last = VERIFY_POISON, output;
     for (int i = 0; i < 6; i++, last = now) {
-        if (!rig_poison_all(rig, &err) || !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, 0}), &now, 4, &err) ||
-            !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}), &output, 4, &err))
+        if (!rig_poison_all(rig, &err) ||
+            !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_SCRATCH}), &now, 4, &err) ||
+            !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p, "output")}),
+                            &output, 4, &err))
             fail_msg("%s", err.text);
         assert_true(output == VERIFY_POISON && now != VERIFY_POISON && now != last);
         assert_true((now & 0x7fffffff) > 0x7f800000); /* IEEE 754: beyond infinity */
@@ -301,13 +305,14 @@ static void scratch_is_wiped_otherwise(void **state)
 /* No kernel writes a constant; a step does, and behind a kernel it keeps what that left in scratch for the next launch. */
 static void constants_are_kept_by_steps(void **state)
 {
-    struct step steps[2] = {{.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1},
-                            {.kind = STEP_SYMBOL, .name = "symbol before", .symbol = "before", .from = {BUFFER_SCRATCH, 0}, .bytes = 4}};
+    struct step steps[2] = {
+        {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1},
+        {.kind = STEP_SYMBOL, .name = "symbol before", .symbol = "before", .from = {.kind = BUFFER_SCRATCH}, .bytes = 4}};
     const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .const .align 4 .b32 before;\n.visible .global .u32 hits;\n"
                       ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>; .reg .b64 %d<4>;\nld.param.u64 %d1, [to];\n"
                       "ld.global.u32 %r2, [hits];\n" /* a variable beside it */
                       "ld.const.u32 %r1, [before]; add.u32 %r1, %r1, 7; st.global.u32 [%d1], %r1;\nret;\n}\n";
-    steps[0].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    steps[0].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {.kind = BUFFER_SCRATCH}};
     for (int first = 0; first < 2; first++) { /* filled before it runs it is what the step says */
         struct error err = {0};
         struct text said = {0};
@@ -325,10 +330,10 @@ static void constants_are_kept_by_steps(void **state)
  * where it is read back. */
 static void what_was_prepared_is_not_changed(void **state)
 {
-    struct step steps[2] = {{.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .fill = 7},
+    struct step steps[2] = {{.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {.kind = BUFFER_SCRATCH}, .fill = 7},
                             {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1}};
     static const char *const prepared = "a launch changed the prepared data, where a kernel could keep results for later launches: `kept`";
-    steps[1].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    steps[1].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {.kind = BUFFER_SCRATCH}};
     for (int i = 0; i < 4; i++) {
         struct error err = {0};
         fed = i >= 2 && card ? &checked_there : &data;
@@ -360,7 +365,7 @@ static bool read_or_fail(struct device *d, uint64_t address, void *to, size_t by
 
 static void what_cannot_be_read_is_not_judged(void **state)
 {
-    struct step copy = {.kind = STEP_COPY, .name = "copy", .to = {BUFFER_SCRATCH, 0}, .from = {BUFFER_TENSOR, 0}, .bytes = 64};
+    struct step copy = {.kind = STEP_COPY, .name = "copy", .to = {.kind = BUFFER_SCRATCH}, .from = {.kind = BUFFER_TENSOR}, .bytes = 64};
     struct error err = {0};
     struct verdict v;
     struct rig *rig = rig_of(&copy, 1, NULL);
@@ -397,7 +402,7 @@ static bool reading_fails(struct device *d, uint64_t address, void *to, size_t b
 static void what_cannot_be_waited_for_is_not_judged(void **state)
 {
     struct step step = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
-    step.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    step.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {.kind = BUFFER_SCRATCH}};
     for (int has = 0; has < 2; has++) {
         struct error err = {0};
         struct text said = {0};
@@ -434,7 +439,7 @@ static bool fill_or_fail(struct device *d, uint64_t address, uint32_t pattern, s
 static void what_cannot_be_prepared_is_not_judged(void **state)
 {
     struct step copy = {
-        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .from = {BUFFER_TENSOR, 0}, .bytes = 64};
+        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = {.kind = BUFFER_SCRATCH}, .from = {.kind = BUFFER_TENSOR}, .bytes = 64};
     struct rig *rig = rig_of(&copy, 1, NULL);
     failing = *whole;
     failing.copy = copy_or_fail;
@@ -540,8 +545,12 @@ static void steps_have_streams(void **state)
     struct step steps[4];
     struct device_ops noting = *whole;
     for (int i = 0; i < 4; i++)
-        steps[i] = (struct step){
-            .kind = STEP_FILL, .name = "fill", .to = {BUFFER_SCRATCH, 0}, .fill = (uint32_t)('a' + i), .stream = i % 3, .prepare = false};
+        steps[i] = (struct step){.kind = STEP_FILL,
+                                 .name = "fill",
+                                 .to = {.kind = BUFFER_SCRATCH},
+                                 .fill = (uint32_t)('a' + i),
+                                 .stream = i % 3,
+                                 .prepare = false};
     struct rig *rig = rig_of(steps, 4, NULL);
     noting.fill = noted_fill;
     noting.stream = noted_stream;

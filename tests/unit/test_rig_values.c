@@ -27,7 +27,7 @@ static void *held(struct rig *rig, enum buffer_kind kind, int index, size_t byte
 {
     struct error err = {0};
     void *storage = xmalloc(bytes);
-    assert_true(dev->ops->read(dev, rig_address(rig, (struct buffer_ref){kind, index}), storage, bytes, &err));
+    assert_true(dev->ops->read(dev, rig_address(rig, (struct buffer_ref){.kind = kind, .index = index}), storage, bytes, &err));
     return storage;
 }
 
@@ -85,7 +85,8 @@ static void tensors_are_saved(void **state)
     struct rig *rig = opened(&b->p, &b->d);
     int output = program_tensor(&b->p, "output");
     assert_non_null(mkdtemp(folder));
-    assert_true(dev->ops->write(dev, rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, output}), b->storage, tensor_bytes(&b->o), &err));
+    assert_true(dev->ops->write(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output}), b->storage,
+                                tensor_bytes(&b->o), &err));
     if (!rig_save(rig, folder, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < b->p.tensor_count; i++) {
@@ -119,7 +120,7 @@ static void a_mask_is_an_input(void **state)
     w.mask = (struct mask){.pattern = MASK_IID, .density = 0.5, .seed = 1};
     struct bench *b = start(w, DATA_PART_EXACT);
     struct rig *rig = opened(&b->p, &b->d);
-    uint64_t mask = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&b->p, "mask_in")});
+    uint64_t mask = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&b->p, "mask_in")});
     assert_true(dev->ops->write(dev, mask + 4 * 9 + 3, &(char){0x55}, 1, &err));
     if (!rig_check(rig, &b->d, &v, &unsafe, NULL, &err))
         fail_msg("%s", err.text);
@@ -163,9 +164,10 @@ static void both_outputs_are_spoken_of(void **state)
             bits[i] = (bits[i] & 0xff) | (VERIFY_POISON & 0xffffff00);
         for (int wrong = 0; wrong < 2; wrong++) {
             bits[0] ^= wrong ? 1 : 0;
-            assert_true(
-                dev->ops->write(dev, rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, output}), b->storage, tensor_bytes(&b->o), &err));
-            assert_true(dev->ops->write(dev, rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, mask}), bits, tensor_bytes(m), &err));
+            assert_true(dev->ops->write(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output}), b->storage,
+                                        tensor_bytes(&b->o), &err));
+            assert_true(dev->ops->write(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = mask}), bits,
+                                        tensor_bytes(m), &err));
             if (!rig_check(rig, &b->d, &v, &unsafe, NULL, &err))
                 fail_msg("%s", err.text);
             assert_true(v.ok != wrong && !unsafe.len);
@@ -196,7 +198,8 @@ static void each_byte_is_in_the_sum(void **state)
     finish(&w);
     struct bench *b = start(w, DATA_PART_EXACT);
     struct rig *rig = opened(&b->p, &b->d);
-    uint64_t output = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&b->p, "output")}), sums[BYTES + 1];
+    uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&b->p, "output")}),
+             sums[BYTES + 1];
     unsigned char *storage = (unsigned char *)b->storage;
     assert_true(tensor_bytes(&b->o) == BYTES && BYTES % 8);
     for (int i = 0; i <= BYTES; i++) {

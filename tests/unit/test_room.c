@@ -35,9 +35,9 @@ static void who_wrote_is_told(void **state)
              rig_checksum_accept(rigs[i], &err);
     if (!ok)
         fail_msg("%s", err.text);
-    uint64_t output = rig_address(rigs[0], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}),
-             input = rig_address(rigs[0], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "input")});
-    assert_int_equal(rig_address(rigs[1], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}), output);
+    uint64_t output = rig_address(rigs[0], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p, "output")}),
+             input = rig_address(rigs[0], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p, "input")});
+    assert_int_equal(rig_address(rigs[1], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p, "output")}), output);
     for (int i = 0; i < 4; i++) {
         uint64_t at = (harms[i / 2].at < 0 ? input : output - RIG_GUARD_BYTES) + (uint64_t)harms[i / 2].at;
         struct rig *rig = rigs[i & 1];
@@ -74,7 +74,7 @@ static void replays_are_of_other_inputs(void **state)
     finish(&w);
     struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
     p.tensor_count = w.op->tensors(&w, list);
-    const struct buffer_ref output = {BUFFER_TENSOR, program_tensor(&p, "output")};
+    const struct buffer_ref output = {.kind = BUFFER_TENSOR, .index = program_tensor(&p, "output")};
     struct buffer_pool *room = buffer_pool_open(dev, card, 3, 1);
     bool ok = card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err) && rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rig, &err);
     for (int set = 0; set < 3 && ok; set++) {
@@ -127,7 +127,7 @@ static void scratch_is_looked_at_by_its_kind(void **state)
         !rig_feed(rig, &data, &err) || !rig_checksum_accept(rig, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
-        uint64_t at = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, harms[i].scratch}) + (uint64_t)harms[i].at;
+        uint64_t at = rig_address(rig, (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = harms[i].scratch}) + (uint64_t)harms[i].at;
         unsigned char before, after;
         enum rig_left left;
         if (!dev->ops->read(dev, at, &before, 1, &err))
@@ -164,8 +164,8 @@ static void rows_of_other_layouts(void **state)
         p[i].tensor_count = w.op->tensors(&w, lists[i]);
         if (!rig_open_in(room, 0, dev, NULL, &p[i], NULL, false, &rigs[i], &err))
             fail_msg("%s", err.text);
-        input[i] = rig_address(rigs[i], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p[i], "input")});
-        output[i] = rig_address(rigs[i], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p[i], "output")});
+        input[i] = rig_address(rigs[i], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p[i], "input")});
+        output[i] = rig_address(rigs[i], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(&p[i], "output")});
     }
     assert_true(output[0] == output[1] && input[0] != input[1]);
     for (int i = 0; i < 2; i++)
@@ -217,7 +217,7 @@ static void a_lost_device_is_noticed(void **state)
     finish(&w);
     struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
     p.tensor_count = w.op->tensors(&w, list);
-    const struct buffer_ref input = {BUFFER_TENSOR, program_tensor(&p, "input")};
+    const struct buffer_ref input = {.kind = BUFFER_TENSOR, .index = program_tensor(&p, "input")};
     struct device_ops losing = *(sound = dev->ops);
     losing.alloc = lost_alloc, losing.read = lost_read, losing.write = lost_write, losing.fill = lost_fill;
     losing.launch = lost_launch, losing.sync = lost_sync;

@@ -10,8 +10,8 @@ bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
     return !memcmp(x, y, sizeof x) && !memcmp(a->more_stride, b->more_stride, sizeof a->more_stride) &&
            !memcmp(a->more_dilation, b->more_dilation, sizeof a->more_dilation) &&
            !memcmp(a->more_before, b->more_before, sizeof a->more_before) && !memcmp(a->more_after, b->more_after, sizeof a->more_after) &&
-           a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias && a->residual == b->residual &&
-           a->activation == b->activation && a->alpha == b->alpha && a->most == b->most;
+           !memcmp(a->pitch, b->pitch, sizeof a->pitch) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math &&
+           a->bias == b->bias && a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha && a->most == b->most;
 }
 
 char *cudnn_conv_text(const struct cudnn_conv *c)
@@ -30,6 +30,8 @@ char *cudnn_conv_text(const struct cudnn_conv *c)
               c->residual, c->activation, c->alpha);
     if (c->most != 0)
         text_addf(&t, " most%.17g", c->most);
+    if (c->pitch[0] || c->pitch[1] || c->pitch[2])
+        text_addf(&t, " pitch %lld %lld %lld", (long long)c->pitch[0], (long long)c->pitch[1], (long long)c->pitch[2]);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (more[i].of[0] || more[i].of[1] || more[i].of[2])
             text_addf(&t, " %s+%lld+%lld+%lld", more[i].name, (long long)more[i].of[0], (long long)more[i].of[1], (long long)more[i].of[2]);

@@ -23,6 +23,7 @@ struct cudnn_conv { /* the graph: y = activation(conv(x, w) + bias + residual) *
     int64_t d, t, o; /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
     int64_t stride, pad, dilation, groups;
     int64_t more_stride[3], more_dilation[3], more_before[3], more_after[3]; /* of z, y, x: how much more than the number for all */
+    int64_t pitch[3];   /* of x, y and residual, NHWC: channels of the tensor of which they are a slice; 0: they lie alone */
     enum dtype dtype;   /* x, w, y, residual; bias is f32. Of i8 x and w: sums are i32, y and residual f32 */
     enum layout layout; /* NHWC (filter KRSC) or NCHW (filter KCRS) */
     enum math math;     /* f32 drops TENSOR_CORE and DOWN_CONVERT engines; tf32 keeps TENSOR_CORE without DOWN_CONVERT on f32 data */

@@ -65,9 +65,11 @@ static int sums_of(const struct cudnn_conv *c)
 static void *tensor(struct builder *b, int64_t uid, const int64_t all[5], int data, bool is_virtual)
 {
     void *d = graph_descriptor(b, DESCRIPTOR_TENSOR);
-    bool deep = b->conv->d > 0, last = b->conv->layout == LAYOUT_NHWC;
+    const struct cudnn_conv *c = b->conv;
+    bool deep = c->d > 0, last = c->layout == LAYOUT_NHWC;
     int rank = deep ? 5 : 4;
-    int64_t dim[5] = {all[0], all[1]}, stride[5], step = last ? all[1] : 1, alignment = 16;
+    int64_t pitch = uid == UID_X ? c->pitch[0] : uid == UID_Y ? c->pitch[1] : uid == UID_RESIDUAL ? c->pitch[2] : 0;
+    int64_t dim[5] = {all[0], all[1]}, stride[5], step = !last ? 1 : pitch ? pitch : all[1], alignment = 16;
     memcpy(dim + 2, all + (deep ? 2 : 3), (size_t)(rank - 2) * sizeof *dim);
     for (int i = rank - 1; i >= 2; i--) {
         stride[i] = step;

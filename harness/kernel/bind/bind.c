@@ -52,9 +52,10 @@ static bool make_tensors(struct bind *b, struct error *err)
         return true;
     if (!output || final < 0)
         return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->config->variant->name);
-    b->output = (struct buffer_ref){BUFFER_TENSOR, final};
+    b->output = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = final};
     if (b->completed)
-        b->output = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", output->dtype, (int64_t)tensor_elements(output))};
+        b->output = (struct buffer_ref){.kind = BUFFER_SCRATCH,
+                                        .index = bind_scratch_add(p, "between", output->dtype, (int64_t)tensor_elements(output))};
     return true;
 }
 
@@ -207,9 +208,9 @@ static bool bind_at_depth(const struct variant_set *set, const struct variant_co
     } else if (b.h->steps[0].kind == HEAD_PYTHON) {
         if (bind_match(&b, err) && match_where(&b, err) && bind_python(&b, err))
             return true;
-    } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) &&
-               bind_scratch(&b, err) && bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) &&
-               bind_claim(&b, err) && bind_sides(&b) && bind_complete(&b, err)) {
+    } else if (bind_match(&b, err) && bind_slices(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) &&
+               make_unit(&b, err) && bind_scratch(&b, err) && bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) &&
+               bind_tile(&b, err) && bind_claim(&b, err) && bind_sides(&b) && bind_complete(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;

@@ -68,6 +68,9 @@ bool bind_sides(struct bind *b);
 int bind_fused(const struct head *h, const struct work *work);
 bool bind_match(struct bind *b, struct error *err);
 
+/* Checks that the head takes the tensors that are slices of larger ones (work->pitch) as such: `slices:`. */
+bool bind_slices(struct bind *b, struct error *err);
+
 /* buffers.c */
 bool bind_scratch(struct bind *b, struct error *err);
 struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of); /* BUFFER_NONE: this work has no such tensor */

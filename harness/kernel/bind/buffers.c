@@ -42,11 +42,11 @@ bool bind_scratch(struct bind *b, struct error *err)
 struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of)
 {
     if (of->kind == BUFFER_SCRATCH)
-        return (struct buffer_ref){BUFFER_SCRATCH, b->scratch_at + of->index};
+        return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = b->scratch_at + of->index};
     const struct tensor *t = bind_tensor(b, of->index);
     if (!t)
-        return (struct buffer_ref){BUFFER_NONE, 0};
-    return t->role->result ? b->output : (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, t->role->name)};
+        return (struct buffer_ref){.kind = BUFFER_NONE};
+    return t->role->result ? b->output : (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(b->program, t->role->name)};
 }
 
 uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref)

@@ -79,12 +79,13 @@ static int make_stages(const struct bind *b, enum layout now, enum layout final,
 }
 
 /* The work of one such step on a tensor shaped and stored as `in`. */
-static bool stage_work(const struct bind *b, const struct stage *stage, const struct op *op, const struct tensor *in, struct work *w,
-                       struct error *err)
+static bool stage_work(const struct bind *b, const struct stage *stage, bool last, const struct op *op, const struct tensor *in,
+                       struct work *w, struct error *err)
 {
     const struct work *whole = b->work;
     *w = (struct work){.op = op, .math = op->has_math ? math_default(in->dtype) : whole->math, .data = whole->data, .seed = whole->seed};
     work_reads(w, in);
+    w->pitch = (struct pitches){.other = whole->pitch.other, .output = last ? whole->pitch.output : 0};
     if (stage->kind == STAGE_D2S) {
         w->block = whole->epilogue[stage->from].block;
         w->mode = whole->epilogue[stage->from].mode;
@@ -99,13 +100,13 @@ static bool stage_work(const struct bind *b, const struct stage *stage, const st
 }
 
 /* Binds v at its defaults. If it cannot be used, `why` says so. */
-static bool try_variant(struct bind *b, const struct stage *stage, const struct variant *v, const struct tensor *in, struct program *inner,
-                        struct text *why, struct error *err)
+static bool try_variant(struct bind *b, const struct stage *stage, bool last, const struct variant *v, const struct tensor *in,
+                        struct program *inner, struct text *why, struct error *err)
 {
     struct work w;
     struct variant_config *configs = NULL;
     struct error own = {0};
-    if (!stage_work(b, stage, v->op, in, &w, &own)) {
+    if (!stage_work(b, stage, last, v->op, in, &w, &own)) {
         text_addf(why, "%s%s: %s", why->len ? "; " : "", v->name, own.text);
         return false;
     }
@@ -122,8 +123,8 @@ static bool try_variant(struct bind *b, const struct stage *stage, const struct 
 }
 
 /* Finds the variant with the agreed name, else any of the op that can do it. False with err untouched: none; `why` says so. */
-static bool find_variant(struct bind *b, const struct stage *stage, const struct tensor *in, struct program *inner, struct text *why,
-                         struct error *err)
+static bool find_variant(struct bind *b, const struct stage *stage, bool last, const struct tensor *in, struct program *inner,
+                         struct text *why, struct error *err)
 {
     struct error own = {0};
     const char *agreed = stage_variants[stage->kind].variant;
@@ -135,7 +136,7 @@ static bool find_variant(struct bind *b, const struct stage *stage, const struct
                           : named || v->op->task != stage_variants[stage->kind].op || v == b->config->variant ||
                                 !((const struct head *)v->parsed)->checked)
                 continue;
-            if (try_variant(b, stage, v, in, inner, why, &own))
+            if (try_variant(b, stage, last, v, in, inner, why, &own))
                 return true;
             if (own.kind != ERROR_NONE) {
                 if (err)
@@ -173,7 +174,7 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
     struct program inner, *p = b->program;
     SCOPED_TEXT why = {0};
     struct error own = {0};
-    bool found = find_variant(b, stage, now, &inner, &why, &own);
+    bool found = find_variant(b, stage, last, now, &inner, &why, &own);
     if (!found) {
         if (own.kind == ERROR_NONE)
             no_variant(b, stage, &why);
@@ -187,12 +188,12 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
     for (int i = 0; i < inner.tensor_count; i++) {
         int outer = program_tensor(p, inner.tensors[i].role->name);
         if (outer >= 0)
-            at[inner.tensors[i].role->slot] = (struct buffer_ref){BUFFER_TENSOR, outer};
+            at[inner.tensors[i].role->slot] = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = outer};
     }
     at[inner.work.op->roles[0]->slot] = *buffer;
     if (!last) {
         int64_t elements = (int64_t)tensor_elements(&out);
-        at[result] = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", out.dtype, elements)};
+        at[result] = (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = bind_scratch_add(p, "between", out.dtype, elements)};
     }
     program_add_completed(p, inner.variant);
     *buffer = at[result];

@@ -154,7 +154,7 @@ static bool env_call(void *context, const char *name, const struct value *args, 
     bool known = false, of_epilogue = false;
     for (int i = 0; head_functions[i]; i++) {
         known |= !strcmp(name, head_functions[i]);
-        of_epilogue |= !strcmp(name, head_functions[i]) && i > 4; /* behind has */
+        of_epilogue |= !strcmp(name, head_functions[i]) && i > 5; /* behind has */
     }
     if (!known)
         return false;
@@ -179,6 +179,11 @@ static bool env_call(void *context, const char *name, const struct value *args, 
         if (!t)
             return error_set(err, ERROR_USAGE, "layout(%s): this work has no such tensor", of);
         *out = value_text(layout_name(t->layout));
+        return true;
+    }
+    if (!strcmp(name, "pitch")) {
+        const struct tensor *t = bind_tensor(b, head_slot(b->h, of));
+        *out = value_int(t ? work_pitch(&b->own, t) ? work_pitch(&b->own, t) : t->rank > 1 ? t->dim[1] : 1 : 0);
         return true;
     }
     if (!find_dtype(b, name, of, &dtype, err))

@@ -76,13 +76,22 @@ static bool check_reach(const struct head_map *h, const struct tensor_map *m, ui
            node_error(h->node, err, "tensor map '%s' reaches past its buffer of %llu bytes", h->name, (unsigned long long)bytes);
 }
 
+/* Elements from one pixel to the next, if the map is of a slice. */
+static uint64_t map_pitch(const struct bind *b, const struct head_map *h)
+{
+    const struct tensor *t = h->of.kind == BUFFER_TENSOR ? bind_tensor(b, h->of.index) : NULL;
+    return t ? (uint64_t)work_pitch(&b->own, t) : 0;
+}
+
 static bool eval_geometry(struct bind *b, const struct head_map *h, struct tensor_map *m, struct error *err)
 {
     int64_t box[5], dims[5], strides[5], steps[5] = {1, 1, 1, 1, 1};
     uint64_t own[TENSOR_MAX_RANK];
     int rank = h->of.kind == BUFFER_TENSOR ? storage_dims(bind_tensor(b, h->of.index), own) : 0;
-    uint64_t per_byte = m->dtype == DTYPE_E2M1 ? 2 : 1;
+    uint64_t per_byte = m->dtype == DTYPE_E2M1 ? 2 : 1, pitch = map_pitch(b, h);
     m->rank = h->box.count;
+    if (pitch && (h->dims.count || h->strides.count))
+        return bind_infeasible(b, "tensor map %s: the tensor is a slice, and the head gives dims or strides of its own", m->name);
     if (!h->dims.count && rank != m->rank)
         return node_error(h->box.node, err, "tensor map '%s': the box has %d dimensions, the tensor %d; give `dims:` for another view",
                           h->name, m->rank, rank);
@@ -98,6 +107,8 @@ static bool eval_geometry(struct bind *b, const struct head_map *h, struct tenso
             uint64_t below = i > 1 ? m->stride_bytes[i - 1] : dtype_bytes(m->dtype);
             if (h->strides.count)
                 m->stride_bytes[i] = (uint64_t)strides[i - 1] * dtype_bytes(m->dtype);
+            else if (i == 1 && pitch)
+                m->stride_bytes[i] = pitch * below;
             else if (__builtin_mul_overflow(below, m->dim[i - 1], &m->stride_bytes[i]))
                 return bind_infeasible(b, "tensor map %s: stride %d is out of range", h->name, i);
         }
@@ -123,7 +134,7 @@ bool bind_maps(struct bind *b, struct error *err)
             !eval_word(b, h->l2, "l2", promotions, &m.l2_promotion, err) || !eval_geometry(b, h, &m, err))
             return false;
         m.dtype = m.dtype == DTYPE_E2M1 ? DTYPE_U8 : m.dtype; /* its maps count bytes */
-        if (!check_reach(h, &m, bind_buffer_bytes(p, m.buffer), err) || !check_map(b, &m))
+        if ((!map_pitch(b, h) && !check_reach(h, &m, bind_buffer_bytes(p, m.buffer), err)) || !check_map(b, &m))
             return false;
         b->map_at[i] = p->tensor_map_count;
         *APPEND(p->tensor_maps, p->tensor_map_count) = m;

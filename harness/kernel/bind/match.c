@@ -184,6 +184,23 @@ static bool match_needs(struct bind *b, struct error *err)
     return bind_conditions(b, &b->h->needs, "", err);
 }
 
+bool bind_slices(struct bind *b, struct error *err)
+{
+    for (int i = 0; i < b->tensor_count; i++) {
+        const struct tensor *t = &b->tensors[i];
+        int64_t pitch = work_pitch(&b->own, t), may = 0;
+        const struct expr *e = b->h->slices[t->role->slot];
+        if (!pitch)
+            continue;
+        if (e && !expr_eval_int(e, &b->env, &may, err))
+            return false;
+        if (!may || t->layout != LAYOUT_NHWC)
+            return bind_infeasible(b, "%s: a slice of %lld channels, which the variant does not %s", t->role->name, (long long)pitch,
+                                   t->written ? "write" : "read");
+    }
+    return true;
+}
+
 bool bind_match(struct bind *b, struct error *err)
 {
     if (!op_has_variants_of(b->work->op, b->h->op))
@@ -195,5 +212,7 @@ bool bind_match(struct bind *b, struct error *err)
     const struct tensor *output = bind_result(b);
     b->completed = b->own.epilogue_count < b->work->epilogue_count ||
                    (output && work_tensor(b->work, output->role->name, &final) && final.layout != output->layout);
+    if (b->completed)
+        b->own.pitch.output = 0;
     return match_mask(b);
 }

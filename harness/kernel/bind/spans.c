@@ -46,9 +46,9 @@ static struct buffer_ref between(struct bind *b, const struct stage_image *s, co
         for (int k = 0; k < 3; k++)
             taken |= busy[k].kind == BUFFER_SCRATCH && busy[k].index == i;
         if (!taken)
-            return (struct buffer_ref){BUFFER_SCRATCH, i};
+            return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = i};
     }
-    return (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "image", s->dtype, elements)};
+    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = bind_scratch_add(p, "image", s->dtype, elements)};
 }
 
 static void add_argument(struct step *s, const char *name, struct buffer_ref buffer, enum arg_kind kind, int64_t value)
@@ -92,7 +92,7 @@ static void add_launch(struct bind *b, const struct head_step *h, int first, int
     step->stream = h->each_stream && s->use->branches > 1 ? s->use->branch + 1 : 0;
     add_argument(step, "from", from, ARG_BUFFER, 0);
     add_argument(step, "to", to, ARG_BUFFER, 0);
-    add_argument(step, "boxes", (struct buffer_ref){BUFFER_TENSOR, boxes}, boxes < 0 ? ARG_INT : ARG_BUFFER, 0);
+    add_argument(step, "boxes", (struct buffer_ref){.kind = BUFFER_TENSOR, .index = boxes}, boxes < 0 ? ARG_INT : ARG_BUFFER, 0);
     add_argument(step, "first_image", (struct buffer_ref){0}, ARG_INT, image);
 }
 
@@ -122,7 +122,7 @@ static struct buffer_ref *place_of(struct bind *b, const struct stage_image *all
         at = all[join].ends[k] == i ? join : at;
     struct buffer_ref busy[3] = {from, join ? stored[all[join].before] : from, join ? stored[join] : from};
     if (at == count - 1)
-        stored[at] = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "output")};
+        stored[at] = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(b->program, "output")};
     else if (stored[at].kind == BUFFER_NONE)
         stored[at] = between(b, &all[i], busy, scratch);
     return &stored[at];
@@ -175,7 +175,7 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
         return false;
     SCOPED struct buffer_ref *stored = xcalloc((size_t)count, sizeof *stored);
     bool ok = true;
-    stored[0] = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "input")};
+    stored[0] = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(b->program, "input")};
     for (int i = 1; ok && i < count; i++) {
         bool met = all[i].use->stage->kind == STAGE_JOIN && h->cut != CUT_NONE; /* the branches have stored it */
         if (!met && !cut_behind(h->cut, all, count, i))

@@ -193,6 +193,7 @@ static struct step *bind_operands(struct bind *b, const struct head_step *s, enu
         const struct tensor *t = &b->tensors[i];
         out->operand[t->role->slot] = bind_buffer(b, &(struct head_buffer){.kind = BUFFER_TENSOR, .index = t->role->slot});
         out->operand_layout[t->role->slot] = t->layout;
+        out->operand_pitch[t->role->slot] = work_pitch(&b->own, t);
     }
     return out;
 }
@@ -203,7 +204,7 @@ static bool bind_call(struct bind *b, const struct head_step *s)
     struct step *out = bind_operands(b, s, STEP_CALL);
     for (int i = 0; i < b->h->scratch_count && i < STEP_MAX_ARGS; i++) {
         struct arg *a = &out->args[out->arg_count++];
-        *a = (struct arg){.kind = ARG_BUFFER, .buffer = {BUFFER_SCRATCH, b->scratch_at + i}};
+        *a = (struct arg){.kind = ARG_BUFFER, .buffer = {.kind = BUFFER_SCRATCH, .index = b->scratch_at + i}};
         snprintf(a->name, sizeof a->name, "%s", b->h->scratch[i].name);
     }
     return true;

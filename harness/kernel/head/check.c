@@ -9,8 +9,8 @@ const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_opt
                                          "warp_size",        "threads_per_block",
                                          "registers_per_sm", "cc",
                                          "l2_bytes",         NULL};
-const char *const head_functions[] = {"type", "size",  "layout",     "marks", "has",  "slope", "block",
-                                      "mode", "scale", "activation", "low",   "high", NULL};
+const char *const head_functions[] = {"type",  "size", "layout", "pitch",      "marks", "has",  "slope",
+                                      "block", "mode", "scale",  "activation", "low",   "high", NULL};
 
 static bool among(const char *name, const char *const *words)
 {
@@ -244,6 +244,9 @@ bool head_check(struct head *h, struct error *err)
     }
     for (int i = 0; i < h->column_count; i++)
         if (!check_expr(h, h->columns[i].element, err))
+            return false;
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        if (!check_expr(h, h->slices[i], err))
             return false;
     for (int i = 0; i < PREDICT_COUNT; i++)
         if (!check_expr(h, h->predict[i], err))

@@ -165,10 +165,11 @@ static bool check_source(const struct head *h, struct error *err)
 
 struct head *head_read(const struct node *root, struct error *err)
 {
-    static const char *const keys[] = {
-        "op",       "what",    "from",    "needs",  "layout", "dtype",  "math",       "algorithm", "exact",       "check",    "graph",
-        "epilogue", "mask",    "params",  "let",    "where",  "define", "specialise", "scratch",   "tensor_maps", "prepare",  "steps",
-        "select",   "columns", "predict", "ablate", "source", "on",     "claims",     "like",      "candidates",  "measured", NULL};
+    static const char *const keys[] = {"op",        "what",   "from",       "needs",      "layout",   "dtype",       "math",
+                                       "algorithm", "exact",  "check",      "graph",      "epilogue", "mask",        "params",
+                                       "let",       "where",  "define",     "specialise", "scratch",  "tensor_maps", "prepare",
+                                       "steps",     "select", "columns",    "predict",    "ablate",   "source",      "on",
+                                       "claims",    "like",   "candidates", "measured",   "slices",   NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
@@ -243,6 +244,8 @@ void head_free(struct head *h)
     }
     for (int i = 0; i < PREDICT_COUNT; i++)
         expr_free(h->predict[i]);
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        expr_free(h->slices[i]);
     for (int i = 0; i < h->name_count; i++)
         free(h->names[i]);
     free(h->params);

@@ -133,6 +133,7 @@ struct head {
     struct expr_list claims;   /* claims to be at par with the library if all hold; absent: claims nothing */
     struct expr_list measured; /* of `select:`: its rules were measured if all hold; absent: everywhere */
     struct head_choice layout[OP_MAX_TENSORS], dtype[OP_MAX_TENSORS], accumulate; /* by slot */
+    struct expr *slices[OP_MAX_TENSORS]; /* by slot: whether the tensor may be a slice of a larger one; NULL: it may not */
     enum math math[MATH_COUNT];
     int math_count;
     bool exact, checked, graph;

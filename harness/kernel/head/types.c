@@ -235,10 +235,30 @@ static bool read_mask(struct head *h, const struct node *m, struct error *err)
     return r >= 0 && read_tile(h, m, err) && read_leave(h, m, err);
 }
 
+/* slices: [input, output], or {input: yes, output: CONDITION} */
+static bool read_slices(struct head *h, const struct node *n, struct error *err)
+{
+    static const struct node yes = {.kind = NODE_SCALAR, .text = (char *)(uintptr_t) "1"};
+    if (n->kind == NODE_SCALAR)
+        return node_error(n, err, "slices: a list of tensors, or a map of tensors and conditions, is expected");
+    for (int i = 0; i < n->count; i++) {
+        const struct node *name = n->kind == NODE_MAP ? n->keys[i] : n->items[i];
+        const char *of = node_text(name, "slices", err);
+        int slot = of ? head_slot(h, of) : -1;
+        if (slot < 0)
+            return of && node_error(name, err, "slices: op %s has no tensor '%.80s'", h->op->name, of);
+        expr_free(h->slices[slot]);
+        h->slices[slot] = expr_parse(n->kind == NODE_MAP ? n->items[i] : &yes, err);
+        if (!h->slices[slot])
+            return false;
+    }
+    return true;
+}
+
 bool head_read_types(struct head *h, const struct node *root, struct error *err)
 {
     const struct node *layout = node_get(root, "layout"), *dtype = node_get(root, "dtype"), *math = node_get(root, "math");
-    const struct node *epilogue = node_get(root, "epilogue"), *mask = node_get(root, "mask");
+    const struct node *epilogue = node_get(root, "epilogue"), *mask = node_get(root, "mask"), *slices = node_get(root, "slices");
     return (!layout || read_layouts(h, layout, err)) && (!dtype || read_dtypes(h, dtype, err)) && (!math || read_math(h, math, err)) &&
-           (!epilogue || read_epilogue(h, epilogue, err)) && (!mask || read_mask(h, mask, err));
+           (!epilogue || read_epilogue(h, epilogue, err)) && (!mask || read_mask(h, mask, err)) && (!slices || read_slices(h, slices, err));
 }

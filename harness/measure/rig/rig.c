@@ -17,7 +17,7 @@ static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, s
                                   .interleave = map->interleave,
                                   .l2_promotion = map->l2_promotion,
                                   .oob_nan = map->oob_nan};
-    d.address = rig_place_of(rig, map->buffer)->address;
+    d.address = rig_address(rig, map->buffer);
     memcpy(d.dim, map->dim, sizeof d.dim);
     memcpy(d.stride_bytes, map->stride_bytes, sizeof d.stride_bytes);
     memcpy(d.box, map->box, sizeof d.box);
@@ -59,7 +59,7 @@ static int pack_count(const struct arg *arg, const struct param *param)
 /* Part of a struct by value: a buffer's address, or a whole number. */
 static bool pack_part(struct rig *rig, const struct arg *arg, size_t bytes, unsigned char *to, struct error *err)
 {
-    int64_t v = arg->kind == ARG_BUFFER ? (int64_t)rig_place_of(rig, arg->buffer)->address : arg->i;
+    int64_t v = arg->kind == ARG_BUFFER ? (int64_t)rig_address(rig, arg->buffer) : arg->i;
     if (arg->kind == ARG_REAL || arg->kind == ARG_TENSOR_MAP || (arg->kind == ARG_BUFFER && bytes < 8))
         return error_set(err, ERROR_USAGE,
                          "argument %s: the parameter is a struct by value, whose arguments are a buffer or a whole number for each 8 bytes",
@@ -74,7 +74,7 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
     case ARG_BUFFER:
         if (param->kind != PARAM_INT || param->bytes != 8)
             return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", arg->name);
-        memcpy(to, &rig_place_of(rig, arg->buffer)->address, 8);
+        memcpy(to, &(uint64_t){rig_address(rig, arg->buffer)}, 8);
         return true;
     case ARG_TENSOR_MAP:
         if (param->kind != PARAM_BYTES || param->bytes != 128)

@@ -176,7 +176,7 @@ void rig_graph_drop(struct rig *rig)
 
 uint64_t rig_address(struct rig *rig, struct buffer_ref buffer)
 {
-    return rig_place_of(rig, buffer)->address;
+    return rig_place_of(rig, buffer)->address + (uint64_t)buffer.offset;
 }
 
 void rig_watch(struct rig *rig, bool on)

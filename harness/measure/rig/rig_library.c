@@ -54,6 +54,11 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
     }
     if (w->op->volume)
         out->d = w->d, out->t = w->t, out->o = w->o, out->h = w->plane, out->p = w->plane_out;
+    for (int i = 0; i < 3; i++) {
+        static const char *const tensors[] = {"input", "output", "residual"};
+        const struct tensor_role *role = op_role(w->op, tensors[i]);
+        out->pitch[i] = role ? step->operand_pitch[role->slot] : 0;
+    }
     int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
     for (int i = 0; i < fused && i < w->epilogue_count; i++)
         fuse(out, &w->epilogue[i]);
@@ -140,7 +145,7 @@ static uint64_t address_of(struct rig *rig, const struct step *step, const char 
 {
     const struct tensor_role *role = op_role(program_step_work(rig->program, step)->op, tensor);
     const struct place *place = role ? rig_place_of(rig, step->operand[role->slot]) : NULL;
-    return place ? place->address : 0;
+    return place ? place->address + (uint64_t)step->operand[role->slot].offset : 0;
 }
 
 static bool prepare_step(struct rig *rig, int i, struct error *err)

@@ -44,7 +44,7 @@ static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct er
 {
     const struct card *card = rig_card(rig);
     size_t bytes = scratch_bytes(&rig->program->scratch[scratch]);
-    uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
+    uint64_t sum, address = rig_address(rig, (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = scratch});
     if (!card)
         return add_memory(rig, h, address, bytes, err);
     bool ok = card_sum(card, address, bytes, &sum, err);
@@ -130,7 +130,8 @@ static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err
     bool ok = true;
     for (int i = 0; i < p->scratch_count && ok; i++)
         if (is_prepared(p, i))
-            ok = spoil(rig, (struct buffer_ref){BUFFER_SCRATCH, i}, scratch_bytes(&p->scratch[i]), VERIFY_POISON, true, err);
+            ok = spoil(rig, (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = i}, scratch_bytes(&p->scratch[i]), VERIFY_POISON, true,
+                       err);
     ok = ok && rig_prepare(rig, NULL, err) && rig->dev->ops->sync(rig->dev, err);
     struct hash *h = hash_begin();
     for (int i = 0; i < p->scratch_count && ok; i++)
@@ -152,7 +153,7 @@ bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err)
     bool ok = prepare_anew(rig, with, err);
     for (int i = 0; i < p->tensor_count && ok; i++)
         if (!p->tensors[i].written && !p->tensors[i].role->constant)
-            ok = spoil(rig, (struct buffer_ref){BUFFER_TENSOR, i}, tensor_bytes(&p->tensors[i]), SPOILED, false, err);
+            ok = spoil(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = i}, tensor_bytes(&p->tensors[i]), SPOILED, false, err);
     ok = ok && prepare_anew(rig, without, err);
     *depends = ok && strcmp(with, without) != 0;
     return ok;

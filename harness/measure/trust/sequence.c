@@ -57,7 +57,7 @@ bool sequence_open_rig(struct frames_run *r, const struct device_image *images, 
 static bool upload(struct frames_run *r, struct error *err)
 {
     const struct program *p = r->p->program;
-    struct buffer_ref frame = {BUFFER_TENSOR, program_tensor(p, "input")};
+    struct buffer_ref frame = {.kind = BUFFER_TENSOR, .index = program_tensor(p, "input")};
     const struct tensor *t = &p->tensors[frame.index];
     uint32_t first = r->source->frame == 0;
     const struct device_ops *ops = r->q->job->dev->ops;
@@ -166,7 +166,7 @@ static bool judge(struct frames_run *r, struct error *err)
 {
     const struct program *p = r->p->program;
     const struct chain *layers = r->source->layers;
-    struct buffer_ref output = {BUFFER_TENSOR, program_tensor(p, "output")};
+    struct buffer_ref output = {.kind = BUFFER_TENSOR, .index = program_tensor(p, "output")};
     const struct tensor *t = &p->tensors[output.index];
     float slope = (float)work_slope(&layers->links[layers->count - 1].work);
     unsigned char *stored = xmalloc(tensor_bytes(t));

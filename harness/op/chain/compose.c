@@ -1,4 +1,5 @@
 #include "op/chain/compose_private.h"
+#include "op/chain/slices.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@ struct compose {
     struct buffer_ref *marks; /* by link: where the mask of its output lies */
     struct lake *lakes;
     int lake_count;
+    const struct chain_slice *slices; /* by link; NULL: every output lies alone */
+    int *roots;                       /* by link: the lake in which the parts of its output lie, counted from 1; 0: not yet */
 };
 
 static int last_reader(const struct chain *chain, int link)
@@ -37,44 +40,70 @@ int compose_scratch(struct program *p, const struct scratch *s, const char *pref
     return p->scratch_count++;
 }
 
-/* Returns the chain's output, or a buffer whose content is no longer read. */
-/* `link`: the part's last link; `from`: its first */
-static struct buffer_ref place_output(struct compose *c, int from, int link, const struct tensor *t)
+/* A lake whose content is no longer read at link `from`, or a new one; it is kept until `until`. */
+static int find_lake(struct compose *c, int from, int until, const struct tensor *t)
 {
     int64_t elements = (int64_t)tensor_elements(t);
-    if (link == c->chain->count - 1)
-        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "output")};
     for (int i = 0; i < c->lake_count; i++)
         if (c->lakes[i].until < from && c->lakes[i].elements == elements) {
-            c->lakes[i].until = last_reader(c->chain, link);
-            return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[i].scratch};
+            c->lakes[i].until = until;
+            return i;
         }
     struct scratch s = {.dtype = t->dtype, .elements = elements};
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "activations %d", c->lake_count);
-    *APPEND(c->lakes, c->lake_count) = (struct lake){compose_scratch(c->out, &s, name), elements, last_reader(c->chain, link)};
-    return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[c->lake_count - 1].scratch};
+    *APPEND(c->lakes, c->lake_count) = (struct lake){compose_scratch(c->out, &s, name), elements, until};
+    return c->lake_count - 1;
+}
+
+/* Returns the buffer of a slice, `part` channels further on: that of the root, from the first of its parts to the last reader of one. */
+static struct buffer_ref place_slice(struct compose *c, int from, const struct chain_slice *slice, int64_t part)
+{
+    int *lake = &c->roots[slice->root];
+    struct tensor t = {0};
+    bool known = chain_flow(c->chain, slice->root, &t);
+    if (!*lake && known) {
+        int until = from;
+        for (int i = 0; i < c->chain->count; i++)
+            if (c->slices[i].root == slice->root && last_reader(c->chain, i) > until)
+                until = last_reader(c->chain, i);
+        *lake = find_lake(c, from, until, &t) + 1;
+    }
+    return (struct buffer_ref){
+        .kind = BUFFER_SCRATCH, .index = c->lakes[*lake - 1].scratch, .offset = (slice->first + part) * (int64_t)dtype_bytes(t.dtype)};
+}
+
+/* Returns the chain's output, the slice of the link's output, or a buffer whose content is no longer read. `link`: the part's last link;
+ * `from`: its first. */
+static struct buffer_ref place_output(struct compose *c, int from, int link, const struct tensor *t)
+{
+    if (link == c->chain->count - 1)
+        return (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(c->out, "output")};
+    if (c->slices && (c->slices[link].pitch || chain_joined(c->chain, c->slices, link)))
+        return place_slice(c, from, &c->slices[link], 0);
+    int lake = find_lake(c, from, last_reader(c->chain, link), t);
+    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = c->lakes[lake].scratch};
 }
 
 static struct buffer_ref flow_of(const struct compose *c, int link)
 {
-    return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "input")};
+    return link >= 0 ? c->flows[link] : (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(c->out, "input")};
 }
 
 /* The mask of a link's output: the chain's own, or a buffer between it and the next link. */
 static struct buffer_ref place_marks(struct compose *c, int link, const struct tensor *t)
 {
     if (link == c->chain->count - 1)
-        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "mask_out")};
+        return (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(c->out, "mask_out")};
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "marks %d", link);
-    return (struct buffer_ref){BUFFER_SCRATCH, compose_scratch(c->out, &s, name)};
+    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = compose_scratch(c->out, &s, name)};
 }
 
 static struct buffer_ref marks_of(const struct compose *c, int link)
 {
-    return link >= 0 ? c->marks[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "mask_in")};
+    return link >= 0 ? c->marks[link] : (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(c->out, "mask_in")};
 }
 
 struct buffer_ref compose_constant(struct program *p, const char *prefix, int link, int span, const struct tensor *t)
@@ -83,7 +112,7 @@ struct buffer_ref compose_constant(struct program *p, const char *prefix, int li
     snprintf(s.name, sizeof s.name, "%s", t->role->name);
     struct constant *to = APPEND(p->constants, p->constant_count);
     *to = (struct constant){.scratch = compose_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
-    return (struct buffer_ref){BUFFER_SCRATCH, to->scratch};
+    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = to->scratch};
 }
 
 /* A unit whose symbols a step fills is loaded once for each link, since their content belongs to the link. */
@@ -185,12 +214,39 @@ static bool add_part(struct compose *c, int link, int span, const struct program
     return true;
 }
 
+/* Adds the copies of those parts of a joined concat that were not written where they belong. */
+static bool add_joined(struct compose *c, int link, const struct program *copies)
+{
+    const struct chain_link *l = &c->chain->links[link];
+    struct tensor t;
+    if (!chain_flow(c->chain, link, &t))
+        return false;
+    c->flows[link] = place_output(c, link, link, &t);
+    for (int part = 0; part < 2; part++) {
+        const struct program *copy = &copies[2 * link + part];
+        struct program_move r = {0};
+        char prefix[PROGRAM_NAME];
+        if (!chain_part_apart(c->chain, c->slices, link, part))
+            continue;
+        snprintf(prefix, sizeof prefix, "%.40s %d", l->name, link);
+        r.tensors[program_tensor(copy, "input")] = flow_of(c, part ? l->residual : l->input);
+        r.tensors[program_tensor(copy, "output")] = place_slice(c, link, &c->slices[link], part ? l->work.c : 0);
+        compose_part(c->out, copy, prefix, link, &r);
+        compose_part_end(&r);
+    }
+    return true;
+}
+
 /* Checks that either all parts pass marks to the next one or none does. False with the program's reason. */
 static bool marks_pass(struct compose *c, const struct program *const *parts, const int *spans)
 {
-    const struct program *before = NULL;
-    for (int i = 0; i < c->chain->count; before = parts[i], i += spans[i]) {
+    const struct program *before = NULL, *first = parts[0];
+    for (int i = 0; i < c->chain->count; before = parts[i] ? parts[i] : before, i += spans[i]) {
         const struct program *part = parts[i];
+        if (!part) /* a joined concat; such chains have no marks */
+            continue;
+        if (!first)
+            first = part;
         if (before && before->uses_mask != part->uses_mask)
             c->out->reason = text_format("chain: %s works on marked pixels, %s on all", (before->uses_mask ? before : part)->variant,
                                          (before->uses_mask ? part : before)->variant);
@@ -209,8 +265,8 @@ static bool marks_pass(struct compose *c, const struct program *const *parts, co
     c->out->any_padding = before->any_padding;
     c->out->finds_tile = before->finds_tile;
     c->out->finds_padding = before->finds_padding;
-    c->out->uses_mask = parts[0]->uses_mask;
-    c->out->reads_inactive = !c->out->uses_mask || parts[0]->reads_inactive;
+    c->out->uses_mask = first->uses_mask;
+    c->out->reads_inactive = !c->out->uses_mask || first->reads_inactive;
     c->out->inactive = before->inactive;
     return true;
 }
@@ -220,19 +276,22 @@ static void keep_tiles(struct compose *c, const struct program *const *parts, co
 {
     c->out->link_tiles = xcalloc((size_t)c->chain->count, sizeof *c->out->link_tiles);
     for (int i = 0; i < c->chain->count; i += spans[i])
-        if (spans[i] == 1)
+        if (spans[i] == 1 && parts[i])
             c->out->link_tiles[i] = parts[i]->tile;
 }
 
-bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err)
+bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, const struct chain_slice *slices,
+                   const struct program *copies, struct program *out, struct error *err)
 {
-    struct compose c = {.chain = work->chain, .out = out};
+    struct compose c = {.chain = work->chain, .out = out, .slices = slices};
     struct tensor all[OP_MAX_TENSORS];
     int count = work->op->tensors(work, all);
     const struct program *last = NULL;
     bool ok = true;
     *out = (struct program){.work = *work, .checked = true, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     for (int i = 0; i < c.chain->count; i += spans[i]) {
+        if (slices && chain_joined(c.chain, slices, i))
+            continue;
         last = parts[i];
         if (!last->feasible || program_tensor(last, "output") < 0)
             return error_set(err, ERROR_INTERNAL, "chain: link %d has no program", i);
@@ -246,9 +305,11 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
             out->tensors[out->tensor_count++] = all[i];
     c.flows = xcalloc((size_t)c.chain->count, sizeof *c.flows);
     c.marks = xcalloc((size_t)c.chain->count, sizeof *c.marks);
+    c.roots = xcalloc((size_t)c.chain->count, sizeof *c.roots);
     keep_tiles(&c, parts, spans);
     for (int i = 0; ok && i < c.chain->count; i += spans[i])
-        ok = add_part(&c, i, spans[i], parts[i]);
+        ok = parts[i] ? add_part(&c, i, spans[i], parts[i]) : add_joined(&c, i, copies);
+    free(c.roots);
     free(c.flows);
     free(c.marks);
     free(c.lakes);

@@ -2,7 +2,7 @@
 #ifndef BENCH_OP_COMPOSE_H
 #define BENCH_OP_COMPOSE_H
 
-#include "op/chain/chain.h"
+#include "op/chain/slices.h"
 #include "op/program.h"
 
 /* parts and spans: by link. spans[i] = 1: parts[i] is bound to that link; more: to the chain of as many links from there (chain_part),
@@ -11,8 +11,10 @@
  * its link); variant, params and what are the caller's. What flows between links lies in as few buffers as the chain's shape allows. Of a
  * masked work the masks between the links lie in scratch, too, when the parts use them. Infeasible, with a reason, when a part wants an
  * activation in another layout than the chain has, when one part works on marked pixels and another on all, or when a part needs of the one
- * before it what that does not leave. Everything is copied: the parts may go. */
-bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err);
+ * before it what that does not leave. Everything is copied: the parts may go. slices: by link (op/chain/slices.h), or NULL; parts are then
+ * bound with the pitches of their tensors, that of a joined link is NULL, and copies[2 * link + part] is the copy of a part of one. */
+bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, const struct chain_slice *slices,
+                   const struct program *copies, struct program *out, struct error *err);
 
 /* A network that gets only the changes from frame to frame: its layers read changes and write changes (op_of_changes). Between them run
  * kernels of kernels/sequence/delta.cu, which keep each layer's sums and the part of them that was sent on. */

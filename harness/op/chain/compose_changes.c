@@ -29,7 +29,7 @@ static struct buffer_ref make_scratch(struct changing *c, const char *what, int 
     char prefix[PROGRAM_NAME];
     snprintf(s.name, sizeof s.name, "%s", what);
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
-    return (struct buffer_ref){BUFFER_SCRATCH, compose_scratch(c->out, &s, prefix)};
+    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = compose_scratch(c->out, &s, prefix)};
 }
 
 static struct buffer_ref make_tensor(struct changing *c, const char *what, int link, const struct tensor *t)
@@ -105,7 +105,7 @@ static void send_frame(struct changing *c)
     const struct tensor *frame = &c->out->tensors[0];
     struct buffer_ref sent = make_state(c, "sent of the frame", 0, frame, DTYPE_F32);
     c->given[0] = make_sent(c, 0);
-    const struct buffer_ref in = {BUFFER_TENSOR, 0};
+    const struct buffer_ref in = {.kind = BUFFER_TENSOR, .index = 0};
     add_kernel(c, "sparsify", 0, false, frame,
                (struct passed){BUFFERS(in, sent, c->given[0].values, c->given[0].marks), .real_count = 1, .reals = {c->changes->threshold},
                                .first = true});
@@ -148,7 +148,7 @@ static struct sent add_layer(struct changing *c, int i, const struct program *pa
 static struct buffer_ref make_sums(struct changing *c, int i, const struct tensor *output, bool last)
 {
     struct tensor bias;
-    struct buffer_ref from = {0}, sums = {BUFFER_TENSOR, 1};
+    struct buffer_ref from = {0}, sums = {.kind = BUFFER_TENSOR, .index = 1};
     char prefix[PROGRAM_NAME];
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[i].name, i);
     if (work_tensor(&c->changes->layers->links[i].work, "bias", &bias))

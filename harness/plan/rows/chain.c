@@ -18,6 +18,7 @@ struct network_rows {
     struct plan *plan;
     const struct plan_options *o;
     bool stream, graph; /* how it is launched */
+    bool copy, slices;  /* its concats */
     bool singles;       /* still to come: each single variant by itself */
     const struct side *side;
     int case_index; /* -1: no row yet */
@@ -55,6 +56,8 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
         program_add_param(p, config->names[i], value, value_number(&config->values[i]));
     }
     program_add_param(p, "launch", chain->graph ? "graph" : "stream", NAN);
+    if (r->slices)
+        program_add_param(p, "concat", chain->slices ? "slices" : "copy", NAN);
     if (planned)
         program_add_param(p, "layout", layout_plan_names[chain->layout], NAN);
     row.made_id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
@@ -110,8 +113,20 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
     return true;
 }
 
-/* Adds the rows of one layout plan: library and best under each launch mode; each single variant once, under the network's fastest launch
- * mode. */
+/* True if a concat of the network can be written into one tensor. */
+static bool has_slices(const struct chain *chain)
+{
+    SCOPED bool *alone = xcalloc((size_t)chain->count, sizeof *alone);
+    SCOPED struct chain_slice *slices = xcalloc((size_t)chain->count, sizeof *slices);
+    bool any = false;
+    chain_slices(chain, alone, slices);
+    for (int i = 0; i < chain->count; i++)
+        any |= slices[i].pitch > 0;
+    return any;
+}
+
+/* Adds the rows of one layout plan: library and best under each launch mode, with concats copied and in slices; each single variant once,
+ * under the network's fastest launch mode. */
 static bool add_way(struct network_rows *r, const struct way *way, enum layout_plan layout, struct error *err)
 {
     struct plan *plan = r->plan;
@@ -119,10 +134,13 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
         if (!(launch ? r->graph : r->stream))
             continue;
         struct chain_row row = {.side = r->side, .graph = launch, .layout = layout, .work = &way->work};
-        for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST; pick++) {
-            row.pick = (enum chain_pick)pick;
-            chain_add_row(r, &row, NULL);
-        }
+        for (int joined = 0; joined < 2; joined++)
+            for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST && (joined ? r->slices : r->copy || !r->slices); pick++) {
+                row.pick = (enum chain_pick)pick;
+                row.slices = joined;
+                chain_add_row(r, &row, NULL);
+            }
+        row.slices = false;
         if (!add_kernels(r, &row, err))
             return false;
     }
@@ -202,13 +220,19 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
 {
     bool cuda = !strcmp(device_kind, "cuda"), cropped;
     /* emu has no graphs: the steps are the same ones */
-    struct network_rows r = {
-        .plan = plan, .o = o, .stream = network->stream || !cuda, .graph = network->graph && cuda, .singles = true, .case_index = -1};
+    struct network_rows r = {.plan = plan,
+                             .o = o,
+                             .stream = network->stream || !cuda,
+                             .graph = network->graph && cuda,
+                             .copy = network->copy,
+                             .singles = true,
+                             .case_index = -1};
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
         const struct way *way =
             network->plans[layout] ? make_way(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped) : NULL;
         if (!way)
             continue;
+        r.slices = network->slices && has_slices(&way->chain);
         if (r.case_index < 0)
             r.case_index = add_chain_case(plan, way, marks, cropped);
         bool singles = r.singles && (cuda || way->chain.count <= EMU_SINGLES_MAX);
@@ -277,21 +301,23 @@ void plan_chains_free(struct plan *plan)
 
 /* ---- programs ---- */
 
-static bool bind_link(struct plan *plan, const struct side *side, const struct chain_link *link, int choice, struct program *out,
-                      struct error *err)
+bool plan_bind_link(const struct plan *plan, const struct side *side, const struct work *work, int choice, struct program *out,
+                    struct error *err)
 {
     const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
     const struct plan_row *row = choice >= 0 ? &plan->rows[choice] : NULL;
-    if (row && variant_selects(row->variant) && plan_part(plan, choice) && plan_bind_choice(plan, row, row->program, &link->work, out))
-        return true; /* what the rule chose for the layer, not for the cropped link */
+    bool pitched = work->pitch.input || work->pitch.other || work->pitch.output;
+    if (row && variant_selects(row->variant) && (pitched || plan_part(plan, choice)) &&
+        plan_bind_choice(plan, row, plan_program(plan, choice), work, out))
+        return true; /* what the rule chose for the layer, not for the cropped link, or for its slices */
     if (row)
-        return variant_bind(set, row->config, &link->work, &plan->chip, out, err);
-    const struct variant *v = plan_resolve(set, "layout/convert", link->work.op);
+        return variant_bind(set, row->config, work, &plan->chip, out, err);
+    const struct variant *v = plan_resolve(set, "layout/convert", work->op);
     struct variant_config *configs = NULL;
     if (!v)
         return error_set(err, ERROR_USAGE, "there is no variant layout/convert for the layout changes of a network");
     int count = variant_configs(v, NULL, &configs, err);
-    bool ok = count > 0 && variant_bind(set, &configs[0], &link->work, &plan->chip, out, err);
+    bool ok = count > 0 && variant_bind(set, &configs[0], work, &plan->chip, out, err);
     variant_configs_free(configs, count < 0 ? 0 : count);
     return ok;
 }
@@ -366,12 +392,19 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     struct program whole = {0};
     SCOPED const struct program **list = xcalloc((size_t)chain->count, sizeof *list);
     SCOPED int *spans = plan_chain_spans(plan, index, err);
+    SCOPED struct program *copies = xcalloc(2 * (size_t)chain->count, sizeof *copies);
+    SCOPED struct chain_slice *slices = row->chain->slices ? plan_chain_slices(plan, index, choice, err) : NULL;
     int joined = 0;
-    bool ok = spans != NULL;
+    bool ok = spans && (slices || !row->chain->slices);
     for (int i = 0; ok && i < chain->count; i += spans[i]) {
         joined += spans[i] > 1;
+        if (slices && chain_joined(chain, slices, i)) {
+            ok = plan_bind_copies(plan, index, slices, i, &copies[2 * i], err);
+            continue;
+        }
+        struct work work = slices ? chain_slice_work(chain, slices, i) : chain->links[i].work;
         ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err)
-                          : bind_link(plan, row->side, &chain->links[i], choice[i], &parts[i], err);
+                          : plan_bind_link(plan, row->side, &work, choice[i], &parts[i], err);
         list[i] = &parts[i];
         if (ok && !parts[i].feasible && !whole.reason)
             whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);
@@ -379,7 +412,7 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     if (ok && !whole.reason && row->chain->pick == CHAIN_KERNEL && !joined)
         whole.reason = xstrdup("it fuses no two layers of this network");
     if (ok && !whole.reason)
-        ok = compose_chain(row->chain->work, list, spans, &whole, err);
+        ok = compose_chain(row->chain->work, list, spans, slices, copies, &whole, err);
     if (ok) {
         take_identity(&whole, row->program, parts, chain->count);
         program_free(row->program);
@@ -387,7 +420,10 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     } else {
         program_free(&whole);
     }
-    for (int i = 0; i < chain->count; i++)
+    for (int i = 0; i < chain->count; i++) {
         program_free(&parts[i]);
+        program_free(&copies[2 * i]);
+        program_free(&copies[2 * i + 1]);
+    }
     return ok;
 }

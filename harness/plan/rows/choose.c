@@ -1,4 +1,5 @@
 #include "plan/rows/choose.h"
+#include "plan/rows/private.h"
 #include "base/text.h"
 #include "counter/layout_kernels.h"
 #include "kernel/head/load.h"
@@ -78,8 +79,9 @@ static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
     return chain->pick != CHAIN_SINGLE;
 }
 
-static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name,
-                const struct side *side, bool sparse)
+/* `sliced`: the link's work with slices that the row must take; NULL: any row will do. */
+static int pick(const struct plan *plan, const struct chain_link *link, const struct work *sliced, struct row *const *rows,
+                enum wanted wanted, const char *name, const struct side *side, bool sparse)
 {
     int best = -1;
     double best_ns = INFINITY;
@@ -88,6 +90,9 @@ static int pick(const struct plan *plan, const struct chain_link *link, struct r
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
             (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && may_call_library(p)) ||
             plan_row_facts(plan, i)->uses_mask != sparse || (p->side && p->side != side))
+            continue;
+        bool takes = true;
+        if (sliced && (!plan_takes_slices(plan, side, sliced, i, &takes, NULL) || !takes))
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -115,22 +120,50 @@ static const char *library_reason(const struct plan *plan, const struct chain_li
     return "";
 }
 
-static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, struct row *const *rows,
-                    bool *own)
+static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, const struct work *sliced,
+                    struct row *const *rows, bool *own)
 {
     int at = -1;
     bool sparse = is_sparse(plan, chain);
     if (chain->pick == CHAIN_SINGLE) {
-        at = pick(plan, link, rows, WANT_NAMED, chain->single, chain->side, sparse);
+        at = pick(plan, link, sliced, rows, WANT_NAMED, chain->single, chain->side, sparse);
         *own |= at >= 0;
     }
     if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL, chain->side, sparse);
+        at = pick(plan, link, sliced, rows, WANT_LIBRARY, NULL, chain->side, sparse);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
-        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL, chain->side, sparse);
+        at = pick(plan, link, sliced, rows, rows ? WANT_ANY : WANT_OWN, NULL, chain->side, sparse);
     if (at < 0 && !rows)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL, chain->side, sparse);
+        at = pick(plan, link, sliced, rows, WANT_LIBRARY, NULL, chain->side, sparse);
     return at;
+}
+
+/* Where the outputs of a network would lie if every kernel took slices; NULL: its concats are copied. */
+static struct chain_slice *wish_slices(const struct chain_row *row)
+{
+    const struct chain *chain = row->work->chain;
+    if (!row->slices)
+        return NULL;
+    struct chain_slice *out = xcalloc((size_t)chain->count, sizeof *out);
+    SCOPED bool *alone = xcalloc((size_t)chain->count, sizeof *alone);
+    chain_slices(chain, alone, out);
+    return out;
+}
+
+/* The fastest row that takes all slices of a link; -1: none does, or the link has none. */
+static int pick_sliced(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link,
+                       struct row *const *rows, const int *choice, bool *own)
+{
+    const struct chain *chain = row->work->chain;
+    const struct work w = chain_slice_work(chain, slices, link);
+    if (chain_joined(chain, slices, link) || (!w.pitch.input && !w.pitch.other && !w.pitch.output))
+        return -1;
+    for (int i = 0; i < link; i++) { /* another run of the same layer */
+        const struct work other = chain_slice_work(chain, slices, i);
+        if (chain->links[i].name == chain->links[link].name && !memcmp(&w.pitch, &other.pitch, sizeof w.pitch))
+            return choice[i];
+    }
+    return pick_for(plan, row, &chain->links[link], &w, rows, own);
 }
 
 int *choose_links(const struct plan *plan, int index, struct row *const *rows, char *why, size_t why_bytes)
@@ -138,10 +171,13 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
     const struct chain_row *row = plan->rows[index].chain;
     const struct chain *chain = row->work->chain;
     int *choice = xcalloc((size_t)chain->count, sizeof *choice);
+    SCOPED struct chain_slice *slices = wish_slices(row);
     bool own = row->pick != CHAIN_SINGLE;
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *link = &chain->links[i];
-        choice[i] = link->layer < 0 ? -1 : pick_for(plan, row, link, rows, &own);
+        choice[i] = link->layer < 0 ? -1 : slices ? pick_sliced(plan, row, slices, i, rows, choice, &own) : -1;
+        if (link->layer >= 0 && choice[i] < 0)
+            choice[i] = pick_for(plan, row, link, NULL, rows, &own);
         if (link->layer < 0 || choice[i] >= 0)
             continue;
         const char *reason = row->pick == CHAIN_LIBRARY ? library_reason(plan, link, rows) : "";
@@ -171,14 +207,35 @@ bool choose_unseen(struct plan *plan, int index, struct error *err)
     return ok;
 }
 
-static const char *choice_name(const struct plan *plan, int choice)
+/* Where the outputs lie with the rows that were chosen; NULL: concats are copied, or a head is broken, which its row reports. */
+static struct chain_slice *own_slices(const struct plan *plan, int index, const int *choice)
 {
-    return choice < 0 ? "convert" : variant_own_name(plan->rows[choice].variant->name);
+    struct error broken = {0};
+    return plan->rows[index].chain->slices ? plan_chain_slices(plan, index, choice, &broken) : NULL;
 }
 
-void choose_describe(const struct plan *plan, int index, const int *choice, struct text *t)
+/* Of a joined concat, whose row does not run: all parts lie there, or a copy brings some. */
+#define JOINED (-2)
+#define PARTS_COPIED (-3)
+
+static const char *choice_name(const struct plan *plan, int choice)
+{
+    return choice == JOINED         ? "no copy"
+           : choice == PARTS_COPIED ? "copies of parts"
+           : choice < 0             ? "convert"
+                                    : variant_own_name(plan->rows[choice].variant->name);
+}
+
+void choose_describe(const struct plan *plan, int index, const int *chosen, struct text *t)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
+    SCOPED int *choice = xcalloc((size_t)chain->count, sizeof *choice);
+    SCOPED struct chain_slice *slices = own_slices(plan, index, chosen);
+    for (int i = 0; i < chain->count; i++)
+        if (!slices || !chain_joined(chain, slices, i))
+            choice[i] = chosen[i];
+        else
+            choice[i] = chain_part_apart(chain, slices, i, 0) || chain_part_apart(chain, slices, i, 1) ? PARTS_COPIED : JOINED;
     SCOPED bool *named = xcalloc((size_t)chain->count, sizeof *named);
     SCOPED int *spans = plan_chain_spans(plan, index, NULL);
     for (int i = 0; spans && i < chain->count; i += spans[i])
@@ -214,13 +271,15 @@ struct sum {
     bool shorts; /* there are such rows */
 };
 
-static bool add_times(const struct plan *plan, const struct chain *chain, const int *choice, struct row *const *rows, struct sum *sum)
+/* slices: by link; NULL: concats are copied */
+static bool add_times(const struct plan *plan, const struct chain *chain, const struct chain_slice *slices, const int *choice,
+                      struct row *const *rows, struct sum *sum)
 {
     *sum = (struct sum){0};
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *link = &chain->links[i];
-        if (link->layer < 0)
-            continue; /* a layout change has no row of its own */
+        if (link->layer < 0 || (slices && chain_joined(chain, slices, i)))
+            continue; /* neither a layout change nor a joined concat has a row of its own */
         const struct row_time *t = choice[i] >= 0 && same_size(plan, choice[i], link) ? headline(rows[choice[i]]) : NULL;
         const struct row_time *warm = t ? row_time(rows[choice[i]], MODE_WARM) : NULL;
         if (!t)
@@ -296,16 +355,23 @@ static bool add_library_times(const struct plan *plan, int index, struct row *co
     SCOPED int *other = xcalloc((size_t)chain->count, sizeof *other);
     bool own = false;
     for (int i = 0; i < chain->count; i++)
-        other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], rows, &own);
-    bool all = add_times(plan, chain, other, rows, sum);
+        other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], NULL, rows, &own);
+    bool all = add_times(plan, chain, NULL, other, rows, sum);
     return all;
+}
+
+/* Sums the times of a row's own choice. False: some are unknown. */
+static bool add_own_times(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct sum *sum)
+{
+    const struct chain_row *row = plan->rows[index].chain;
+    SCOPED struct chain_slice *slices = own_slices(plan, index, choice);
+    return (slices || !row->slices) && add_times(plan, row->work->chain, slices, choice, rows, sum);
 }
 
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
 {
-    const struct chain *chain = plan->rows[index].chain->work->chain;
     struct sum sum;
-    if (add_times(plan, chain, choice, rows, &sum))
+    if (add_own_times(plan, index, choice, rows, &sum))
         put_sum(out, "sum", &sum);
     if (add_library_times(plan, index, rows, &sum))
         put_sum(out, "library_sum", &sum);
@@ -314,7 +380,5 @@ void choose_sums(const struct plan *plan, int index, const int *choice, struct r
 double choose_behind(const struct plan *plan, int index, const int *choice, struct row *const *rows)
 {
     struct sum own, library;
-    return add_times(plan, plan->rows[index].chain->work->chain, choice, rows, &own) && add_library_times(plan, index, rows, &library)
-               ? own.ns / library.ns
-               : NAN;
+    return add_own_times(plan, index, choice, rows, &own) && add_library_times(plan, index, rows, &library) ? own.ns / library.ns : NAN;
 }

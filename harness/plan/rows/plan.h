@@ -61,6 +61,7 @@ struct chain_row {
     const struct side *side; /* takes that side's rows and the shared ones */
     const char *single;      /* name of that variant, as in the rows of the layers */
     bool graph;
+    bool slices; /* its concats are no copies */
     enum layout_plan layout;
     const struct work *work; /* of the whole under that layout plan */
 };

@@ -51,6 +51,18 @@ const struct variant_set *plan_set(const struct plan *plan, const struct side *s
 /* Add a part to a plan, which then owns it. Configurations and ways keep their address; rows and cases are referred to by index. */
 struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
+/* Binds the row of a layer that was chosen for a link (-1: a change of layout) to the link's work. */
+bool plan_bind_link(const struct plan *plan, const struct side *side, const struct work *work, int choice, struct program *out,
+                    struct error *err);
+/* Whether that row takes the tensors of the work that are slices as such. False: a broken head. */
+bool plan_takes_slices(const struct plan *plan, const struct side *side, const struct work *work, int choice, bool *takes,
+                       struct error *err);
+/* Where the outputs of a network's links lie if its concats are no copies and these rows run: malloc'd, by link; NULL with err: a broken
+ * head. */
+struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const int *choice, struct error *err);
+/* Binds the copies of the parts of a joined concat that are not written where they belong; the others stay 0. */
+bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice *slices, int link, struct program copies[2],
+                      struct error *err);
 /* Kinds of nearby shapes. Code that fails from some size on meets large sizes at the cost of little work. beyond: larger than the row's own
  * along one axis; grown: along every axis. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES, IMAGE_GROWN = IMAGES };

@@ -168,7 +168,7 @@ static bool compose(const struct sequence_rows *r, struct plan_row *row, const s
 {
     struct work work = row->program->work;
     if (!row->sequence->sparse)
-        return compose_chain(&work, parts->list, parts->spans, row->program, err);
+        return compose_chain(&work, parts->list, parts->spans, NULL, NULL, row->program, err);
     SCOPED char *kernels = sequence_kernels(r->side);
     const struct changes changes = {.layers = &r->dense->chain,
                                     .kernels = kernels,

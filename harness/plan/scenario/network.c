@@ -106,22 +106,25 @@ static double runs_in(const struct network_item *group, const struct layer *laye
 
 static bool parse_ways(const struct node *n, struct scenario_network *out, struct error *err)
 {
-    static const char *const launches[] = {"stream", "graph", NULL};
-    const struct node *launch = node_get(n, "launch"), *layout = node_get(n, "layout");
-    bool launched[2] = {!launch, false};
+    static const char *const launches[] = {"stream", "graph", NULL}, *const concats[] = {"copy", "slices", NULL};
+    const struct node *launch = node_get(n, "launch"), *layout = node_get(n, "layout"), *concat = node_get(n, "concat");
+    bool launched[2] = {!launch, false}, joined[2] = {!concat, false};
     out->plans[LAYOUT_PLAN_GIVEN] = !layout;
     if ((launch && !scenario_words(launch, "launch", launches, launched, err)) ||
+        (concat && !scenario_words(concat, "concat", concats, joined, err)) ||
         (layout && !scenario_words(layout, "layout", layout_plan_names, out->plans, err)))
         return false;
     out->stream = launched[0];
     out->graph = launched[1];
+    out->copy = joined[0];
+    out->slices = joined[1];
     return true;
 }
 
 /* `key`: its key under `networks:`; NULL for `network:`, whose name is the scenario's. */
 static bool network_parse(struct scenario *s, const struct node *key, const struct node *n, struct scenario_network *out, struct error *err)
 {
-    static const char *const keys[] = {"order", "launch", "layout", NULL};
+    static const char *const keys[] = {"order", "launch", "layout", "concat", NULL};
     char what[WHAT_MAX];
     if (key && !scenario_name_ok(key, "a network's name", err)) /* rows name it: "x2:16, x4:1" */
         return false;

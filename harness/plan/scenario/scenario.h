@@ -79,6 +79,7 @@ extern const char *const layout_plan_names[]; /* "given", "NCHW", "NHWC", "per_o
 struct scenario_network {
     char *name;         /* its key under `networks:`; the scenario's name for the one of `network:` */
     bool stream, graph; /* how its chain is launched */
+    bool copy, slices;  /* its concats: copied, or written into one tensor */
     bool plans[LAYOUT_PLAN_COUNT];
     struct network_item root; /* repeat 1 */
 };

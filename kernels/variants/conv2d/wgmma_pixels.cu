@@ -9,6 +9,7 @@ needs:
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16, f32, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
 math: [f16_acc32, bf16_acc32, tf32, i8_acc32]
+slices: {input: 1, residual: size(output) == 2, output: size(output) == 2}     # what tensor maps bring and take away
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu, prelu]
 claims:

@@ -9,6 +9,7 @@ claims:
   - c % 2 == 0 and c >= 16 and (c % 8 != 0 or k % 8 != 0)
   - r * s > 1 and n * p * q >= 4096 and k >= 12 and c * r * s * k >= 8000
 dtype: {input: [f16, bf16, i8]}
+slices:
 math: [f16_acc32, bf16_acc32, i8_acc32]
 let:
   c8: piece * ceil(c, piece)

@@ -8,6 +8,7 @@ needs:
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+slices: {input: 1, residual: size(output) == 2, output: size(output) == 2}     # what tensor maps bring and take away
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu, prelu]
 params:

@@ -4,14 +4,19 @@ what: one pass over a finished tensor - bias, residual, activation, 16 bytes a l
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same, residual: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+slices: [input, residual, output]
 epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, elu, clip]
 let:
   nhwc: layout(input) == NHWC
   v_max: 16 / size(input)
   run: select(nhwc, c, h * w)                # a vector must not cross from one channel (NCHW) or pixel (NHWC) to the next
   v: select(run % v_max == 0, v_max, select(run % 2 == 0, 2, 1))
+  sliced: nhwc and (pitch(input) != c or pitch(output) != c or has(residual) and pitch(residual) != c)
 define:
   NHWC: nhwc
+  INPUT_PITCH: select(sliced, pitch(input), 0)         # elements from a pixel to the next; 0: all tensors lie alone
+  RESIDUAL_PITCH: select(sliced, pitch(residual), 0)
+  OUTPUT_PITCH: select(sliced, pitch(output), 0)
   INPUT_T: type(input)
   OUTPUT_T: type(output)
   VEC: v
@@ -48,10 +53,15 @@ pointwise_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *b
     int i = (blockIdx.x * 256 + threadIdx.x) * VEC; /* in the image */
     if (i >= C * pixels)
         return;
-    size_t e = (size_t)blockIdx.y * C * pixels + i;
-    pack<INPUT_T, VEC> x = load_pack<INPUT_T, VEC>(input + e), add;
+    size_t e = (size_t)blockIdx.y * C * pixels + i, in = e, other = e, out = e;
+    if (OUTPUT_PITCH) { /* slices of larger tensors */
+        size_t pixel = (size_t)blockIdx.y * pixels + i / C;
+        int k = i % C;
+        in = pixel * INPUT_PITCH + k, other = pixel * RESIDUAL_PITCH + k, out = pixel * OUTPUT_PITCH + k;
+    }
+    pack<INPUT_T, VEC> x = load_pack<INPUT_T, VEC>(input + in), add;
     if (EPI_RESIDUAL)
-        add = load_pack<INPUT_T, VEC>(residual + e);
+        add = load_pack<INPUT_T, VEC>(residual + other);
     pack<OUTPUT_T, VEC> y;
 #pragma unroll
     for (int j = 0; j < VEC; j++) {
@@ -62,5 +72,5 @@ pointwise_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *b
             sum = branch(sum) + to_f32(add.item[j]);
         y.item[j] = from_f32<OUTPUT_T>(activate_channel(sum, NHWC ? i % C + j : i / pixels));
     }
-    store_pack<OUTPUT_T, VEC>(output + e, y);
+    store_pack<OUTPUT_T, VEC>(output + out, y);
 }

@@ -1,0 +1,25 @@
+/* op/chain/slices: a concat that is no copy. What it joins is written into one NHWC tensor, each part to its channels. */
+#ifndef BENCH_OP_SLICES_H
+#define BENCH_OP_SLICES_H
+
+#include "op/chain/chain.h"
+
+/* Where a link's output lies. */
+struct chain_slice {
+    int root;      /* the concat whose output it is a part of; the link itself: it lies alone */
+    int64_t first; /* channel of the root's output where it begins */
+    int64_t pitch; /* channels of the root's output; 0: it lies alone */
+};
+/* Places every link's output; out: by link. alone[i]: link i's must lie alone, because its kernel or a reader's takes no slice. The root of
+ * a row of concats is the last one. The chain's input and last output always lie alone. */
+void chain_slices(const struct chain *chain, const bool *alone, struct chain_slice *out);
+/* True if the link is a concat whose parts lie in its output: no step runs but a copy of each part that was not written there. */
+bool chain_joined(const struct chain *chain, const struct chain_slice *slices, int link);
+/* True if part 0 (input) or 1 (second) of a joined link must be copied. */
+bool chain_part_apart(const struct chain *chain, const struct chain_slice *slices, int link, int part);
+/* The work of that copy, of an op that has nothing to do but an epilogue. */
+bool chain_part_copy(const struct chain *chain, const struct chain_slice *slices, int link, int part, struct work *out, struct error *err);
+/* The link's work, with the pitches of its tensors. */
+struct work chain_slice_work(const struct chain *chain, const struct chain_slice *slices, int link);
+
+#endif

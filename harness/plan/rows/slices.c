@@ -1,0 +1,103 @@
+/* Networks whose concats are no copies: which outputs can be slices, by the rows that were chosen. */
+#include "base/text.h"
+#include "plan/rows/private.h"
+#include "kernel/bind/variant_bind.h"
+#include "kernel/head/load.h"
+#include "op/file/ops.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_pitch(const struct pitches *a, const struct pitches *b)
+{
+    return a->input == b->input && a->other == b->other && a->output == b->output;
+}
+
+bool plan_takes_slices(const struct plan *plan, const struct side *side, const struct work *work, int choice, bool *takes,
+                       struct error *err)
+{
+    struct program p = {0};
+    *takes = !work->pitch.input && !work->pitch.other && !work->pitch.output;
+    if (*takes || choice < 0)
+        return true;
+    bool ok = plan_bind_link(plan, side, work, choice, &p, err);
+    *takes = ok && p.feasible;
+    program_free(&p);
+    return ok;
+}
+
+/* Marks the tensors of a link that its row takes only alone: its output, or that of the link that it reads. False: a broken head. */
+static bool find_alone(const struct plan *plan, const struct side *side, const struct chain *chain, const struct chain_slice *slices,
+                       int link, int choice, bool *alone, bool *changed, struct error *err)
+{
+    const struct work whole = chain_slice_work(chain, slices, link);
+    const int from[] = {chain->links[link].input, chain->links[link].residual, link};
+    bool takes, any = false;
+    if (!plan_takes_slices(plan, side, &whole, choice, &takes, err))
+        return false;
+    for (int pass = 0; !takes && pass < 2 && !any; pass++) /* then all, if each alone is taken */
+        for (int i = 0; i < 3; i++) {
+            struct work one = whole;
+            one.pitch = (struct pitches){i == 0 ? whole.pitch.input : 0, i == 1 ? whole.pitch.other : 0, i == 2 ? whole.pitch.output : 0};
+            bool refused = pass;
+            if ((!one.pitch.input && !one.pitch.other && !one.pitch.output) || from[i] < 0)
+                continue;
+            if (!pass && !plan_takes_slices(plan, side, &one, choice, &refused, err))
+                return false;
+            if (pass || !refused)
+                any = alone[from[i]] = *changed = true;
+        }
+    return true;
+}
+
+struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const int *choice, struct error *err)
+{
+    const struct chain_row *r = plan->rows[row].chain;
+    const struct chain *chain = r->work->chain;
+    struct chain_slice *out = xcalloc((size_t)chain->count, sizeof *out);
+    SCOPED bool *alone = xcalloc((size_t)chain->count, sizeof *alone);
+    for (bool changed = true; changed;) {
+        changed = false;
+        chain_slices(chain, alone, out);
+        for (int i = 0; i < chain->count; i++) {
+            struct work w = chain_slice_work(chain, out, i);
+            bool seen = chain_joined(chain, out, i);
+            for (int k = 0; k < i && !seen; k++) { /* the same layer has the same answer */
+                struct work other = chain_slice_work(chain, out, k);
+                seen = choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && same_pitch(&w.pitch, &other.pitch);
+                seen = seen && !changed;
+            }
+            if (!seen && !find_alone(plan, r->side, chain, out, i, choice[i], alone, &changed, err)) {
+                free(out);
+                return NULL;
+            }
+        }
+    }
+    return out;
+}
+
+bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice *slices, int link, struct program copies[2],
+                      struct error *err)
+{
+    const struct chain_row *r = plan->rows[row].chain;
+    const struct chain *chain = r->work->chain;
+    const struct variant_set *set = plan_set(plan, r->side);
+    bool ok = true;
+    for (int part = 0; ok && part < 2; part++) {
+        struct work work = {.op = op_for(TASK_POINTWISE)};
+        struct variant_config *configs = NULL;
+        if (!chain_part_apart(chain, slices, link, part))
+            continue;
+        if (!chain_part_copy(chain, slices, link, part, &work, err))
+            return false;
+        const struct variant *v = plan_resolve(set, "pointwise/epilogue", work.op);
+        int count = v ? variant_configs(v, NULL, &configs, err) : 0;
+        ok = count > 0 && variant_bind(set, &configs[0], &work, &plan->chip, &copies[part], err);
+        if (ok && !copies[part].feasible)
+            ok = error_set(err, ERROR_USAGE, "network: %s cannot copy a part of '%s': %s", v->name, chain->links[link].name,
+                           copies[part].reason);
+        variant_configs_free(configs, count < 0 ? 0 : count);
+        if (!v)
+            return error_set(err, ERROR_USAGE, "there is no variant pointwise/epilogue for the copies of a network");
+    }
+    return ok;
+}
