@@ -265,6 +265,31 @@ static void claims_by_hand(void **state)
     fixture_free(&f);
 }
 
+/* Two names of one machine code claim once, with the time of the row that stands for both. */
+static void one_code_claims_once(void **state)
+{
+    struct fixture f = {0};
+    const struct report_style plain = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    claim(&f, 1, "conv2d/cudnn", 0, 100, 1);
+    claim(&f, 1, "conv2d/fma_any", 1, 114, 0.877);
+    claim(&f, 1, "conv2d/auto", 1, 116, 0.862);
+    for (int i = 1; i < 3; i++)
+        snprintf(f.rows[i]->launch_hash, sizeof f.rows[i]->launch_hash, "fd9d141c");
+    for (int alone = 0; alone < 2; alone++) {
+        f.rows[1]->claims = !alone;
+        report_part(&t, claims_document, &f.run, f.rows, f.count, &plain);
+        SCOPED char *wanted =
+            text_format("claims  0 of 1 rows that claim their shape are at most 10 %% slower than the library\n        b: "
+                        "%s claims this shape, but takes 1.14x the time of cudnn\n",
+                        alone ? "auto" : "fma_any");
+        assert_string_equal(text_get(&t), wanted);
+        text_free(&t);
+    }
+    fixture_free(&f);
+}
+
 /* Without the library nothing is proved and nothing broken. */
 static void no_library_no_claim(void **state)
 {
@@ -287,6 +312,7 @@ int main(void)
                                        cmocka_unit_test(next_finds_one_row),
                                        cmocka_unit_test(nothing_without_a_rule),
                                        cmocka_unit_test(claims_by_hand),
+                                       cmocka_unit_test(one_code_claims_once),
                                        cmocka_unit_test(no_library_no_claim)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

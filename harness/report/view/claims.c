@@ -2,16 +2,19 @@
 #include "report/view/claims.h"
 #include "report/view/number.h"
 
-/* A claim compares with the library: a case whose baseline is a control, or that has none, neither confirms nor refutes it. */
+/* A claim compares with the library: a case whose baseline is a control, or that has none, neither confirms nor refutes it. The claims of
+ * one machine code are one. */
 static bool testable(const struct case_view *c, const struct view *v)
 {
-    return v->row->claims == 1 && v->ranked && v != c->zero && c->zero && c->zero->ranked && c->zero->row->library;
+    bool again = v->same_as && v->same_as->row->claims == 1;
+    return v->row->claims == 1 && !again && v->ranked && v != c->zero && c->zero && c->zero->ranked && c->zero->row->library;
 }
 
 double claim_excess(const struct case_view *c, const struct view *v)
 {
     if (!testable(c, v))
         return 0;
+    v = v->same_as ? v->same_as : v; /* whose time the tables have */
     double times = v->time->ratio > 0 ? 1 / v->time->ratio : v->time->median_ns / c->zero->time->median_ns;
     return times > 1 + PAR ? times : 0;
 }
