@@ -237,6 +237,15 @@ static void add_plans(struct text *t, const struct case_view *c, const char *by,
     }
 }
 
+/* What a layout plan is that changes layouts. */
+static const char *plan_words(const struct case_view *c, const char *by)
+{
+    for (int i = 0; i < c->count && !strcmp(by, "layout"); i++)
+        if (!strcmp(plan_value(&c->views[i], by), "per_op"))
+            return ". The plan ends changes the layout before the first and after the last layer, per_op before and after each layer";
+    return "";
+}
+
 void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by, const char *question)
 {
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
@@ -249,6 +258,7 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
         if (t.len)
             add_plans(&t, c, by, true, ". With the library's kernels: ");
         bool answered = t.len > 0;
+        text_add(&t, answered && question ? plan_words(c, by) : ""); /* once */
         block_text(list, "answer", answered ? question : NULL, &t);
         question = answered ? NULL : question;
     }
