@@ -405,6 +405,7 @@ static void graph_free(struct graph *g)
     free(g->gelu_of);
     free(g->norm_of);
     free(g->norm_eps);
+    free(g->length_of);
     free(g->layers);
     free(g->values);
     free(g->made);
@@ -426,6 +427,7 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
     g.gelu_of = xcalloc((size_t)m.node_count + 1, sizeof *g.gelu_of);
     g.norm_of = xcalloc((size_t)m.node_count + 1, sizeof *g.norm_of);
     g.norm_eps = xcalloc((size_t)m.node_count + 1, sizeof *g.norm_eps);
+    g.length_of = xcalloc((size_t)m.node_count + 1, sizeof *g.length_of);
     ok = ok && (!o->weights || onnx_load(file, &m, err));
     if (ok)
         count_uses(&g);

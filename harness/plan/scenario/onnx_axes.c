@@ -2,6 +2,7 @@
  * a view in which their axis is the channels comes first. */
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,6 +355,32 @@ bool axes_layer_norm(struct graph *g, const struct onnx_node *n, const char **wh
     out->uses = l.of->uses;
     l.of->uses = 1;
     if (!fold_affine(g, &inner, l.of, scale, shift, unknown, why))
+        return false;
+    l.of = graph_value(g, outputs[0]);
+    return view_put(g, n, &l, why);
+}
+
+/* x / |x|, the length along one axis: x / sqrt(mean(x^2)) / sqrt(elements). A vector of zeros stays one. */
+bool axes_unit(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    struct view l;
+    if (!view_of(graph_in(g, n, 0), &l))
+        return graph_lacks(why, NO_SIZE);
+    int axis = axes_number(graph_int(n, "axis", -1), l.rank);
+    if (axis < 0 || graph_int(n, "p", 2) != 2)
+        return graph_lacks(why, axis < 0 ? "its axis is not that of its input" : "only the length with p = 2 is supported");
+    if (!view_channels(g, n, graph_in(g, n, 0), 1u << axis, 0, false, &l, why))
+        return false;
+    double c = (double)l.of->dim[1];
+    struct made_layer *made = along(g, n, "normalize", &l, why);
+    if (!made)
+        return false;
+    text_addf(&made->keys, ", around: zero, eps: %.9g", 1e-24 / c); /* which only keeps 0 from being divided by 0 */
+    struct onnx_node inner;
+    char *outputs[1];
+    view_inner(g, n, &inner, outputs)->uses = l.of->uses;
+    l.of->uses = 1;
+    if (!fold_affine(g, &inner, l.of, weights_even((int64_t)c, 1 / sqrt(c)), NULL, false, why))
         return false;
     l.of = graph_value(g, outputs[0]);
     return view_put(g, n, &l, why);

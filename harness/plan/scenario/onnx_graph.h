@@ -74,9 +74,18 @@ struct graph {
     bool *done;                      /* by node: another one stands for it */
     const char **gelu_of, **norm_of; /* by node: it is the end of gelu(this), of a LayerNorm of this; NULL: it is none */
     double *norm_eps;
+    const struct onnx_node **length_of; /* by node: then it is no LayerNorm but the quotient by this ReduceL2; NULL: it is none */
     struct made_layer *layers;
     int layer_count, unknown, image_inputs, made_count;
     bool half; /* the model's numbers are f16 */
+};
+
+/* What a Resize asks for. */
+struct resizing {
+    int64_t up[2], down[2], size[2]; /* y, x */
+    const char *where, *nearest;
+    double a;                               /* of a cubic one */
+    bool linear, cubic, antialias, outside; /* outside: pixels outside of the image are left out, not its edge */
 };
 
 struct place *graph_value(struct graph *g, const char *name);
@@ -157,7 +166,8 @@ void weights_free(struct made_weights *w);
  * that is an item of an epilogue. */
 graph_maker move_concat, move_shuffle, move_resize, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split, axes_slice,
     axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add, fold_multiply,
-    fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_instance_norm, nodes_group_norm;
+    fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_product, nodes_instance_norm,
+    nodes_group_norm, axes_unit;
 /* An axis as 0 .. rank - 1; -1: there is no such axis. */
 int axes_number(int64_t axis, int rank);
 /* The mean, or the largest, of all pixels of each channel. */
@@ -169,6 +179,8 @@ bool move_channels(struct graph *g, const struct onnx_node *n, int at, struct pl
 /* Pixels from channels, or channels from pixels. */
 bool move_rearrange(struct graph *g, const struct onnx_node *n, struct place *x, int64_t b, const char *mode, bool to_space,
                     const char **why);
+/* onnx_resize.c: the resizing as two products with constant matrices, of an image. */
+bool resize_by_matrix(struct graph *g, const struct onnx_node *n, const struct resizing *r, const char **why);
 /* y = scale x + shift by channel; NULL: ones, zeros. Both are owned from now on. */
 bool fold_affine(struct graph *g, const struct onnx_node *n, struct place *x, double *scale, double *shift, bool unknown, const char **why);
 bool fold_is_activation(const struct onnx_node *n);

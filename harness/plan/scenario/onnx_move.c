@@ -131,12 +131,6 @@ static bool fraction(double factor, int64_t *up, int64_t *down)
     return false;
 }
 
-struct resizing {
-    int64_t up[2], down[2], size[2]; /* y, x */
-    const char *where, *nearest;
-    bool linear, cubic;
-};
-
 static const char *word_of(const struct onnx_node *n, const char *name, const char *usual)
 {
     const struct onnx_attribute *a = onnx_attribute(n, name);
@@ -152,6 +146,9 @@ static bool read_resize(struct graph *g, const struct onnx_node *n, const struct
     int64_t size;
     r->linear = !strcmp(mode, "linear") || !strcmp(mode, "bilinear");
     r->cubic = !strcmp(mode, "cubic");
+    r->antialias = graph_int(n, "antialias", 0);
+    r->outside = graph_int(n, "exclude_outside", 0);
+    r->a = graph_real(n, "cubic_coeff_a", -0.75);
     r->where = g->m->opset < 11 ? "asymmetric" : word_of(n, "coordinate_transformation_mode", "half_pixel");
     r->nearest = g->m->opset < 11 ? "floor" : word_of(n, "nearest_mode", "round_prefer_floor");
     for (int i = 0; i < 4; i++) {
@@ -208,10 +205,8 @@ bool move_resize(struct graph *g, const struct onnx_node *n, const char **why)
     struct resizing r = {0};
     if (!x->known)
         return graph_lacks(why, NEEDS_IMAGE);
-    if (!read_resize(g, n, x, &r) || graph_int(n, "exclude_outside", 0))
-        return graph_lacks(why, "only constant factors of height and width are supported, without exclude_outside");
-    if (graph_int(n, "antialias", 0) && (r.size[0] < x->dim[2] || r.size[1] < x->dim[3]))
-        return graph_lacks(why, "antialias is not supported where an image shrinks"); /* it changes nothing where it grows */
+    if (!read_resize(g, n, x, &r))
+        return graph_lacks(why, "only constant factors of height and width are supported");
     bool known = false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         known |= !strcmp(r.where, places[i]);
@@ -221,6 +216,9 @@ bool move_resize(struct graph *g, const struct onnx_node *n, const char **why)
         return graph_rename(g, n, x);
     reduce(&r.up[0], &r.down[0]);
     reduce(&r.up[1], &r.down[1]);
+    bool shrinks = r.size[0] < x->dim[2] || r.size[1] < x->dim[3]; /* antialias changes nothing where an image grows */
+    if ((r.linear || r.cubic) && ((r.antialias && shrinks) || r.outside))
+        return resize_by_matrix(g, n, &r, why);
     int64_t b = r.up[0];
     bool whole = r.down[0] == 1 && r.down[1] == 1 && r.up[1] == b && b > 1 && b <= 64,
          half = strstr(r.where, "half_pixel") == r.where || !strcmp(r.where, "pytorch_half_pixel"),
@@ -241,8 +239,8 @@ bool move_resize(struct graph *g, const struct onnx_node *n, const char **why)
         put_factor(&l->keys, &r);
     if (!usual && !r.linear && !r.cubic && strcmp(r.nearest, "round_prefer_floor"))
         text_addf(&l->keys, ", rounding: %s", r.nearest);
-    if (r.cubic && graph_real(n, "cubic_coeff_a", -0.75) != -0.75)
-        text_addf(&l->keys, ", a: %.9g", graph_real(n, "cubic_coeff_a", -0.75));
+    if (r.cubic && r.a != -0.75)
+        text_addf(&l->keys, ", a: %.9g", r.a);
     return graph_leaves(g, n, x->dim[1], r.size[0], r.size[1]) || graph_lacks(why, "its output is too large");
 }
 

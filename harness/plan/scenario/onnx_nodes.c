@@ -148,7 +148,7 @@ static bool is_flat(const struct view *l, bool *last)
 
 /* A matrix product with constants is a convolution: with a filter of the image's size (all values of an image), or of 1 x 1 (the channels
  * of each pixel). */
-static bool product(struct graph *g, const struct onnx_node *n, const char **why)
+bool nodes_product(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *p = graph_in(g, n, 0), *f = graph_in(g, n, 1);
     bool gemm = !strcmp(n->op, "Gemm"), rows = gemm && graph_int(n, "transB", 0), last = false;
@@ -314,6 +314,13 @@ static bool pattern(struct graph *g, const struct onnx_node *n, bool *done, cons
         return false;
     one.inputs = inputs, one.input_count = 1;
     one.attributes = &eps, one.attribute_count = 1;
+    if (g->length_of[at]) {
+        int64_t axis = 0;
+        graph_list(g->length_of[at], "axes", graph_in(g, g->length_of[at], 1), 0, &axis);
+        eps = (struct onnx_attribute){.name = (char *)(uintptr_t) "axis", .whole = axis};
+        *done = axes_unit(g, &one, why);
+        return true;
+    }
     *done = g->gelu_of[at] ? view_each(g, &one, fold_gelu, why) : axes_layer_norm(g, &one, why);
     return true;
 }
@@ -327,8 +334,8 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
         wrapper *through; /* NULL: it takes views itself */
     } all[] = {{"Conv", conv, view_images},
                {"ConvTranspose", conv, view_images},
-               {"Gemm", product, NULL},
-               {"MatMul", product, NULL},
+               {"Gemm", nodes_product, NULL},
+               {"MatMul", nodes_product, NULL},
                {"MaxPool", pool, view_images},
                {"AveragePool", pool, view_images},
                {"GlobalAveragePool", pool, view_images},
@@ -345,6 +352,7 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"InstanceNormalization", nodes_instance_norm, view_images},
                {"GroupNormalization", nodes_group_norm, view_images},
                {"LayerNormalization", axes_layer_norm, NULL},
+               {"LpNormalization", axes_unit, NULL},
                {"RMSNormalization", axes_layer_norm, NULL},
                {"SimplifiedLayerNormalization", axes_layer_norm, NULL},
                {"Softmax", axes_softmax, NULL},

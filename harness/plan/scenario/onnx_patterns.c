@@ -158,9 +158,46 @@ static bool find_layer_norm(struct graph *g, int root)
     return true;
 }
 
+/* x / max(|x|, eps), the length along one axis that stays; with an Expand to the shape of x. */
+static bool find_unit(struct graph *g, int divide)
+{
+    const struct onnx_node *all = g->m->nodes, *n = &all[divide];
+    const char *by = n->inputs[1];
+    double least, most, axis;
+    int wide = written_by(g, by, "Expand", 2);
+    int clip = written_by(g, wide < 0 ? by : all[wide].inputs[0], "Clip", 2), max = clip;
+    if (clip < 0)
+        max = written_by(g, wide < 0 ? by : all[wide].inputs[0], "Max", 2);
+    if (max < 0 || !is_constant(g, all[max].inputs[1], &least) || !(least > 0 && least <= 1e-6) ||
+        (clip >= 0 ? all[clip].input_count > 2 && all[clip].inputs[2][0] && !(is_constant(g, all[clip].inputs[2], &most) && most > 1e30)
+                   : all[max].input_count != 2))
+        return false;
+    int length = written_by(g, all[max].inputs[0], "ReduceL2", 1);
+    const struct onnx_attribute *axes = length < 0 ? NULL : onnx_attribute(&all[length], "axes");
+    if (length < 0 || !(axes ? axes->int_count == 1 : all[length].input_count == 2 && is_constant(g, all[length].inputs[1], &axis)) ||
+        !graph_int(&all[length], "keepdims", 1) || strcmp(all[length].inputs[0], n->inputs[0]))
+        return false;
+    const int inside[] = {length, max, wide};
+    for (int i = 0; i < 3; i++)
+        if (inside[i] >= 0 && graph_value(g, all[inside[i]].outputs[0])->uses != 1)
+            return false;
+    for (int i = 0; i < 3; i++)
+        if (inside[i] >= 0)
+            g->done[inside[i]] = true;
+    g->norm_of[divide] = n->inputs[0];
+    g->length_of[divide] = &all[length];
+    graph_value(g, n->inputs[0])->uses--;
+    return true;
+}
+
 void patterns_find(struct graph *g)
 {
     find_gelus(g);
+    for (int i = 0, tried = 0; i < g->m->node_count && tried < 500; i++)
+        if (!strcmp(g->m->nodes[i].op, "Div") && g->m->nodes[i].input_count == 2 && g->m->nodes[i].output_count == 1) {
+            find_unit(g, i);
+            tried++;
+        }
     for (int i = 0, tried = 0; i < g->m->node_count && tried < 500; i++)
         if (!strcmp(g->m->nodes[i].op, "Sqrt") && g->m->nodes[i].input_count == 1 && g->m->nodes[i].output_count == 1) {
             find_layer_norm(g, i);

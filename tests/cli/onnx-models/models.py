@@ -483,6 +483,20 @@ class Attention(nn.Module):
         return x + self.out(y.transpose(1, 2).reshape(n, t, c))
 
 
+class Resized(nn.Module):
+    """Images that shrink without aliases, and vectors of length one: of pixels, and of a row."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.last = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1), nn.Linear(8, 6)
+
+    def forward(self, x):
+        h, w = x.shape[2:]
+        x = F.normalize(self.a(F.interpolate(x, size=(h * 2 // 3, w // 2), mode="bilinear", antialias=True)), dim=1)
+        x = self.b(F.interpolate(x, size=(h // 4, w), mode="bicubic", antialias=True))
+        return F.normalize(self.last(x.mean((2, 3))), dim=1)
+
+
 # name: (maker, channels, sizes of the image to draw from)
 MODELS = {
     "espcn": (espcn, 1, (16, 23)), "fsrcnn": (fsrcnn, 1, (14, 21)), "srcnn": (srcnn, 1, (18, 25)), "vdsr": (Vdsr, 1, (8, 11)),
@@ -494,7 +508,7 @@ MODELS = {
     "mobilenet_v2": (tv("mobilenet_v2"), 3, (32, 45)), "mobilenet_v3": (tv("mobilenet_v3_small"), 3, (32, 45)),
     "shufflenet": (tv("shufflenet_v2_x0_5"), 3, (32, 45)), "densenet": (tv("densenet121"), 3, (32, 39)), "mnasnet": (tv("mnasnet0_5"), 3, (32, 45)),
     "efficientnet_b0": (tm("efficientnet_b0"), 3, (32, 45)), "hrnet_w32": (tm("hrnet_w32"), 3, (32, 64)), "parts": (Parts, 3, (17, 22)), "axes": (Axes, 3, (16, 22)), "attention": (Attention, 3, (12, 16)),
-    "joined": (Joined, 3, (17, 22)),
+    "joined": (Joined, 3, (17, 22)), "resized": (Resized, 3, (17, 22)),
 }
 
 
