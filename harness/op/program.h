@@ -145,16 +145,17 @@ struct program {
     char *what;      /* one line from the head */
     char *algorithm; /* "direct", "winograd", "split3" ... */
     bool feasible;
-    char *reason;     /* why not: the clause and both values */
-    char *clause;     /* the clause of that reason alone; NULL: the reason has no values */
-    char *derivation; /* of a head that predicts: how the names of the clause are computed, a line each, "smem = 4 * floats = 32"; NULL */
-    bool exact;       /* results on exact data must be bit-exact (`exact: no` = false) */
-    bool claims;      /* the head claims: at most a tenth slower than the library on this work */
-    bool guess;       /* chosen by a rule on a chip where the rule was not measured (`measured:`) */
-    bool graph;       /* its run steps are captured once and launched as one CUDA graph */
-    bool rounds;      /* known after compilation: no tensor-core sum truncates in its code (op/reference/bound.h) */
-    bool checked;     /* false: only moves the compulsory bytes and does not compute the op (the baseline `copy`) */
-    bool uses_mask;   /* false for a masked work: runs dense, and only active outputs are compared */
+    char *reason;      /* why not: the clause and both values */
+    char *clause;      /* the clause of that reason alone; NULL: the reason has no values */
+    char *derivation;  /* of a head that predicts: how the names of the clause are computed, a line each, "smem = 4 * floats = 32"; NULL */
+    bool exact;        /* results on exact data must be bit-exact (`exact: no` = false) */
+    bool claims;       /* the head claims: at most a tenth slower than the library on this work */
+    bool guess;        /* chosen by a rule on a chip where the rule was not measured (`measured:`) */
+    bool graph;        /* its run steps are captured once and launched as one CUDA graph */
+    bool rounds;       /* known after compilation: no tensor-core sum truncates in its code (op/reference/bound.h) */
+    bool rounds_known; /* in this process, since the program was bound */
+    bool checked;      /* false: only moves the compulsory bytes and does not compute the op (the baseline `copy`) */
+    bool uses_mask;    /* false for a masked work: runs dense, and only active outputs are compared */
     bool reads_inactive; /* true: may read inactive inputs, which then hold data instead of NaN */
     enum inactive inactive;
     struct tile spared;             /* it may write inactive outputs of such tiles if the tile has an active output; h 0: it may not */

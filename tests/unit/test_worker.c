@@ -355,7 +355,8 @@ static void a_look_leaves_the_round_open(void **state)
     }
     job_stage(&w.job, 1, "run", 1);
     assert_string_equal(drawn, "s(s/a(s/a/one(measuring())measuring("
-                               "round(s/a/two(data()verifying()))round(s/a/two(data()verifying())))s/a/two(verifying(run(");
+                               "round(s/a/two(data()verifying(timed launches())))round(s/a/two(data()verifying(timed launches()))))"
+                               "s/a/two(verifying(run(");
 }
 
 int main(void)

@@ -78,7 +78,7 @@ static void judged_the_same(void **state)
         assert_int_equal(w->neighbours.drawn_count, drawn ? 9 : 0); /* of each row of ours */
         w->neighbours.case_index = drawn ? plan.rows[first].case_index : w->neighbours.case_index;
         if (round && !drawn)
-            prefetch_begin(&w->prefetch, rows, count);
+            prefetch_begin(&w->prefetch, rows, count, count);
         assert_int_equal(w->prefetch.thread != NULL, round > 0 && !drawn);
         if (!drawn)
             nanosleep(&(struct timespec){.tv_nsec = pauses_ns[round]}, NULL);
@@ -89,7 +89,7 @@ static void judged_the_same(void **state)
             want = xstrdup(text_get(&said));
         assert_non_null(strstr(want, "ok exact"));
         assert_string_equal(text_get(&said), want);
-        prefetch_begin(&w->prefetch, rows, count); /* and is given back when nobody comes for it */
+        prefetch_begin(&w->prefetch, rows, count, count); /* and is given back when nobody comes for it */
         worker_inside.close(w);
     }
     free(want);
@@ -221,14 +221,92 @@ static void full_is_the_layer_without_a_mask(void **state)
     free(path);
 }
 
+static int references;
+static size_t spare_bytes;
+static bool references_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    references += !strcmp(label, "layer of the reference");
+    return of_emu->alloc(dev, label, bytes, address, err);
+}
+static size_t some_spare(struct device *dev)
+{
+    return spare_bytes;
+}
+
+static void verified_ahead(struct worker *w, int row, bool ahead)
+{
+    struct error err = {0};
+    json_t *verify = json_pack("{s:s,s:i,s:b}", "do", "verify", "row", row, "ahead", (int)ahead);
+    if (!worker_inside.handle(w, verify, &err))
+        fail_msg("%s", err.text);
+    json_decref(verify);
+}
+
+/* Rows of two cases are verified in turn while compilers work: the data of either case are made once, if there is room for them, and the
+ * verdicts are those of the cases one after the other. */
+static void data_of_cases_in_turn_are_kept(void **state)
+{
+    char *path =
+        text_file("scenario: t\n"
+                  "defaults: {op: conv2d, n: 1, c: 16, k: 16, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
+                  "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
+                  "variants: [conv2d/naive, conv2d/mma_sync]\n");
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct error err = {0};
+    struct plan plan;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    int half = plan.row_count / 2;
+    assert_true(half >= 2 && plan.rows[half - 1].case_index == 0 && plan.rows[half].case_index == 1);
+    for (int round = 0; round < 3; round++) {
+        struct worker *w = worker_inside.open(take, NULL);
+        json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip",
+                                  wire_chip(chip_find("GH100")), "files", plan.files);
+        if (!worker_inside.handle(w, setup, &err) || !card_open(w->job.dev, NULL, &w->data.card, &err)) {
+            print_message("skipped: %s\n", err.text);
+            skip();
+        }
+        json_decref(setup);
+        w->data.card_tried = true;
+        struct device_ops counting = *(of_emu = w->job.dev->ops);
+        counting.alloc = references_alloc;
+        counting.spare = some_spare;
+        w->job.dev->ops = &counting;
+        spare_bytes = round == 1 ? 1 << 30 : 0;
+        references = 0;
+        text_free(&said);
+        for (int i = 0; i < half; i++) {
+            verified_ahead(w, i, round > 0);
+            verified_ahead(w, half + i, round > 0);
+        }
+        if (round == 1)
+            assert_int_equal(references, 4); /* exact and full precision, of two cases */
+        else
+            assert_true(references > 4);
+        assert_int_equal(w->data.early_count, round == 1 ? 2 : 0);
+        assert_string_equal(text_get(&said), "skipped ; skipped ; ok exact + 0.85 tol (f16 rounding); ok exact + 0.82 tol (f16 rounding); "
+                                             "ok exact + 0.85 tol (f16 rounding); ok exact + 0.82 tol (f16 rounding); ");
+        struct op_data *timed; /* the first case is over */
+        verified_ahead(w, half + 1, false);
+        assert_true(data_get(&w->data, half, DATA_PART_PRECISION, 1, &timed, &err));
+        assert_int_equal(w->data.early_count, 0);
+        w->job.dev->ops = of_emu;
+        worker_inside.close(w);
+    }
+    text_free(&said);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 /* Rows of no layer, and rows that there are none of, begin nothing. */
 static void nothing_to_begin(void **state)
 {
     struct worker *w = worker_inside.open(take, NULL);
     const int rows[] = {-1, 3};
-    prefetch_begin(&w->prefetch, NULL, 0);
+    prefetch_begin(&w->prefetch, NULL, 0, 0);
     assert_null(w->prefetch.thread);
-    prefetch_begin(&w->prefetch, rows, 2);
+    prefetch_begin(&w->prefetch, rows, 2, 2);
     assert_null(w->prefetch.thread);
     prefetch_end(&w->prefetch);
     worker_inside.close(w);
@@ -239,6 +317,7 @@ int main(void)
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(judged_the_same), cmocka_unit_test(masks_share_what_is_full),
-                                       cmocka_unit_test(full_is_the_layer_without_a_mask), cmocka_unit_test(nothing_to_begin)};
+                                       cmocka_unit_test(full_is_the_layer_without_a_mask), cmocka_unit_test(data_of_cases_in_turn_are_kept),
+                                       cmocka_unit_test(nothing_to_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "measure/time/group.h"
 #include "base/text.h"
+#include "measure/trust/code_check.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -184,7 +185,7 @@ static bool await(struct timing_group *b, int i, int set, struct error *err)
 bool timing_enter(struct timing_group *b, int i, struct error *err)
 {
     const struct job *job = b->timing->job;
-    const struct program *p = plan_program(&job->plan, b->index[i]);
+    struct program *p = plan_program(&job->plan, b->index[i]);
     struct op_data *data;
     b->blame = b->index[i];
     job_stage(job, b->blame, "load", LOAD_LIMIT_S);
@@ -192,6 +193,7 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
         !rig_open_in(b->pool, job_timed_part(job, b->index[i]), job->dev, b->timing->library->cudnn, p, b->builds[i].images, false,
                      &b->rigs[i], err))
         return false;
+    code_take_rounds(&job->plan.rows[b->index[i]], p, b->builds[i].images);
     rig_set_name(b->rigs[i], plan_id(&job->plan, b->index[i]));
     for (int set = 0; set < (b->pool ? buffer_pool_sets(b->pool) : 1); set++) {
         bool awaits = b->warms && (set || rig_library_step(b->rigs[i], 0) < 0); /* a plan is checked before it is timed */

@@ -33,8 +33,8 @@ struct pair_request {
 struct timing_request {
     const int *rows; /* of one case */
     int count;
-    const int *next; /* rows of the next case, which a thread may prepare meanwhile; NULL: none */
-    int next_count;
+    const int *next;                  /* rows of the next case, which a thread may prepare meanwhile; NULL: none */
+    int next_count, due;              /* due: of next, first: not verified yet */
     const struct pair_request *pairs; /* NULL: each row by itself */
 };
 /* Times the rows of a case and reports them. *blame: the plan row that was running when it failed, -1: none. */

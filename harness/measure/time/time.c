@@ -306,7 +306,7 @@ static bool time_group(struct timing_group *b, const struct timing_request *requ
             return false;
     b->blame = -1;
     if (request->next)
-        prefetch_begin(b->timing->prefetch, request->next, request->next_count);
+        prefetch_begin(b->timing->prefetch, request->next, request->next_count, request->due);
     if (!all_modes(b, err))
         return false;
     board_report(&b->timing->board, b->rows, b->count);

@@ -16,6 +16,13 @@ bool code_sums_round(const struct program *p, const struct device_image *images)
     return true;
 }
 
+void code_take_rounds(const struct plan_row *row, struct program *p, const struct device_image *images)
+{
+    if (!p->rounds_known)
+        p->rounds = row->kind == PLAN_LAYER && code_sums_round(p, images);
+    p->rounds_known = true;
+}
+
 /* Tensor cores may multiply 8-bit floats if all floats that are read are such, or at least two tensors (others are biases, for example). */
 static unsigned tensor_factors(const struct work *work)
 {

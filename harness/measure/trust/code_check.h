@@ -12,5 +12,7 @@ void code_check_factors(const struct program *program, const struct build *build
 void code_check_waits(const struct program *program, const struct build *build, struct row *row);
 /* True if it has no matrix instruction and no library call; machine code without PTX counts as unknown. images: by unit. */
 bool code_sums_round(const struct program *program, const struct device_image *images);
+/* Sets `rounds` of a row's program, once. */
+void code_take_rounds(const struct plan_row *row, struct program *program, const struct device_image *images);
 
 #endif

@@ -9,8 +9,8 @@ struct prefetch_thread {
     const struct prefetch *of; /* the thread reads the plan and the options only */
     pthread_t thread;
     atomic_bool enough;
-    int case_index, *rows, row_count;
-    struct build *builds; /* by place in rows */
+    int case_index, *rows, row_count, due; /* due: of the rows, first */
+    struct build *builds;                  /* by place in rows */
     struct nearby_shapes neighbours;
     struct degenerate degenerate;
     struct op_data data[DATA_SETS][DATA_SLOTS];
@@ -31,7 +31,8 @@ static void make_row(struct prefetch_thread *a, int k)
     struct error ignored = {0}; /* the same error recurs and is reported when the row itself is prepared */
     if (build_make(a->of->job, p, &a->builds[k], &ignored))
         build_scan(&a->builds[k]);
-    nearby_draw(&a->neighbours, a->rows[k], &a->enough);
+    if (k < a->due)
+        nearby_draw(&a->neighbours, a->rows[k], &a->enough);
 }
 
 static void *make_ahead(void *context)
@@ -40,9 +41,11 @@ static void *make_ahead(void *context)
     struct error ignored = {0};
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* also for the threads that it starts */
     const struct work *work = plan_verified_work(&a->of->job->plan, a->case_index);
-    a->degenerate.is_known = !work->op->file && op_degenerate(work, &a->degenerate.why, &ignored);
-    make_data(a, a->rows[0], DATA_PART_EXACT, 0);
-    make_data(a, a->rows[0], DATA_PART_PRECISION, 0);
+    a->degenerate.is_known = a->due && !work->op->file && op_degenerate(work, &a->degenerate.why, &ignored);
+    if (a->due) {
+        make_data(a, a->rows[0], DATA_PART_EXACT, 0);
+        make_data(a, a->rows[0], DATA_PART_PRECISION, 0);
+    }
     for (int k = 0; k < a->row_count && !atomic_load(&a->enough); k++)
         make_row(a, k);
     for (int set = 0; set < DATA_SETS; set++)
@@ -51,7 +54,7 @@ static void *make_ahead(void *context)
     return NULL;
 }
 
-void prefetch_begin(struct prefetch *p, const int *rows, int count)
+void prefetch_begin(struct prefetch *p, const int *rows, int count, int due)
 {
     const struct job *job = p->job;
     prefetch_end(p);
@@ -65,6 +68,7 @@ void prefetch_begin(struct prefetch *p, const int *rows, int count)
             continue;
         a->case_index = job->plan.rows[row].case_index;
         *APPEND(a->rows, a->row_count) = row;
+        a->due += i < due;
     }
     for (int k = 0; k < DATA_SETS * DATA_SLOTS; k++) {
         int set = k / DATA_SLOTS, slot = k % DATA_SLOTS;

@@ -16,8 +16,8 @@ struct prefetch {
     struct degenerate *degenerate;
     struct prefetch_thread *thread; /* NULL: none runs */
 };
-/* Begins with the case of these rows. */
-void prefetch_begin(struct prefetch *p, const int *rows, int count);
+/* Begins with the case of these rows, of which the first `due` are not verified yet. */
+void prefetch_begin(struct prefetch *p, const int *rows, int count, int due);
 /* Ends the thread and takes over its results. */
 void prefetch_end(struct prefetch *p);
 

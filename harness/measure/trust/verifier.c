@@ -552,7 +552,7 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
     struct plan_row *p = &v->job->plan.rows[t->index];
     struct program *program = plan_program(&v->job->plan, t->index);
     code_check_factors(program, build, t->row);
-    program->rounds = p->kind == PLAN_LAYER && code_sums_round(program, build->images);
+    code_take_rounds(p, program, build->images);
     code_check_waits(program, build, t->row);
     struct error memory = {0};
     if (t->row->status == ROW_PLANNED && !data_fits(v->data, t->index, &memory)) {

@@ -11,6 +11,7 @@
 #define MEMORY_SHARE 0.9 /* of what is free */
 #define MEMORY_ASKED 1e9 /* smaller works are not asked about */
 #define CPU_FLOP 1e11    /* what 16 cores compute in double in a few seconds */
+#define AHEAD_SHARE 3    /* data of cases that are not current occupy at most this fraction (1/AHEAD_SHARE) of the free memory */
 
 void data_open(struct data_store *d, struct job *job)
 {
@@ -128,10 +129,10 @@ static bool find_early(struct data_store *d, int in_case, int set, int slot, str
             *data = e->data;
             card_data_moved(data->card, data);
             found = true;
-        } else if (e->in_case < in_case) { /* its case is over and did not use it */
+        } else if (e->in_case < in_case && !d->keeps) { /* its case is over and did not use it */
             free_early(e);
         }
-        if (wanted || e->in_case < in_case)
+        if (wanted || (e->in_case < in_case && !d->keeps))
             *e = d->early[--d->early_count];
     }
     return found;
@@ -183,6 +184,26 @@ void data_put_host(struct data_store *d, int in_case, int set, int slot, const s
     d->host[set][slot] = *host;
 }
 
+double data_room_ahead(struct data_store *d)
+{
+    double spare = d->card && d->job->dev->ops->spare ? (double)d->job->dev->ops->spare(d->job->dev) : 0;
+    if (!(d->least_spare > 0))
+        d->least_spare = spare - spare / AHEAD_SHARE;
+    return spare - d->least_spare;
+}
+
+/* Drops data in hand, or keeps them for their case. */
+static void put_aside(struct data_store *d, int set, int slot)
+{
+    int in_case = d->data_case[set][slot];
+    if (in_case < 0 || !d->keeps || !(data_room_ahead(d) > 0)) {
+        data_drop(d, set, slot);
+        return;
+    }
+    data_put_early(d, in_case, set, slot, &d->data[set][slot]);
+    d->data_case[set][slot] = -1;
+}
+
 void data_drop_ahead(struct data_store *d)
 {
     for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++) {
@@ -206,16 +227,20 @@ static double free_memory(const struct data_store *d)
     return d->card && dev->ops->spare ? (double)dev->ops->spare(dev) : file_memory_available();
 }
 
-int data_sets(const struct data_store *d, int row)
+int data_sets(struct data_store *d, int row)
 {
     enum data_part part = DATA_PART_PRECISION;
     const struct work work = data_work(d->job, d->job->plan.rows[row].case_index, &part, 0);
     struct work_memory m = work_memory(&work);
-    double left = free_memory(d);
+    double left = free_memory(d), needed = DATA_SETS * (m.part + m.buffers) + m.making;
     if (work.chain && work_flop(&work) > CPU_FLOP &&
         !card_makes(&work)) /* of a network with ops whose reference the device does not make */
         return 1;
-    return left > 0 && DATA_SETS * (m.part + m.buffers) + m.making > MEMORY_SHARE * left ? 1 : DATA_SETS;
+    if (left > 0 && needed > MEMORY_SHARE * left && !d->keeps) {
+        data_drop_ahead(d);
+        left = free_memory(d);
+    }
+    return left > 0 && needed > MEMORY_SHARE * left ? 1 : DATA_SETS;
 }
 
 /* What a case occupies already. */
@@ -241,6 +266,8 @@ bool data_fits(struct data_store *d, int row, struct error *err)
     for (int i = 0; i < DATA_SETS * DATA_SLOTS && needed > free_memory(d); i++) /* of the case before */
         if (d->data_case[i / DATA_SLOTS][i % DATA_SLOTS] != in_case)
             data_drop(d, i / DATA_SLOTS, i % DATA_SLOTS);
+    if (needed > free_memory(d))
+        data_drop_ahead(d);
     double left = free_memory(d);
     return needed <= left || !(left > 0) ||
            error_set(err, ERROR_MACHINE,
@@ -269,7 +296,7 @@ bool data_get(struct data_store *d, int row, enum data_part part, int set, struc
     int wanted = d->job->plan.rows[row].case_index, slot = data_slot(part);
     struct op_data *own = &d->data[set][slot];
     if (d->data_case[set][slot] != wanted && !take_shared(d, wanted, set, slot)) {
-        data_drop(d, set, slot);
+        put_aside(d, set, slot);
         if (!take_early(d, wanted, set, slot, own) && !data_make(d, wanted, part, set, own, err))
             return false;
         d->data_case[set][slot] = wanted;

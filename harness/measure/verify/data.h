@@ -9,7 +9,8 @@
 #define DATA_SETS 3                      /* input sets: their values differ in all tensors except weights and masks */
 #define DATA_SLOTS (DATA_PART_COUNT + 1) /* enum data_part, then the precision data without zeros (DATA_FULL) */
 
-/* Data that prefetch_data makes before their case is current. Nothing points to them until data_get takes them. */
+/* Data of a case that is not current: made by prefetch_data, or kept while rows of several cases are verified in turn. Nothing points to
+ * them until data_get takes them. */
 struct early_data {
     int in_case, set, slot;
     struct op_data data;
@@ -25,6 +26,8 @@ struct data_store {
     int host_case[DATA_SETS][DATA_SLOTS];
     struct early_data *early;
     int early_count;
+    double least_spare; /* of the device's memory: what data of other cases leave free; 0: not known yet */
+    bool keeps;         /* data of other cases, because they will be requested again */
 };
 
 void data_open(struct data_store *d, struct job *job);
@@ -38,7 +41,7 @@ void data_cross_check(struct data_store *d, const struct op *op);
 bool data_get(struct data_store *d, int row, enum data_part part, int set, struct op_data **data, struct error *err);
 /* How many input sets a row is timed with: DATA_SETS, or one if the device's memory does not hold that many, or if the reference of a large
  * network is made on the CPU. */
-int data_sets(const struct data_store *d, int row);
+int data_sets(struct data_store *d, int row);
 /* True if the memory holds the data of the row's case, after those of other cases are dropped; else says what it needs, before it is spent.
  */
 bool data_fits(struct data_store *d, int row, struct error *err);
@@ -58,5 +61,7 @@ void data_put_early(struct data_store *d, int in_case, int set, int slot, const 
 bool data_has_early(const struct data_store *d, int in_case, int set, int slot);
 void data_put_host(struct data_store *d, int in_case, int set, int slot, const struct op_data *host);
 void data_drop_ahead(struct data_store *d);
+/* How many more bytes of the device's memory data of other cases may occupy. */
+double data_room_ahead(struct data_store *d);
 
 #endif

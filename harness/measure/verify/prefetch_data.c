@@ -6,8 +6,6 @@
 #include "op/reference/data.h"
 #include <stdlib.h>
 
-#define SHARE 3 /* uses this fraction (1/SHARE) of the free memory */
-
 struct early_case {
     int row; /* the first that is due */
     double flop, bytes;
@@ -60,7 +58,8 @@ void prefetch_data(struct data_store *d, const int *rows, int row_count)
     int count = 0;
     if (!row_count || !job->dev->ops->spare || !data_card(d))
         return;
-    struct prefetch_budget budget = {d, (double)job->dev->ops->spare(job->dev) / SHARE};
+    struct prefetch_budget budget = {d, data_room_ahead(d)};
+    d->keeps = true;
     for (int i = 0; i < row_count; i++) {
         int row = rows[i];
         const struct work *work = &job->plan.cases[job->plan.rows[row].case_index].work;

@@ -282,6 +282,7 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
     wire_row_merge(interpreted, by_emu);
     w->verifier.interpreted.ahead = interpreted ? by_emu : NULL;
     w->verifier.timed_next = json_is_true(json_object_get(command, "timed"));
+    w->data.keeps = json_is_true(json_object_get(command, "ahead"));
     w->verifier.tiles = tiles ? &stats : NULL;
     bool ok = verifier_run(&w->verifier, row, found, err);
     if (ok) {
@@ -344,6 +345,8 @@ static bool measure(struct worker *w, const json_t *command, int *blame, struct 
     request.rows = rows;
     request.next = next ? after : NULL;
     request.pairs = gate ? &pairs : NULL;
+    request.due = (int)json_integer_value(json_object_get(command, "due"));
+    w->data.keeps = false;
     bool ok = timing_run(&w->timing, &request, blame, err);
     free(rows);
     free(after);

@@ -23,11 +23,11 @@
     X(AHEAD, "ahead")       /* {"rows":[i]}: makes the library's plans of these rows, for cases after the first until ENOUGH; \
                              * {"data":[i]}: then, until ENOUGH, data of the cases that begin with these rows */ \
     X(ABLATE, "ablate")     /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
-    X(VERIFY, "verify")     /* {"row","timed","interpreted":fields of EVENT_INTERPRETED}: EVENT_STAGE ... EVENT_ROW; timed: a MEASURE that \
-                               includes the row follows */ \
+    X(VERIFY, "verify")     /* {"row","timed","ahead","interpreted":fields of EVENT_INTERPRETED}: EVENT_STAGE ... EVENT_ROW; timed: a \
+                               MEASURE that includes the row follows; ahead: rows of other cases come before it */ \
     X(IDENTIFY, "identify") /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \
-    X(MEASURE, "measure")   /* {"rows":[i],"next":[i]}: EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it; next: \
-                             * rows of the next case, which the worker may prepare meanwhile */ \
+    X(MEASURE, "measure")   /* {"rows":[i],"next":[i],"due"}: EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it; next: \
+                             * rows of the next case, which the worker may prepare meanwhile; the first `due` are not verified yet */ \
     X(RACE, "race")         /* the same, for `bench tune` */ \
     X(COUNT_CHECK, "count check") /* checks that counters are available and that the requested metrics exist */ \
     X(COUNT, "count") /* {"warm","rows":[{"row","plan":[ENGINE,"A",RANK],"facts":{NAME:NUMBER},"steps":{"0":{}}}]}: as MEASURE; \

@@ -1,7 +1,7 @@
 /* Starts work in advance, in the worker that has the device, and never while something is timed. It makes the library's plans of the
  * next case while this case is counted or the first kernels are compiled: compiling the plans' kernels takes half a second or more of
  * CPU time. While the first kernels are compiled it also makes data with their references on the device, which is idle then
- * (measure/verify/prefetch_data.c). */
+ * (measure/verify/prefetch_data.c), and then verifies rows (compile.c). */
 #include "base/spec.h"
 #include "run/parent/parent.h"
 
@@ -28,18 +28,22 @@ void session_ahead(struct session *s, int first, bool further)
     json_decref(rows);
 }
 
-json_t *session_next(const struct session *s, int first)
+json_t *session_next(const struct session *s, int first, int *due)
 {
-    json_t *rows = json_array();
+    json_t *rows = json_array(), *verified = json_array();
     for (int i = s->options->feed ? s->ahead_first : first, in_case = -1; i < s->plan.row_count; i++) {
-        bool due = follows(s, i, first);
+        bool is_due = follows(s, i, first),
+             timed = !is_due && !s->options->feed && !s->kept[i] && (s->rows[i]->status == ROW_OK || s->rows[i]->status == ROW_FOIL);
         if (in_case >= 0 && s->plan.rows[i].case_index != in_case)
             break;
-        if (due)
+        if (is_due || timed) {
             in_case = s->plan.rows[i].case_index;
-        if (due)
-            json_array_append_new(rows, json_integer(i));
+            json_array_append_new(is_due ? rows : verified, json_integer(i));
+        }
     }
+    *due = (int)json_array_size(rows);
+    json_array_extend(rows, verified);
+    json_decref(verified);
     if (json_array_size(rows))
         return rows;
     json_decref(rows);

@@ -73,7 +73,8 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
 static void take_spent(struct session *s, const json_t *event)
 {
     enum phase phase = phase_find(json_string_value(json_object_get(event, "phase")));
-    wire_spent_take(json_object_get(event, "spent"), &s->clock);
+    if (!session_compile_hear(s)) /* otherwise the run waits for compilers anyway */
+        wire_spent_take(json_object_get(event, "spent"), &s->clock);
     if (json_object_get(event, "spent"))
         s->heard_s = clock_s();
     if (phase != PHASE_COUNT)
@@ -85,7 +86,8 @@ static void take_spent(struct session *s, const json_t *event)
 /* Counts the time since the last message of a worker that broke off as time of its last stage. */
 static enum outcome broke_off(struct session *s, enum outcome how)
 {
-    phase_move(&s->clock, s->stage_phase, clock_s() - s->heard_s);
+    if (!s->compilers)
+        phase_move(&s->clock, s->stage_phase, clock_s() - s->heard_s);
     return how;
 }
 
@@ -221,7 +223,7 @@ static bool start(struct session *s, struct child *child, struct error *err)
 
 bool session_start(struct session *s, struct child *child, struct error *err)
 {
-    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    enum phase former = phase_turn(&s->clock, s->compilers ? PHASE_COMPILING : PHASE_START_UP);
     bool ok = start(s, child, err);
     phase_turn(&s->clock, former);
     return ok && (child != &s->worker || session_ahead_settle(s, err));
@@ -232,7 +234,7 @@ bool session_ahead_settle(struct session *s, struct error *err)
     struct error why = {0};
     if (!s->worker.ahead)
         return true;
-    enum phase former = phase_turn(&s->clock, s->early ? PHASE_DATA : PHASE_PLANS);
+    enum phase former = phase_turn(&s->clock, s->compilers ? PHASE_COMPILING : s->early ? PHASE_DATA : PHASE_PLANS);
     enum outcome outcome = OUTCOME_DONE;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
     for (; s->worker.ahead > 0 && outcome == OUTCOME_DONE; s->worker.ahead--)

@@ -1,4 +1,5 @@
-/* Starts workers that only fill the compiler's cache, one per core. An error here is not reported: it recurs when the row is verified. */
+/* Starts workers that only fill the compiler's cache, one per core. An error here is not reported: it recurs when the row is verified.
+ * Meanwhile the GPU is idle, so the worker that has it verifies the rows that are compiled already. */
 #include "base/pool.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -23,7 +24,7 @@ struct task {
 };
 /* Commands that a compiler has not answered yet, in order, including its setup. */
 struct given {
-    const char *what[AHEAD + 1];
+    struct task tasks[AHEAD + 1];
     int count;
 };
 struct compilers {
@@ -37,6 +38,8 @@ struct compilers {
     double began_s;
     double ready_s; /* the time when the first compiler had its plan; 0: not yet */
     bool told;      /* the user was notified that compiling takes long */
+    int *missing;   /* by row: tasks that its verification needs; counted down */
+    int last_row;   /* the last that was verified meanwhile */
 };
 
 static void add_task(struct compilers *c, const char *what, int row, int part)
@@ -94,17 +97,30 @@ static void find_tasks(struct compilers *c)
             add_task(c, "neighbours", i, 0);
 }
 
-static void give(struct given *g, const char *what)
+static void give(struct given *g, struct task task)
 {
-    g->what[g->count++] = what;
+    g->tasks[g->count++] = task;
 }
 
-/* Removes and returns the first command, which the compiler has answered. */
-static const char *answered(struct given *g)
+/* Adds to the missing tasks of the rows that need this one. A build serves all rows of its digest. */
+static void count_missing(struct compilers *c, const struct task *task, int more)
 {
-    const char *what = g->what[0];
-    memmove(g->what, g->what + 1, (size_t)--g->count * sizeof *g->what);
-    return what;
+    const struct plan_row *rows = c->s->plan.rows, *of = &rows[task->row];
+    bool shared = !strcmp(task->what, "rows") && of->kind == PLAN_LAYER;
+    if (!strcmp(task->what, "checks") || !strcmp(task->what, "setup"))
+        return;
+    for (int i = shared ? 0 : task->row, last = shared ? c->s->plan.row_count - 1 : task->row; i <= last; i++)
+        if (i == task->row || (rows[i].kind == PLAN_LAYER && rows[i].facts.build == of->facts.build))
+            c->missing[i] += more;
+}
+
+/* Removes the first command, which the compiler has answered. */
+static void answered(struct compilers *c, struct given *g)
+{
+    struct task task = g->tasks[0];
+    memmove(g->tasks, g->tasks + 1, (size_t)--g->count * sizeof *g->tasks);
+    c->checks -= !strcmp(task.what, "checks");
+    count_missing(c, &task, -1);
 }
 
 /* Gives rows to compiler k until it has enough; stops it if no rows are left. */
@@ -113,7 +129,7 @@ static void feed(struct compilers *c, int k)
     while (c->given[k].count < AHEAD && c->next < c->task_count) {
         const struct task *t = &c->tasks[c->next++];
         child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
-        give(&c->given[k], t->what);
+        give(&c->given[k], *t);
     }
     if (!c->given[k].count)
         child_stop(&c->children[k], NULL, 0);
@@ -146,7 +162,7 @@ static void take(struct compilers *c, int k, const json_t *event)
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {
         c->ready_s = c->ready_s > 0 ? c->ready_s : clock_s();
-        c->checks -= !strcmp(answered(&c->given[k]), "checks");
+        answered(c, &c->given[k]);
         feed(c, k);
     }
 }
@@ -158,7 +174,7 @@ static void start(struct compilers *c)
     if (child_start(&c->children[k], &ignored)) {
         child_limit_memory(&c->children[k], child_compile_memory());
         child_send(&c->children[k], session_setup(c->s, true));
-        give(&c->given[k], "setup");
+        give(&c->given[k], (struct task){"setup", 0, 0});
         feed(c, k);
     }
 }
@@ -185,18 +201,97 @@ static const char *awaited(const struct compilers *c)
     size_t first = sizeof kinds / sizeof *kinds - 1;
     for (int k = 0; k < c->started; k++)
         for (size_t i = 0; c->given[k].count && i < first; i++)
-            if (!strcmp(c->given[k].what[0], kinds[i]))
+            if (!strcmp(c->given[k].tasks[0].what, kinds[i]))
                 first = i;
     return kinds[first];
 }
 
-void session_precompile(struct session *s)
+/* Takes one event of compiler k. */
+static void hear_one(struct compilers *c, int k)
 {
-    struct compilers c = {.s = s, .began_s = clock_s()};
+    json_t *event = NULL;
+    if (!c->checks) /* otherwise the worker would compile them, too */
+        session_early(c->s);
+    if (child_next(&c->children[k], clock_s() + COMPILE_LIMIT_S, c->s->options->interrupted, &event) == CHILD_EVENT)
+        take(c, k, event);
+    else
+        child_stop(&c->children[k], NULL, 0);
+    json_decref(event);
+}
+
+bool session_compile_hear(struct session *s)
+{
+    struct compilers *c = s->compilers;
+    int k;
+    while (c && (k = child_any(c->children, c->started, clock_s(), NULL)) >= 0)
+        hear_one(c, k);
+    for (k = 0; c && k < c->started; k++)
+        if (c->children[k].pid > 0)
+            return true;
+    return false;
+}
+
+/* A row that can be verified now; -1: none. Rows of one case follow each other if possible, because they share data. */
+static int ready_row(const struct compilers *c)
+{
+    const struct session *s = c->s;
+    int found = -1, in_case = c->last_row < 0 ? -1 : s->plan.rows[c->last_row].case_index;
+    bool all_started = c->started == c->count || c->next == c->task_count; /* hear starts them */
+    for (int i = 0; s->early && all_started && i < s->plan.row_count; i++) {
+        const struct row *row = s->rows[i];
+        bool ready = row && !s->kept[i] && row->status == ROW_PLANNED && !row->reason && s->plan.rows[i].kind == PLAN_LAYER &&
+                     !c->missing[i] && session_owns(s, i);
+        if (ready && s->plan.rows[i].case_index == in_case)
+            return i;
+        if (ready && found < 0)
+            found = i;
+    }
+    return found;
+}
+
+/* Verifies one row while compilers work. *none: no row is ready. */
+static bool verify_meanwhile(struct compilers *c, bool *none, struct error *err)
+{
+    int row = ready_row(c);
+    *none = row < 0;
+    if (row < 0)
+        return true;
+    c->last_row = row;
+    c->missing[row] = 1; /* not again, however it ends */
+    phase_part(&c->s->clock, "verifying meanwhile");
+    bool ok = session_verify(c->s, row, err);
+    phase_pop(&c->s->clock);
+    return ok;
+}
+
+static bool work(struct compilers *c, struct error *err)
+{
+    for (;;) {
+        bool none = true;
+        if (session_compile_hear(c->s) && !verify_meanwhile(c, &none, err))
+            return false;
+        if (c->s->interrupted)
+            return true;
+        if (!none)
+            continue;
+        phase_part(&c->s->clock, awaited(c));
+        int k = hear(c);
+        phase_pop(&c->s->clock);
+        if (k < 0)
+            return true;
+        hear_one(c, k);
+    }
+}
+
+bool session_precompile(struct session *s, struct error *err)
+{
+    struct compilers c = {.s = s, .began_s = clock_s(), .last_row = -1, .missing = xcalloc((size_t)s->plan.row_count + 1, sizeof(int))};
     int k;
     find_tasks(&c);
-    for (k = 0; k < c.task_count; k++)
+    for (k = 0; k < c.task_count; k++) {
         c.checks += !strcmp(c.tasks[k].what, "checks");
+        count_missing(&c, &c.tasks[k], 1);
+    }
     c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* any free compiler takes those of nearby shapes */
     if (c.own_count < 2) /* the one worker would only wait for the one compiler, which reads the same files as the worker */
         c.count = 0;
@@ -204,26 +299,16 @@ void session_precompile(struct session *s)
     c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
     for (k = 0; k < c.count; k++)
         c.children[k].fd = c.children[k].errors = -1;
+    s->compilers = &c;
     if (c.count)
         start(&c);
-    for (;;) {
-        json_t *event = NULL;
-        phase_part(&s->clock, awaited(&c));
-        k = hear(&c);
-        phase_pop(&s->clock);
-        if (k < 0)
-            break;
-        if (!c.checks) /* otherwise the worker would compile them, too */
-            session_early(s);
-        if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
-            take(&c, k, event);
-        else
-            child_stop(&c.children[k], NULL, 0);
-        json_decref(event);
-    }
+    bool ok = work(&c, err);
+    s->compilers = NULL;
     for (k = 0; k < c.count; k++)
         child_stop(&c.children[k], NULL, 0);
     free(c.children);
     free(c.given);
     free(c.tasks);
+    free(c.missing);
+    return ok;
 }

@@ -496,8 +496,8 @@ bool fleet_run(struct fleet *f, struct error *err)
     plan_costs(&s->plan, spec_is_timed(s->device.spec), seconds);
     fleet_index(f, seconds);
     phase_turn(&s->clock, PHASE_COMPILING);
-    if (f->queue.left)
-        session_precompile(s);
+    if (f->queue.left && !session_precompile(s, err))
+        return false;
     phase_turn(&s->clock, PHASE_WAITING);
     if (s->options->gate && !identify_pairs(f, err)) /* once for all GPUs: the error rate is that of all pairs together */
         return false;

@@ -24,12 +24,13 @@ struct session {
     int owned;                       /* rows that are not elsewhere */
     struct tuned_config *remembered; /* plan.tuned */
     struct child worker;
-    struct child counter;  /* the worker that counts; it does nothing else, because a CUPTI session disturbs times in its process */
-    struct child ceilings; /* measures the machine's ceilings while compilers work; ends afterwards */
-    int gpu_lock;          /* -1: on no GPU */
-    bool early;            /* the worker was asked to make data of this run's cases in advance */
-    bool follows;          /* worker and device come from the previous run of the same command */
-    struct row **former;   /* the rows of that run, until they are taken over */
+    struct child counter;        /* the worker that counts; it does nothing else, because a CUPTI session disturbs times in its process */
+    struct child ceilings;       /* measures the machine's ceilings while compilers work; ends afterwards */
+    struct compilers *compilers; /* at work, before anything is timed; NULL: none */
+    int gpu_lock;                /* -1: on no GPU */
+    bool early;                  /* the worker was asked to make data of this run's cases in advance */
+    bool follows;                /* worker and device come from the previous run of the same command */
+    struct row **former;         /* the rows of that run, until they are taken over */
     int former_count;
     bool counts; /* this run counts at all */
     bool count_checked;
@@ -111,8 +112,9 @@ bool session_count_asked(const struct session *s);
 /* ahead.c. Asks the worker to make the library's plans of the case that begins with that row, and with `further` those of later cases;
  * session_start of the worker ends that. */
 void session_ahead(struct session *s, int first, bool further);
-/* The rows of the next case, from that row on, that will run; NULL: none. New reference. */
-json_t *session_next(const struct session *s, int first);
+/* The rows of the next case, from that row on, that will run or be timed, first those that are not verified yet: *due of them. NULL: none.
+ * New reference. */
+json_t *session_next(const struct session *s, int first, int *due);
 /* True if every verified row is timed together with the others of its case. */
 bool session_times(const struct session *s);
 /* Asks the worker, once, to make data of upcoming cases, as soon as the ceilings are measured; also opens the counters. Called
@@ -161,9 +163,13 @@ void session_row_roof(const struct session *s, int index);
 /* A verified row whose time is below the highest lower bound of its work becomes `impossible`. False with err if bench cannot make the
  * mask. */
 bool session_row_judge(struct session *s, int index, struct error *err);
-/* Fills the compiler's cache on all cores, for all rows, before any timing (compile.c). Errors are reported later, when the row is
- * verified. */
-void session_precompile(struct session *s);
+/* Fills the compiler's cache on all cores, for all rows, before any timing (compile.c). Compiler errors are reported later, when the row
+ * is verified. Verifies rows meanwhile, if their cases will be timed as a whole. */
+bool session_precompile(struct session *s, struct error *err);
+/* Takes what the compilers said. True: some are still at work. */
+bool session_compile_hear(struct session *s);
+/* Verifies one row alone (run.c). False: the run ends. */
+bool session_verify(struct session *s, int row, struct error *err);
 
 /* Stores rows now, or says them to the parent of a GPU's process; without those that are elsewhere. */
 bool session_store(struct session *s, int first, int last, struct error *err);

@@ -16,7 +16,8 @@ bool session_prepare(struct session *s, struct error *err)
         if (s->counts)
             session_launch(s, &s->counter, &told_later); /* it opens its counters later */
         phase_turn(&s->clock, PHASE_COMPILING);
-        session_precompile(s);
+        if (!session_precompile(s, err))
+            return false;
         phase_turn(&s->clock, PHASE_START_UP);
         if (!session_roofs_settle(s, err))
             return false;

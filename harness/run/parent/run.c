@@ -150,8 +150,8 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
         const struct row *r = s->rows[row];
         json_t *tiles = r->tiles_active < 0 ? NULL : json_pack("[I,I]", (json_int_t)r->tiles, (json_int_t)r->tiles_active);
-        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:o*}", "row", row, "choice", choice_json(s, row), "timed",
-                                      (int)session_times(s), "tiles", tiles);
+        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:b,s:o*}", "row", row, "choice", choice_json(s, row), "timed",
+                                      (int)session_times(s), "ahead", s->compilers != NULL, "tiles", tiles);
         snprintf(number, sizeof number, "%d", row);
         json_object_set(message, "interpreted", json_object_get(s->interpreted, number)); /* if there is one */
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
@@ -161,7 +161,7 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
     }
 }
 
-static bool verify_row(struct session *s, int row, struct error *err)
+bool session_verify(struct session *s, int row, struct error *err)
 {
     struct error why = {0};
     if (!choose(s, row)) {
@@ -224,8 +224,10 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*,s:o*}", "rows", rows, "choices",
-                                      choices_of(s, first, last), "gate", gate, "next", session_next(s, last));
+        int due = 0;
+        json_t *next = session_next(s, last, &due);
+        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*,s:o*,s:i}", "rows", rows, "choices",
+                                      choices_of(s, first, last), "gate", gate, "next", next, "due", due);
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
@@ -285,8 +287,8 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
     for (int i = first; i < last; i++)
         all_kept = all_kept && s->kept[i];
     for (int i = first; i < last && !all_kept; i++) {
-        bool lost = s->plan.rows[i].case_index == s->lost_case - 1;
-        if (s->rows[i]->status == ROW_PLANNED && !(lost ? session_put(s, i, i + 1, err) : verify_row(s, i, err)))
+        bool lost = s->plan.rows[i].case_index == s->lost_case - 1 || s->rows[i]->reason; /* or tried while compilers worked */
+        if (s->rows[i]->status == ROW_PLANNED && !(lost ? session_put(s, i, i + 1, err) : session_verify(s, i, err)))
             return false;
         s->done += lost;
         if (s->interrupted)
