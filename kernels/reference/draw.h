@@ -158,12 +158,20 @@ DRAW double draw_low(uint64_t key, int64_t i, double low, double range)
     return DRAW_ADD(low, DRAW_MUL(range, DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53)));
 }
 
-/* The same, in some lines `higher` or at another `level` (0: in none). */
+/* The column from which on a line of such reals takes the whole range: two of eight lines keep to its lower half until late, so that a running
+ * maximum rises there. A kernel that does not rescale what it has summed before is found, even where the result has 16 bits. */
+DRAW int64_t draw_late(uint64_t key, int turn, int64_t line, int64_t length)
+{
+    int kind = (int)((line + turn) % 8);
+    return kind % 4 != 1 || length < 2 ? 0 : draw_place(kind == 1 ? DRAW_IN_MIDDLE : DRAW_IN_TAIL, draw_bits(draw_mix(key ^ 0x6c617465ull), (uint64_t)line), length);
+}
+
+/* The same, in some lines `higher` or at another `level` (0: in none; then some rise late, if there are lines). */
 DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double range, double higher, double level, int64_t length)
 {
-    double real = draw_low(key, i, low, range);
     if (higher == 0)
-        return real;
+        return draw_low(key, i, low, length && i % length < draw_late(key, turn, i / length, length) ? DRAW_MUL(range, 0.5) : range);
+    double real = draw_low(key, i, low, range);
     struct draw_line l = draw_higher_line(key, turn, i / length, length);
     return DRAW_ADD(real, draw_higher(&l, i % length, higher, level));
 }

@@ -133,6 +133,18 @@ static void make_lines(const struct generate_recipe *r, size_t first, size_t cou
     convert_round(r->round_to, to, count);
 }
 
+/* Reals that only the late columns of some lines take from the whole range (draw_real). */
+static void make_late(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    for (size_t done = 0; done < count;) {
+        struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), r->length);
+        int64_t late = draw_late(r->key, r->turn, s.line, r->length) - s.from;
+        for (int64_t i = 0; i < s.count && i < late; i++)
+            to[done + (size_t)i] = (float)draw_low(r->key, (int64_t)(first + done) + i, r->low, DRAW_MUL(r->range, 0.5));
+        done += (size_t)s.count;
+    }
+}
+
 /* Reals of which some are higher (draw_real). */
 static void make_higher(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
@@ -209,6 +221,8 @@ void generate_some(const struct generate_recipe *r, size_t first, size_t count, 
         make_higher(r, first, count, to);
     else
         draw_many(r, first, count, to);
+    if (r->draw == DRAW_UNIFORM && r->higher == 0 && r->length)
+        make_late(r, first, count, to);
     if (r->draw == DRAW_EXACT && r->terms)
         drop_taps(r, first, count, to);
     if (r->draw == DRAW_NORMAL || r->draw == DRAW_UNIFORM || r->draw == DRAW_ONES)
@@ -238,7 +252,7 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
     r->ones = from->high;
     r->higher = from->step;
     r->level = from->level;
-    r->length = t->dim[t->rank - 1];
+    r->length = t->rank > 1 || r->higher != 0 ? t->dim[t->rank - 1] : 0;
     r->bits = t->dtype == DTYPE_U16 && values != VALUES_BYTES ? 16 : 8;
     if (values == VALUES_BYTES || (whole && bytes))
         r->draw = DRAW_BITS;
@@ -324,7 +338,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
         r.scale = 2;
     r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
     if (t->role->values == VALUES_SLOPES)
-        r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5, r.length = t->dim[0];
+        r.draw = DRAW_UNIFORM, r.low = -0.125, r.range = 0.5;
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
     if (t->role->values == VALUES_INPUT && !r.rectify && op_compares(work)) {
