@@ -234,6 +234,44 @@ static void junit_has_a_case_for_each_row(void **state)
     done();
 }
 
+/* Without waivers, too. */
+static void junit_without_waivers(void **state)
+{
+    compare(NULL, "s/a/x ok A", "s/a/x ok A", false);
+    assert_null(rules.waivers);
+    SCOPED_TEXT t = {0};
+    gate_junit(&t, &c);
+    assert_non_null(strstr(text_get(&t), "tests=\"1\" failures=\"0\" errors=\"0\""));
+    done();
+}
+
+/* A sentence says the worst change if it was judged, and beside a note no other; changes of one kind keep the order of the launches. */
+static void a_sentence_says_a_change_or_a_note(void **state)
+{
+    static const struct {
+        const char *head, *says, *with_note;
+    } all[] = {{"s/a/x ok B emu.local_sectors=2", "SLOWER by counts: emu.local_sectors 1 -> 2 (+100 %)",
+                "SLOWER by counts: emu.local_sectors 1 -> 2 (+100 %); a note"},
+               {"s/a/x ok B emu.local_sectors=1 one:registers=9 two:registers=9", "UNDECIDED by counts: registers 8 -> 9 (+12.5 %) in one",
+                "UNDECIDED by counts: a note"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        compare(NULL, "s/a/x ok A emu.local_sectors=1 one:registers=8 two:registers=8", all[i].head, false);
+        struct gate_pair *p = &c.pairs[0];
+        SCOPED_TEXT says = {0};
+        SCOPED_TEXT noted = {0};
+        free(p->note);
+        p->note = NULL;
+        gate_sentence(&c, p, &says);
+        p->note = xstrdup("a note");
+        gate_sentence(&c, p, &noted);
+        is(text_get(&says), all[i].says);
+        is(text_get(&noted), all[i].with_note);
+        if (i)
+            assert_string_equal(p->changes[1].step, "two");
+        done();
+    }
+}
+
 /* A property has five escapes, a message three (GitHub's own). */
 static void annotations_are_escaped(void **state)
 {
@@ -349,6 +387,8 @@ int main(void)
                                        cmocka_unit_test(means_are_printed),
                                        cmocka_unit_test(a_waived_row_says_whose_it_is),
                                        cmocka_unit_test(junit_has_a_case_for_each_row),
+                                       cmocka_unit_test(junit_without_waivers),
+                                       cmocka_unit_test(a_sentence_says_a_change_or_a_note),
                                        cmocka_unit_test(annotations_are_escaped),
                                        cmocka_unit_test(a_ratio_says_whether_it_is_paired),
                                        cmocka_unit_test(an_expired_waiver_is_an_annotation),
