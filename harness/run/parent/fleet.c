@@ -107,6 +107,7 @@ static bool judge_all(struct fleet *f)
         return f->judged || !f->began_s; /* nothing was due, so no process began */
     f->judged = true;
     f->judged_s = clock_s();
+    phase_turn(&f->s->clock, PHASE_WAITING);
     SCOPED struct gpu_check *checks = xcalloc((size_t)f->count + 1, sizeof *checks);
     for (int k = 0; k < f->count; k++)
         checks[k] = f->gpus[k].check;
@@ -441,7 +442,6 @@ bool fleet_serve(struct fleet *f, struct error *err)
 
 static bool start_all(struct fleet *f, struct error *err)
 {
-    f->began_s = clock_s();
     for (int k = 0; k < f->count; k++) {
         struct gpu *g = &f->gpus[k];
         struct error ignored = {0};
@@ -495,14 +495,23 @@ bool fleet_run(struct fleet *f, struct error *err)
     SCOPED double *seconds = xcalloc((size_t)s->plan.case_count + 1, sizeof *seconds);
     plan_costs(&s->plan, spec_is_timed(s->device.spec), seconds);
     fleet_index(f, seconds);
+    if (!s->options->gate)
+        skip_cases(f);
+    if (f->queue.left && !s->options->gate && !start_all(f, err)) /* they open their GPUs while kernels are compiled */
+        return false;
     phase_turn(&s->clock, PHASE_COMPILING);
     if (f->queue.left && !session_precompile(s, err))
         return false;
-    phase_turn(&s->clock, PHASE_WAITING);
-    if (s->options->gate && !identify_pairs(f, err)) /* once for all GPUs: the error rate is that of all pairs together */
-        return false;
-    skip_cases(f);
-    if ((f->queue.left && !start_all(f, err)) || !fleet_serve(f, err))
+    phase_turn(&s->clock, PHASE_START_UP); /* until the GPUs are compared */
+    if (s->options->gate) {                /* its pairs are identified once for all GPUs: the error rate is that of all pairs together */
+        if (!identify_pairs(f, err))
+            return false;
+        skip_cases(f);
+        if (f->queue.left && !start_all(f, err))
+            return false;
+    }
+    f->began_s = f->queue.left ? clock_s() : 0;
+    if (!fleet_serve(f, err))
         return false;
     gpu_share_time(&s->clock, f->gpus, f->count);
     tell_aa(f);

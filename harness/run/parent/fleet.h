@@ -76,7 +76,7 @@ struct fleet {
     bool passed_on; /* the interruption */
     bool judged;    /* the GPUs were compared */
     double judged_s;
-    double began_s; /* when their processes started */
+    double began_s; /* when they were first listened to; 0: nothing was due */
     int aa_checks, aa_alarms;
     const char **numbers; /* of the GPUs, for plan_options */
 };

@@ -16,7 +16,7 @@ bool session_prepare(struct session *s, struct error *err)
         if (s->counts)
             session_launch(s, &s->counter, &told_later); /* it opens its counters later */
         phase_turn(&s->clock, PHASE_COMPILING);
-        if (!session_precompile(s, err))
+        if (!s->options->feed && !session_precompile(s, err)) /* the parent of the GPUs compiles */
             return false;
         phase_turn(&s->clock, PHASE_START_UP);
         if (!session_roofs_settle(s, err))

@@ -328,7 +328,7 @@ static bool run_cases(struct session *s, struct error *err)
 /* In a GPU's process: the cases that the parent gives. A case is finished when its rows are counted. */
 static bool run_fed(struct session *s, struct error *err)
 {
-    bool timed = !s->options->no_time && spec_is_timed(s->device.spec), ok = true;
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec), ok = true, begun = false;
     json_auto_t *finished = json_array();
     int first = 0, last = 0, given = 0;
     double checked_s = 0;
@@ -343,6 +343,9 @@ static bool run_fed(struct session *s, struct error *err)
             checked_s = clock_s();
         }
         given = session_take_case(s, &first, &last, err);
+        if (!begun) /* its start-up is time of the parent, which compiled meanwhile */
+            phase_begin(&s->clock, PHASE_WAITING);
+        begun = true;
         if (given >= 0) {
             ok = run_case(s, first, last, timed, err);
             json_array_append_new(finished, json_integer(given));
