@@ -1,5 +1,6 @@
-/* Stretches of random operations: compiled code (BENCH_EMU_ISA=jit) has the bits of the handlers (v4). With full and partly active warps,
- * more registers than the processor has, operands that are often NaN, and branches between. */
+/* Stretches of random operations: compiled code (BENCH_EMU_ISA=jit) has the bits and counts of the handlers (v4). With full and partly
+ * active warps, more registers than the processor has, operands that are often NaN, loads that find their pattern again, and branches
+ * between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,9 @@
 
 enum { THREADS = 96, WORDS = 24, PROGRAMS = 60 };
 
-/* %r, %f: 32 bits, %d: 64, %h: 16, %p: predicates; @: the next random register of the kind before it */
+/* %r, %f: 32 bits, %d: 64, %h: 16, %p: predicates; @: the next random register of the kind before it; # a multiple of 16 below a row of
+ * `in`. %a0: the lane's row of `in`; %c0: a word of each lane, side by side; %c1: in two parts; %u0: `in`; %s0, %s1, %s2: the same of 32
+ * bytes a lane in shared memory */
 static const char *const forms[] = {
     "add.s32 %r@, %r@, %r@",
     "sub.s32 %r@, %r@, 77",
@@ -84,6 +87,25 @@ static const char *const forms[] = {
     "or.pred %p@, %p@, %p@",
     "xor.pred %p@, %p@, %p@",
     "not.pred %p@, %p@",
+    "ld.global.b32 %r@, [%a0+#]",
+    "ld.global.b32 %f@, [%c0+#]",
+    "ld.global.nc.b32 %r@, [%u0+#]",
+    "ld.global.b32 %r@, [%c1+#]",
+    "ld.global.b16 %h@, [%c1+#]",
+    "ld.global.b16 %h@, [%a0+#]",
+    "ld.global.b16 %h@, [%a0+6]",
+    "ld.global.b16 %h@, [%u0+#]",
+    "ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%u0+#]",
+    "ld.global.v4.f32 {%f5, %f1, %f0, %f2}, [%a0+#]",
+    "ld.global.v2.b32 {%r4, %r2}, [%u0+#]",
+    "ld.shared.b32 %r@, [%s0+4]",
+    "ld.shared.b32 %r@, [%s1+#]",
+    "ld.shared.b32 %f@, [%s2+#]",
+    "ld.shared.b16 %h@, [%s2+#]",
+    "ld.shared.b16 %h@, [%s0+14]",
+    "ld.shared.v4.b32 {%r5, %r1, %r2, %r4}, [%s0+16]",
+    "ld.shared.v4.b32 {%r0, %r1, %r4, %r2}, [%s1+#]",
+    "add.u64 %u0, %u0, 0; ld.global.b32 %r@, [%u0+#]",
 };
 
 static uint64_t state;
@@ -99,29 +121,43 @@ static void put_form(struct text *t, const char *form, uint32_t registers)
     for (; *form; form++)
         if (*form == '@')
             text_addf(t, "%u", draw(form[-1] == 'p' ? 6 : registers));
+        else if (*form == '#')
+            text_addf(t, "%u", 16 * draw(8 * WORDS / 16));
         else
             text_addf(t, "%c", *form);
     text_add(t, ";\n");
 }
 
-/* Loads every register from row %tid of `in`, runs the operations, and stores every register to `out`. */
-static char *program(uint32_t registers, uint32_t operations, bool parted)
+/* Loads every register from row %tid of `in`, runs the operations three times, and stores every register to `out`. */
+static char *program(uint32_t registers, uint32_t operations, bool parted, bool racy)
 {
     struct text t = {0};
     text_add(&t, ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                  "    .reg .b32 %r<40>;\n    .reg .f32 %f<40>;\n    .reg .b64 %d<40>;\n    .reg .b16 %h<40>;\n    .reg .pred %p<9>;\n"
-                 "    .reg .b64 %a<3>;\n    .reg .b32 %t<2>;\n    ld.param.u64 %a0, [in];\n    ld.param.u64 %a1, [out];\n"
-                 "    mov.u32 %t0, %tid.x;\n");
+                 "    .reg .b64 %a<3>, %c<2>, %u0;\n    .reg .b32 %t<3>, %s<3>;\n    .shared .align 16 .b8 rows[3072];\n    ld.param.u64 "
+                 "%a0, [in];\n"
+                 "    ld.param.u64 %a1, [out];\n    mov.u32 %t0, %tid.x;\n    mov.u64 %u0, %a0;\n    mad.wide.u32 %c0, %t0, 4, %a0;\n"
+                 "    mov.u32 %s1, rows;\n    mad.lo.u32 %s0, %t0, 32, %s1;\n    mad.lo.u32 %s2, %t0, 4, %s1;\n    mov.u32 %t2, 0;\n"
+                 "    setp.ge.u32 %p7, %t0, 42;\n    selp.b64 %c1, 512, 0, %p7;\n    add.s64 %c1, %c1, %c0;\n");
     text_addf(&t, "    mad.wide.u32 %%a0, %%t0, %d, %%a0;\n    mad.wide.u32 %%a1, %%t0, %d, %%a1;\n", 8 * WORDS, 8 * 40 * 4);
     for (uint32_t i = 0; i < registers; i++)
         text_addf(&t,
                   "    ld.global.b32 %%r%u, [%%a0+%u];\n    ld.global.f32 %%f%u, [%%a0+%u];\n    ld.global.b64 %%d%u, [%%a0+%u];\n"
                   "    ld.global.b16 %%h%u, [%%a0+%u];\n",
                   i, 8 * (i % WORDS), i, 8 * ((i + 5) % WORDS), i, 8 * ((i + 9) % WORDS), i, 8 * ((i + 2) % WORDS));
+    for (uint32_t i = 0; i < 8; i++)
+        text_addf(&t, "    st.shared.b32 [%%s0+%u], %%r%u;\n", 4 * i, i % registers);
+    text_add(&t, "    bar.sync 0;\n");
     for (int i = 0; i < 6; i++)
         text_addf(&t, "    setp.gt.s32 %%p%d, %%r%d, %%r%d;\n", i, i % (int)registers, (i + 1) % (int)registers);
     if (parted)
         text_add(&t, "    and.b32 %t1, %t0, 5;\n    setp.eq.s32 %p7, %t1, 1;\n    @%p7 bra DONE;\n");
+    text_add(&t, "AGAIN:\n");
+    if (racy) /* in the third turn a warp writes what others read since the barrier, or will read */
+        text_addf(&t,
+                  "    and.b32 %%t1, %%t0, 96;\n    add.s32 %%t1, %%t1, %%t2;\n    setp.eq.s32 %%p7, %%t1, %d;\n"
+                  "    and.b32 %%t1, %%t0, 31;\n    mad.lo.u32 %%t1, %%t1, 4, %%s1;\n    @%%p7 st.shared.b32 [%%t1], %%t0;\n",
+                  draw(2) ? 34 : 66);
     for (uint32_t i = 0; i < operations; i++) {
         if (i % 40 == 39)
             text_addf(&t, "    @%s%%p%u bra L%u;\n", draw(2) ? "!" : "", draw(6), i);
@@ -129,7 +165,9 @@ static char *program(uint32_t registers, uint32_t operations, bool parted)
         if (i % 40 == 39)
             text_addf(&t, "L%u:\n", i);
     }
-    text_add(&t, "DONE:\n");
+    if (racy)
+        text_add(&t, "    bar.sync 0;\n");
+    text_add(&t, "    add.s32 %t2, %t2, 1;\n    setp.lt.s32 %p8, %t2, 3;\n    @%p8 bra AGAIN;\nDONE:\n");
     for (uint32_t i = 0; i < registers; i++)
         text_addf(&t,
                   "    st.global.b32 [%%a1+%u], %%r%u;\n    st.global.f32 [%%a1+%u], %%f%u;\n    st.global.b64 [%%a1+%u], %%d%u;\n"
@@ -141,8 +179,15 @@ static char *program(uint32_t registers, uint32_t operations, bool parted)
     return t.data;
 }
 
-static void run(const char *isa, const char *ptx, const void *in, size_t in_bytes, uint8_t *out, size_t out_bytes)
+static void put_count(void *context, const struct device_counter *counter, int line, double value)
 {
+    text_addf(context, "%s of line %d: %.17g\n", counter->name, line, value);
+}
+
+/* Returns the counts and the findings, one a line. */
+static char *run(const char *isa, const char *ptx, const void *in, size_t in_bytes, uint8_t *out, size_t out_bytes)
+{
+    struct text counts = {0};
     struct emu_test t;
     setenv("BENCH_EMU_ISA", isa, 1);
     emu_test_text(&t, "random", ptx, "k");
@@ -153,8 +198,13 @@ static void run(const char *isa, const char *ptx, const void *in, size_t in_byte
     t.launch.block[0] = THREADS;
     emu_test_run(&t);
     emu_test_read(&t, to, out, out_bytes);
+    emu_device.counters(&t.dev, put_count, &counts);
+    const struct device_report *reports;
+    for (int i = 0, count = emu_device.reports(&t.dev, &reports); i < count; i++)
+        text_addf(&counts, "%s: %s (%llu)\n", reports[i].kind, reports[i].text, (unsigned long long)reports[i].count);
     emu_test_close(&t);
     unsetenv("BENCH_EMU_ISA");
+    return counts.data;
 }
 
 static void same_bits(void **unused)
@@ -173,9 +223,11 @@ static void same_bits(void **unused)
             uint64_t v = (uint64_t)draw(1u << 31) << 33 ^ (uint64_t)draw(1u << 31) << 12 ^ draw(4096);
             in[i] = draw(4) ? n % 3 ? v & 0x3fffffff3fffffff : v : odd[draw(sizeof odd / sizeof *odd)]; /* sometimes few NaN */
         }
-        SCOPED char *ptx = program(n % 2 ? 6 : 36, 20 + draw(300), n % 4 >= 2);
-        run("v4", ptx, in, sizeof in, handlers, sizeof handlers);
-        run("jit", ptx, in, sizeof in, jit, sizeof jit);
+        SCOPED char *ptx = program(n % 2 ? 6 : 36, 20 + draw(300), n % 4 >= 2, n % 4 == 1);
+        SCOPED char *of_handlers = run("v4", ptx, in, sizeof in, handlers, sizeof handlers);
+        SCOPED char *of_jit = run("jit", ptx, in, sizeof in, jit, sizeof jit);
+        if (strcmp(of_jit, of_handlers) != 0)
+            fail_msg("program %d: counts differ:\n%s\nwith handlers\n%s\n%s", n, of_jit, of_handlers, ptx);
         for (size_t i = 0; i < sizeof jit; i++)
             if (jit[i] != handlers[i])
                 fail_msg("program %d: byte %zu of thread %zu differs: %02x, with handlers %02x\n%s", n, i % (8 * 40 * 4), i / (8 * 40 * 4),

@@ -1,7 +1,8 @@
-/* emu/run/jit: compiles stretches of lane-wise operations of a basic block to AVX-512 code, with the branch that ends them. The code
- * becomes the handler of the first operation of the stretch. Lanes 0 to 15 run first, then lanes 16 to 31. Nothing is stored before a half
- * is done: if a float operation has a NaN as its result, the half is computed again by code that makes each NaN the canonical one. The
- * results have the bits of the handlers'. */
+/* emu/run/jit: compiles stretches of a basic block to AVX-512 code: lane-wise operations, loads that find what they found the last time,
+ * and the branch that ends them. The code becomes the handler of the first operation of the stretch. Registers stay in vectors where there
+ * are enough. A load that is to take its handler stores them and leaves the stretch; behind it begins another one, without loads. If only
+ * some lanes run, so does the part before the first load. Each NaN is made the canonical one: the results have the bits of the handlers'.
+ */
 #include "emu/run/jit.h"
 #include "emu/ops.h"
 #include <stdlib.h>
@@ -9,36 +10,56 @@
 
 #define STRETCH_MAX 256
 
-static const struct x86_form move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, move_64 = {1, 1, 1, 0x6f}, store = {1, 1, 1, 0x7f};
-static const struct x86_form broadcast = {2, 1, 0, 0x7c}, k_move = {1, 0, 0, 0x90}, k_to = {1, 0, 0, 0x93}, k_test = {1, 0, 0, 0x99};
-static const struct x86_form k_shift = {3, 1, 1, 0x30};
+static const struct x86_form broadcast = {2, 1, 0, 0x7c};
 
-/* Computes one half of up to `most` operations; returns how many fit. Nothing is stored. */
-static uint32_t compile_half(struct compiler *j, const struct insn *ip, uint32_t most, int half, bool exact)
+/* Where a load leaves the stretch: jumps to there, and what is in registers then. */
+struct leaving {
+    size_t jumps[2];
+    uint32_t load;
+    struct values values;
+};
+struct stretch {
+    struct leaving *leaving;
+    uint32_t count, room;
+};
+
+/* The code of up to `most` operations; returns how many fit. */
+static uint32_t compile_operations(struct compiler *j, const struct insn *ip, uint32_t most, bool some, struct stretch *loads)
 {
     uint32_t done = 0;
-    j->value_count = j->seen_count = 0;
-    j->busy = j->busy_masks = 0;
-    j->half = half;
-    j->exact = exact;
-    j->asked = j->full = false;
-    j->pending = -1;
-    if (exact) {
+    bool floats = false;
+    j->values.count = 0;
+    j->busy = j->busy_masks = j->now = 0;
+    j->some = some;
+    j->full = false;
+    j->proved = NO_REF;
+    for (uint32_t i = 0; i < most; i++)
+        floats |= jit_is_float(ip + i);
+    if (floats) {
         X86(&j->code, 0xb8, 0xff, 0xff, 0xff, 0x7f); /* mov eax, 0x7fffffff */
         x86_vector(&j->code, broadcast, X86_ZMM, NAN_REG, 0, EAX, 0);
+        X86(&j->code, 0xb8, 0x00, 0x11, 0x11, 0x11); /* a NaN: what stands there; else the operand */
+        x86_vector(&j->code, broadcast, X86_ZMM, TABLE, 0, EAX, 0);
     }
     for (; done < most; done++) {
         struct compiler before = *j;
-        j->now = done + 1;
-        jit_operation(j, ip + done);
+        const bool load = !jit_can(ip + done);
+        if (load) {
+            if (loads->count == loads->room)
+                loads->leaving = xrealloc(loads->leaving, (loads->room = 2 * loads->room + 16) * sizeof *loads->leaving);
+            loads->leaving[loads->count].load = done;
+            jit_load(j, ip + done, loads->leaving[loads->count].jumps, &loads->leaving[loads->count].values);
+        } else {
+            jit_operation(j, ip + done);
+        }
         if (j->full) {
             before.code.bytes = j->code.bytes;
             before.code.room = j->code.room;
             *j = before;
             break;
         }
+        loads->count += load;
     }
-    jit_ask_pending(j);
     return done;
 }
 
@@ -63,52 +84,6 @@ static void put_word(struct machine_code *c, unsigned opcode, uint32_t ref)
 {
     x86_byte(c, opcode);
     x86_modrm(c, EAX, base_of(ref), ref);
-}
-
-/* Lanes that are off keep what stands there. Whole vectors are stored: a masked store is not forwarded to the load that follows. */
-static void store_vector(struct compiler *j, const struct value *v, int i, bool some)
-{
-    struct machine_code *c = &j->code;
-    const int length = v->bytes == 2 ? X86_YMM : X86_ZMM;
-    const uint32_t at = v->ref + (uint32_t)(16 * v->bytes * j->half + 64 * i);
-    if (some) {
-        x86_vector_at(c, move_64, length, T0, FRAME, at);
-        x86_vector(c, v->bytes == 2 ? move_16 : v->bytes == 4 ? move_32 : move_64, length, T0, 0, v->reg[i], i ? K1 : K0);
-    }
-    x86_vector_at(c, store, length, some ? T0 : v->reg[i], FRAME, at);
-}
-
-/* Stores what the half wrote. A predicate's lower half waits in r8 to r11, so that its word is stored at once. */
-static void store_half(struct compiler *j, bool some)
-{
-    struct machine_code *c = &j->code;
-    unsigned waiting = 0;
-    if (some) {
-        x86_mask_at(c, k_move, K0, WARP, (uint32_t)offsetof(struct warp, mask) + 2 * (uint32_t)j->half);
-        x86_mask(c, k_shift, 0, K1, 0, K0);
-        x86_byte(c, 8);
-    }
-    for (int n = 0; n < j->value_count; n++) {
-        const struct value *v = &j->values[n];
-        if (!v->dirty)
-            continue;
-        for (int i = 0; i < vectors_of(v) && v->bytes; i++)
-            store_vector(j, v, i, some);
-        if (v->bytes)
-            continue;
-        x86_mask(c, k_to, 0, j->half ? EAX : 8 + (int)waiting, 0, v->reg[0]);
-        if (j->half) {
-            X86(c, 0xc1, 0xe0, 16);                                   /* shl eax, 16 */
-            X86(c, 0x44, 0x09, (uint8_t)(0xc0 | (waiting & 7) << 3)); /* or eax, r8d + n */
-            if (some) {
-                put_word(c, 0x33, v->ref);                            /* xor eax, [predicate] */
-                put_field(c, 0x23, EAX, offsetof(struct warp, mask)); /* and eax, [rdi + mask] */
-                put_word(c, 0x33, v->ref);
-            }
-            put_word(c, 0x89, v->ref); /* mov [predicate], eax */
-        }
-        waiting++;
-    }
 }
 
 /* Enters a block as `enter` of lanes.inc does, if nothing else is to be done first; jumps that are to take the handler go to `slow`. */
@@ -163,43 +138,55 @@ static void put_end(struct machine_code *c, const struct program *p, const struc
     }
 }
 
-/* The code of `n` operations from ip on; returns where it begins. Rare ways lie behind it. */
-static size_t compile_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t n)
+/* Goes on with the handler `fn` of an operation. */
+static void put_handler(struct machine_code *c, const struct insn *ip, op_fn fn)
+{
+    put_address(c, INSN, ip);
+    put_address(c, EAX, (const void *)(uintptr_t)fn);
+    X86(c, 0xff, 0xe0); /* jmp rax */
+}
+
+/* Compiles up to `most` operations from ip on, of which `plain` come before the first load; returns how many. */
+static uint32_t compile_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, uint32_t plain)
 {
     struct machine_code *c = &j->code;
-    const size_t begin = c->count;
-    size_t again[2] = {0}, computed[2], some[2], stored[2];
-    put_wide_field(c, 0x8b, FRAME, offsetof(struct warp, base)); /* mov rdx, [rdi + base] */
-    put_wide_field(c, 0x8b, CONSTANTS, offsetof(struct warp, base) + sizeof(uint8_t *));
-    for (int half = 0; half < 2; half++) {
-        compile_half(j, ip, n, half, false);
-        if (j->asked) {
-            x86_mask_at(c, k_move, K0, WARP, (uint32_t)offsetof(struct warp, mask) + 2 * (uint32_t)half);
-            x86_mask(c, k_test, 0, K_NAN, 0, K0);
-            again[half] = x86_jump(c, JUMP_NOT_ZERO);
-        }
-        computed[half] = c->count;
-        put_field(c, 0x83, 7, offsetof(struct warp, mask)); /* cmp dword [rdi + mask], -1 */
-        x86_byte(c, 255);
-        some[half] = x86_jump(c, JUMP_NOT_ZERO);
-        store_half(j, false);
-        stored[half] = c->count;
-    }
-    X86(c, 0x48, 0x81, 0xc6); /* add rsi, ... */
-    x86_word(c, n * (uint32_t)sizeof *ip);
+    struct stretch loads = {0};
+    put_field(c, 0x83, 7, offsetof(struct warp, mask)); /* cmp dword [rdi + mask], -1 */
+    x86_byte(c, 255);
+    const size_t some = x86_jump(c, JUMP_NOT_ZERO);
+    if (most > plain)
+        X86(c, 0x53, 0x48, 0x89, 0xfb); /* push rbx; mov rbx, rdi */
+    jit_bases(c);
+    const uint32_t n = compile_operations(j, ip, most, false, &loads);
+    jit_flush(j, &j->values);
+    if (most > plain)
+        x86_byte(c, 0x5b); /* pop rbx */
+    put_address(c, INSN, ip + n);
     put_end(c, p, ip + n);
-    for (int half = 0; half < 2; half++) {
-        if (again[half]) {
-            x86_land(c, again[half]);
-            compile_half(j, ip, n, half, true);
-            x86_land_at(c, x86_jump(c, 0), computed[half]);
-        }
-        x86_land(c, some[half]);
-        j->half = half; /* both halves use the same registers */
-        store_half(j, true);
-        x86_land_at(c, x86_jump(c, 0), stored[half]);
+    for (uint32_t i = 0; i < loads.count; i++) {
+        const struct leaving *l = &loads.leaving[i];
+        x86_land(c, l->jumps[0]);
+        x86_land(c, l->jumps[1]);
+        jit_bases(c);
+        jit_flush(j, &l->values);
+        x86_byte(c, 0x5b);
+        put_handler(c, ip + l->load, ip[l->load].fn);
     }
-    return begin;
+    free(loads.leaving);
+    x86_land(c, some);
+    plain = n < plain ? n : plain;
+    if (plain) {
+        jit_bases(c);
+        compile_operations(j, ip, plain, true, &loads);
+        jit_flush(j, &j->values);
+    }
+    if (plain < n) {
+        put_handler(c, ip + plain, ip[plain].fn);
+    } else {
+        put_address(c, INSN, ip + n);
+        put_end(c, p, ip + n);
+    }
+    return n;
 }
 
 /* Maps the code. NULL: a hardened system does not allow it, and the handlers go on. */
@@ -215,28 +202,56 @@ static uint8_t *map_code(const struct machine_code *c, size_t bytes)
     return NULL;
 }
 
+/* Operations before `end` that a stretch from i on may have, and those of them before the first load. */
+static uint32_t stretch_at(const struct program *p, uint32_t i, bool with_loads, uint32_t end, uint32_t *plain)
+{
+    uint32_t n = 0;
+    bool lanes = false;
+    *plain = 0;
+    if (i && p->code[i - 1].op == OP_guard) /* runs alone */
+        return 0;
+    for (; i + n < end && n < STRETCH_MAX; n++) {
+        if (!jit_can(p->code + i + n) && !(with_loads && jit_can_load(p, p->code + i + n)))
+            break;
+        *plain += *plain == n && jit_can(p->code + i + n);
+        lanes |= jit_can(p->code + i + n);
+    }
+    if (!lanes) /* loads alone leave nothing in registers for each other */
+        n = 0;
+    return n;
+}
+
+/* A branch on its own. */
+static bool jit_can_end(const struct program *p, uint32_t i)
+{
+    const int op = p->code[i].op;
+    return (op == OP_fall || op == OP_bra || op == OP_bra_if) && !(i && (p->code[i - 1].op == OP_guard || jit_can(p->code + i - 1)));
+}
+
 void jit_compile(struct program *p)
 {
-    struct stretch {
+    struct made {
         uint32_t insn;
         size_t at;
     } *made = xmalloc((size_t)(p->count + 1) * sizeof *made);
     struct compiler *j = xcalloc(1, sizeof *j);
-    uint32_t count = 0, n;
-    for (uint32_t i = 0; i < p->count; i += n) {
-        uint32_t most = 0;
-        bool guarded = i && p->code[i - 1].op == OP_guard; /* runs alone */
-        while (i + most < p->count && most < STRETCH_MAX && !guarded && jit_can(p->code + i + most))
-            most++;
-        const size_t before = j->code.count;
-        n = compile_half(j, p->code + i, most, 0, false);
-        j->code.count = before;
-        if (n) {
-            made[count].at = compile_stretch(j, p, p->code + i, n);
-            made[count++].insn = i;
-        } else {
-            n = 1;
+    uint32_t count = 0, plain, end = 0; /* end: of the last stretch with loads */
+    for (uint32_t i = 0, n; i < p->count; i += n) {
+        const bool behind = i < end;
+        const uint32_t most = stretch_at(p, i, !behind, behind ? end : p->count, &plain);
+        made[count] = (struct made){i, j->code.count};
+        if (!most && jit_can_end(p, i)) {
+            jit_bases(&j->code);
+            put_end(&j->code, p, p->code + i);
+            count++;
         }
+        n = most ? compile_stretch(j, p, p->code + i, most, plain) : 0;
+        count += n > 0;
+        if (n && !behind && plain < n) {
+            end = i + n;
+            n = plain;
+        }
+        n = n ? n : 1;
     }
     p->jit_bytes = (j->code.count + 4095) & ~(size_t)4095;
     p->jit = count ? map_code(&j->code, p->jit_bytes) : NULL;

@@ -6,40 +6,66 @@
 #include "emu/run/x86.h"
 
 enum { FRAME = 2, CONSTANTS = 1, WARP = 7, INSN = 6, EAX = 0 }; /* rdx, rcx: warp.base; rdi, rsi: a handler's arguments */
-enum { CACHE = 27, T0 = 27, T1, T2, T3, NAN_REG };              /* vectors: below, registers of the stretch */
-enum { K_NAN = 1, K0 = 2, K1 = 3, K_FIRST = 4, K_COUNT = 4 };
-#define SEEN_MAX 96
+/* Vectors: below CACHE, registers of the stretch. T0 and T1: what a load has read. */
+enum { CACHE = 25, T4 = 25, T0, T1, T2, T3, NAN_REG, TABLE };
+enum { K_LOOK = 1, K0 = 2, K1 = 3, K_FIRST = 4, K_COUNT = 4 };
 
-struct value { /* a PTX register: this half's lanes in vector registers `reg`; of a predicate reg[0] is a mask register */
+struct value { /* half of a PTX register's lanes, in vector registers `reg`; of a predicate reg[0] is a mask register */
     uint32_t ref;
     uint8_t bytes; /* of a lane; 0: a predicate */
+    uint8_t half;
     uint8_t reg[2];
-    bool dirty;
-    uint32_t used; /* by this operation last */
+    bool dirty;    /* the frame does not hold it yet */
+    uint32_t used; /* by this step last */
+};
+struct values {
+    struct value at[CACHE + K_COUNT];
+    int count;
 };
 struct compiler {
     struct machine_code code;
-    struct value values[CACHE + K_COUNT];
-    struct {
-        uint32_t ref, end;
-    } seen[SEEN_MAX];
-    int value_count, seen_count;
+    struct values values;
     uint32_t busy, busy_masks; /* registers in use */
-    uint32_t now;              /* number of the operation */
+    uint32_t now;              /* number of the step: one half of an operation, or a load */
     int half;
-    bool exact;  /* each NaN is made canonical at once */
-    bool asked;  /* K_NAN holds something */
-    int pending; /* a float result that is still to be looked at; -1: none */
-    bool full;   /* the operation does not fit */
+    bool some;       /* only some lanes may run: others keep what the frame holds */
+    bool full;       /* the operation does not fit */
+    uint32_t proved; /* address register of the last load whose lanes were compared; NO_REF: none, or written since */
+    uint32_t proved_memo;
 };
 
-/* Can the operation be part of a stretch? */
+/* Can the operation be part of a stretch? Is it a load that can? */
 bool jit_can(const struct insn *ip);
-/* Adds its code for the half in hand. `full`: it does not fit, and what was added is to be dropped. */
+bool jit_can_load(const struct program *p, const struct insn *ip);
+/* Is its result a float, whose NaN is to be the canonical one? */
+bool jit_is_float(const struct insn *ip);
+/* Adds its code. `full`: it does not fit, and what was added is to be dropped. */
 void jit_operation(struct compiler *j, const struct insn *ip);
-/* All float results are looked at. */
-void jit_ask_pending(struct compiler *j);
+/* The same for a load of all lanes: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
+int jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
+/* The vectors of a register, of the half in hand; loaded if `load`. They stay until the step ends. */
+struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, bool load, bool write);
+/* Stores what the frame does not hold yet. */
+void jit_flush(struct compiler *j, const struct values *values);
 
+/* jit_reach.c, called by compiled code: they change ordinary registers, T0 to T3 and the masks below K_FIRST only. The lanes' addresses
+ * lie as the memo says, from `first` on, and all run. NULL: the load's handler is to run, and nothing is counted yet; else where the first
+ * address is in the host's memory, and T0 and T1 are lanes 0 to 15 and 16 to 31 (32 bits), or T0 is all lanes (16 bits). */
+enum jit_take { JIT_UNIFORM, JIT_ANY_16, JIT_ANY_32, JIT_ROWS }; /* which patterns, of elements of how many bits; rows of four words */
+const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take);
+const uint8_t *jit_shared(struct warp *w, struct memo *m, uint32_t first, enum jit_take take);
+/* Ti: the rows of 16 bytes of lanes i, i + 4, i + 8 and i + 12 of a half, whose rel these are. Returns `host`. */
+const uint8_t *jit_rows(const uint8_t *host, const int32_t *rel);
+
+/* rdx and rcx, from rdi. */
+static inline void jit_bases(struct machine_code *c)
+{
+    const uint32_t at = (uint32_t)offsetof(struct warp, base);
+    X86(c, 0x48, 0x8b); /* mov rdx, [rdi + base] */
+    x86_modrm(c, FRAME, WARP, at);
+    X86(c, 0x48, 0x8b);
+    x86_modrm(c, CONSTANTS, WARP, at + (uint32_t)sizeof(uint8_t *));
+}
 static inline int base_of(uint32_t ref)
 {
     return ref & 1 ? CONSTANTS : FRAME;

@@ -1,4 +1,4 @@
-/* emu/run/jit_lanes: AVX-512 code for lane-wise operations, of 16 lanes. */
+/* emu/run/jit_lanes: AVX-512 code for lane-wise operations, of 16 lanes at a time, and for loads of a whole warp. */
 #include "emu/handlers.h"
 #include "emu/ops.h"
 #include "emu/run/jit.h"
@@ -39,10 +39,16 @@ static const struct x86_form add_64 = {1, 1, 1, 0xd4}, move = {1, 1, 1, 0x6f}, m
 static const struct x86_form zext = {2, 1, 0, 0x35}, grow_u = {2, 1, 0, 0x33}, or_32 = {1, 1, 0, 0xeb}, xor_32 = {1, 1, 0, 0xef};
 static const struct x86_form extract = {3, 1, 1, 0x3b}, insert = {3, 1, 1, 0x3a}, by_count_32 = {1, 1, 0, 0x72},
                              by_count_64 = {1, 1, 1, 0x73};
-static const struct x86_form is_nan = {1, 0, 0, 0xc2}, to_half = {3, 1, 0, 0x1d}, ternary = {3, 1, 0, 0x25};
+static const struct x86_form to_half = {3, 1, 0, 0x1d}, ternary = {3, 1, 0, 0x25};
 static const struct x86_form k_move = {1, 0, 0, 0x90}, k_from = {1, 0, 0, 0x92}, k_not = {1, 0, 0, 0x44};
 static const struct x86_form k_or = {1, 0, 0, 0x45}, k_and = {1, 0, 0, 0x41}, k_xor = {1, 0, 0, 0x47};
 static const struct x86_form k_shift = {3, 1, 1, 0x30};
+static const struct x86_form k_or_test = {1, 0, 0, 0x98}, look = {2, 1, 1, 0x27};
+static const struct x86_form fix_up = {3, 1, 0, 0x54};
+static const struct x86_form spread_32 = {2, 1, 0, 0x58}, spread_64 = {2, 1, 1, 0x59}, first_32 = {1, 1, 0, 0x7e},
+                             first_64 = {1, 1, 1, 0x7e};
+static const struct x86_form subtract_32 = {1, 1, 0, 0xfa}, subtract_64 = {1, 1, 1, 0xfb}, sext_32 = {2, 1, 0, 0x25};
+static const struct x86_form low_32 = {1, 1, 0, 0x62}, high_32 = {1, 1, 0, 0x6a}, low_64 = {1, 1, 1, 0x6c}, high_64 = {1, 1, 1, 0x6d};
 
 static const struct operation operations[OP_COUNT] = {
     [OP_add_32] = {SHAPE_BOTH, 4, {1, 1, 0, 0xfe}, {0}},
@@ -112,7 +118,6 @@ static const struct operation operations[OP_COUNT] = {
     [OP_mov_pred] = {SHAPE_PREDICATE, 0, {0}, {0}},
 };
 
-/* ---- registers ---- */
 static void vector(struct compiler *j, struct x86_form f, int reg, int second, int rm)
 {
     x86_vector(&j->code, f, X86_ZMM, reg, second, rm, 0);
@@ -127,124 +132,21 @@ static void shift_by(struct compiler *j, struct x86_form f, int how, int to, int
     vector_by(j, f, how, to, from, by); /* the field of the first operand says which way */
 }
 
-/* K_NAN collects the lanes of x or y that are NaN. */
-static void collect_nan(struct compiler *j, int x, int y)
+/* `from` with each NaN made the canonical one. */
+static void canonical(struct compiler *j, int to, int from)
 {
-    vector_by(j, is_nan, j->asked ? K0 : K_NAN, x, y, 3);
-    if (j->asked)
-        x86_mask(&j->code, k_or, 1, K_NAN, K_NAN, K0);
-    j->asked = true;
-}
-void jit_ask_pending(struct compiler *j)
-{
-    if (j->pending >= 0)
-        collect_nan(j, j->pending, j->pending);
-    j->pending = -1;
-}
-static void make_canonical(struct compiler *j, int reg)
-{
-    vector_by(j, is_nan, K0, reg, reg, 3);
-    x86_vector(&j->code, move_32, X86_ZMM, reg, 0, NAN_REG, K0);
-}
-/* A float result: in `reg`, which stays as it is. */
-static void result(struct compiler *j, int reg)
-{
-    if (j->exact) {
-        make_canonical(j, reg);
-    } else if (j->pending < 0 || j->pending == reg) {
-        j->pending = reg;
-    } else {
-        collect_nan(j, j->pending, reg);
-        j->pending = -1;
-    }
+    vector(j, move, to, 0, NAN_REG);
+    vector_by(j, fix_up, to, from, TABLE, 0);
 }
 
-/* Registers whose lanes lie elsewhere in the frame, or are of another size, must not share bytes: halves are stored one after the other. */
-static bool see(struct compiler *j, uint32_t ref, uint32_t bytes)
-{
-    for (int i = 0; i < j->seen_count; i++) {
-        if (j->seen[i].ref == ref && j->seen[i].end == ref + bytes)
-            return true;
-        if (ref < j->seen[i].end && j->seen[i].ref < ref + bytes)
-            return false;
-    }
-    if (j->seen_count == SEEN_MAX)
-        return false;
-    j->seen[j->seen_count].ref = ref;
-    j->seen[j->seen_count++].end = ref + bytes;
-    return true;
-}
-
-static bool drop_oldest(struct compiler *j, bool predicate)
-{
-    int oldest = -1;
-    for (int i = 0; i < j->value_count; i++)
-        if (!j->values[i].dirty && j->values[i].used != j->now && !j->values[i].bytes == predicate &&
-            (oldest < 0 || j->values[i].used < j->values[oldest].used))
-            oldest = i;
-    if (oldest < 0)
-        return false;
-    const struct value v = j->values[oldest];
-    for (int i = 0; i < (predicate ? 1 : vectors_of(&v)); i++) {
-        if (!predicate && j->pending == v.reg[i])
-            jit_ask_pending(j);
-        *(predicate ? &j->busy_masks : &j->busy) &= ~(1u << v.reg[i]);
-    }
-    memmove(j->values + oldest, j->values + oldest + 1, (size_t)(--j->value_count - oldest) * sizeof *j->values);
-    return true;
-}
-
-static int take_register(struct compiler *j, bool predicate)
-{
-    uint32_t *busy = predicate ? &j->busy_masks : &j->busy, all = predicate ? ((1u << K_COUNT) - 1) << K_FIRST : (1u << CACHE) - 1;
-    if (!(all & ~*busy) && !drop_oldest(j, predicate)) {
-        j->full = true;
-        return predicate ? K_FIRST : 0;
-    }
-    int reg = __builtin_ctz(all & ~*busy);
-    *busy |= 1u << reg;
-    return reg;
-}
-
-/* The register's vectors; loaded if `load`. Invalid after the next call: callers copy. */
-static struct value hold_value(struct compiler *j, uint32_t ref, int bytes, bool load, bool write)
-{
-    struct value *v = NULL;
-    for (int i = 0; i < j->value_count && !v; i++)
-        if (j->values[i].ref == ref && j->values[i].bytes == bytes)
-            v = &j->values[i];
-    if (!v) {
-        struct value made = {.ref = ref, .bytes = (uint8_t)bytes, .used = j->now};
-        j->full |= ref == NO_REF || (!(ref & 1) && !see(j, ref, bytes ? 32 * (uint32_t)bytes : 4));
-        for (int i = 0; i < vectors_of(&made); i++)
-            made.reg[i] = (uint8_t)take_register(j, !bytes);
-        if (j->full)
-            return made;
-        for (int i = 0; i < vectors_of(&made) && load; i++) {
-            const uint32_t at = ref + (uint32_t)(bytes ? 16 * bytes * j->half + 64 * i : 2 * j->half);
-            if (bytes)
-                x86_vector_at(&j->code, move, bytes == 2 ? X86_YMM : X86_ZMM, made.reg[i], base_of(ref), at);
-            else
-                x86_mask_at(&j->code, k_move, made.reg[i], base_of(ref), at);
-        }
-        v = &j->values[j->value_count++];
-        *v = made;
-    }
-    v->used = j->now;
-    v->dirty |= write;
-    return *v;
-}
 static struct value source(struct compiler *j, uint32_t ref, int bytes)
 {
-    return hold_value(j, ref, bytes, true, false);
+    return jit_hold(j, ref, bytes, true, false);
 }
-/* The result's vectors, after all sources are held. A float that waits to be looked at there is, unless the result is NaN with it. */
-static struct value target(struct compiler *j, uint32_t ref, int bytes, bool keeps_nan)
+/* The result's vectors, after all sources are held. */
+static struct value target(struct compiler *j, uint32_t ref, int bytes)
 {
-    struct value v = hold_value(j, ref, bytes, false, true);
-    if (!keeps_nan && bytes && (j->pending == v.reg[0] || (bytes == 8 && j->pending == v.reg[1])))
-        jit_ask_pending(j);
-    return v;
+    return jit_hold(j, ref, bytes, false, true);
 }
 
 /* ---- operations ---- */
@@ -262,7 +164,7 @@ static void select_lanes(struct compiler *j, const struct insn *ip, const struct
 {
     const struct value a = source(j, ip->a, o->bytes), b = source(j, ip->b, o->bytes);
     int k = source(j, ip->c, 0).reg[0];
-    const struct value d = target(j, ip->d, o->bytes, false), yes = ip->flags & 4 ? b : a, no = ip->flags & 4 ? a : b;
+    const struct value d = target(j, ip->d, o->bytes), yes = ip->flags & 4 ? b : a, no = ip->flags & 4 ? a : b;
     for (int i = 0; i < vectors_of(&d); i++) {
         if (i) {
             x86_mask(&j->code, k_shift, 0, K0, 0, k);
@@ -279,7 +181,7 @@ static void compare(struct compiler *j, const struct insn *ip, const struct oper
     static const uint8_t real[] = {0x00, 0x0c, 0x11, 0x12, 0x1e, 0x1d, 0x08, 0x04, 0x19, 0x1a, 0x16, 0x15, 0x07, 0x03};
     const struct value a = source(j, ip->a, 4), b = source(j, ip->b, 4);
     const int join = ip->flags & JOIN_MASK, c = join ? predicate(j, ip->c, ip->flags & JOIN_NEGATED, K1) : 0;
-    const struct value d = target(j, ip->d, 0, false);
+    const struct value d = target(j, ip->d, 0);
     if (ip->count == 2)
         j->full = true; /* the second result is rare */
     vector_by(j, o->form, join ? K0 : d.reg[0], a.reg[0], b.reg[0],
@@ -291,7 +193,7 @@ static void compare(struct compiler *j, const struct insn *ip, const struct oper
 static void join_predicates(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
     const int a = predicate(j, ip->a, ip->flags & 1, K0), b = ip->op == OP_mov_pred ? a : predicate(j, ip->b, ip->flags & 2, K1);
-    const int d = target(j, ip->d, 0, false).reg[0];
+    const int d = target(j, ip->d, 0).reg[0];
     if (ip->op == OP_mov_pred)
         x86_mask(&j->code, k_move, 0, d, 0, a);
     else
@@ -312,7 +214,7 @@ static void multiply_wide(struct compiler *j, const struct insn *ip, const struc
 {
     const bool plus = ip->op == OP_madwide_s32 || ip->op == OP_madwide_u32;
     const struct value a = source(j, ip->a, 4), b = source(j, ip->b, 4), c = plus ? source(j, ip->c, 8) : a;
-    const struct value d = target(j, ip->d, 8, false);
+    const struct value d = target(j, ip->d, 8);
     for (int i = 0; i < 2; i++) {
         widen(j, o->form, T0, a.reg[0], i);
         widen(j, o->form, T1, b.reg[0], i);
@@ -324,7 +226,7 @@ static void multiply_wide(struct compiler *j, const struct insn *ip, const struc
 
 static void multiply_high(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
-    const int a = source(j, ip->a, 4).reg[0], b = source(j, ip->b, 4).reg[0], d = target(j, ip->d, 4, false).reg[0];
+    const int a = source(j, ip->a, 4).reg[0], b = source(j, ip->b, 4).reg[0], d = target(j, ip->d, 4).reg[0];
     shift_by(j, by_count_64, RIGHT, T0, a, 32);
     shift_by(j, by_count_64, RIGHT, T1, b, 32);
     vector(j, o->form, T1, T0, T1); /* odd lanes: their upper halves stand where they belong */
@@ -339,21 +241,15 @@ static void multiply_high(struct compiler *j, const struct insn *ip, const struc
 /* f32 to f16 in the lower half of `to`; `scratch` may be written. */
 static void round_half(struct compiler *j, int from, int to, int scratch)
 {
-    if (j->exact) {
-        vector(j, move, scratch, 0, from);
-        make_canonical(j, scratch);
-        from = scratch;
-    } else {
-        collect_nan(j, from, from);
-    }
-    vector_by(j, to_half, from, 0, to, 0);
+    canonical(j, scratch, from);
+    vector_by(j, to_half, scratch, 0, to, 0);
 }
 
 static void convert(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
     const int from = o->shape == SHAPE_NARROW ? 8 : o->shape == SHAPE_GROW || o->shape == SHAPE_HALF || o->shape == SHAPE_BF16 ? 2 : 4;
     const struct value a = source(j, ip->a, from), b = o->shape == SHAPE_PAIR ? source(j, ip->b, 4) : a;
-    const struct value d = target(j, ip->d, o->bytes, false);
+    const struct value d = target(j, ip->d, o->bytes);
     switch (o->shape) {
     case SHAPE_WIDEN:
         widen(j, o->form, d.reg[0], a.reg[0], 0);
@@ -374,29 +270,24 @@ static void convert(struct compiler *j, const struct insn *ip, const struct oper
         shift_by(j, by_count_32, LEFT, T1, T1, 16);
         vector(j, or_32, d.reg[0], T1, T2);
         break;
+    case SHAPE_HALF:
+        vector(j, o->form, T0, 0, a.reg[0]);
+        canonical(j, d.reg[0], T0);
+        break;
     default:
         vector(j, o->form, d.reg[0], 0, a.reg[0]);
         if (o->shape == SHAPE_BF16)
             shift_by(j, by_count_32, LEFT, d.reg[0], d.reg[0], 16);
-        if (o->shape == SHAPE_HALF)
-            result(j, d.reg[0]);
     }
 }
 
 static void fuse(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
     const int a = source(j, ip->a, 4).reg[0], b = source(j, ip->b, 4).reg[0], c = source(j, ip->c, 4).reg[0];
-    const int d = target(j, ip->d, 4, true).reg[0];
-    if (d == c) {
-        vector(j, o->form, d, a, b);
-    } else {
-        if (j->pending == d && d != a && d != b)
-            jit_ask_pending(j);
-        vector(j, move, T0, 0, c);
-        vector(j, o->form, T0, a, b);
-        vector(j, move, d, 0, T0);
-    }
-    result(j, d);
+    const int d = target(j, ip->d, 4).reg[0];
+    vector(j, move, T0, 0, c);
+    vector(j, o->form, T0, a, b);
+    canonical(j, d, T0);
 }
 
 static void compute(struct compiler *j, const struct insn *ip, const struct operation *o)
@@ -405,8 +296,7 @@ static void compute(struct compiler *j, const struct insn *ip, const struct oper
                one = o->shape == SHAPE_ONE || o->shape == SHAPE_MOVE || o->shape == SHAPE_NEGATE || o->shape == SHAPE_SIGN;
     const struct value a = source(j, ip->a, o->bytes), b = one ? a : source(j, ip->b, shift ? 4 : o->bytes);
     const struct value c = o->shape == SHAPE_MULTIPLY || o->shape == SHAPE_LOGIC3 ? source(j, ip->c, o->bytes) : a;
-    const bool keeps = o->shape == SHAPE_FLOAT && (ip->d == ip->a || ip->d == ip->b);
-    const struct value d = target(j, ip->d, o->bytes, keeps);
+    const struct value d = target(j, ip->d, o->bytes);
     for (int i = 0; i < vectors_of(&d); i++)
         switch (o->shape) {
         case SHAPE_SHIFT:
@@ -431,12 +321,14 @@ static void compute(struct compiler *j, const struct insn *ip, const struct oper
             shift_by(j, by_count_32, o->next.opcode, T0, T0, o->next.opcode == LEFT ? 31 : 1);
             vector(j, o->form, d.reg[i], a.reg[i], T0);
             break;
+        case SHAPE_FLOAT:
+            vector(j, o->form, T0, a.reg[i], b.reg[i]);
+            canonical(j, d.reg[i], T0);
+            break;
         case SHAPE_ONE:
         case SHAPE_MOVE: vector(j, o->form, d.reg[i], 0, a.reg[i]); break;
         default: vector(j, o->form, d.reg[i], a.reg[i], b.reg[i]);
         }
-    if (o->shape == SHAPE_FLOAT)
-        result(j, d.reg[0]);
 }
 
 bool jit_can(const struct insn *ip)
@@ -444,7 +336,13 @@ bool jit_can(const struct insn *ip)
     return operations[ip->op].shape != SHAPE_NONE;
 }
 
-void jit_operation(struct compiler *j, const struct insn *ip)
+bool jit_is_float(const struct insn *ip)
+{
+    const int s = operations[ip->op].shape;
+    return s == SHAPE_FLOAT || s == SHAPE_FUSED || s == SHAPE_HALF || s == SHAPE_ROUND || s == SHAPE_PAIR;
+}
+
+static void one_half(struct compiler *j, const struct insn *ip)
 {
     const struct operation *o = &operations[ip->op];
     switch (o->shape) {
@@ -465,4 +363,151 @@ void jit_operation(struct compiler *j, const struct insn *ip)
     case SHAPE_PAIR: convert(j, ip, o); break;
     default: compute(j, ip, o);
     }
+}
+
+void jit_operation(struct compiler *j, const struct insn *ip)
+{
+    for (j->half = 0; j->half < 2; j->half++) {
+        j->now++;
+        one_half(j, ip);
+    }
+}
+
+/* ---- loads ---- */
+bool jit_can_load(const struct program *p, const struct insn *ip)
+{
+    if ((ip->kind != MOVE_32 && ip->kind != MOVE_16) || (ip->flags & 2) || ip->imm != (int32_t)ip->imm || ip->count > 4 ||
+        (ip->count > 1 && ip->kind != MOVE_32))
+        return false;
+    if (ip->op == OP_ld_shared)
+        return p->simple_races && (ip->count == 1 || ip->count == 4) && !(ip->flags & ACCESS_OVERTAKEN);
+    return ip->op == OP_ld_global;
+}
+
+/* T3: what differs between the lanes' addresses and those of the memo behind rsi. */
+static void compare_addresses(struct compiler *j, const struct value a[2], bool wide, uint32_t memo)
+{
+    const uint32_t rel = memo + (uint32_t)offsetof(struct memo, rel);
+    vector(j, wide ? spread_64 : spread_32, T0, 0, a[0].reg[0]);
+    for (int i = 0; i < (wide ? 4 : 2); i++) {
+        vector(j, wide ? subtract_64 : subtract_32, T1, wide ? a[i / 2].reg[i % 2] : a[i].reg[0], T0);
+        if (wide)
+            x86_vector_at(&j->code, sext_32, X86_ZMM, T2, INSN, rel + 32 * (uint32_t)i);
+        else
+            x86_vector_at(&j->code, move, X86_ZMM, T2, INSN, rel + 64 * (uint32_t)i);
+        if (i)
+            vector_by(j, ternary, T3, T1, T2, 0xf6); /* T3 | (T1 ^ T2) */
+        else
+            vector(j, xor_32, T3, T1, T2);
+    }
+}
+
+static void call(struct machine_code *c, const void *function)
+{
+    X86(c, 0x48, 0xb8); /* mov rax, function; call rax; mov rdi, rbx */
+    x86_put(c, &function, 8);
+    X86(c, 0xff, 0xd0, 0x48, 0x89, 0xdf);
+    jit_bases(c);
+}
+
+static void put_memos(struct machine_code *c)
+{
+    X86(c, 0x48, 0x8b); /* mov rsi, [rdi + memos] */
+    x86_modrm(c, INSN, WARP, (uint32_t)offsetof(struct warp, memos));
+}
+
+static void compare_pattern(struct machine_code *c, uint32_t memo)
+{
+    x86_byte(c, 0x80); /* cmp byte [rsi + pattern], uniform */
+    x86_modrm(c, 7, INSN, memo + (uint32_t)offsetof(struct memo, pattern));
+    x86_byte(c, PATTERN_UNIFORM);
+}
+
+/* Several words of each lane: rax says where, and the memo how. */
+static void put_rows(struct compiler *j, const struct insn *ip, uint32_t memo)
+{
+    struct machine_code *c = &j->code;
+    int d[2][4];
+    size_t other, end;
+    j->now++;
+    for (j->half = 0; j->half < 2; j->half++)
+        for (int v = 0; v < ip->count; v++)
+            d[j->half][v] = ip->list[v] == NO_REF ? -1 : target(j, ip->list[v], 4).reg[0];
+    put_memos(c);
+    compare_pattern(c, memo);
+    other = x86_jump(c, JUMP_NOT_ZERO);
+    for (int v = 0; v < ip->count; v++)
+        for (int h = 0; h < 2 && d[h][v] >= 0; h++)
+            x86_vector_at(c, spread_32, X86_ZMM, d[h][v], EAX, 4 * (uint32_t)v);
+    end = x86_jump(c, 0);
+    x86_land(c, other);
+    for (int h = 0; h < 2 && ip->count == 4; h++) { /* four transposes of 4 x 4 */
+        X86(c, 0x48, 0x89, 0xc7);                   /* mov rdi, rax; its result is the host's address again */
+        if (h) {
+            X86(c, 0x48, 0x8b); /* mov rsi, [rbx + memos] */
+            x86_modrm(c, INSN, 3, (uint32_t)offsetof(struct warp, memos));
+        }
+        X86(c, 0x48, 0x81, 0xc6); /* add rsi, memo's rel */
+        x86_word(c, memo + (uint32_t)offsetof(struct memo, rel) + 64 * (uint32_t)h);
+        call(c, (const void *)(uintptr_t)jit_rows);
+        vector(j, low_32, T4, T0, T1);
+        vector(j, high_32, T0, T0, T1);
+        vector(j, low_32, T1, T2, T3);
+        vector(j, high_32, T2, T2, T3);
+        for (int v = 0; v < 4; v++)
+            if (d[h][v] >= 0)
+                vector(j, v & 1 ? high_64 : low_64, d[h][v], v < 2 ? T4 : T0, v < 2 ? T1 : T2);
+    }
+    x86_land(c, end);
+}
+
+int jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then)
+{
+    struct machine_code *c = &j->code;
+    const bool shared = ip->op == OP_ld_shared, wide = !shared || (ip->flags & 1);
+    const uint32_t memo = ip->memo * (uint32_t)sizeof(struct memo);
+    const int count = ip->count, bytes = ip->kind == MOVE_32 ? 4 : 2;
+    struct value a[2];
+    size_t known[2] = {0};
+    j->now++;
+    for (j->half = 0; j->half < 2; j->half++)
+        a[j->half] = source(j, ip->a, wide ? 8 : 4);
+    put_memos(c);
+    if (j->proved == ip->a) { /* alike lanes stay alike */
+        compare_pattern(c, j->proved_memo);
+        known[0] = x86_jump(c, JUMP_NOT_ZERO);
+        compare_pattern(c, memo);
+        known[1] = x86_jump(c, JUMP_ZERO);
+        x86_land(c, known[0]);
+    }
+    compare_addresses(j, a, wide, memo);
+    x86_vector(c, look, X86_ZMM, K_LOOK, T3, T3, 0);
+    x86_mask(c, k_or_test, 0, K_LOOK, 0, K_LOOK);
+    jumps[0] = x86_jump(c, JUMP_NOT_ZERO);
+    if (known[1])
+        x86_land(c, known[1]);
+    else if (!(ip->a & 1))
+        j->proved = ip->a, j->proved_memo = memo;
+    x86_vector(c, wide ? first_64 : first_32, 0, a[0].reg[0], 0, FRAME, 0); /* rdx: the first address */
+    X86(c, 0x48, 0x81, 0xc2);                                               /* add rdx, imm */
+    x86_word(c, (uint32_t)ip->imm);
+    X86(c, 0x48, 0x81, 0xc6); /* add rsi, memo */
+    x86_word(c, memo);
+    x86_byte(c, 0xb9); /* mov ecx, take */
+    x86_word(c, count == 4 ? JIT_ROWS : count > 1 ? JIT_UNIFORM : bytes == 4 ? JIT_ANY_32 : JIT_ANY_16);
+    call(c, shared ? (const void *)(uintptr_t)jit_shared : (const void *)(uintptr_t)jit_global);
+    X86(c, 0x48, 0x85, 0xc0); /* test rax, rax */
+    jumps[1] = x86_jump(c, JUMP_ZERO);
+    *then = j->values;
+    if (count > 1)
+        put_rows(j, ip, memo);
+    j->now++;
+    for (j->half = 0; j->half < 2 && count == 1; j->half++) {
+        const int d = target(j, ip->d, bytes).reg[0];
+        if (bytes == 4 || !j->half)
+            vector(j, move, d, 0, bytes == 4 && j->half ? T1 : T0);
+        else
+            x86_vector_by(c, extract, X86_ZMM, T0, 0, d, 1);
+    }
+    return 2;
 }

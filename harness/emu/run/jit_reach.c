@@ -1,0 +1,177 @@
+/* emu/run/jit_reach: what compiled code calls to check and count a load, and to read it (jit.h). Vectors of the caller stay as they are:
+ * these functions use none but those that their instructions name. */
+#include "emu/check/shadow.h"
+#include "emu/handlers.h"
+#include "emu/run/jit.h"
+#include <string.h>
+
+#if defined(__x86_64__)
+#define GENERAL __attribute__((target("general-regs-only"), no_sanitize("thread", "address", "undefined")))
+#define ASM(text, ...) __asm__ volatile(text : : __VA_ARGS__ : "memory")
+
+/* T0 and T1, or T0: the lanes of a pattern that is not uniform. */
+GENERAL static inline void take_runs_32(const struct memo *m, const uint8_t *host)
+{
+    ASM("vpxord %%zmm26, %%zmm26, %%zmm26; vpxord %%zmm27, %%zmm27, %%zmm27", "r"(host));
+    for (int r = 0; r < m->runs; r++)
+        ASM("kmovd %1, %%k1; kshiftrd $16, %%k1, %%k2; vmovdqu32 (%0), %%zmm26%{%%k1%}; vmovdqu32 64(%0), %%zmm27%{%%k2%}",
+            "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
+}
+GENERAL static inline void take_runs_16(const struct memo *m, const uint8_t *host)
+{
+    ASM("vpxord %%zmm26, %%zmm26, %%zmm26", "r"(host));
+    for (int r = 0; r < m->runs; r++)
+        ASM("kmovd %1, %%k1; vmovdqu16 (%0), %%zmm26%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
+}
+GENERAL static inline void take_each_32(const struct memo *m, const uint8_t *host)
+{
+    ASM("vmovdqa64 (%1), %%zmm28; vmovdqa64 64(%1), %%zmm29; kxnorw %%k1, %%k1, %%k1; kxnorw %%k2, %%k2, %%k2;"
+        "vpgatherdd (%0,%%zmm28), %%zmm26%{%%k1%}; vpgatherdd (%0,%%zmm29), %%zmm27%{%%k2%}",
+        "r"(host), "r"(m->rel));
+}
+
+/* By words that the elements lie in: none of them is partly in another page. */
+GENERAL static inline void take_each_16(const struct memo *m, const uint8_t *host)
+{
+    const uint32_t within = (uint32_t)(uintptr_t)host & 2;
+    for (int half = 1; half >= 0; half--)
+        ASM("vpbroadcastd %2, %%zmm28; vpaddd (%1), %%zmm28, %%zmm28; vpternlogd $255, %%zmm29, %%zmm29, %%zmm29; vpsrld $31, %%zmm29, "
+            "%%zmm29;"
+            "vpslld $1, %%zmm29, %%zmm29; vpandd %%zmm28, %%zmm29, %%zmm29; vpsubd %%zmm29, %%zmm28, %%zmm28; vpslld $3, %%zmm29, %%zmm29;"
+            "kxnorw %%k1, %%k1, %%k1; vpgatherdd (%0,%%zmm28), %%zmm26%{%%k1%}; vpsrlvd %%zmm29, %%zmm26, %%zmm26;"
+            "vpmovdw %%zmm26, %%ymm26; vinserti64x4 $1, %%ymm27, %%zmm26, %%zmm26; vmovdqa64 %%ymm26, %%ymm27",
+            "r"(host - within), "r"(m->rel + 16 * half), "r"(within)); /* lanes 16 to 31 first; T0: both */
+}
+
+GENERAL const uint8_t *jit_rows(const uint8_t *host, const int32_t *rel)
+{
+#define FOUR_ROWS(V, i) \
+    ASM("vmovdqu32 (%0,%1), %%xmm" V "; vinserti32x4 $1, (%0,%2), %%zmm" V ", %%zmm" V "; vinserti32x4 $2, (%0,%3), %%zmm" V ", %%zmm" V \
+        "; vinserti32x4 $3, (%0,%4), %%zmm" V ", %%zmm" V, \
+        "r"(host), "r"((int64_t)rel[i]), "r"((int64_t)rel[i + 4]), "r"((int64_t)rel[i + 8]), "r"((int64_t)rel[i + 12]))
+    FOUR_ROWS("26", 0);
+    FOUR_ROWS("27", 1);
+    FOUR_ROWS("28", 2);
+    FOUR_ROWS("29", 3);
+    return host;
+}
+
+GENERAL static inline bool takes(const struct memo *m, enum jit_take take)
+{
+    return m->pattern == PATTERN_UNIFORM || take != JIT_UNIFORM;
+}
+GENERAL static inline const uint8_t *take_lanes(const struct memo *m, const uint8_t *host, enum jit_take take)
+{
+    if (m->pattern == PATTERN_UNIFORM)
+        if (take == JIT_ANY_16)
+            ASM("vpbroadcastw (%0), %%zmm26", "r"(host));
+        else
+            ASM("vpbroadcastd (%0), %%zmm26; vmovdqa64 %%zmm26, %%zmm27", "r"(host));
+    else if (take == JIT_ROWS)
+        return host;
+    else if (take == JIT_ANY_16 && m->runs)
+        take_runs_16(m, host);
+    else if (take == JIT_ANY_16)
+        take_each_16(m, host);
+    else if (m->runs)
+        take_runs_32(m, host);
+    else
+        take_each_32(m, host);
+    return host;
+}
+
+/* What reach_quick() does. */
+GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take)
+{
+    const uint64_t at = first - m->quick_from; /* of the first byte in the buffer */
+    if (m->mask != ~0u || at > m->quick_span || (at & m->quick_mask) || !takes(m, take))
+        return NULL;
+    const struct buffer *b = m->buffer;
+    const uint64_t end = at + (uint64_t)(uint32_t)(m->to[0] - m->min) - 1;
+    uint64_t more = (end >> 5) - (at >> 5), lines = (end >> 7) - (at >> 7) + 1, sectors = more + 1, marks;
+    memcpy(&marks, b->read + (at >> 5), 8);
+    uint64_t unseen = more < 8 ? (marks ^ w->marks) << (8 * (7 - more)) : 1;
+    if (m->spans == 2) {
+        const uint64_t low = at + (uint64_t)(uint32_t)(m->from[1] - m->min), high = at + (uint64_t)(uint32_t)(m->to[1] - m->min) - 1;
+        more = (high >> 5) - (low >> 5);
+        memcpy(&marks, b->read + (low >> 5), 8);
+        unseen |= more < 8 ? (marks ^ w->marks) << (8 * (7 - more)) : 1;
+        sectors += more + 1;
+        lines += (high >> 7) - (low >> 7) + (low >> 7 != end >> 7);
+    }
+    if (unseen)
+        return NULL;
+    m->requests++;
+    m->sector_sum += sectors;
+    m->line_sum += lines;
+    m->best_sum += m->ideal;
+    return take_lanes(m, b->host + (int64_t)at - m->min, take);
+}
+
+/* What watch_read() does: was all of it written in this block, and before the last barrier? Vectors are as wide as what is left: what a
+ * masked store wrote is not forwarded to the load that follows. */
+#define READ_GRAINS(N, V) \
+    { \
+        uint32_t amiss; \
+        __asm__ volatile("vmovdqu32 (%1), %%" V "28; vpcmpnltud %%" V "26, %%" V "28, %%k1; vpcmpneqd %%" V "27, %%" V \
+                         "28, %%k1%{%%k1%}; vmovdqa64 %%" V "27, %%" V "28; vpbroadcastd %3, %%" V "28%{%%k1%}; vmovdqu32 %%" V \
+                         "28, (%1); vpbroadcastd %4, %%" V "29; vmovdqu32 (%2), %%" V "28; vpsubd %%" V "29, %%" V "28, %%" V \
+                         "28; vpsubd %%" V "29, %%" V "26, %%" V "29; vpcmpnltud %%" V "29, %%" V "28, %%k1; kmovw %%k1, %0" \
+                         : "=r"(amiss) \
+                         : "r"(reader + g), "r"(writer + g), "r"(now | 63), "r"(base) \
+                         : "memory"); \
+        clean &= !amiss; \
+        g += N; \
+    }
+GENERAL static inline bool read_spans(const struct warp *w, const struct memo *m, uint32_t a0)
+{
+    const struct block *b = w->block;
+    const uint32_t base = b->first_epoch << 7, now = b->epoch << 7, own = now | (uint32_t)w->id, *writer = b->shadow->writer;
+    uint32_t *reader = b->shadow->reader;
+    const int shift = w->program->shared_shift;
+    bool clean = true;
+    ASM("vpbroadcastd %0, %%zmm26; vpbroadcastd %1, %%zmm27", "r"(now), "r"(own));
+    for (int s = 0; s < m->spans; s++) {
+        uint32_t g = (a0 + (uint32_t)m->from[s]) >> shift, high = (a0 + (uint32_t)m->to[s]) >> shift;
+        while (high - g >= 16)
+            READ_GRAINS(16, "zmm")
+        if (high - g >= 8)
+            READ_GRAINS(8, "ymm")
+        if (high - g >= 4)
+            READ_GRAINS(4, "xmm")
+        for (; g < high; g++) {
+            clean &= writer[g] - base < now - base;
+            reader[g] = reader[g] >= now && reader[g] != own ? now | 63 : own;
+        }
+    }
+    return clean;
+}
+
+/* What reach_shared() does where nothing is amiss. */
+GENERAL const uint8_t *jit_shared(struct warp *w, struct memo *m, uint32_t a0, enum jit_take take)
+{
+    const struct block *b = w->block;
+    const int64_t offset = a0;
+    const uint32_t bytes = take == JIT_ANY_16 ? 2 : take == JIT_ROWS ? 16 : 4;
+    if (m->mask != ~0u || m->space != SPACE_SHARED || m->phase != (a0 & 3) || !takes(m, take))
+        return NULL;
+    if (offset + m->min < m->low_at || offset + m->max + (int64_t)bytes > m->high_at || ((a0 | m->low) & (bytes - 1)))
+        return NULL;
+    if (w->checks & (CHECK_KNOWN | CHECK_RACE))
+        if (!w->quick_watch || w->part_count || w->wrote || !read_spans(w, m, a0))
+            return NULL;
+    m->shared_requests++;
+    m->wavefront_sum += m->wavefronts;
+    m->ideal_sum += m->ideal;
+    return take_lanes(m, b->shared + a0, take);
+}
+#else
+const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take)
+{
+    return NULL;
+}
+const uint8_t *jit_shared(struct warp *w, struct memo *m, uint32_t first, enum jit_take take)
+{
+    return NULL;
+}
+#endif

@@ -1,0 +1,166 @@
+/* emu/run/jit_values: which PTX registers compiled code holds in registers of the processor, and when the frame gets them. */
+#include "emu/ops.h"
+#include "emu/run/jit.h"
+
+static const struct x86_form k_move = {1, 0, 0, 0x90}, k_put = {1, 0, 0, 0x91}, k_to = {1, 0, 0, 0x93}, k_to_32 = {1, 3, 0, 0x93};
+static const struct x86_form k_shift = {3, 1, 1, 0x30}, k_unpack = {1, 0, 0, 0x4b};
+static const struct x86_form move = {1, 1, 1, 0x6f}, move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, put = {1, 1, 1, 0x7f};
+
+/* The word at `ref` and eax: an instruction. */
+static void put_word(struct machine_code *c, unsigned opcode, uint32_t ref)
+{
+    x86_byte(c, opcode);
+    x86_modrm(c, EAX, base_of(ref), ref);
+}
+
+/* Lanes that are off keep what stands there. Whole vectors are stored: a masked store is not forwarded to the load that follows. */
+static void store_vector(struct compiler *j, const struct value *v, int i)
+{
+    struct machine_code *c = &j->code;
+    const int length = v->bytes == 2 ? X86_YMM : X86_ZMM;
+    const uint32_t at = v->ref + (uint32_t)(16 * v->bytes * v->half + 64 * i);
+    if (j->some) {
+        x86_mask_at(c, k_move, K_LOOK, WARP, (uint32_t)offsetof(struct warp, mask) + 2 * (uint32_t)v->half);
+        if (i) {
+            x86_mask(c, k_shift, 0, K_LOOK, 0, K_LOOK);
+            x86_byte(c, 8);
+        }
+        x86_vector_at(c, move, length, T3, FRAME, at);
+        x86_vector(c, v->bytes == 2 ? move_16 : v->bytes == 4 ? move_32 : move, length, T3, 0, v->reg[i], K_LOOK);
+    }
+    x86_vector_at(c, put, length, j->some ? T3 : v->reg[i], FRAME, at);
+}
+
+/* Half of a predicate. */
+static void store_mask(struct compiler *j, const struct value *v)
+{
+    struct machine_code *c = &j->code;
+    const uint32_t at = v->ref + 2 * (uint32_t)v->half;
+    if (!j->some) {
+        x86_mask_at(c, k_put, v->reg[0], FRAME, at);
+        return;
+    }
+    x86_mask(c, k_to, 0, EAX, 0, v->reg[0]);
+    x86_byte(c, 0x66); /* xor ax, [predicate]; and ax, [rdi + mask]; xor [predicate], ax */
+    put_word(c, 0x33, at);
+    X86(c, 0x66, 0x23);
+    x86_modrm(c, EAX, WARP, (uint32_t)offsetof(struct warp, mask) + 2 * (uint32_t)v->half);
+    x86_byte(c, 0x66);
+    put_word(c, 0x31, at);
+}
+
+static void store_value(struct compiler *j, const struct value *v)
+{
+    for (int i = 0; i < vectors_of(v) && v->bytes; i++)
+        store_vector(j, v, i);
+    if (!v->bytes)
+        store_mask(j, v);
+}
+
+/* Both halves of a predicate at once: its word is read soon. */
+static void store_masks(struct compiler *j, const struct value *low, const struct value *high)
+{
+    struct machine_code *c = &j->code;
+    x86_mask(c, k_unpack, 1, K_LOOK, high->reg[0], low->reg[0]);
+    x86_mask(c, k_to_32, 0, EAX, 0, K_LOOK);
+    if (j->some) { /* xor eax, [predicate]; and eax, [rdi + mask]; xor eax, [predicate] */
+        put_word(c, 0x33, low->ref);
+        x86_byte(c, 0x23);
+        x86_modrm(c, EAX, WARP, (uint32_t)offsetof(struct warp, mask));
+        put_word(c, 0x33, low->ref);
+    }
+    put_word(c, 0x89, low->ref);
+}
+
+void jit_flush(struct compiler *j, const struct values *values)
+{
+    for (int n = 0; n < values->count; n++) {
+        const struct value *v = &values->at[n], *other = NULL;
+        for (int i = 0; i < values->count && !v->bytes && v->dirty; i++)
+            if (i != n && values->at[i].dirty && values->at[i].ref == v->ref && !values->at[i].bytes)
+                other = &values->at[i];
+        if (other && !v->half)
+            store_masks(j, v, other);
+        else if (v->dirty && !other)
+            store_value(j, v);
+    }
+}
+
+static void drop_value(struct compiler *j, int n)
+{
+    struct value *at = j->values.at;
+    const struct value v = at[n];
+    if (v.dirty)
+        store_value(j, &v);
+    for (int i = 0; i < (v.bytes ? vectors_of(&v) : 1); i++)
+        *(v.bytes ? &j->busy : &j->busy_masks) &= ~(1u << v.reg[i]);
+    memmove(at + n, at + n + 1, (size_t)(--j->values.count - n) * sizeof *at);
+}
+
+/* Registers may share bytes of the frame, one after the other: the frame gets the earlier one's first. */
+static void drop_sharing(struct compiler *j, uint32_t ref, int bytes)
+{
+    const uint32_t end = ref + (bytes ? 32 * (uint32_t)bytes : 4);
+    for (int n = j->values.count - 1; n >= 0; n--) {
+        const struct value *v = &j->values.at[n];
+        const uint32_t v_end = v->ref + (v->bytes ? 32 * (uint32_t)v->bytes : 4);
+        if (((v->ref ^ ref) & 1) || end <= v->ref || v_end <= ref || (v->ref == ref && v->bytes == bytes))
+            continue;
+        j->full |= v->used == j->now;
+        drop_value(j, n);
+    }
+}
+
+static int take_register(struct compiler *j, bool predicate)
+{
+    uint32_t *busy = predicate ? &j->busy_masks : &j->busy, all = predicate ? ((1u << K_COUNT) - 1) << K_FIRST : (1u << CACHE) - 1;
+    while (!(all & ~*busy)) {
+        int oldest = -1;
+        for (int i = 0; i < j->values.count; i++) {
+            const struct value *v = &j->values.at[i];
+            if (v->used != j->now && !v->bytes == predicate && (oldest < 0 || v->used < j->values.at[oldest].used))
+                oldest = i;
+        }
+        if (oldest < 0) {
+            j->full = true;
+            return predicate ? K_FIRST : 0;
+        }
+        drop_value(j, oldest);
+    }
+    int reg = __builtin_ctz(all & ~*busy);
+    *busy |= 1u << reg;
+    return reg;
+}
+
+/* The vectors of the half in hand; loaded if `load`. */
+struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, bool load, bool write)
+{
+    struct value *v = NULL;
+    for (int i = 0; i < j->values.count && !v; i++)
+        if (j->values.at[i].ref == ref && j->values.at[i].bytes == bytes && j->values.at[i].half == j->half)
+            v = &j->values.at[i];
+    if (!v) {
+        struct value made = {.ref = ref, .bytes = (uint8_t)bytes, .half = (uint8_t)j->half, .used = j->now};
+        j->full |= ref == NO_REF;
+        if (!j->full)
+            drop_sharing(j, ref, bytes);
+        for (int i = 0; i < vectors_of(&made); i++)
+            made.reg[i] = (uint8_t)take_register(j, !bytes);
+        if (j->full)
+            return made;
+        for (int i = 0; i < vectors_of(&made) && load; i++) {
+            const uint32_t at = ref + (uint32_t)(bytes ? 16 * bytes * j->half + 64 * i : 2 * j->half);
+            if (bytes)
+                x86_vector_at(&j->code, move, bytes == 2 ? X86_YMM : X86_ZMM, made.reg[i], base_of(ref), at);
+            else
+                x86_mask_at(&j->code, k_move, made.reg[i], base_of(ref), at);
+        }
+        v = &j->values.at[j->values.count++];
+        *v = made;
+    }
+    v->used = j->now;
+    v->dirty |= write;
+    if (write && ref == j->proved)
+        j->proved = NO_REF;
+    return *v;
+}
