@@ -155,6 +155,7 @@ struct work {
     int epilogue_count;
     struct mask mask;
     struct pitches pitch; /* all 0 but in the layers of a network */
+    bool follows;         /* its launch may begin before that of the layer before it ends, in a network; not part of its identity */
     enum data_kind data;
     uint64_t seed;
     uint64_t set_seed; /* seed of another input set of the same work: other values in all tensors but weights and masks; not part of the

@@ -86,6 +86,7 @@ static bool stage_work(const struct bind *b, const struct stage *stage, bool las
     *w = (struct work){.op = op, .math = op->has_math ? math_default(in->dtype) : whole->math, .data = whole->data, .seed = whole->seed};
     work_reads(w, in);
     w->pitch = (struct pitches){.other = whole->pitch.other, .output = last ? whole->pitch.output : 0};
+    w->follows = whole->follows;
     if (stage->kind == STAGE_D2S) {
         w->block = whole->epilogue[stage->from].block;
         w->mode = whole->epilogue[stage->from].mode;

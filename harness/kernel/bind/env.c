@@ -90,6 +90,8 @@ static bool env_name(void *context, const char *name, struct value *out, struct 
     int column, table = head_candidates_find(b->h, name, &column);
     if (table >= 0)
         return bind_chosen(b, table, column, out, err);
+    if (!strcmp(name, "follows"))
+        return *out = value_int(b->own.follows), true;
     if (bind_symbol(b, name, out, err) || (!b->program->reason && chip_symbol(b->chip, name, out)))
         return true;
     if (b->program->reason)

@@ -4,11 +4,17 @@
 #include "base/text.h"
 #include <string.h>
 
-const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_optin",
-                                         "smem_per_block",   "smem_per_sm",
-                                         "warp_size",        "threads_per_block",
-                                         "registers_per_sm", "cc",
-                                         "l2_bytes",         NULL};
+const char *const head_chip_symbols[] = {"sm_count",
+                                         "smem_per_block_optin",
+                                         "smem_per_block",
+                                         "smem_per_sm",
+                                         "warp_size",
+                                         "threads_per_block",
+                                         "registers_per_sm",
+                                         "cc",
+                                         "l2_bytes",
+                                         "follows",
+                                         NULL};
 const char *const head_functions[] = {"type",  "size", "layout", "pitch",      "marks", "has",  "slope",
                                       "block", "mode", "scale",  "activation", "low",   "high", NULL};
 

@@ -17,9 +17,9 @@
 struct network_rows {
     struct plan *plan;
     const struct plan_options *o;
-    bool stream, graph; /* how it is launched */
-    bool copy, slices;  /* its concats */
-    bool singles;       /* still to come: each single variant by itself */
+    bool stream, graph, overlap; /* how it is launched */
+    bool copy, slices;           /* its concats */
+    bool singles;                /* still to come: each single variant by itself */
     const struct side *side;
     int case_index; /* -1: no row yet */
     int row_index;  /* of the next row */
@@ -55,7 +55,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
         value_print(&config->values[i], value, sizeof value);
         program_add_param(p, config->names[i], value, value_number(&config->values[i]));
     }
-    program_add_param(p, "launch", chain->graph ? "graph" : "stream", NAN);
+    program_add_param(p, "launch", chain->overlap ? "overlap" : chain->graph ? "graph" : "stream", NAN);
     if (r->slices)
         program_add_param(p, "concat", chain->slices ? "slices" : "copy", NAN);
     if (planned)
@@ -130,12 +130,15 @@ static bool has_slices(const struct chain *chain)
 static bool add_way(struct network_rows *r, const struct way *way, enum layout_plan layout, struct error *err)
 {
     struct plan *plan = r->plan;
-    for (int launch = 1; launch >= 0; launch--) {
-        if (!(launch ? r->graph : r->stream))
+    static const int launches[] = {1, 0, 2}; /* the first row is that of the library as a graph */
+    for (int l = 0; l < 3; l++) {
+        int launch = launches[l];
+        if (!(launch == 2 ? r->overlap : launch ? r->graph : r->stream))
             continue;
-        struct chain_row row = {.side = r->side, .graph = launch, .layout = layout, .work = &way->work};
+        struct chain_row row = {.side = r->side, .graph = launch > 0, .overlap = launch == 2, .layout = layout, .work = &way->work};
         for (int joined = 0; joined < 2; joined++)
-            for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST && (joined ? r->slices : r->copy || !r->slices); pick++) {
+            for (int pick = launch == 2 ? CHAIN_BEST : CHAIN_LIBRARY;
+                 /* the library's kernels do not overlap */ pick <= CHAIN_BEST && (joined ? r->slices : r->copy || !r->slices); pick++) {
                 row.pick = (enum chain_pick)pick;
                 row.slices = joined;
                 chain_add_row(r, &row, NULL);
@@ -224,6 +227,7 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
                              .o = o,
                              .stream = network->stream || !cuda,
                              .graph = network->graph && cuda,
+                             .overlap = network->overlap && plan->chip.cc >= 90,
                              .copy = network->copy,
                              .singles = true,
                              .case_index = -1};
@@ -403,6 +407,7 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
             continue;
         }
         struct work work = slices ? chain_slice_work(chain, slices, i) : chain->links[i].work;
+        work.follows = row->chain->overlap && i > 0;
         ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err)
                           : plan_bind_link(plan, row->side, &work, choice[i], &parts[i], err);
         list[i] = &parts[i];

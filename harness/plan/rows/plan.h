@@ -61,7 +61,8 @@ struct chain_row {
     const struct side *side; /* takes that side's rows and the shared ones */
     const char *single;      /* name of that variant, as in the rows of the layers */
     bool graph;
-    bool slices; /* its concats are no copies */
+    bool slices;  /* its concats are no copies */
+    bool overlap; /* its kernels may begin before the one before them ends */
     enum layout_plan layout;
     const struct work *work; /* of the whole under that layout plan */
 };

@@ -89,6 +89,7 @@ bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice
             continue;
         if (!chain_part_copy(chain, slices, link, part, &work, err))
             return false;
+        work.follows = r->overlap;
         const struct variant *v = plan_resolve(set, "pointwise/epilogue", work.op);
         int count = v ? variant_configs(v, NULL, &configs, err) : 0;
         ok = count > 0 && variant_bind(set, &configs[0], &work, &plan->chip, &copies[part], err);

@@ -106,9 +106,9 @@ static double runs_in(const struct network_item *group, const struct layer *laye
 
 static bool parse_ways(const struct node *n, struct scenario_network *out, struct error *err)
 {
-    static const char *const launches[] = {"stream", "graph", NULL}, *const concats[] = {"copy", "slices", NULL};
+    static const char *const launches[] = {"stream", "graph", "overlap", NULL}, *const concats[] = {"copy", "slices", NULL};
     const struct node *launch = node_get(n, "launch"), *layout = node_get(n, "layout"), *concat = node_get(n, "concat");
-    bool launched[2] = {!launch, false}, joined[2] = {!concat, false};
+    bool launched[3] = {!launch, false, false}, joined[2] = {!concat, false};
     out->plans[LAYOUT_PLAN_GIVEN] = !layout;
     if ((launch && !scenario_words(launch, "launch", launches, launched, err)) ||
         (concat && !scenario_words(concat, "concat", concats, joined, err)) ||
@@ -116,6 +116,7 @@ static bool parse_ways(const struct node *n, struct scenario_network *out, struc
         return false;
     out->stream = launched[0];
     out->graph = launched[1];
+    out->overlap = launched[2];
     out->copy = joined[0];
     out->slices = joined[1];
     return true;

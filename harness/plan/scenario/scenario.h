@@ -77,9 +77,9 @@ enum layout_plan {
 };
 extern const char *const layout_plan_names[]; /* "given", "NCHW", "NHWC", "per_op", "ends"; NULL-terminated */
 struct scenario_network {
-    char *name;         /* its key under `networks:`; the scenario's name for the one of `network:` */
-    bool stream, graph; /* how its chain is launched */
-    bool copy, slices;  /* its concats: copied, or written into one tensor */
+    char *name;                  /* its key under `networks:`; the scenario's name for the one of `network:` */
+    bool stream, graph, overlap; /* how its chain is launched; overlap: as a graph in which kernels begin before the one before them ends */
+    bool copy, slices;           /* its concats: copied, or written into one tensor */
     bool plans[LAYOUT_PLAN_COUNT];
     struct network_item root; /* repeat 1 */
 };

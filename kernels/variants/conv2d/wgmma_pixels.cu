@@ -69,6 +69,7 @@ where:
 define:
   PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
   TYPE: type(input)
+  FOLLOWS: follows                                 # begins before the layer before it ends
   OUTPUT_BYTES: size(output)
   BLOCK_K: kb
   PIXEL_BLOCKS: blocks
@@ -99,6 +100,7 @@ steps:
     grid: min(tiles, sm_count)
     block: 384
     smem: smem
+    attributes: {pdl: follows}
     args: input_map, filter_map, output_map, residual_map, filter, bias, residual, output, c, k, p, q, pad_top, tiles_x, tiles_y, blocks_k, tiles
 */
 
@@ -179,6 +181,13 @@ struct share {
     __device__ __forceinline__ tile at(int t) const { return tile(t, tiles_x, tiles_y, blocks_k); }
 };
 
+/* In a network weights are brought and places are made while the layer before still runs; what it writes is read behind this. */
+static __device__ __forceinline__ void wait_for_layer_before()
+{
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 /* Slices and taps have a producer each: neither waits for the other's place. */
 #ifdef RAGGED
 /* BYTES of channels from c on of a tile and its border, to where the copy engine would put them. What is no channel or no pixel is zero. Of narrow tiles several rows at once. */
@@ -232,6 +241,7 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
     constexpr int FILLED = REST ? (REST + 31) / 32 * 32 : 32, OWN = (REST + WORD - 1) / WORD * WORD;
     constexpr bool ALONE = WHOLE == 0 && OWN < FILLED; /* a slice is a tile: nobody overwrites the zeros behind its channels */
     int slice = 0;
+    wait_for_layer_before();
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
         const TYPE *image = input + (size_t)at.n * H * W * RAGGED;
@@ -257,6 +267,7 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
 static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const tensor_map *input_map)
 {
     int slice = 0;
+    wait_for_layer_before();
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
         for (int c = 0; c < own.C; c += CHANNELS, slice++) {
@@ -347,6 +358,7 @@ static __device__ __forceinline__ void consume(const buffers &b, const share &ow
     int me = warpgroup_index() - PRODUCERS / 128, slices = (own.C + CHANNELS - 1) / CHANNELS;
     constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
     stored.take(me);
+    wait_for_layer_before();
     unsigned phase = 0;
     for (int j = SHARED_TILE ? 0 : me, t = blockIdx.x + j * gridDim.x; t < own.tiles; j += 2 - SHARED_TILE, t += (2 - SHARED_TILE) * gridDim.x) {
         tile at = own.at(t);
@@ -428,6 +440,8 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
     else if (threadIdx.x == 128)
         prefetch_map(&output_map);
 #endif
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.launch_dependents;"); /* the next layer's kernel takes the place of each block that ends */
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
     unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + STAGED, at = taps + TAP_SLOTS * TAP_BYTES;
     buffers b = {base, taps, at, at + SLICES * 8, at + SLICES * 16, at + SLICES * 16 + TAP_SLOTS * 8, at + SLICES * 16 + TAP_SLOTS * 16};

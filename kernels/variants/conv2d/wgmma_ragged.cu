@@ -43,6 +43,7 @@ steps:
     grid: min(tiles, sm_count)
     block: 512
     smem: smem
+    attributes: {pdl: follows}
     args: input, filter_map, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, blocks_k, tiles
 */
 

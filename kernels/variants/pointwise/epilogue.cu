@@ -18,6 +18,7 @@ define:
   RESIDUAL_PITCH: select(sliced, pitch(residual), 0)
   OUTPUT_PITCH: select(sliced, pitch(output), 0)
   INPUT_T: type(input)
+  FOLLOWS: follows
   OUTPUT_T: type(output)
   VEC: v
   EPI_BIAS: has(bias)
@@ -35,6 +36,7 @@ steps:
   - kernel: pointwise_epilogue
     grid: ceil(c * h * w / v, 256), n
     block: 256
+    attributes: {pdl: follows}
     args: input, residual, bias, output, c, h * w
 */
 
@@ -50,6 +52,8 @@ steps:
 extern "C" __global__ void __launch_bounds__(256)
 pointwise_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias, OUTPUT_T *output, int C, int pixels)
 {
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
     int i = (blockIdx.x * 256 + threadIdx.x) * VEC; /* in the image */
     if (i >= C * pixels)
         return;
