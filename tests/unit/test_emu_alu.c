@@ -390,8 +390,9 @@ static const struct operation operations[] = {
 static char *kernel_text(const struct operation *o, bool odd)
 {
     struct text t = {0};
-    text_add(&t, PTX_HEAD ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd)\n{\n.reg .b64 %x<9>;\n.reg "
-                          ".b32 %t<4>;\n.reg .pred %p, %q;\n");
+    text_add(&t, ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, "
+                 ".param .u64 pd)\n{\n.reg .b64 %x<9>;\n.reg "
+                 ".b32 %t<4>;\n.reg .pred %p, %q;\n");
     text_addf(&t, ".reg .b%d %%d;\n.reg .b%d %%a;\n.reg .b%d %%b;\n.reg .b%d %%c;\n", o->d, o->a, o->b ? o->b : 32, o->c ? o->c : 32);
     text_add(&t, "mov.u32 %t1, %tid.x;\nand.b32 %t2, %t1, 1;\nsetp.eq.s32 %q, %t2, 0;\nmul.wide.u32 %x1, %t1, 8;\n");
     if (odd)

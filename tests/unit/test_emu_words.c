@@ -269,10 +269,12 @@ static void what_is_said(void **state)
                         "taken: PTX line 10, column 1: 'ldmatrx.sync': emu does not support this instruction; the nearest is 'ldmatrix'");
     assert_false(taken("add.u32.stat r1, r2, r3;", &err));
     assert_string_equal(err.text, "taken: PTX line 10, column 8: 'add.u32.stat': emu does not support '.stat' here; the nearest is '.sat'");
-    assert_false(
-        taken("mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0 {f1, f2, f3, f4}, "
-              "{r1, r2, r3, r4}, {r5, r6}, {f1, f2, f3, f4}, r7, {h1, h2}, r8, {h1, h2};",
-              &err));
+    assert_false(taken("setmaxnreg.inc.sync.aligned.u32 100;", &err));
+    assert_non_null(strstr(err.text, "registers of a thread go from"));
+    SCOPED char *scaled = text_format(".version 9.0\n.target sm_120a\n.address_size 64\n" BODY,
+                                      "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0 "
+                                      "{f1, f2, f3, f4}, {r1, r2, r3, r4}, {r5, r6}, {f1, f2, f3, f4}, r7, {h1, h2}, r8, {h1, h2};");
+    assert_false(emu_test_takes("GH100", scaled, &err));
     assert_non_null(strstr(err.text, ": these scales of blocks are not supported"));
 }
 

@@ -93,6 +93,7 @@ struct ptx_reloc {
     uint32_t offset, bytes;
     const char *name; /* symbol whose address is stored */
     int64_t add;
+    uint64_t mask; /* these bits of it alone, moved down; 0: the whole */
     bool generic;
     struct ptx_reloc *next;
 };

@@ -4,63 +4,70 @@
 
 struct init {
     uint8_t *data;
-    uint64_t at, room, element;
+    uint64_t at, room, element, rows; /* rows: of the outermost list */
     struct ptx_var *var;
-    bool is_float;
+    bool open; /* the first dimension is as long as the list */
 };
+
+/* The address of a symbol, or of 0xff00(symbol) the bits of the mask. */
+static bool init_address(struct parser *p, struct init *in, uint64_t mask)
+{
+    struct ptx_reloc *r = arena_alloc(&p->m->arena, sizeof *r);
+    uint64_t add = 0;
+    *r = (struct ptx_reloc){.offset = (uint32_t)in->at, .bytes = (uint32_t)in->element, .mask = mask};
+    if ((r->generic = parser_word(p, "generic")) && !parser_expect(p, '('))
+        return false;
+    if (!(r->name = parser_take_name(p, "a symbol")) || !parser_offset(p, &add))
+        return false;
+    if (r->generic && (!parser_expect(p, ')') || !parser_offset(p, &add)))
+        return false;
+    r->add = (int64_t)add;
+    r->next = in->var->relocs;
+    in->var->relocs = r;
+    in->at += in->element;
+    return true;
+}
 
 static bool init_scalar(struct parser *p, struct init *in)
 {
-    bool generic = false, minus = false;
+    if (in->open && in->at + in->element > in->room && in->room < PTX_MAX_VAR_BYTES / 2) {
+        uint8_t *more = arena_alloc(&p->m->arena, in->room = 2 * in->room + 64);
+        memset(more, 0, in->room);
+        if (in->at)
+            memcpy(more, in->data, in->at);
+        in->data = more;
+    }
     if (in->at + in->element > in->room)
         return parser_fail(p, "more initial values than '%s' holds", in->var->name);
-    if (parser_word(p, "generic")) {
-        generic = true;
-        if (!parser_expect(p, '('))
-            return false;
-    }
     uint64_t bits = 0;
     if (parser_constant_here(p)) {
         if (!parser_constant(p, &bits))
             return false;
+        if (parser_accept(p, '('))
+            return init_address(p, in, bits) && parser_expect(p, ')');
         memcpy(in->data + in->at, &bits, in->element < 8 ? in->element : 8);
         in->at += in->element;
-        return !generic || parser_expect(p, ')');
+        return true;
     }
-    minus = parser_accept(p, '-');
+    bool minus = parser_accept(p, '-');
     bits = p->t.bits;
-    if (p->t.kind == TOKEN_WORD && !minus) {
-        struct ptx_reloc *r = arena_alloc(&p->m->arena, sizeof *r);
-        r->offset = (uint32_t)in->at;
-        r->bytes = (uint32_t)in->element;
-        r->generic = generic;
-        if (!(r->name = parser_take_name(p, "a symbol")))
-            return false;
-        uint64_t add = 0;
-        if (!parser_offset(p, &add) || (generic && (!parser_expect(p, ')') || !parser_offset(p, &add))))
-            return false;
-        r->add = (int64_t)add;
-        generic = false;
-        r->next = in->var->relocs;
-        in->var->relocs = r;
-        bits = 0;
-    } else if (p->t.kind == TOKEN_F32 || p->t.kind == TOKEN_F64) {
-        if (minus)
-            bits ^= p->t.kind == TOKEN_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
-        if (p->t.kind == TOKEN_F64 && in->element == 4) {
-            double d;
-            memcpy(&d, &bits, 8);
-            float f = (float)d;
-            bits = 0;
-            memcpy(&bits, &f, 4);
-        }
-        parser_next(p);
-    } else {
+    if (p->t.kind == TOKEN_WORD && !minus)
+        return init_address(p, in, 0);
+    if (p->t.kind != TOKEN_F32 && p->t.kind != TOKEN_F64)
         return parser_fail(p, "an initial value was expected");
+    if (minus)
+        bits ^= p->t.kind == TOKEN_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
+    if (p->t.kind == TOKEN_F64 && in->element == 4) {
+        double d;
+        memcpy(&d, &bits, 8);
+        float f = (float)d;
+        bits = 0;
+        memcpy(&bits, &f, 4);
     }
+    parser_next(p);
     memcpy(in->data + in->at, &bits, in->element < 8 ? in->element : 8);
     in->at += in->element;
-    return !generic || parser_expect(p, ')');
+    return true;
 }
 
 static bool init_list(struct parser *p, struct init *in, int depth)
@@ -74,14 +81,19 @@ static bool init_list(struct parser *p, struct init *in, int depth)
     do {
         if (!init_list(p, in, depth + 1))
             return false;
+        in->rows += depth == 0;
     } while (parser_accept(p, ','));
     return parser_expect(p, '}');
 }
 
-static bool var_dims(struct parser *p, struct ptx_var *v)
+static bool var_dims(struct parser *p, struct ptx_var *v, bool *open)
 {
     while (parser_accept(p, '[')) {
         uint64_t n = 0;
+        if (!v->array && parser_accept(p, ']')) {
+            *open = v->array = true;
+            continue;
+        }
         if (!parser_is_punct(p, ']') && !parser_constant(p, &n))
             return false;
         v->array = true;
@@ -148,13 +160,19 @@ static bool var_attributes(struct parser *p, struct ptx_var *v, int *vector)
 /* Name, dimensions, initial value. */
 static bool var_rest(struct parser *p, struct ptx_var *v, uint64_t element)
 {
-    if (!(v->name = parser_take_name(p, "a variable's name")) || !var_dims(p, v))
+    bool open = false;
+    if (!(v->name = parser_take_name(p, "a variable's name")) || !var_dims(p, v, &open))
         return false;
+    uint64_t row = v->bytes;
+    v->bytes = open ? 0 : row;
     if (!parser_accept(p, '='))
         return true;
-    struct init in = {.room = v->bytes, .element = element, .var = v};
-    in.data = v->init = arena_alloc(&p->m->arena, v->bytes ? v->bytes : 1);
-    return init_list(p, &in, 0);
+    struct init in = {.room = v->bytes, .element = element, .var = v, .open = open};
+    in.data = arena_alloc(&p->m->arena, v->bytes ? v->bytes : 1);
+    bool ok = init_list(p, &in, 0);
+    v->init = in.data;
+    v->bytes = open ? in.rows * row : v->bytes;
+    return ok && (in.at <= v->bytes || parser_fail(p, "more initial values than '%s' holds", v->name));
 }
 
 struct ptx_var *parse_var_like(struct parser *p, const struct ptx_var *before)

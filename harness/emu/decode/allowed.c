@@ -1,6 +1,7 @@
 /* emu/decode/allowed: what ptxas refuses although emu could run it: types that an instruction does not have, and modifiers that it must
  * have. */
 #include "emu/decode/decode.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the first line that fits, which has one of the operations and one of the words (NULL: any): the types, by their words, and words of
@@ -45,21 +46,11 @@ static const struct {
     {"bar barrier", "and or", "pred", NULL},
 };
 
-/* Is the word one of the list? An empty one (`add..f32`) never is. */
-static bool listed(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = list; n && (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
-            return true;
-    return false;
-}
-
 static bool has_one_of(const struct ptx_instr *in, const char *list)
 {
     bool found = false;
     for (int i = 0; i < in->mod_count; i++)
-        found |= listed(list, in->mods[i]);
+        found |= decode_listed(list, in->mods[i]);
     return found;
 }
 
@@ -75,10 +66,10 @@ static bool fits_rule(struct decode *d)
 {
     const struct ptx_instr *in = d->in;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!listed(rules[i].ops, in->op) || (rules[i].words && !has_one_of(in, rules[i].words)))
+        if (!decode_listed(rules[i].ops, in->op) || (rules[i].words && !has_one_of(in, rules[i].words)))
             continue;
         const char *type = last_type(in);
-        if (rules[i].types && type && !listed(rules[i].types, type))
+        if (rules[i].types && type && !decode_listed(rules[i].types, type))
             return decode_wrong(d, "'.%s' is not one of its types: %s", type, rules[i].types);
         return !rules[i].needs || has_one_of(in, rules[i].needs) || decode_wrong(d, "one of %s is needed", rules[i].needs);
     }
@@ -108,9 +99,15 @@ static bool converts(struct decode *d)
 {
     static const char to_float[] = "rn rz rm rp rna rs", to_whole[] = "rni rzi rmi rpi";
     const struct ptx_instr *in = d->in;
-    if (!decode_is(d, "cvt") || in->mod_count < 2 || instr_has(in, "pack"))
+    if (!decode_is(d, "cvt") || in->mod_count < 2)
         return true;
     const char *to = in->mods[in->mod_count - 2], *from = in->mods[in->mod_count - 1];
+    bool pack = instr_has(in, "pack"), random = instr_has(in, "rs"), pair = strstr(to, "x2") && !strcmp(from, "f32");
+    int operands = 2 + (pair || random) + (pair && random) + (pack ? 1 + !strcmp(from, "b32") : 0);
+    if (in->count != operands)
+        return decode_wrong(d, "it has %d operands", operands);
+    if (pack)
+        return true;
     int wide = float_bits(to), narrow = float_bits(from);
     bool whole_to = strchr("us", to[0]) && !strchr(to, 'x'), whole_from = strchr("us", from[0]) && !strchr(from, 'x');
     if ((!wide && !whole_to) || (!narrow && !whole_from) || ptx_type_parse(to) == T_NONE)
@@ -118,13 +115,18 @@ static bool converts(struct decode *d)
     bool rounds = has_one_of(in, to_float), cuts = has_one_of(in, to_whole);
     if (wide == 64 && narrow == 64 && instr_has(in, "ftz"))
         return decode_wrong(d, "'.ftz' is for f32");
+    if (whole_to && whole_from && instr_has(in, "sat")) {
+        int more = atoi(to + 1) - atoi(from + 1); /* bits */
+        if (from[0] == 's' ? to[0] == 's' && more >= 0 : more >= (to[0] == 's'))
+            return decode_wrong(d, "'.sat' is for a type that does not hold all values");
+    }
     if (whole_to && whole_from)
         return !(rounds || cuts) || decode_wrong(d, "a whole number becomes another without rounding");
     if (whole_to)
         return cuts || rounds || decode_wrong(d, "one of %s is needed", to_whole);
     if (whole_from || wide < narrow)
         return rounds || decode_wrong(d, "one of rn rz rm rp is needed");
-    return !rounds || (wide == narrow && strcmp(to, from)) ||
+    return !rounds || (wide == narrow && strcmp(to, from)) || !strcmp(from, "bf16") ||
            decode_wrong(d, "a float of the same type, or a wider one, needs no rounding");
 }
 
@@ -150,8 +152,12 @@ static bool goes_together(struct decode *d)
         return decode_wrong(d, "an arrival releases");
     if (decode_is(d, "wgmma") && !instr_has(in, "sync"))
         return decode_wrong(d, "'.sync' is needed");
+    if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
+        return decode_wrong(d, "'.any' has no predicate");
     bool barrier = (decode_is(d, "bar") || decode_is(d, "barrier")) && !instr_has(in, "warp") && !instr_has(in, "cluster");
     int first = barrier && instr_has(in, "red") ? 1 : 0;
+    if (barrier && in->count > (first ? 4 : 2))
+        return decode_wrong(d, "it has %d operands at most", first ? 4 : 2);
     if (barrier && instr_has(in, "arrive") && in->count < 2)
         return decode_wrong(d, "the number of threads is missing");
     if (barrier && in->count > first && in->operands[first].kind == OPERAND_INT && in->operands[first].bits > 15)
@@ -162,35 +168,81 @@ static bool goes_together(struct decode *d)
 }
 
 /* Registers and literals of whole numbers in operations on floats, and the other way round. Untyped registers (.b32) fit both. */
-static bool class_fits(struct decode *d, const struct ptx_operand *o, const char *type)
+static bool class_fits(struct decode *d, const struct ptx_operand *o, const char *type, bool part)
 {
     bool real = strchr(type, 'f') != NULL, whole = type[0] == 'u' || type[0] == 's', ok = true;
     for (int i = 0; o->kind == OPERAND_VECTOR && i < o->count && ok; i++)
-        ok = class_fits(d, &o->items[i], type);
+        ok = class_fits(d, &o->items[i], type, true);
     if (o->kind == OPERAND_REG && d->f->regs[o->reg] != T_PRED) {
         enum ptx_type t = d->f->regs[o->reg];
         bool natural = t >= T_U8 && t <= T_S64;
         bool wider = (decode_is(d, "ld") || decode_is(d, "st")) && real && t == T_F64 && strcmp(type, "f64");
         ok = real ? !natural && !wider : !whole || !ptx_type_float(t);
     }
+    if (o->kind == OPERAND_F32 || o->kind == OPERAND_F64) /* of the same size as untyped bits */
+        ok = ok && (part || type[0] != 'b' || real || instr_has(d->in, "param") || atoi(type + 1) == (o->kind == OPERAND_F32 ? 32 : 64));
     ok = ok && (o->kind != OPERAND_INT || !real) && ((o->kind != OPERAND_F32 && o->kind != OPERAND_F64) || !whole);
     return ok || d->failed || decode_wrong(d, "an operand is not of type '.%s'", type);
 }
 
 static bool operands_fit(struct decode *d)
 {
-    static const char ops[] = "add sub mul mad fma div rem min max abs neg setp selp mov ld st";
+    static const char ops[] = "add sub mul mad fma div rem min max abs neg setp selp mov ld st redux";
     const struct ptx_instr *in = d->in;
     const char *type = last_type(in);
     bool ok = true;
     if (decode_is(d, "cvt") && in->count == 2 && in->mod_count > 1 && ptx_type_parse(in->mods[in->mod_count - 2]) != T_NONE)
-        return class_fits(d, &in->operands[0], in->mods[in->mod_count - 2]) && class_fits(d, &in->operands[1], type);
-    for (int i = 0; type && listed(ops, in->op) && i < in->count && ok; i++)
-        ok = in->operands[i].kind == OPERAND_ADDRESS || class_fits(d, &in->operands[i], type);
+        return class_fits(d, &in->operands[0], in->mods[in->mod_count - 2], false) && class_fits(d, &in->operands[1], type, false);
+    for (int i = 0; type && decode_listed(ops, in->op) && i < (decode_is(d, "redux") ? 2 : in->count) && ok; i++)
+        ok = in->operands[i].kind == OPERAND_ADDRESS || class_fits(d, &in->operands[i], type, false);
     return ok;
+}
+
+/* How many operands an instruction has, where its decoder looks at the first ones alone. */
+static bool counts(struct decode *d)
+{
+    static const struct {
+        const char *ops;
+        int least, most;
+    } table[] = {
+        {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3},
+        {"mad madc mad24 fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
+        {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2},
+        {"min max setp set", 3, 4},
+        {"bfi", 5, 5},
+        {"lop3", 5, 6},
+        {"activemask nanosleep", 1, 1}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (decode_listed(table[i].ops, d->in->op) && (d->in->count < table[i].least || d->in->count > table[i].most))
+            return decode_wrong(d, "it has %d operand%s", table[i].least, table[i].least == 1 ? "" : "s");
+    return true;
+}
+
+/* mov: special registers, addresses and vectors are not of every type. */
+static bool moves(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    const char *type = last_type(in);
+    if (!decode_is(d, "mov") || in->count != 2 || !type || instr_has(in, "v2") || instr_has(in, "v4") || instr_has(in, "v8"))
+        return true;
+    const struct ptx_operand *to = &in->operands[0], *from = &in->operands[1];
+    int bits = atoi(type + 1);
+    if (type[0] != 'b' && (to->kind == OPERAND_VECTOR || from->kind == OPERAND_VECTOR))
+        return decode_wrong(d, "a vector is moved as '.b%d'", bits);
+    if (type[0] == 'f' && (from->kind == OPERAND_SPECIAL || from->kind == OPERAND_SYMBOL || from->kind == OPERAND_VAR))
+        return decode_wrong(d, "this operand is no float");
+    if (from->kind == OPERAND_SPECIAL && bits && strcmp(from->name, "%gridid")) {
+        size_t n = strlen(from->name);
+        bool wide = (n > 2 && !strcmp(from->name + n - 2, "64")) || !strcmp(from->name, "%globaltimer") ||
+                    !strcmp(from->name, "%current_graph_exec");
+        if (bits == 128 || (bits == 64) != wide)
+            return decode_wrong(d, "'%s' has %d bits", from->name, wide ? 64 : 32);
+    }
+    return true;
 }
 
 bool decode_allowed(struct decode *d)
 {
-    return fits_rule(d) && compares(d) && converts(d) && goes_together(d) && operands_fit(d);
+    return fits_rule(d) && decode_arithmetic_form(d) && counts(d) && compares(d) && converts(d) && moves(d) && goes_together(d) &&
+           operands_fit(d);
 }

@@ -118,7 +118,19 @@ static bool decode_mul(struct decode *d, bool mad)
         }
         return true;
     }
-    if (half == 1 && mad)
+    bool sat = half == 1 && mad && decode_take(d, "sat");
+    if (half == 1 && mad && ptx_type_bytes(t) == 2) {
+        uint32_t in[3], high = decode_scratch(d);
+        for (int i = 0; i < 3; i++)
+            in[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+        uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
+        struct insn *ip = decode_emit(d, t == T_U16 ? OP_mulhi_u16 : OP_mulhi_s16);
+        ip->d = high, ip->a = in[0], ip->b = in[1];
+        ip = decode_emit_internal(d, OP_add_16);
+        ip->d = to, ip->a = high, ip->b = in[2];
+    } else if (sat)
+        decode_simple(d, t == T_S32 ? OP_madhi_sat_s32 : OP_none, t, 3);
+    else if (half == 1 && mad)
         decode_simple(d, signed_op(t, OP_none, OP_none, OP_madhi_u32, OP_madhi_s32, OP_madhi_u64, OP_madhi_s64), t, 3);
     else if (half == 1)
         decode_simple(d, signed_op(t, OP_mulhi_u16, OP_mulhi_s16, OP_mulhi_u32, OP_mulhi_s32, OP_mulhi_u64, OP_mulhi_s64), t, 2);
@@ -260,12 +272,33 @@ static bool decode_prmt(struct decode *d)
 
 static bool decode_lop3(struct decode *d)
 {
+    static const char *const joins[] = {"and", "or", NULL};
+    int join = decode_take_word(d, joins) + 1;
     enum ptx_type t = decode_take_type(d);
-    const struct ptx_operand *table = decode_operand(d, 4);
-    if (table->kind != OPERAND_INT || d->in->count != 5)
+    const struct ptx_operand *table = decode_operand(d, 4), *o = decode_operand(d, 0);
+    if (table->kind != OPERAND_INT || d->in->count != (join ? 6 : 5) || (join > 0) != (o->reg2 >= 0))
         return decode_fail(d, "this form is not supported") || true;
-    if (decode_simple(d, OP_lop3, t, 3))
-        d->p->code[d->p->count - 1].imm = (int64_t)(table->bits & 255);
+    uint32_t in[3];
+    for (int i = 0; i < 3; i++)
+        in[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+    uint32_t to = join ? decode_scratch(d) : decode_target(d, o, t, false);
+    struct insn *ip = decode_emit(d, OP_lop3);
+    ip->d = to, ip->a = in[0], ip->b = in[1], ip->c = in[2];
+    ip->imm = (int64_t)(table->bits & 255);
+    if (!join)
+        return true;
+    bool negated;
+    uint32_t c = decode_pred(d, decode_operand(d, 5), &negated), zero = decode_constant(d, 0, 4);
+    if (d->f->regs[o->reg2] != T_PRED)
+        return decode_fail(d, "the second result must be a predicate") || true;
+    ip = decode_emit_internal(d, OP_setp_u32);
+    ip->d = decode_slot(d, o->reg2), ip->a = to, ip->b = zero, ip->c = c;
+    ip->aux = CMP_NE;
+    ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
+    if (o->kind == OPERAND_REG) {
+        ip = decode_emit_internal(d, OP_mov_32);
+        ip->d = decode_slot(d, o->reg), ip->a = to;
+    }
     return true;
 }
 
@@ -311,131 +344,6 @@ static bool decode_logic(struct decode *d)
         decode_simple(d, decode_by_width(d, t, OP_or_16, OP_or_32, OP_or_64), t, 2);
     else
         decode_simple(d, decode_by_width(d, t, OP_xor_16, OP_xor_32, OP_xor_64), t, 2);
-    return true;
-}
-
-/* ---- comparisons ---- */
-static const char *const compare_words[] = {"eq",  "ne",  "lt",  "le",  "gt", "ge", "equ", "neu", "ltu", "leu",
-                                            "gtu", "geu", "num", "nan", "lo", "ls", "hi",  "hs",  NULL};
-static int take_compare(struct decode *d)
-{
-    static const int unsigned_words[] = {CMP_LT, CMP_LE, CMP_GT, CMP_GE};
-    int k = decode_take_word(d, compare_words);
-    if (k < 0)
-        decode_fail(d, "a comparison was expected");
-    return k >= 14 ? unsigned_words[k - 14] : k;
-}
-
-static enum op compare_op(enum ptx_type t)
-{
-    switch (t) {
-    case T_B16:
-    case T_U16: return OP_setp_u16;
-    case T_S16: return OP_setp_s16;
-    case T_B32:
-    case T_U32: return OP_setp_u32;
-    case T_S32: return OP_setp_s32;
-    case T_B64:
-    case T_U64: return OP_setp_u64;
-    case T_S64: return OP_setp_s64;
-    case T_F32: return OP_setp_f32;
-    case T_F64: return OP_setp_f64;
-    case T_F16:
-    case T_BF16:
-    case T_F16X2:
-    case T_BF16X2: return OP_setp_half;
-    default: return OP_none;
-    }
-}
-
-/* Flushes an f32 operand of a .ftz comparison into scratch. */
-static uint32_t flushed(struct decode *d, uint32_t ref)
-{
-    struct insn *ip = decode_emit_internal(d, OP_flush_f32);
-    ip->a = ref;
-    return ip->d = decode_scratch(d);
-}
-
-static bool decode_setp(struct decode *d)
-{
-    static const char *const joins[] = {"and", "or", "xor", NULL};
-    int compare = take_compare(d), join = decode_take_word(d, joins) + 1;
-    bool ftz = decode_take(d, "ftz"), negated = false;
-    enum ptx_type t = decode_take_type(d);
-    enum op op = compare_op(t);
-    const struct ptx_operand *o = decode_operand(d, 0);
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = NO_REF,
-             *l = decode_list(d, 1);
-    if (join)
-        c = decode_pred(d, decode_operand(d, 3), &negated);
-    if (op == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) ||
-        (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
-        return decode_fail(d, "these operands do not fit") || true;
-    if (ftz && t == T_F32) {
-        a = flushed(d, a);
-        b = flushed(d, b);
-    }
-    struct insn *ip = decode_emit(d, op);
-    ip->d = o->kind == OPERAND_SINK ? NO_REF : decode_slot(d, o->reg);
-    ip->a = a, ip->b = b, ip->c = c;
-    ip->aux = (uint16_t)compare;
-    ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
-    ip->size = (uint8_t)ptx_type_bytes(t);
-    ip->kind = t == T_BF16 || t == T_BF16X2;
-    ip->imm = ftz;
-    if (o->reg2 >= 0) {
-        ip->count = 2;
-        l[0] = decode_slot(d, o->reg2);
-        ip->list = l;
-    }
-    return true;
-}
-
-/* set: -1 or 1.0 where true, else 0. Halves at once; others by a comparison into scratch and a selection. */
-static bool decode_set(struct decode *d)
-{
-    int compare = take_compare(d);
-    if (decode_take(d, "and") || decode_take(d, "or") || decode_take(d, "xor"))
-        return decode_fail(d, "a boolean operand is not supported") || true;
-    bool ftz = decode_take(d, "ftz");
-    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
-    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false),
-             to = decode_target(d, decode_operand(d, 0), td, false);
-    if (compare_op(ts) == OP_setp_half) {
-        struct insn *ip = decode_emit(d, OP_set_half);
-        ip->d = to, ip->a = a, ip->b = b;
-        ip->aux = (uint16_t)compare;
-        ip->size = (uint8_t)ptx_type_bytes(ts);
-        ip->kind = ts == T_BF16 || ts == T_BF16X2;
-        ip->count = ptx_type_float(td) ? td == T_BF16 || td == T_BF16X2 : 2;
-        ip->imm = ftz;
-        return true;
-    }
-    if (compare_op(ts) == OP_none || ptx_type_bytes(td) != 4)
-        return decode_fail(d, "these types are not supported") || true;
-    if (ftz) {
-        a = flushed(d, a);
-        b = flushed(d, b);
-    }
-    uint32_t yes = decode_constant(d, td == T_F32 ? 0x3f800000u : 0xffffffffu, 4), no = decode_constant(d, 0, 4), p = decode_scratch(d);
-    struct insn *ip = decode_emit(d, compare_op(ts));
-    ip->d = p, ip->a = a, ip->b = b;
-    ip->aux = (uint16_t)compare;
-    ip = decode_emit_internal(d, OP_selp_32);
-    ip->d = to, ip->a = yes, ip->b = no, ip->c = p;
-    return true;
-}
-
-static bool decode_select(struct decode *d)
-{
-    enum ptx_type t = decode_take_type(d);
-    bool negated;
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
-             c = decode_pred(d, decode_operand(d, 3), &negated);
-    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
-    struct insn *ip = decode_emit(d, decode_by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
-    ip->d = to, ip->a = a, ip->b = b, ip->c = c;
-    ip->flags = negated ? 4 : 0;
     return true;
 }
 

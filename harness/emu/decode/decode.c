@@ -288,6 +288,8 @@ static void find_short_addresses(struct decode *d)
 
 struct program *decode_entry(const struct ptx_module *m, const struct ptx_function *entry, struct error *err)
 {
+    if (!decode_target_known(m, err))
+        return NULL;
     struct program *p = xcalloc(1, sizeof *p);
     p->module = m;
     p->full_barriers = true;

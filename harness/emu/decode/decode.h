@@ -67,9 +67,12 @@ bool decode_take(struct decode *d, const char *mod);              /* the modifie
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
 bool decode_allowed(struct decode *d);                            /* allowed.c: types and modifiers that ptxas takes; else it has failed */
-bool decode_of_chip(struct decode *d);                            /* has the target such an instruction? Else it has failed */
-bool decode_form(struct decode *d);                               /* are the modifiers one of the forms of forms.c? Else it has failed */
-bool decode_unknown(struct decode *d, int mod);                   /* fails: emu knows no such modifier; -1: no such instruction */
+/* chips.c: has the target such an instruction, has the version such a target? */
+bool decode_of_chip(struct decode *d);
+bool decode_target_known(const struct ptx_module *m, struct error *err);
+bool decode_arithmetic_form(struct decode *d);  /* the same for what ptxas refuses as well */
+bool decode_form(struct decode *d);             /* are the modifiers one of the forms of forms.c? Else it has failed */
+bool decode_unknown(struct decode *d, int mod); /* fails: emu knows no such modifier; -1: no such instruction */
 struct insn *decode_emit(struct decode *d, enum op op);
 struct insn *decode_emit_internal(struct decode *d, enum op op);   /* counts nothing */
 const struct ptx_operand *decode_operand(struct decode *d, int k); /* fails when it is missing */
@@ -98,6 +101,10 @@ enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op
 /* d, a, b, c: n sources of type t; OP_none fails. */
 bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n);
 bool decode_predicate_logic(struct decode *d, enum op op);
+/* ---- compare.c ---- */
+bool decode_setp(struct decode *d);
+bool decode_set(struct decode *d);
+bool decode_select(struct decode *d);
 /* ---- place.c ---- */
 void decode_origins(struct decode *d);
 void decode_overtaken(struct decode *d);
@@ -126,6 +133,16 @@ bool decode_tensormap(struct decode *d);
 bool decode_async(struct decode *d); /* cp.async, mbarrier, bulk copies, wgmma, clusters */
 /* The class an instruction counts in, its FLOP per thread. */
 void decode_classify(const struct ptx_instr *in, struct cold *c);
+
+/* Is the word one of the list? An empty one (`add..f32`) never is. */
+static inline bool decode_listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; n && (at = strstr(at, word)); at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+            return true;
+    return false;
+}
 
 /* Is it this instruction, by the word before the first point? */
 static inline bool decode_is(const struct decode *d, const char *op)

@@ -68,6 +68,33 @@ static bool float_finish(struct decode *d, enum op op, enum ptx_type t, int n, s
     return true;
 }
 
+/* Two f32 with a rounding of their own: half by half. */
+static bool rounded_pair(struct decode *d, enum op op, int n, struct modes m)
+{
+    uint32_t half[2][3] = {{0}}, *parts[4];
+    for (int i = 0; i < n; i++) {
+        uint32_t from = decode_source(d, decode_operand(d, 1 + i), T_F32X2, false);
+        parts[i] = decode_list(d, 2);
+        for (int k = 0; k < 2; k++)
+            parts[i][k] = half[k][i] = decode_scratch(d);
+        struct insn *ip = decode_emit_internal(d, OP_unpack);
+        ip->d = NO_REF, ip->a = from, ip->list = parts[i];
+        ip->size = ip->kind = 4, ip->count = 2, ip->aux = 8;
+    }
+    uint32_t to = decode_target(d, decode_operand(d, 0), T_F32X2, false), *out = decode_list(d, 2);
+    for (int k = 0; k < 2; k++) {
+        out[k] = decode_scratch(d);
+        struct insn *ip = k ? decode_emit_internal(d, op) : decode_emit(d, op);
+        ip->d = out[k], ip->a = half[k][0], ip->b = half[k][1], ip->c = n == 3 ? half[k][2] : NO_REF;
+        ip->aux = (uint16_t)m.round;
+        ip->flags = m.ftz;
+    }
+    struct insn *ip = decode_emit_internal(d, OP_pack);
+    ip->d = to, ip->a = NO_REF, ip->list = out;
+    ip->size = ip->kind = 4, ip->count = 2, ip->aux = 8;
+    return true;
+}
+
 /* add sub mul fma */
 static bool arithmetic(struct decode *d, int what)
 {
@@ -91,7 +118,9 @@ static bool arithmetic(struct decode *d, int what)
         return float_finish(d, m.round > 0 ? rounded[what] : m.ftz ? ftz[what] : plain[what], t, n, m);
     if (t == T_F64)
         return float_finish(d, m.round > 0 ? rounded64[what] : f64[what], t, n, m);
-    return float_finish(d, t == T_F32X2 && m.round <= 0 ? two[what] : OP_none, t, n, m);
+    if (t == T_F32X2 && m.round > 0)
+        return rounded_pair(d, rounded[what], n, m);
+    return float_finish(d, t == T_F32X2 ? two[what] : OP_none, t, n, m);
 }
 
 static bool divide(struct decode *d)
@@ -103,6 +132,33 @@ static bool divide(struct decode *d)
     return float_finish(d, t != T_F32 ? OP_none : m.round > 0 ? OP_div_round_f32 : m.ftz ? OP_div_ftz_f32 : OP_div_f32, t, 2, m);
 }
 
+/* .xorsign.abs of halves: the least or greatest magnitude, with the product's sign. */
+static bool half_of_signs(struct decode *d, enum op op, enum ptx_type t, struct modes m)
+{
+    bool two = ptx_type_bytes(t) == 4;
+    int bytes = two ? 4 : 2;
+    uint32_t in[2], magnitude[2], sign = decode_constant(d, two ? 0x80008000u : 0x8000u, bytes), s = decode_scratch(d),
+                                  r = decode_scratch(d);
+    for (int i = 0; i < 2; i++) {
+        in[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+        struct insn *ip = decode_emit_internal(d, two ? OP_abs_h2 : OP_abs_h);
+        ip->d = magnitude[i] = decode_scratch(d), ip->a = in[i];
+    }
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, op);
+    ip->d = r, ip->a = magnitude[0], ip->b = magnitude[1];
+    ip->size = (uint8_t)bytes;
+    ip->kind = t == T_BF16 || t == T_BF16X2;
+    ip->flags = m.ftz;
+    const enum op ops[] = {two ? OP_xor_32 : OP_xor_16, two ? OP_and_32 : OP_and_16, two ? OP_or_32 : OP_or_16};
+    const uint32_t d3[] = {s, s, to}, a3[] = {in[0], s, r}, b3[] = {in[1], sign, s};
+    for (int i = 0; i < 3; i++) {
+        ip = decode_emit_internal(d, ops[i]);
+        ip->d = d3[i], ip->a = a3[i], ip->b = b3[i];
+    }
+    return true;
+}
+
 static bool min_max(struct decode *d, bool min)
 {
     struct modes m = take_modes(d);
@@ -110,8 +166,10 @@ static bool min_max(struct decode *d, bool min)
     bool ftz = m.ftz;
     enum op op = OP_none;
     if (is_half(t)) {
-        if (m.xorsign || m.absolute || d->in->count != 3)
+        if (m.absolute || d->in->count != 3)
             return bad_type(d, t);
+        if (m.xorsign)
+            return half_of_signs(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, m);
         return float_finish(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, 2, m);
     }
     if (t == T_F32)

@@ -19,8 +19,6 @@ struct form {
 #define HINT "L2::cache_hint?"
 #define AHEAD "L2::64B|L2::128B|L2::256B?"
 #define VECTOR "v2|v4|v8?"
-#define LOAD_SPACE "const|global|local|param|param::entry|param::func|" SHARED "?"
-#define STORE_SPACE "global|local|param|param::func|" SHARED "?"
 #define HALVES "f16|f16x2|bf16|bf16x2"
 #define STRONG_SPACE "global|" SHARED "?"
 #define FRACTION "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged"
@@ -29,30 +27,150 @@ struct form {
 #define COLLECT_A "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard?"
 #define COLLECT_OF(b) "collector::" b "::fill|collector::" b "::use|collector::" b "::lastuse|collector::" b "::discard"
 #define COLLECT_B COLLECT_OF("b0") "|" COLLECT_OF("b1") "|" COLLECT_OF("b2") "|" COLLECT_OF("b3") "?"
+#define RED_ORDER "relaxed|release? " SCOPE "?"
+#define ATOM_ORDER "relaxed|acquire|release|acq_rel? " SCOPE "?"
 #define ATOMIC "add|min|max|inc|dec|and|or|xor"
 
+#define ROUND "rn|rz|rm|rp"
+#define WHOLE "u8|u16|u32|u64|s8|s16|s32|s64"
+#define TO_WHOLE "rni|rzi|rmi|rpi"
+#define ORDER "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor?"
+#define NARROW "e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2"
+
 static const struct form forms[] = {
-    {"ld", "weak? " LOAD_SPACE " ca|cg|cs|lu|cv? " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "weak? global? ca|cg|cs|lu|cv? " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "weak? const|local|param|param::entry|param::func|" SHARED " ca|cg|cs|lu|cv? v2|v4? data"},
     {"ld", "weak? global? " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
     {"ld", "weak? global? " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
     {"ld", "global nc ca|cg|cs? " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
     {"ld", "global nc ca|cg|cs? " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
-    {"ld", "volatile const|global|local|" SHARED "? " AHEAD " " VECTOR " data"},
-    {"ld", "relaxed|acquire " SCOPE " " STRONG_SPACE " " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
-    {"ld", "relaxed|acquire " SCOPE " " STRONG_SPACE " " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
-    {"ld", "mmio relaxed|acquire sys global? " VECTOR " data"},
-    {"ldu", "global? " VECTOR " data"},
-    {"st", "weak? " STORE_SPACE " wb|cg|cs|wt? " HINT " " VECTOR " data"},
+    {"ld", "volatile global? " AHEAD " " VECTOR " data"},
+    {"ld", "volatile local|" SHARED " v2|v4? data"},
+    {"ld", "relaxed|acquire " SCOPE " global? " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "relaxed|acquire " SCOPE " " SHARED " v2|v4? data"},
+    {"ld", "relaxed|acquire " SCOPE " global? " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
+    {"ld", "mmio relaxed|acquire sys global? v2|v4? data"},
+    {"ldu", "global? v2|v4? data"},
+    {"st", "weak? global? wb|cg|cs|wt? " HINT " " VECTOR " data"},
+    {"st", "weak? local|param|param::func|" SHARED " wb|cg|cs|wt? v2|v4? data"},
     {"st", "weak? global? " L1_FIRST " " HINT " " VECTOR " data"},
     {"st", "weak? global? " L1_FIRST " " L2_FIRST " " HINT " v4|v8 data"},
-    {"st", "volatile global|local|" SHARED "? " VECTOR " data"},
-    {"st", "relaxed|release " SCOPE " " STRONG_SPACE " " L1_FIRST " " HINT " " VECTOR " data"},
-    {"st", "relaxed|release " SCOPE " " STRONG_SPACE " " L1_FIRST " " L2_FIRST " " HINT " v4|v8 data"},
-    {"st", "mmio relaxed|release sys global? " VECTOR " data"},
-    {"atom", "relaxed|acquire|release|acq_rel? " SCOPE "? " STRONG_SPACE " " ATOMIC "|exch|cas " HINT " " VECTOR " data"},
-    {"atom", "relaxed|acquire|release|acq_rel? " SCOPE "? " STRONG_SPACE " add|min|max noftz " HINT " " VECTOR " " HALVES},
-    {"red", "relaxed|release? " SCOPE "? " STRONG_SPACE " " ATOMIC " " HINT " " VECTOR " data"},
-    {"red", "relaxed|release? " SCOPE "? " STRONG_SPACE " add|min|max noftz " HINT " " VECTOR " " HALVES},
+    {"st", "volatile global? " VECTOR " data"},
+    {"st", "volatile local|" SHARED " v2|v4? data"},
+    {"st", "relaxed|release " SCOPE " global? " L1_FIRST " " HINT " " VECTOR " data"},
+    {"st", "relaxed|release " SCOPE " " SHARED " v2|v4? data"},
+    {"st", "relaxed|release " SCOPE " global? " L1_FIRST " " L2_FIRST " " HINT " v4|v8 data"},
+    {"st", "mmio relaxed|release sys global? v2|v4? data"},
+    {"atom", ATOM_ORDER " " STRONG_SPACE " " ATOMIC "|exch|cas " HINT " data"},
+    {"atom", ATOM_ORDER " " STRONG_SPACE " add noftz " HINT " " HALVES "|f32"},
+    {"atom red", ATOM_ORDER " global? add|min|max noftz " HINT " v2|v4|v8 " HALVES},
+    {"atom red", ATOM_ORDER " global? add noftz? " HINT " v2|v4 f32"},
+    {"red", RED_ORDER " " STRONG_SPACE " " ATOMIC " " HINT " data"},
+    {"red", RED_ORDER " " STRONG_SPACE " add noftz " HINT " " HALVES "|f32"},
+    {"add sub", "u16|s16|u16x2|s16x2"},
+    {"add sub", "cc? u32|u64|s64"},
+    {"add sub", "cc|sat? s32"},
+    {"add sub mul", "rn? ftz? sat? f16|f16x2"},
+    {"add sub mul", "rn? bf16|bf16x2"},
+    {"add sub mul", ROUND "? ftz? sat? f32"},
+    {"add sub mul", ROUND "? ftz? f32x2"},
+    {"add sub mul", ROUND "? f64"},
+    {"add sub", ROUND "? sat? f32 f16|bf16"},
+    {"mul mad", "hi|lo|wide u16|u32|s16|s32"},
+    {"mul mad", "hi|lo u64|s64"},
+    {"mad", "hi|lo cc u32|u64|s32|s64"},
+    {"mad mad24", "hi sat s32"},
+    {"mul24 mad24", "hi|lo u32|s32"},
+    {"madc", "hi|lo cc? u32|u64|s32|s64"},
+    {"addc subc", "cc? u32|u64|s32|s64"},
+    {"fma", "rn ftz? sat|relu? f16|f16x2"},
+    {"fma", "rn relu? bf16|bf16x2"},
+    {"fma mad", ROUND " ftz? sat? f32"},
+    {"fma", ROUND " ftz? f32x2"},
+    {"fma mad", ROUND " f64"},
+    {"fma", ROUND " sat? f32 f16|bf16"},
+    {"div rem sad", "u16|u32|u64|s16|s32|s64"},
+    {"div", "approx|full|" ROUND " ftz? f32"},
+    {"div", ROUND " f64"},
+    {"min max", "u16|u32|u64|s16|s64|f64|u16x2"},
+    {"min max", "relu? s32|s16x2"},
+    {"min max", "ftz? NaN? f16|f16x2|f32"},
+    {"min max", "ftz? NaN? xorsign? abs f16|f16x2|f32"},
+    {"min max", "NaN? bf16|bf16x2"},
+    {"min max", "NaN? xorsign abs bf16|bf16x2"},
+    {"abs neg", "s16|s32|s64|bf16|bf16x2|f64"},
+    {"abs neg", "ftz? f16|f16x2|f32"},
+    {"sqrt rcp", "approx|" ROUND " ftz? f32"},
+    {"sqrt rcp", ROUND " f64"},
+    {"rcp", "approx ftz f64"},
+    {"rsqrt", "approx ftz? f32|f64"},
+    {"sin cos lg2 ex2", "approx ftz? f32"},
+    {"ex2", "approx f16|f16x2"},
+    {"ex2", "approx ftz bf16|bf16x2"},
+    {"tanh", "approx f16|f16x2|bf16|bf16x2|f32"},
+    {"copysign", "f32|f64"},
+    {"testp", "finite|infinite|number|notanumber|normal|subnormal f32|f64"},
+    {"lop3", "and|or? b32"},
+    {"dp4a", "u32|s32 u32|s32"},
+    {"dp2a", "lo|hi u32|s32 u32|s32"},
+    {"setp", ORDER " ftz? f16|f16x2|f32"},
+    {"setp", ORDER " data|bf16|bf16x2"},
+    {"set", ORDER " ftz? f32|u32|s32 f32"},
+    {"set", ORDER " ftz? f16|u16|s16|u32|s32 f16"},
+    {"set", ORDER " bf16|u16|s16|u32|s32 bf16"},
+    {"set", ORDER " ftz? f16x2|u32|s32 f16x2"},
+    {"set", ORDER " bf16x2|u32|s32 bf16x2"},
+    {"set", ORDER " f32|u32|s32 data"},
+    {"cvt", "sat? " WHOLE " " WHOLE},
+    {"cvt", TO_WHOLE " ftz? sat? " WHOLE " f32"},
+    {"cvt", TO_WHOLE " sat? " WHOLE " f16|f64"},
+    {"cvt", TO_WHOLE " u16|u32|u64|s16|s32|s64 bf16"},
+    {"cvt", ROUND " sat? f16|f64 " WHOLE},
+    {"cvt", ROUND " ftz? sat? f32 " WHOLE},
+    {"cvt", ROUND " bf16 u16|u32|u64|s16|s32|s64"},
+    {"cvt", TO_WHOLE "? sat? f16 f16"},
+    {"cvt", TO_WHOLE "? sat? f64 f64"},
+    {"cvt", TO_WHOLE "? ftz? sat? f32 f32"},
+    {"cvt", TO_WHOLE "? bf16 bf16"},
+    {"cvt", "sat? f64 f16"},
+    {"cvt", "ftz? sat? f32 f16"},
+    {"cvt", "ftz? sat? f64 f32"},
+    {"cvt", ROUND "? ftz? f32 bf16"},
+    {"cvt", ROUND "? f64 bf16"},
+    {"cvt", ROUND "? f16 bf16"},
+    {"cvt", ROUND "? bf16 f16"},
+    {"cvt", ROUND " ftz? sat? f32 f64"},
+    {"cvt", ROUND " sat? f16 f64"},
+    {"cvt", ROUND " bf16 f64"},
+    {"cvt", ROUND " ftz? sat? f16 f32"},
+    {"cvt", ROUND " ftz? bf16 f32"},
+    {"cvt", "rn|rz relu? satfinite? f16|bf16|f16x2|bf16x2|tf32 f32"},
+    {"cvt", "rna satfinite? tf32 f32"},
+    {"cvt", "rs relu? satfinite? f16x2|bf16x2 f32"},
+    {"cvt", "rs relu? satfinite e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32"},
+    {"cvt", "rn satfinite relu? " NARROW " f32|f16x2|bf16x2"},
+    {"cvt", "rn relu? f16x2 " NARROW},
+    {"cvt", "rn relu? satfinite? bf16x2 " NARROW},
+    {"cvt", "rz|rp satfinite? ue8m0x2 f32|bf16x2"},
+    {"cvt", "rn bf16x2 ue8m0x2"},
+    {"cvt", "pack sat u16|s16 s32"},
+    {"cvt", "pack sat u2|s2|u4|s4|u8|s8 s32 b32"},
+    {"shfl", "sync? up|down|bfly|idx b32"},
+    {"vote", "sync? all|any|uni pred"},
+    {"vote", "sync? ballot b32"},
+    {"match", "any|all sync b32|b64"},
+    {"redux", "sync add|min|max u32|s32"},
+    {"redux", "sync and|or|xor b32"},
+    {"redux", "sync min|max abs? NaN? f32"},
+    {"bar", "cta? sync|arrive"},
+    {"bar", "warp sync"},
+    {"bar", "cta? red popc u32"},
+    {"bar", "cta? red and|or pred"},
+    {"barrier", "cta? sync|arrive aligned?"},
+    {"barrier", "cta? red popc aligned? u32"},
+    {"barrier", "cta? red and|or aligned? pred"},
+    {"barrier", "cluster arrive release|relaxed? aligned?"},
+    {"barrier", "cluster wait acquire? aligned?"},
     {"fence", "sc|acq_rel|acquire|release? " SCOPE},
     {"fence", "acquire sync_restrict::shared::cluster cluster"},
     {"fence", "release sync_restrict::shared::cta cluster"},
@@ -80,7 +198,7 @@ static const struct form forms[] = {
     {"createpolicy", "range global? " FRACTION " L2::evict_first|L2::evict_unchanged? b64"},
     {"createpolicy", "cvt L2 b64"},
     {"movmatrix", "sync aligned m8n8 trans b16"},
-    {"isspacep", "global|const|local|param|param::entry|param::func|" SHARED},
+    {"isspacep", "global|const|local|param|param::entry|" SHARED},
     {"cvta", "to? global|const|local|param|param::entry|" SHARED " u64"},
     {"tensormap", "replace tile global_address|global_stride global|shared::cta? b1024 b64"},
     {"tensormap", "replace tile rank|box_dim|global_dim|element_stride|elemtype|interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode "
@@ -137,16 +255,19 @@ static bool means(const char *word, const char *mod)
 static uint32_t match(const struct ptx_instr *in, const char *groups, bool *whole)
 {
     uint32_t used = 0;
+    int type = -1; /* the last one: types have an order */
     *whole = true;
     while (*groups) {
         char word[WORD_MAX], end;
         int found = -1;
         do {
             end = next_word(&groups, word);
-            for (int i = 0; i < in->mod_count && found < 0; i++)
+            bool types = ptx_type_parse(word) != T_NONE || !strcmp(word, "data");
+            for (int i = types ? type + 1 : 0; i < in->mod_count && (found < 0 || i < found); i++)
                 if (!(used >> i & 1) && means(word, in->mods[i]))
                     found = i;
         } while (end == '|');
+        type = found >= 0 && ptx_type_parse(in->mods[found]) != T_NONE ? found : type;
         if (found >= 0)
             used |= 1u << found;
         else if (end != '?')
@@ -155,18 +276,18 @@ static uint32_t match(const struct ptx_instr *in, const char *groups, bool *whol
     return used;
 }
 
-bool decode_form(struct decode *d)
+/* The modifier that is not of the nearest form; -1: all are; -2: one is missing. */
+static int misfit(const struct ptx_instr *in)
 {
-    const struct ptx_instr *in = d->in;
     uint32_t all = (1u << in->mod_count) - 1, best = 0;
     const char *wanted = NULL;
     for (int k = 0; k < FORMS; k++) {
         bool whole;
-        if (strcmp(forms[k].op, in->op) || (!strcmp(in->op, "cp") && !instr_has(in, "prefetch")))
+        if (!decode_listed(forms[k].op, in->op) || (!strcmp(in->op, "cp") && !instr_has(in, "prefetch")))
             continue;
         uint32_t used = match(in, forms[k].groups, &whole);
         if (used == all && whole)
-            return true;
+            return -1;
         if (!wanted || __builtin_popcount(used) > __builtin_popcount(best)) {
             best = used;
             wanted = forms[k].groups;
@@ -174,38 +295,8 @@ bool decode_form(struct decode *d)
     }
     for (int i = 0; i < in->mod_count; i++)
         if (!(best >> i & 1))
-            return decode_unknown(d, i);
-    return decode_fail(d, "this form is not supported: a modifier is missing");
-}
-
-/* ---- what ptxas refuses although the words are known ---- */
-/* An instruction with these words is of the chips `least` to `most` (0: of none). */
-static const struct {
-    const char *op, *word, *other;
-    int least, most;
-} of_chips[] = {{"add", "f32x2", NULL, 100, 999},    {"sub", "f32x2", NULL, 100, 999},
-                {"mul", "f32x2", NULL, 100, 999},    {"fma", "f32x2", NULL, 100, 999},
-                {"ld", "v8", NULL, 100, 999},        {"st", "v8", NULL, 100, 999},
-                {"redux", "f32", NULL, 100, 999},    {"wgmma", NULL, NULL, 90, 90},
-                {"tcgen05", NULL, NULL, 100, 999},   {"clusterlaunchcontrol", NULL, NULL, 100, 999},
-                {"setmaxnreg", NULL, NULL, 90, 999}, {"ex2", "f16", "ftz", 0, 0},
-                {"ex2", "f16x2", "ftz", 0, 0},       {"popc", "b16", NULL, 0, 0},
-                {"cvt", "ue8m0x2", "rn", 0, 0}};
-
-bool decode_of_chip(struct decode *d)
-{
-    for (size_t i = 0; i < sizeof of_chips / sizeof *of_chips; i++) {
-        if (!decode_is(d, of_chips[i].op) || (of_chips[i].word && !instr_has(d->in, of_chips[i].word)) ||
-            (of_chips[i].other && !instr_has(d->in, of_chips[i].other)) || (d->sm >= of_chips[i].least && d->sm <= of_chips[i].most))
-            continue;
-        if (!of_chips[i].most)
-            return decode_wrong(d, "there is no such form");
-        return decode_wrong(d, "this is of sm_%d%s, and the target is %s", of_chips[i].least,
-                            of_chips[i].most > 900 ? " and later" : " alone", d->m->target);
-    }
-    if (decode_is(d, "fence") && instr_has(d->in, "tensormap::generic") && d->in->count == 2 && d->in->operands[1].bits != 128)
-        return decode_wrong(d, "a size of 128 was expected");
-    return true;
+            return i;
+    return -2;
 }
 
 /* ---- words that are not known ---- */
@@ -329,7 +420,7 @@ static const char *nearest_modifier(const struct ptx_instr *in, const char *mod,
     char(*kept)[WORD_MAX] = xmalloc(sizeof *kept * 512);
     size_t n = 0;
     for (int k = 0; k < FORMS; k++)
-        for (const char *at = forms[k].groups; *at && n < 512 && !strcmp(forms[k].op, in->op); n++) {
+        for (const char *at = forms[k].groups; *at && n < 512 && decode_listed(forms[k].op, in->op); n++) {
             next_word(&at, kept[n]);
             words[n] = kept[n];
         }
@@ -370,4 +461,26 @@ bool decode_unknown(struct decode *d, int mod)
         return decode_fail(d, "'.%s' does not go with the other modifiers", in->mods[mod]);
     return decode_fail(d, "emu does not support '.%s' here%s%s%s", in->mods[mod], near ? "; the nearest is '." : "", near ? near : "",
                        near ? "'" : "");
+}
+
+bool decode_form(struct decode *d)
+{
+    int i = misfit(d->in);
+    return i == -1 || (i < 0 ? decode_fail(d, "this form is not supported: a modifier is missing") : decode_unknown(d, i));
+}
+
+bool decode_arithmetic_form(struct decode *d)
+{
+    static const char ops[] =
+        "add sub mul mad mul24 mad24 madc addc subc fma div rem sad min max abs neg sqrt rcp rsqrt sin cos lg2 ex2 tanh "
+        "copysign testp lop3 dp4a dp2a setp set cvt shfl vote match redux bar barrier";
+    int i = decode_listed(ops, d->in->op) ? misfit(d->in) : -1;
+    if (i < 0)
+        return i == -1 || decode_wrong(d, "a modifier is missing");
+    for (int k = 0; general[k]; k++)
+        if (!strcmp(general[k], d->in->mods[i]) || ptx_type_parse(d->in->mods[i]) != T_NONE) {
+            d->column = d->in->mod_columns[i];
+            return decode_wrong(d, "'.%s' does not go with %s", d->in->mods[i], d->in->mod_count > 1 ? "the other modifiers" : "it");
+        }
+    return decode_unknown(d, i);
 }

@@ -284,6 +284,7 @@ static bool apply_relocs(struct emu *e, const struct ptx_module *m, const struct
         if (!value)
             return error_set(err, ERROR_USAGE, "%s: the initial value of '%s' refers to '%s', which is not defined", m->label, v->name,
                              r->name);
+        value = r->mask ? (value & r->mask) >> __builtin_ctzll(r->mask) : value;
         memcpy(b->host + r->offset, &value, r->bytes < 8 ? r->bytes : 8);
     }
     return true;

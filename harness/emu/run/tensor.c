@@ -294,13 +294,13 @@ static void count_rows(struct warp *w, const struct insn *ip, const uint64_t *ad
 
 /* count = matrices, list = slots, kind 1 = .trans, aux = bits of elements that become bytes; the address of row r of matrix i comes from
  * lane 8 i + r */
-static bool matrix_rows(struct warp *w, const struct insn *ip, enum access access, uint8_t **rows)
+static bool matrix_rows(struct warp *w, const struct insn *ip, uint8_t **rows)
 {
     uint64_t address[32];
     lane_addresses(w, ip, SPACE_SHARED, address);
     check_full(w, ip);
     for (int i = 0; i < 8 * ip->count; i++)
-        if (!(rows[i] = resolve_lane(w, ip, i, SPACE_SHARED, address[i], 16, access)))
+        if (!(rows[i] = resolve_lane(w, ip, i, SPACE_SHARED, address[i], 16, ACCESS_READ)))
             return false;
     count_rows(w, ip, address, ip->count);
     return true;
@@ -310,7 +310,7 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
 {
     lanes_exchange(w);
     uint8_t *rows[32], tile[4][128];
-    if (!matrix_rows(w, ip, ACCESS_READ, rows))
+    if (!matrix_rows(w, ip, rows))
         return ip + 1;
     for (int i = 0; i < ip->count; i++)
         for (int r = 0; r < 8; r++) {
@@ -339,11 +339,16 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip)
 {
     lanes_exchange(w);
-    uint8_t *rows[32];
-    if (!matrix_rows(w, ip, ACCESS_WRITE, rows))
-        return ip + 1;
-    for (int lane = 0; lane < 8 * ip->count; lane++)
-        matrix_row(w, ip, lane, rows[lane]);
+    uint64_t address[32];
+    lane_addresses(w, ip, SPACE_SHARED, address);
+    check_full(w, ip);
+    for (int lane = 0; lane < 8 * ip->count; lane++) { /* one after the other: a row may be stored twice */
+        uint8_t *row = resolve_lane(w, ip, lane, SPACE_SHARED, address[lane], 16, ACCESS_WRITE);
+        if (!row)
+            return ip + 1;
+        matrix_row(w, ip, lane, row);
+    }
+    count_rows(w, ip, address, ip->count);
     return ip + 1;
 }
 

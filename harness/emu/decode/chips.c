@@ -1,0 +1,124 @@
+/* emu/decode/chips: which targets have an instruction, and which PTX version has a target; as ptxas 13.4 refuses them. */
+#include "base/text.h"
+#include "emu/decode/decode.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An instruction with these words (NULL: any; of a list one of it) is of the chips from a number on ("80+"), or of those of the list: "90"
+ * is sm_90a and sm_90f, "90a" the first alone. The lines of one instruction all hold. */
+#define BLACKWELL "100 103 107 110 120 121"
+static const struct {
+    const char *ops, *words, *others, *chips;
+} table[] = {
+    {"redux", NULL, NULL, "80+"},
+    {"redux", "f32", NULL, "100 103"},
+    {"elect mapa getctarank griddepcontrol stmatrix", NULL, NULL, "90+"},
+    {"barrier", "cluster", NULL, "90+"},
+    {"min max", "NaN f16 f16x2", NULL, "80+"},
+    {"min max", "xorsign", NULL, "86+"},
+    {"min max", "relu", "s32", "90+"},
+    {"min max add sub", "u16x2 s16x2", NULL, "90+"},
+    {"min max fma abs neg cvt atom red mma wmma", "bf16 bf16x2 tf32", NULL, "80+"},
+    {"add sub mul ex2 tanh", "bf16 bf16x2", NULL, "90+"},
+    {"fma", "relu", NULL, "80+"},
+    {"add sub fma", "f32", "f16 bf16", "100+"},
+    {"add sub mul fma", "f32x2", NULL, "100+"},
+    {"cvt", "e4m3x2 e5m2x2", NULL, "89+"},
+    {"cvt", "tf32", "rn rz", "90+"},
+    {"cvt", "bf16", "u16 u32 u64 s16 s32 s64", "90+"},
+    {"cvt", "e2m1x2 e2m3x2 e3m2x2 ue8m0x2", NULL, BLACKWELL},
+    {"cvt", "bf16x2", "e4m3x2 e5m2x2", BLACKWELL},
+    {"cvt", "rs", NULL, "100a 103a"},
+    {"ld st atom red fence", "cluster", NULL, "90+"},
+    {"fence", "async mbarrier_init acquire release tensormap::generic", NULL, "90+"},
+    {"ld st", "v8", NULL, "100+"},
+    {"ld", "L2::256B", NULL, "80+"},
+    {"createpolicy applypriority discard mbarrier", NULL, NULL, "80+"},
+    {"prefetch", "L2::evict_last L2::evict_normal", NULL, "80+"},
+    {"atom", "b128 bf16 bf16x2", NULL, "90+"},
+    {"red", "bf16 bf16x2", NULL, "90+"},
+    {"atom red", "v2 v4 v8", NULL, "90+"},
+    {"st red", "async", NULL, "90+"},
+    {"cp", "async", NULL, "80+"},
+    {"cp", "bulk", NULL, "90+"},
+    {"mbarrier", "try_wait expect_tx complete_tx cluster shared::cluster", NULL, "90+"},
+    {"isspacep", "shared::cluster", NULL, "90+"},
+    {"ldmatrix", "m16n16 m8n16", NULL, BLACKWELL},
+    {"mma", "sp sp::ordered_metadata f64", NULL, "80+"},
+    {"mma", "m16n8k4 m16n8k16 m16n8k32 m16n8k64 m16n8k128 m16n8k256", NULL, "80+"},
+    {"mma", "m16n8k4 m16n8k8 m16n8k16", "f64", "90+"},
+    {"mma", "e4m3 e5m2", NULL, "89+"},
+    {"mma", "kind::f8f6f4 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4", NULL, "120 121"},
+    {"wgmma", NULL, NULL, "90"},
+    {"setmaxnreg", NULL, NULL, "90 " BLACKWELL},
+    {"tensormap", "replace", NULL, "90 " BLACKWELL},
+    {"tcgen05", NULL, NULL, "100 103 107 110"},
+    {"tcgen05", "kind::i8", NULL, "100a 110a"},
+    {"tcgen05", "scale_vec::4X", NULL, "100a 103a 107a 110a"},
+    {"clusterlaunchcontrol", NULL, NULL, "100+"},
+};
+
+static bool one_of(const struct ptx_instr *in, const char *list)
+{
+    bool found = !list;
+    for (int i = 0; i < in->mod_count && !found; i++)
+        found = decode_listed(list, in->mods[i]);
+    return found;
+}
+
+static bool has_chip(const struct decode *d, const char *chips)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", d->sm);
+    char last = d->m->target[strlen(d->m->target) - 1];
+    return strchr(chips, '+') ? d->sm >= atoi(chips)
+                              : decode_listed(chips, d->m->target + 3) || ((last == 'a' || last == 'f') && decode_listed(chips, number));
+}
+
+bool decode_of_chip(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    const char *chips = NULL;
+    for (size_t i = 0; i < sizeof table / sizeof *table && !chips && d->sm; i++)
+        if (decode_listed(table[i].ops, in->op) && one_of(in, table[i].words) && one_of(in, table[i].others) &&
+            !has_chip(d, table[i].chips))
+            chips = table[i].chips;
+    if ((decode_is(d, "min") || decode_is(d, "max")) && in->count == 4 && !has_chip(d, "100+"))
+        chips = "100+";
+    for (int i = 0; i < in->count && d->sm && !chips; i++)
+        if (in->operands[i].kind == OPERAND_SPECIAL && (strstr(in->operands[i].name, "cluster") || strstr(in->operands[i].name, "aggr")) &&
+            d->sm < 90)
+            chips = "90+";
+    if (chips && strchr(chips, '+'))
+        return decode_wrong(d, "this is of sm_%d and later, and the target is %s", atoi(chips), d->m->target);
+    if (chips) {
+        SCOPED_TEXT names = {0};
+        for (const char *at = chips; *at; at += strspn(at, " ")) {
+            int n = (int)strcspn(at, " ");
+            text_addf(&names, "%ssm_%.*s%s", at == chips ? "" : at[n] ? ", " : " and ", n, at, at[n - 1] == 'a' ? "" : "a");
+            at += n;
+        }
+        return decode_wrong(d, "this is of %s alone, and the target is %s", text_get(&names), d->m->target);
+    }
+    if (decode_is(d, "fence") && instr_has(in, "tensormap::generic") && in->count == 2 && in->operands[1].bits != 128)
+        return decode_wrong(d, "a size of 128 was expected");
+    return true;
+}
+
+bool decode_target_known(const struct ptx_module *m, struct error *err)
+{
+    static const struct {
+        int sm;
+        const char *suffix;
+        int version; /* x 10, the first */
+    } first[] = {{75, "", 63},   {80, "", 70},  {86, "", 71},  {87, "", 74},  {88, "", 90},  {89, "", 78},   {90, "", 78},  {90, "a", 80},
+                 {100, "f", 88}, {100, "", 86}, {103, "", 88}, {107, "", 94}, {110, "", 90}, {120, "f", 88}, {120, "", 87}, {121, "", 88}};
+    int sm = strncmp(m->target, "sm_", 3) ? 0 : atoi(m->target + 3);
+    char last[2] = {m->target[strlen(m->target) - 1], 0};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        if (sm == first[i].sm && (!*first[i].suffix || !strcmp(first[i].suffix, last)) && m->version && m->version < first[i].version)
+            return error_set(err, ERROR_USAGE, "%s: PTX %d.%d does not have the target %s, which is of %d.%d and later", m->label,
+                             m->version / 10, m->version % 10, m->target, first[i].version / 10, first[i].version % 10);
+    return true;
+}

@@ -1,0 +1,148 @@
+/* emu takes and refuses what ptxas takes and refuses (tests/emu/ptxas.txt); and values of forms that compilers seldom write. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/file.h"
+#include "emu_run.h"
+
+static const char body[] =
+    ".version 9.4\n.target %s\n.address_size 64\n.shared .align 128 .b8 s[4096];\n.shared .align 8 .b64 mb[4];\n"
+    ".visible .entry k(.param .u64 y)\n{\n"
+    ".reg .pred %%p<16>; .reg .b16 %%h<16>; .reg .b32 %%r<64>; .reg .b64 %%rd<32>; .reg .f32 %%f<32>; .reg .f64 %%d<8>; .reg .b128 "
+    "%%q<4>;\n"
+    ".reg .b8 %%b<4>; .reg .b32 %%t<16>; .reg .u32 %%u<8>; .reg .s64 %%sd<4>;\nld.param.u64 %%rd1, [y]; mov.u32 %%r1, 0;\n%s\nret;\n}\n";
+
+static void as_ptxas(void **state)
+{
+    struct error err = {0};
+    SCOPED char *text = file_read("tests/emu/ptxas.txt", 1 << 20, NULL, &err);
+    assert_non_null(text);
+    int lines = 0, wrong = 0;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (*line == '#')
+            continue;
+        char *target = line + 2, *instruction = strchr(target, ' ');
+        assert_non_null(instruction);
+        *instruction++ = '\0';
+        SCOPED char *ptx = text_format(body, target, instruction);
+        err = (struct error){0};
+        bool taken = emu_test_takes("GH100", ptx, &err);
+        if (taken != (*line == '+')) {
+            print_error("%s %s: %s\n", target, instruction, taken ? "emu takes it" : err.text);
+            wrong++;
+        }
+        lines++;
+    }
+    assert_true(lines > 500);
+    assert_int_equal(wrong, 0);
+}
+
+/* Runs the instructions for one warp; y begins with `count` words that must be `want`. `before` stands before the entry. */
+static void gives(const char *target, const char *before, const char *text, const uint32_t *want, int count)
+{
+    uint32_t got[64] = {0};
+    SCOPED char *whole = text_format(body, target, text);
+    SCOPED_TEXT ptx = {0};
+    char *entry = strstr(whole, ".visible");
+    text_add_bytes(&ptx, whole, (size_t)(entry - whole));
+    text_addf(&ptx, "%s\n%s", before, entry);
+    struct emu_test t;
+    emu_test_chip(&t, "GH100", text, text_get(&ptx), "k");
+    uint64_t y = emu_test_buffer(&t, "y", got, sizeof got);
+    emu_test_pointer(&t, y);
+    emu_test_finish(&t, y, got, sizeof got);
+    for (int i = 0; i < count; i++)
+        if (got[i] != want[i])
+            fail_msg("%s: word %d is 0x%x, want 0x%x", text, i, got[i], want[i]);
+}
+#define GIVES(target, before, text, ...) \
+    gives(target, before, text, (const uint32_t[]){__VA_ARGS__}, (int)(sizeof((uint32_t[]){__VA_ARGS__}) / 4))
+
+static void seldom_written(void **state)
+{
+    /* set: all ones or 1.0 of the width of the result, and a predicate that joins */
+    GIVES("sm_90a", "",
+          "mov.f32 %f1, 0f3f800000; mov.f32 %f2, 0f40000000; mov.b16 %h1, 0x3c00; mov.b16 %h2, 0x4000; setp.eq.u32 %p1, 1, 1;"
+          "set.lt.u32.f16 %r1, %h1, %h2; set.lt.s32.f32 %r2, %f1, %f2; set.gt.and.f32.f32 %f3, %f2, %f1, %p1;"
+          "set.gt.and.u32.f32 %r4, %f2, %f1, !%p1; set.lt.or.f16.f16 %h3, %h2, %h1, %p1; cvt.u32.u16 %r5, %h3;"
+          "st.global.v4.u32 [%rd1], {%r1, %r2, %r4, %r5}; st.global.f32 [%rd1+16], %f3;",
+          0xffffffff, 0xffffffff, 0, 0x3c00, 0x3f800000);
+    GIVES("sm_90a", "",
+          "mov.u32 %r1, 0xf0; mov.u32 %r2, 0x3c; mov.u32 %r3, 0xff; setp.eq.u32 %p1, 1, 1;"
+          "lop3.and.b32 %r4|%p2, %r1, %r2, %r3, 0x80, %p1; lop3.or.b32 _|%p3, %r1, 0, %r3, 0x80, !%p1;"
+          "lop3.and.b32 %r1|%p4, %r1, 15, %r3, 0x80, %p1; selp.u32 %r5, 1, 0, %p2; selp.u32 %r6, 1, 0, %p3; selp.u32 %r7, 1, 0, %p4;"
+          "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.u32 [%rd1+16], %r1;",
+          0x30, 1, 0, 0, 0);
+    GIVES("sm_90a", "",
+          "mov.b16 %h1, 0x8000; mov.b16 %h2, 0x7fff; mov.b16 %h3, 5; mad.hi.s16 %h4, %h1, %h2, %h3; mad.hi.u16 %h5, %h1, %h2, %h3;"
+          "mov.u32 %r1, 0x7fffffff; mad.hi.sat.s32 %r2, %r1, %r1, %r1; mov.u32 %r3, 0x80000000; mad.hi.sat.s32 %r4, %r3, %r1, %r3;"
+          "cvt.u32.u16 %r5, %h4; cvt.u32.u16 %r6, %h5; st.global.v4.u32 [%rd1], {%r2, %r4, %r5, %r6};",
+          0x7fffffff, 0x80000000, 0xc005, 0x4004);
+    /* the least or greatest magnitude, with the sign of the product */
+    GIVES("sm_90a", "",
+          "mov.b32 %r1, 0x3c00c500; mov.b32 %r2, 0xc0003800; min.xorsign.abs.f16x2 %r3, %r1, %r2; max.NaN.xorsign.abs.f16x2 %r4, %r1, %r2;"
+          "mov.b32 {%h1,%h2}, %r1; mov.b32 {%h3,%h4}, %r2; max.xorsign.abs.f16 %h5, %h1, %h3; min.xorsign.abs.bf16 %h6, %h2, %h2;"
+          "cvt.u32.u16 %r5, %h5; cvt.u32.u16 %r6, %h6; st.global.v4.u32 [%rd1], {%r3,%r4,%r5,%r6};",
+          0xbc00b800, 0xc000c500, 0xc500, 0x3c00);
+    /* 1 + 2^-24 rounded towards zero, up; 1 - 2^-24 */
+    GIVES("sm_100a", "",
+          "mov.b64 %rd2, {0f3f800000, 0fbf800000}; mov.b64 %rd3, {0f33800000, 0fb3800000}; add.rz.f32x2 %rd4, %rd2, %rd3;"
+          "add.rp.f32x2 %rd5, %rd2, %rd3; sub.rm.f32x2 %rd6, %rd2, %rd3; fma.rp.f32x2 %rd7, %rd2, %rd2, %rd3;"
+          "st.global.v2.b64 [%rd1], {%rd4,%rd5}; st.global.v2.b64 [%rd1+16], {%rd6,%rd7};",
+          0x3f800000, 0xbf800000, 0x3f800001, 0xbf800000, 0x3f7fffff, 0xbf7fffff, 0x3f800001, 0x3f7fffff);
+}
+
+/* Initial values: a length that the list gives, nested lists (which ptxas packs), bytes of an address. */
+static void initial_values(void **state)
+{
+    GIVES("sm_90a",
+          ".const .f32 z[] = {1.0, 2.0, 3.5};\n.global .align 2 .u16 u[][2] = {{1}, {2, 3}, {4}};\n.global .align 4 .u32 after = 77;",
+          "ld.const.u32 %r1, [z+8]; ld.global.u16 %r2, [u+6]; ld.global.u16 %r3, [u+10]; ld.global.u32 %r4, [after];"
+          "st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};",
+          0x40600000, 4, 0, 77);
+    GIVES("sm_90a",
+          ".global .align 4 .u32 x0 = 3;\n.global .align 8 .u64 q = x0;\n.global .align 1 .u8 b0[] = {0xff(x0), 0xff00(generic(x0)), "
+          "0xff0000(x0+65536), 9};",
+          "ld.global.u8 %r1, [b0]; ld.global.u8 %r2, [b0+1]; ld.global.u8 %r3, [b0+2]; ld.global.u8 %r4, [b0+3]; ld.global.u64 %rd2, [q];"
+          "shl.b32 %r2, %r2, 8; or.b32 %r1, %r1, %r2; cvt.u32.u64 %r5, %rd2; and.b32 %r6, %r5, 65535; sub.u32 %r1, %r1, %r6;"
+          "shr.u32 %r5, %r5, 16; sub.u32 %r3, %r3, %r5; and.b32 %r3, %r3, 255; st.global.v4.u32 [%rd1], {%r1, %r3, %r4, 0};",
+          0, 1, 9, 0);
+}
+
+/* Rows of one stmatrix at one address: no race if they are alike, one if they differ. */
+static void rows_at_one_address(void **state)
+{
+    static const char rows[] =
+        "mov.u32 %%r2, %%tid.x; and.b32 %%r3, %%r2, %s; mov.u32 %%r4, s; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%%r4], {%%r3};"
+        "bar.sync 0; ld.shared.u32 %%r5, [s+4]; st.global.u32 [%%rd1], %%r5;";
+    for (int alike = 0; alike < 2; alike++) {
+        SCOPED char *text = text_format(rows, alike ? "3" : "31");
+        SCOPED char *ptx = text_format(body, "sm_90a", text);
+        struct emu_test t;
+        emu_test_chip(&t, "GH100", "rows", ptx, "k");
+        uint64_t y = emu_test_buffer(&t, "y", NULL, 256);
+        emu_test_pointer(&t, y);
+        emu_test_run(&t);
+        assert_int_equal(emu_test_report(&t, "race") != NULL, !alike);
+        emu_test_close(&t);
+    }
+}
+
+/* A PTX version that is older than its target. */
+static void version_of_target(void **state)
+{
+    struct error err = {0};
+    assert_false(emu_test_takes("GH100", ".version 7.8\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n", &err));
+    assert_non_null(strstr(err.text, "PTX 7.8 does not have the target sm_90a, which is of 8.0 and later"));
+    assert_true(emu_test_takes("GH100", ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n", &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas), cmocka_unit_test(seldom_written), cmocka_unit_test(initial_values),
+                                       cmocka_unit_test(rows_at_one_address), cmocka_unit_test(version_of_target)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
