@@ -56,7 +56,7 @@ static int find_lake(struct compose *c, int from, int until, const struct tensor
     return c->lake_count - 1;
 }
 
-/* Returns the buffer of a slice, `part` channels further on: that of the root, from the first of its parts to the last reader of one. */
+/* Returns the buffer of a slice, `part` elements further on: that of the root, from the first of its parts to the last reader of one. */
 static struct buffer_ref place_slice(struct compose *c, int from, const struct chain_slice *slice, int64_t part)
 {
     int *lake = &c->roots[slice->root];
@@ -79,7 +79,7 @@ static struct buffer_ref place_output(struct compose *c, int from, int link, con
 {
     if (link == c->chain->count - 1)
         return (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(c->out, "output")};
-    if (c->slices && (c->slices[link].pitch || chain_joined(c->chain, c->slices, link)))
+    if (c->slices && (c->slices[link].placed || chain_joined(c->chain, c->slices, link)))
         return place_slice(c, from, &c->slices[link], 0);
     int lake = find_lake(c, from, last_reader(c->chain, link), t);
     return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = c->lakes[lake].scratch};
@@ -230,7 +230,7 @@ static bool add_joined(struct compose *c, int link, const struct program *copies
             continue;
         snprintf(prefix, sizeof prefix, "%.40s %d", l->name, link);
         r.tensors[program_tensor(copy, "input")] = flow_of(c, part ? l->residual : l->input);
-        r.tensors[program_tensor(copy, "output")] = place_slice(c, link, &c->slices[link], part ? l->work.c : 0);
+        r.tensors[program_tensor(copy, "output")] = place_slice(c, link, &c->slices[link], part ? chain_part_begin(l) : 0);
         compose_part(c->out, copy, prefix, link, &r);
         compose_part_end(&r);
     }

@@ -121,7 +121,7 @@ static bool has_slices(const struct chain *chain)
     bool any = false;
     chain_slices(chain, alone, slices);
     for (int i = 0; i < chain->count; i++)
-        any |= slices[i].pitch > 0;
+        any |= slices[i].placed;
     return any;
 }
 
