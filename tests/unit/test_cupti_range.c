@@ -304,10 +304,17 @@ static void test_trace(void **state)
         assert_false(cupti_trace_run(launch_three, NULL, &t, &err));
         assert_int_equal(err.kind, ERROR_ENVIRONMENT);
         assert_non_null(strstr(err.text, "ERR_NVGPUCTRPERM"));
+        assert_int_equal(cupti_trace_begin(&err), i > 0);
         unsetenv("FAKE_CUPTI");
         free(ask);
         trace_right();
+        cupti_trace_end();
     }
+    assert_true(cupti_trace_begin(&err)); /* for several runs */
+    trace_right();
+    trace_right();
+    cupti_trace_end();
+    trace_right();
     cupti_session_close(s);
 }
 

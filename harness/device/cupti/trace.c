@@ -23,6 +23,7 @@ static struct trace_now {
         CALLS(CUPTI_FIELD)
     } api;
     bool registered;
+    int enabled; /* of the kinds */
     struct cupti_trace *into; /* NULL: nothing is traced, records are passed over */
     size_t dropped;
 } now;
@@ -99,32 +100,53 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Enabled, run, flushed; `enabled` kinds have to be disabled. */
-static bool record(bool (*run)(void *context, struct error *err), void *context, int *enabled, struct error *err)
+static void disable_all(void)
 {
-    int code;
-    for (; *enabled < KINDS; ++*enabled) {
-        code = now.api.enable(kinds[*enabled]);
-        if (code)
+    while (now.enabled > 0)
+        now.api.disable(kinds[--now.enabled]);
+}
+
+static bool enable_all(struct error *err)
+{
+    for (; now.enabled < KINDS; now.enabled++) {
+        int code = now.api.enable(kinds[now.enabled]);
+        if (code) {
+            disable_all();
             return cupti_fail(code, "cuptiActivityEnable", err);
+        }
     }
-    if (!run(context, err))
+    return true;
+}
+
+bool cupti_trace_begin(struct error *err)
+{
+    return cupti_trace_set_up(err) && enable_all(err);
+}
+
+void cupti_trace_end(void)
+{
+    disable_all();
+}
+
+static bool record(bool (*run)(void *context, struct error *err), void *context, struct error *err)
+{
+    if (!enable_all(err) || !run(context, err))
         return false;
-    code = now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    int code = now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     return code ? cupti_fail(code, "cuptiActivityFlushAll", err) : true;
 }
 
 bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err)
 {
-    int enabled = 0;
+    bool begun = now.enabled > 0;
     *trace = (struct cupti_trace){0};
     if (!cupti_trace_set_up(err))
         return false;
     now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what others left goes nowhere */
     point_at(trace);
-    bool ok = record(run, context, &enabled, err);
-    for (int i = 0; i < enabled; i++)
-        now.api.disable(kinds[i]);
+    bool ok = record(run, context, err);
+    if (!begun)
+        disable_all();
     size_t dropped = now.dropped;
     point_at(NULL);
     if (ok && dropped)

@@ -26,5 +26,8 @@ struct cupti_trace {
  * cupti_trace_free. */
 bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err);
 void cupti_trace_free(struct cupti_trace *trace);
+/* Around several cupti_trace_run: CUPTI begins and ends to trace once for all of them, which takes it longer than a short run. */
+bool cupti_trace_begin(struct error *err);
+void cupti_trace_end(void);
 
 #endif

@@ -397,12 +397,15 @@ static bool tally_some(struct tally *t, struct error *err)
     stage(t, -1, PHASE_STAGE_COUNTERS, OPEN_LIMIT_S);
     if (!open_counters(c, err))
         return false;
-    for (int i = t->begin; i < t->end; i++)
-        if (!trace(t, i, err))
-            return false;
-    for (int i = t->begin; i < t->end;)
-        if (!count_some(t, i, &i, err))
-            return false;
+    stage(t, -1, "trace", LOAD_LIMIT_S);
+    bool ok = cupti_trace_begin(err);
+    for (int i = t->begin; ok && i < t->end; i++)
+        ok = trace(t, i, err);
+    cupti_trace_end();
+    for (int i = t->begin; ok && i < t->end;)
+        ok = count_some(t, i, &i, err);
+    if (!ok)
+        return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
     cupti_session_rest(c->cupti);
     return true;
