@@ -219,6 +219,25 @@ static void the_slow_do_not_starve(void **state)
     freed(2);
 }
 
+/* Six rounds are enough for a slow one whose interval is as narrow as those of the others must be. */
+static void a_narrow_interval_ends_the_slow(void **state)
+{
+    const double ns[] = {1000, 20001};
+    struct sample_plan plan = plain;
+    plan.rounds_min = plan.rounds_max = 40;
+    plan.warmup_rounds = 1;
+    plan.half_width = 0.01;
+    last_noise = 0.001;
+    sampled(ns, 2, 0, &plan);
+    assert_true(candidates[1].tail && isfinite(candidates[1].samples_ns[5]) && isnan(candidates[1].samples_ns[6]));
+    freed(2);
+    last_noise = 0.3;
+    sampled(ns, 2, 0, &plan);
+    assert_true(candidates[1].tail && isfinite(candidates[1].samples_ns[9]) && isnan(candidates[1].samples_ns[10]));
+    freed(2);
+    last_noise = 0;
+}
+
 /* Once the slow have had the case's time they have six rounds, which are no time of the others. */
 static void the_slow_have_a_time_of_their_own(void **state)
 {
@@ -543,6 +562,7 @@ int main(void)
                                        cmocka_unit_test(a_twin_runs_other_code),
                                        cmocka_unit_test(what_is_left_is_looked_at),
                                        cmocka_unit_test(the_slow_do_not_starve),
+                                       cmocka_unit_test(a_narrow_interval_ends_the_slow),
                                        cmocka_unit_test(the_slow_have_a_time_of_their_own),
                                        cmocka_unit_test(a_low_clock_is_not_taken),
                                        cmocka_unit_test(the_odd_round_is_the_even_one_backwards),

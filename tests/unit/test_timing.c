@@ -193,7 +193,7 @@ static void the_tail_is_judged_by_timed_launches(void **state)
         assert_int_equal(row_of(&r, "my/brief")->status, ROW_OK);
         assert_int_equal(slow->status, i ? ROW_WRONG : ROW_OK);
         assert_true(i ? strstr(slow->reason, "the output of a timed launch") != NULL
-                      : time_of(&r, "my/cudnn_slow", "cold", "isolated")->rounds == 10);
+                      : time_of(&r, "my/cudnn_slow", "cold", "isolated")->rounds == 6);
         last = timing.launches;
         let_go(&r);
     }

@@ -23,7 +23,7 @@ static struct trace_now {
         CALLS(CUPTI_FIELD)
     } api;
     bool registered;
-    int enabled; /* of the kinds */
+    int enabled;              /* of the kinds */
     struct cupti_trace *into; /* NULL: nothing is traced, records are passed over */
     size_t dropped;
 } now;

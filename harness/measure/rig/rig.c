@@ -207,6 +207,7 @@ static void rig_arrays(struct rig *rig)
     rig->weights = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weights);
     rig->weight_sums = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weight_sums);
     rig->graphs = xcalloc(sets * replicas, sizeof *rig->graphs);
+    rig->right = xcalloc(sets, sizeof *rig->right);
     rig->trusted = xcalloc(sets, sizeof *rig->trusted);
     rig->expects = xcalloc(sets, sizeof *rig->expects);
 }
@@ -306,6 +307,7 @@ void rig_close(struct rig *rig)
     free(rig->inputs);
     free(rig->fed);
     free(rig->graphs);
+    free(rig->right);
     free(rig->trusted);
     free(rig->expects);
     free(rig);

@@ -170,6 +170,7 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
 {
     const struct program *p = rig->program;
     enum rig_weights weights = data->exact ? WEIGHTS_EXACT : WEIGHTS_PRECISION;
+    rig->right[rig->set] = 0;
     for (int i = 0; i < p->tensor_count; i++)
         if (!p->tensors[i].written && (all || rig->fresh[rig_tensor_index(rig, i)]) && !feed_tensor(rig, i, data, err))
             return false;
@@ -184,6 +185,7 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
 bool rig_feed_small(struct rig *rig, const struct op_data *data, size_t most, struct error *err)
 {
     const struct program *p = rig->program;
+    rig->right[rig->set] = 0;
     for (int i = 0; i < p->tensor_count; i++)
         if (!p->tensors[i].written && (tensor_elements(&p->tensors[i]) <= most || tensor_role_is_mask(p->tensors[i].role)) &&
             !feed_tensor(rig, i, data, err))

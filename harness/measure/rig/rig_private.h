@@ -72,6 +72,7 @@ struct rig {
     struct rig_sums seen;                         /* by the last rig_checksum_matches */
     uint64_t around;                              /* the sum of all guard zones, as they are filled */
     struct rig_sums *trusted;                     /* by set: of a launch that was verified */
+    uint64_t *right;                              /* by set: rig_output_sum of an output that was right on the data it is fed; 0: none */
     bool *expects;                                /* by set: no launch was accepted yet, and `trusted` holds only the sum of the inputs */
     unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
     struct rig_fed *fed;                          /* by tensor: the values, if the device checks them */

@@ -202,6 +202,8 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
             return false;
         if (!rig_feed(b->rigs[i], data, err)) /* feeds rows that are already wrong as well, because others share the first row's inputs */
             return false;
+        if (!set)
+            first_launch_expect(b->timing->first, b->index[i], b->rigs[i]);
         if (timing_is_sound(b, i) && !(awaits ? await(b, i, set, err) : timing_try(b, i, set, data, err)))
             return false;
         if (!set && !awaits)

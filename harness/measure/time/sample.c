@@ -11,11 +11,11 @@
 
 #define WARMUP_S 1.0
 #define WARMUP_TAIL 2
-#define STEPS_S 0.3            /* limit per row, after its third round */
+#define STEPS_S 0.06           /* limit per row, after its third round */
 #define ROUNDS_LEAST 10        /* if the budget ends before rounds_min: enough for an interval, and a note says so */
 #define TAIL_TIMES 10.0        /* a row this many times slower than the fastest row is in the tail */
 #define TAIL_ROUNDS 10         /* the tail takes part only in this many first rounds, */
-#define TAIL_ROUNDS_LEAST 6    /* or this many, if its time is up: fewer give no interval */
+#define TAIL_ROUNDS_LEAST 6    /* or this many, if its time is up or its interval is narrow: fewer give no interval */
 #define RETAKES 2              /* of a sample that began at a low clock */
 #define RETAKE_REST_NS 1000000 /* before the first; */
 #define RETAKE_LAST_NS 5000000 /* before the last */
@@ -200,12 +200,21 @@ static void order_of(uint64_t seed, int round, int count, int *order)
     }
 }
 
+/* Is the interval of so many rounds as narrow as asked for, or was it before? */
+static bool is_narrow(const struct sample_group *f, const struct sample_candidate *e, int rounds)
+{
+    struct estimate own = estimate_median(e->samples_ns, rounds);
+    return f->plan->half_width > 0 && (isnan(e->samples_ns[rounds - 1]) || estimate_half_width(&own) <= f->plan->half_width);
+}
+
 static bool takes_part(const struct sample_group *f, int i, int round)
 {
     const struct sample_candidate *e = &f->candidates[i];
     if (!e->tail || e->out)
         return !e->out;
-    return f->warming ? round < WARMUP_TAIL : (round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
+    if (f->warming)
+        return round < WARMUP_TAIL;
+    return round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s && !is_narrow(f, e, round));
 }
 
 /* Takes the device time of each candidate that takes part, into f->ns; NAN for the others. */

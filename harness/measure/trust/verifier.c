@@ -246,19 +246,6 @@ static bool is_launched_there(const struct trial *t, uint64_t sum)
     return true;
 }
 
-void first_launch_compare(const struct first_launches *first, int index, const struct rig *rig, struct row *row)
-{
-    const struct left_sum *left = first->left ? &first->left[index] : NULL;
-    if (left && left->known && row->status == ROW_OK)
-        row_add_metric(row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(rig) == left->sum);
-}
-
-void first_launch_forget(struct first_launches *first)
-{
-    free(first->left);
-    first->left = NULL;
-}
-
 /* Runs the blocks in an order other than by number. A block that waits for one of a lower number then never finishes; that is not a fault,
  * because GPUs start blocks in that order. */
 static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)

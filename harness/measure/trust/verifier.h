@@ -4,23 +4,12 @@
 #define BENCH_MEASURE_TRUST_VERIFIER_H
 
 #include "op/mask/tiles.h"
+#include "measure/trust/first_launch.h"
 #include "measure/trust/interpreted.h"
 #include "measure/trust/layer_counts.h"
 #include "measure/trust/refuse.h"
 #include "measure/trust/sequence.h"
 #include "measure/trust/degenerate.h"
-
-/* Checksums of the first full-precision launch, for rows whose second launch happens where they are timed. */
-struct left_sum {
-    bool known;
-    uint64_t sum;
-};
-struct first_launches {
-    struct left_sum *left; /* by row; NULL: of none */
-};
-/* Compares this launch with the row's recorded first launch, bit for bit. Does nothing for a row that the verifier launched twice. */
-void first_launch_compare(const struct first_launches *first, int index, const struct rig *rig, struct row *row);
-void first_launch_forget(struct first_launches *first);
 
 struct verifier {
     struct job *job;

@@ -55,7 +55,7 @@ void progress_enter(struct progress *p, int row, enum phase phase, const char *s
     if (!same_row && row >= 0)
         phase_open(&p->job->clock, plan_id(&p->job->plan, row));
     phase_push(&p->job->clock, phase);
-    if (phase == PHASE_VERIFYING || phase == PHASE_COUNTING)
+    if (phase != PHASE_MEASURING)
         phase_part(&p->job->clock, stage);
     p->phase = phase;
     p->depth = phase_depth(&p->job->clock);
