@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "store_helpers.h"
+#include "plan/rows/shard.h"
 #include "run/message/wire.h"
 #include "run/parent/fleet.h"
 #include <math.h>
@@ -420,6 +421,150 @@ static void a_simulated_fleet_is_served(void **state)
     free(seconds);
 }
 
+/* ---- the schedule, in simulated time ---- */
+
+/* Seconds on one H200: of a GPU's process before its first case, of each case until its rows wait to be counted, of a count and each of
+ * its rows. */
+struct measured {
+    const char *scenario;
+    double start_s, count_s, row_s;
+    struct {
+        const char *name;
+        double seconds;
+    } cases[32];
+};
+static const struct measured edsr = {"edsr", 1, 0.7, 0.05, {{"*", 2}, {"edsr_x2", 6}, {"x4", 6}}};
+
+enum sim_state { SIM_RUNS, SIM_COUNTS, SIM_ASKS, SIM_OVER };
+struct sim {
+    enum sim_state state;
+    double until;
+    int runs, rows, together, fd;
+    int cases[64], count; /* that wait to be counted, with their rows */
+};
+
+/* A case whose name begins so. The first is that of all others. */
+static double seconds_of(const struct measured *m, const char *id)
+{
+    const char *name = strchr(id, '/') + 1;
+    double found = m->cases[0].seconds;
+    for (int i = 1; m->cases[i].name; i++)
+        if (!strncmp(name, m->cases[i].name, strlen(m->cases[i].name)))
+            found = m->cases[i].seconds;
+    return found;
+}
+
+static int counted_rows(const struct fleet *f, int c)
+{
+    int count = 0;
+    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
+        count += f->s->plan.rows[i].kind == PLAN_LAYER && f->s->plan.rows[i].facts.feasible;
+    return count;
+}
+
+/* Goes on with what the GPU was told, if anything. */
+static void sim_obey(struct sim *g, const struct fleet *f, const struct measured *m, double now)
+{
+    char line[256];
+    ssize_t n = recv(g->fd, line, sizeof line - 1, MSG_DONTWAIT);
+    if (n <= 0)
+        return;
+    line[n] = 0;
+    g->runs = atoi(strstr(line, "\"case\":") + 7);
+    g->together = atoi(strstr(line, "\"together\":") + 11);
+    g->state = g->runs >= 0 ? SIM_RUNS : g->runs == FEED_COUNT ? SIM_COUNTS : SIM_OVER;
+    g->until = now + (g->runs >= 0 ? seconds_of(m, f->s->plan.cases[g->runs].id) : g->rows ? m->count_s + m->row_s * g->rows : 0);
+}
+
+/* The GPU has run its case or counted. */
+static void sim_end(struct sim *g, struct fleet *f, int k, const struct measured *m)
+{
+    if (g->state == SIM_RUNS) {
+        g->rows += counted_rows(f, g->runs);
+        g->cases[g->count++] = g->runs;
+        g->state = g->rows && g->rows < g->together && g->rows < 96 ? SIM_ASKS : SIM_COUNTS;
+        g->until += g->state == SIM_COUNTS && g->rows ? m->count_s + m->row_s * g->rows : 0;
+        if (g->state == SIM_COUNTS)
+            return;
+    } else if (g->state == SIM_COUNTS) {
+        for (int i = 0; i < g->count; i++)
+            queue_done(&f->queue, g->cases[i]);
+        f->gpus[k].running -= g->count;
+        f->running -= g->count;
+        g->count = g->rows = 0;
+    }
+    g->state = SIM_ASKS;
+    f->gpus[k].asks = true;
+}
+
+/* With so many GPUs; *alone: a run on one, which counts 96 rows at a time. */
+static double makespan(const struct measured *m, int count, double *alone)
+{
+    struct error err = {0};
+    const struct session_sink sink = {0};
+    const struct session_options options = {.gpus = "all"};
+    SCOPED char *file = text_format("scenarios/%s.yaml", m->scenario);
+    const struct plan_options asked = {.scenario_path = file};
+    struct session s = SESSION_OF(&options, &sink);
+    struct fleet f = {.s = &s, .count = count, .gpus = xcalloc((size_t)count, sizeof *f.gpus)};
+    struct sim g[8] = {{0}};
+    double now = 0;
+    int rows = 0;
+    if (!plan_make(&asked, "cuda", chip_find("H200"), &s.plan, &err))
+        fail_msg("%s", err.text);
+    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
+    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    SCOPED double *seconds = xcalloc((size_t)s.plan.case_count + 1, sizeof *seconds);
+    plan_costs(&s.plan, true, seconds);
+    fleet_index(&f, seconds);
+    *alone = m->start_s;
+    for (int c = 0; c < s.plan.case_count; c++) {
+        *alone += seconds_of(m, s.plan.cases[c].id);
+        rows += counted_rows(&f, c);
+    }
+    *alone += rows * m->row_s + ceil(rows / 96.0) * m->count_s;
+    for (int k = 0; k < count; k++) {
+        int ends[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        f.gpus[k].child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = 1 << 30}; /* of no process */
+        g[k] = (struct sim){.state = SIM_COUNTS, .until = m->start_s, .fd = ends[1]};
+    }
+    for (;;) {
+        int next = -1;
+        for (int k = 0; k < count; k++)
+            if (g[k].state < SIM_ASKS && (next < 0 || g[k].until < g[next].until))
+                next = k;
+        if (next < 0)
+            break;
+        now = g[next].until;
+        sim_end(&g[next], &f, next, m);
+        fleet_assign(&f);
+        for (int k = 0; k < count; k++)
+            if (g[k].state == SIM_ASKS)
+                sim_obey(&g[k], &f, m, now);
+    }
+    assert_int_equal(f.queue.left, 0);
+    for (int k = 0; k < count; k++) {
+        assert_int_equal(g[k].state, SIM_OVER);
+        close(g[k].fd);
+    }
+    fleet_close(&f);
+    plan_free(&s.plan);
+    free(s.rows);
+    free(s.kept);
+    return now;
+}
+
+static void two_gpus_share_the_work(void **state)
+{
+    const struct measured *all[] = {&edsr};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double alone, two = makespan(all[i], 2, &alone);
+        print_message("%s: %.1f s on one GPU, %.1f s on two: %.2f x\n", all[i]->scenario, alone, two, alone / two);
+        assert_true(alone / two >= 1.8);
+    }
+}
+
 /* A resumed run without anything to do keeps what its GPUs were found to be. */
 static void nothing_due_judges_nothing(void **state)
 {
@@ -442,6 +587,7 @@ int main(void)
                                        cmocka_unit_test(a_prepared_case_stays_with_its_gpu),
                                        cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
                                        cmocka_unit_test(nothing_due_judges_nothing),
+                                       cmocka_unit_test(two_gpus_share_the_work),
                                        cmocka_unit_test(rows_pass_as_bytes),
                                        cmocka_unit_test_setup_teardown(a_plan_keeps_few_programs, make_folder, remove_folder),
                                        cmocka_unit_test_setup_teardown(a_simulated_fleet_is_served, make_folder, remove_folder)};

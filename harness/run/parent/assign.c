@@ -24,7 +24,7 @@ static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, stru
 /* How many rows a GPU counts together from now on: fewer towards the end, so that no GPU still counts many when the others have ended. */
 static int together(const struct fleet *f)
 {
-    int rows = (int)((double)f->s->plan.row_count * f->queue.waiting / (f->queue.count + 1.0)) / (BATCHES * f->count);
+    int rows = (int)((double)f->feasible * f->queue.waiting / (f->queue.count + 1.0)) / (BATCHES * f->count);
     return rows < BATCH_LEAST ? BATCH_LEAST : rows;
 }
 

@@ -36,8 +36,10 @@ void fleet_index(struct fleet *f, const double *seconds)
             for (int i = 0; i < plan->cases[c].axis_count; i++)
                 if (!strcmp(plan->cases[c].axes[i].axis, "gpu") && !strcmp(plan->cases[c].axes[i].value, f->gpus[k].number))
                     f->queue.pin[c] = k;
-    for (int i = plan->row_count - 1; i >= 0; i--)
+    for (int i = plan->row_count - 1; i >= 0; i--) {
         f->first[plan->rows[i].case_index] = i;
+        f->feasible += plan->rows[i].facts.feasible;
+    }
     for (int i = 0; i < plan->row_count; i++) {
         int c = plan->rows[i].case_index;
         if (plan->rows[i].kind != PLAN_CHAIN)

@@ -62,6 +62,7 @@ struct fleet {
     struct case_queue queue;
     int *first;   /* by case: its first row; [case_count] is behind the last */
     bool *wanted; /* by case: a network will need its rows */
+    int feasible; /* rows */
     bool *dirty;  /* by row: received, not stored yet */
     int running;  /* cases that GPUs have */
     int *received, received_count;
