@@ -12,7 +12,7 @@
 #define DEATHS_MAX 3 /* of counting workers in one run */
 /* Limits of rows and memory per count. Rows of several cases are counted together, because every count costs CUPTI half a second before
  * its first pass. */
-#define TOGETHER 96
+#define TOGETHER 160
 #define TOGETHER_BYTES 24e9
 
 static bool asked_for(const struct counter_wish *wish)
@@ -140,8 +140,8 @@ static void mark(struct session *s, const char *why)
  * counted. */
 bool session_count_due(const struct session *s)
 {
-    int most = s->together && s->together < TOGETHER ? s->together : TOGETHER;
-    return s->uncounted_count >= most || s->uncounted_bytes > TOGETHER_BYTES || (s->uncounted_count && s->options->plan.counters.source);
+    return s->uncounted_count >= TOGETHER || s->uncounted_bytes > TOGETHER_BYTES ||
+           (s->uncounted_count && s->options->plan.counters.source);
 }
 
 void session_count_later(struct session *s, int first, int last)

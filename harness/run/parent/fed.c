@@ -55,7 +55,6 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
     find_rows(s, given.ahead, &s->ahead_first, &s->ahead_last);
     if (index < 0)
         return index;
-    s->together = given.together;
     find_rows(s, index, first, last);
     plan_tidy(&s->plan, -1);
     session_make_rows(s, *first, *last);

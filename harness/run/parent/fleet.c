@@ -65,6 +65,14 @@ int fleet_case_end(const struct fleet *f, int c)
     return i;
 }
 
+int fleet_rows(const struct fleet *f, int c)
+{
+    int count = 0;
+    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
+        count += f->s->plan.rows[i].facts.feasible;
+    return count;
+}
+
 /* Cases without a row to run: of other shards, and those that an earlier run has finished. */
 static void skip_cases(struct fleet *f)
 {
@@ -226,6 +234,7 @@ static void take_finished(struct fleet *f, struct gpu *g, const json_t *list)
         bool ran = f->queue.state[c] == CASE_RUNNING && f->queue.gpu[c] == g - f->gpus;
         g->running -= ran;
         f->running -= ran;
+        g->rows -= ran ? fleet_rows(f, c) : 0;
         g->deaths = 0;
         end_case(f, c);
     }
@@ -346,7 +355,7 @@ static bool take_death(struct fleet *f, int index, struct error *err)
     g->asks = false;
     g->ready = true; /* nobody waits for it */
     f->running -= g->running;
-    g->running = 0;
+    g->running = g->rows = 0;
     int count = queue_return(&f->queue, index, CHILD_TRIES, &lost);
     lose_cases(f, lost, f->s->interrupted ? 0 : count, how);
     free(lost);

@@ -42,9 +42,9 @@ struct gpu {
     struct child child;
     bool asks, ended, given_up;
     double asked_s, idle_s[IDLE_COUNT];
-    int deaths;  /* since it last finished a case */
-    int running; /* cases that it has */
-    int ahead;   /* the case that it prepares; -1: none */
+    int deaths;        /* since it last finished a case */
+    int running, rows; /* cases that it has and is not done with, because it runs them or has not counted them */
+    int ahead;         /* the case that it prepares; -1: none */
     char doing[160];
     int threads; /* of its process; 0: one for each core */
     struct ceiling_list roofs;
@@ -86,8 +86,11 @@ struct fleet {
 void fleet_index(struct fleet *f, const double *seconds);
 /* Behind the last row of a case. */
 int fleet_case_end(const struct fleet *f, int c);
-/* Gives cases to the GPUs that ask for one. If none is ready, or a network waits for a GPU's cases, the GPU counts the rows that wait for
- * it, which ends its cases; then it waits for others, whose cases a network may need, and which may lose them. */
+/* How many of its rows can run. */
+int fleet_rows(const struct fleet *f, int c);
+/* Gives cases to the GPUs that ask for one. A GPU counts the rows that wait for it, which ends its cases, if none is ready, if a network
+ * waits for them, or if the others can run what is left meanwhile. Then it waits for others, whose cases a network may need, and which may
+ * lose them. */
 void fleet_assign(struct fleet *f);
 /* Serves the processes until all have ended. */
 bool fleet_serve(struct fleet *f, struct error *err);

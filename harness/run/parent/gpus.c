@@ -148,8 +148,7 @@ static int member_next(void *context, struct session_given *given)
     member_say(m, json_pack("{s:b}", "next", 1), NULL);
     if (child_next(&m->parent, 0, m->s->options->interrupted, &event) != CHILD_EVENT)
         return FEED_END;
-    *given = (struct session_given){m->parent.packed, m->parent.packed_end, (int)json_integer_value(json_object_get(event, "together")),
-                                    (int)json_integer_value(json_object_get(event, "ahead"))};
+    *given = (struct session_given){m->parent.packed, m->parent.packed_end, (int)json_integer_value(json_object_get(event, "ahead"))};
     return (int)json_integer_value(json_object_get(event, "case"));
 }
 

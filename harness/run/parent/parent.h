@@ -38,7 +38,6 @@ struct session {
     int *uncounted_rows, uncounted_count; /* rows that wait to be counted, in order; the memory that they need */
     double uncounted_bytes;
     int ahead_first, ahead_last; /* a GPU of several: the rows of the case that may follow */
-    int together;                /* how many rows a GPU of several counts together; 0: as many as a run on one GPU */
     int counter_deaths;
     char uncounted[512]; /* why nothing more is counted; "" = it goes on */
     void *inside;        /* the server in this process (--in-process), else NULL */

@@ -29,11 +29,10 @@ struct session_gate {
     void *context;
 };
 enum feed_word { FEED_END = -1, FEED_COUNT = -2 }; /* no more cases; none yet: count the rows that wait for it */
-/* With a case: rows of it or of its layers that exist (wire_rows_next), until the next call; how many rows are counted together; the case
- * that may follow (-1: unknown). */
+/* With a case: rows of it or of its layers that exist (wire_rows_next), until the next call; the case that may follow (-1: unknown). */
 struct session_given {
     const char *rows, *end;
-    int together, ahead;
+    int ahead;
 };
 /* How a process that has one GPU of several works for its parent, which stores what it says: it asks for one case after the other. */
 struct session_feed {

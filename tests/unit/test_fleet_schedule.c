@@ -1,0 +1,187 @@
+/* run/parent/assign: how GPUs share the cases of a scenario, in simulated time, by what its cases took on an H200. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/text.h"
+#include "plan/rows/shard.h"
+#include "run/parent/fleet.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TOGETHER 160 /* as count.c */
+/* Seconds on an H200, by the times of messages in two runs on two of them: of a GPU's first case and first count in addition, of each case
+ * until its rows wait to be counted, of a count and each of its rows. */
+struct measured {
+    const char *scenario;
+    double first_s, count_s, row_s;
+    struct {
+        const char *name;
+        double seconds;
+    } cases[32]; /* the first is of those that are not named */
+};
+static const struct measured edsr = {"edsr",
+                                     0.5,
+                                     1.2,
+                                     0.07,
+                                     {{"head", 1.5},
+                                      {"body_1", 2.0},
+                                      {"body_2", 3.0},
+                                      {"up", 6.4},
+                                      {"tail", 2.2},
+                                      {"x4_body", 1.9},
+                                      {"x4_up_1", 4.1},
+                                      {"x4_up_2", 4.4},
+                                      {"x4_tail", 3.2},
+                                      {"shuffle_1", 0.7},
+                                      {"shuffle_2", 1.4},
+                                      {"to_nhwc", 0.4},
+                                      {"to_nchw", 0.3},
+                                      {"body_nchw", 2.3},
+                                      {"body_f32", 2.2},
+                                      {"body_delta[", 1.5},
+                                      {"edsr_x2", 12.5},
+                                      {"x4", 8.0}}};
+static const struct measured sparsity = {"sparsity_small", 0.5, 0.4, 0.034, {{"*", 1.15}, {"body", 0.45}, {"batch", 0.45}}};
+
+enum sim_state { SIM_RUNS, SIM_COUNTS, SIM_ASKS, SIM_OVER };
+struct sim {
+    enum sim_state state;
+    double until;
+    int runs, rows, fd;
+    int cases[64], count; /* that wait to be counted, with their rows */
+};
+
+static double seconds_of(const struct measured *m, const char *id)
+{
+    const char *name = strchr(id, '/') + 1;
+    for (int i = 0; m->cases[i].name; i++) {
+        bool start = strchr(m->cases[i].name, '[');
+        if (!strncmp(name, m->cases[i].name, start ? strlen(m->cases[i].name) : SIZE_MAX >> 1))
+            return m->cases[i].seconds;
+    }
+    return m->cases[0].seconds;
+}
+
+static int counted_rows(const struct fleet *f, int c)
+{
+    int count = 0;
+    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
+        count += f->s->plan.rows[i].kind == PLAN_LAYER && f->s->plan.rows[i].facts.feasible;
+    return count;
+}
+
+/* Goes on with what the GPU was told, if anything. */
+static void sim_obey(struct sim *g, const struct fleet *f, const struct measured *m, double now)
+{
+    char line[256];
+    ssize_t n = recv(g->fd, line, sizeof line - 1, MSG_DONTWAIT);
+    if (n <= 0)
+        return;
+    line[n] = 0;
+    g->runs = atoi(strstr(line, "\"case\":") + 7);
+    g->state = g->runs >= 0 ? SIM_RUNS : g->runs == FEED_COUNT ? SIM_COUNTS : SIM_OVER;
+    g->until = now + (g->runs >= 0 ? seconds_of(m, f->s->plan.cases[g->runs].id) : g->rows ? m->count_s + m->row_s * g->rows : 0);
+}
+
+/* The GPU has run its case or counted. */
+static void sim_end(struct sim *g, struct fleet *f, int k, const struct measured *m)
+{
+    if (g->state == SIM_RUNS) {
+        g->rows += counted_rows(f, g->runs);
+        g->cases[g->count++] = g->runs;
+        g->state = g->rows && g->rows < TOGETHER ? SIM_ASKS : SIM_COUNTS;
+        g->until += g->state == SIM_COUNTS && g->rows ? m->count_s + m->row_s * g->rows : 0;
+        if (g->state == SIM_COUNTS)
+            return;
+    } else if (g->state == SIM_COUNTS) {
+        for (int i = 0; i < g->count; i++)
+            queue_done(&f->queue, g->cases[i]);
+        f->gpus[k].running -= g->count;
+        f->running -= g->count;
+        f->gpus[k].rows = 0;
+        g->count = g->rows = 0;
+    }
+    g->state = SIM_ASKS;
+    f->gpus[k].asks = true;
+}
+
+/* With so many GPUs; *alone: a run on one,. */
+static double makespan(const struct measured *m, int count, double *alone)
+{
+    struct error err = {0};
+    const struct session_sink sink = {0};
+    const struct session_options options = {.gpus = "all"};
+    SCOPED char *file = text_format("scenarios/%s.yaml", m->scenario);
+    const struct plan_options asked = {.scenario_path = file};
+    struct session s = SESSION_OF(&options, &sink);
+    struct fleet f = {.s = &s, .count = count, .gpus = xcalloc((size_t)count, sizeof *f.gpus)};
+    struct sim g[8] = {{0}};
+    double now = 0;
+    int rows = 0;
+    if (!plan_make(&asked, "cuda", chip_find("H200"), &s.plan, &err))
+        fail_msg("%s", err.text);
+    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
+    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    SCOPED double *seconds = xcalloc((size_t)s.plan.case_count + 1, sizeof *seconds);
+    plan_costs(&s.plan, true, seconds);
+    fleet_index(&f, seconds);
+    *alone = m->first_s;
+    for (int c = 0; c < s.plan.case_count; c++) {
+        *alone += seconds_of(m, s.plan.cases[c].id);
+        rows += counted_rows(&f, c);
+    }
+    *alone += rows * m->row_s + ceil((double)rows / TOGETHER) * m->count_s;
+    for (int k = 0; k < count; k++) {
+        int ends[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        f.gpus[k].child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = 1 << 30}; /* of no process */
+        g[k] = (struct sim){.state = SIM_COUNTS, .until = m->first_s, .fd = ends[1]};
+    }
+    for (;;) {
+        int next = -1;
+        for (int k = 0; k < count; k++)
+            if (g[k].state < SIM_ASKS && (next < 0 || g[k].until < g[next].until))
+                next = k;
+        if (next < 0)
+            break;
+        now = g[next].until;
+        sim_end(&g[next], &f, next, m);
+        fleet_assign(&f);
+        for (int k = 0; k < count; k++)
+            if (g[k].state == SIM_ASKS)
+                sim_obey(&g[k], &f, m, now);
+    }
+    assert_int_equal(f.queue.left, 0);
+    for (int k = 0; k < count; k++) {
+        assert_int_equal(g[k].state, SIM_OVER);
+        close(g[k].fd);
+    }
+    fleet_close(&f);
+    plan_free(&s.plan);
+    free(s.rows);
+    free(s.kept);
+    return now;
+}
+
+static void two_gpus_share_the_work(void **state)
+{
+    const struct measured *all[] = {&edsr, &sparsity};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double alone, two = makespan(all[i], 2, &alone), four = makespan(all[i], 4, &alone);
+        print_message("%s: %.1f s on one GPU, %.1f s on two: %.2f x, on four: %.2f x\n", all[i]->scenario, alone, two, alone / two,
+                      alone / four);
+        assert_true(alone / two >= 1.8);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(two_gpus_share_the_work)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
