@@ -107,6 +107,8 @@ static void sim_end(struct sim *g, struct fleet *f, int k, const struct measured
         f->gpus[k].rows = 0;
         g->count = g->rows = 0;
     }
+    if (g->runs >= 0)
+        queue_run(&f->queue, g->runs);
     g->state = SIM_ASKS;
     f->gpus[k].asks = true;
 }
@@ -141,7 +143,7 @@ static double makespan(const struct measured *m, int count, double *alone)
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         f.gpus[k].child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = 1 << 30}; /* of no process */
-        g[k] = (struct sim){.state = SIM_COUNTS, .until = m->first_s, .fd = ends[1]};
+        g[k] = (struct sim){.state = SIM_COUNTS, .runs = -1, .until = m->first_s, .fd = ends[1]};
     }
     for (;;) {
         int next = -1;

@@ -5,6 +5,22 @@
 
 #define RUN_OVER_COUNT 4.0 /* a row of sparsity_small runs for 0.1 s on an H200, and is counted in 0.034 s; one of EDSR 0.3 and 0.07 s */
 
+int fleet_case_end(const struct fleet *f, int c)
+{
+    int i = f->first[c];
+    while (i < f->s->plan.row_count && f->s->plan.rows[i].case_index == c)
+        i++;
+    return i;
+}
+
+int fleet_rows(const struct fleet *f, int c)
+{
+    int count = 0;
+    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
+        count += f->s->plan.rows[i].facts.feasible;
+    return count;
+}
+
 /* The rows that go with a case: its own that this GPU has measured already, and those of a network's layers. */
 static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, struct text *t)
 {
@@ -44,6 +60,7 @@ static void answer(struct fleet *f, struct gpu *g, int c)
     g->ended = c == FEED_END;
     if (c >= 0)
         add_rows_for(f, c, g, &rows);
+    g->last = c;
     g->running += c >= 0;
     g->rows += c >= 0 ? fleet_rows(f, c) : 0;
     f->running += c >= 0;
@@ -58,8 +75,7 @@ void fleet_assign(struct fleet *f)
         if (!g->asks || g->child.pid <= 0)
             continue;
         bool ends = f->s->interrupted || g->health == HEALTH_REFUSED;
-        bool counts = queue_waits_for(&f->queue, k) || is_behind(f, g);
-        int c = ends ? FEED_END : counts ? FEED_COUNT : queue_take(&f->queue, k);
+        int c = ends ? FEED_END : is_behind(f, g) ? FEED_COUNT : queue_take(&f->queue, k);
         if (c == FEED_END && !ends && g->running)
             c = FEED_COUNT;
         if (c != FEED_END || ends || !f->running)

@@ -70,7 +70,7 @@ static bool is_ready(const struct case_queue *q, int index, int gpu)
     if (q->state[index] != CASE_WAITING || (q->pin[index] >= 0 && q->pin[index] != gpu))
         return false;
     for (int i = 0; q->needs[index] && i < q->count; i++)
-        if (q->needs[index][i] && i != index && q->state[i] != CASE_DONE)
+        if (q->needs[index][i] && i != index && q->state[i] < CASE_RUN)
             return false;
     return true;
 }
@@ -123,16 +123,15 @@ int queue_ahead(struct case_queue *q, int gpu, int former)
     return -1;
 }
 
-bool queue_waits_for(struct case_queue *q, int gpu)
+void queue_run(struct case_queue *q, int index)
 {
-    int next = first_ready(q, gpu);
-    for (int at = q->head; at < next; at++) {
-        int c = q->order[at];
-        for (int i = 0; q->needs[c] && q->state[c] == CASE_WAITING && i < q->count; i++)
-            if (q->needs[c][i] && i != c && q->state[i] == CASE_RUNNING && q->gpu[i] == gpu)
-                return true;
-    }
-    return false;
+    if (q->state[index] == CASE_RUNNING)
+        q->state[index] = CASE_RUN;
+}
+
+bool queue_is_at(const struct case_queue *q, int index, int gpu)
+{
+    return (q->state[index] == CASE_RUNNING || q->state[index] == CASE_RUN) && q->gpu[index] == gpu;
 }
 
 void queue_done(struct case_queue *q, int index)
@@ -148,7 +147,7 @@ int queue_return(struct case_queue *q, int gpu, int most, int **lost)
     *lost = NULL;
     for (int i = 0; i < q->count; i++) {
         q->ahead[i] = q->ahead[i] == gpu ? -1 : q->ahead[i];
-        if (q->state[i] != CASE_RUNNING || q->gpu[i] != gpu)
+        if (!queue_is_at(q, i, gpu))
             continue;
         q->state[i] = CASE_WAITING;
         q->waiting++;

@@ -53,24 +53,8 @@ void fleet_index(struct fleet *f, const double *seconds)
     }
     for (int c = 0; c < plan->case_count; c++)
         for (int k = 0; f->queue.needs[c] && k < plan->case_count; k++)
-            f->wanted[k] = f->wanted[k] || f->queue.needs[c][k];
+            f->wanted[k] = f->wanted[k] || f->queue.needs[c][k] || k == c;
     queue_order(&f->queue, seconds);
-}
-
-int fleet_case_end(const struct fleet *f, int c)
-{
-    int i = f->first[c];
-    while (i < f->s->plan.row_count && f->s->plan.rows[i].case_index == c)
-        i++;
-    return i;
-}
-
-int fleet_rows(const struct fleet *f, int c)
-{
-    int count = 0;
-    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
-        count += f->s->plan.rows[i].facts.feasible;
-    return count;
 }
 
 /* Cases without a row to run: of other shards, and those that an earlier run has finished. */
@@ -231,7 +215,7 @@ static void take_finished(struct fleet *f, struct gpu *g, const json_t *list)
         int c = (int)json_integer_value(one);
         if (c < 0 || c >= f->queue.count || f->queue.state[c] == CASE_DONE)
             continue;
-        bool ran = f->queue.state[c] == CASE_RUNNING && f->queue.gpu[c] == g - f->gpus;
+        bool ran = queue_is_at(&f->queue, c, (int)(g - f->gpus));
         g->running -= ran;
         f->running -= ran;
         g->rows -= ran ? fleet_rows(f, c) : 0;
@@ -294,6 +278,8 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
     if (doing)
         snprintf(g->doing, sizeof g->doing, "%s", doing);
     if (json_object_get(event, "next")) {
+        if (g->last >= 0)
+            queue_run(&f->queue, g->last);
         g->asks = true;
         g->asked_s = clock_s();
     }
@@ -438,6 +424,21 @@ static bool serve(struct fleet *f, struct error *err)
     }
 }
 
+/* A network may have run before its layers were counted: adds what follows from their counts. */
+static void complete_networks(struct fleet *f)
+{
+    struct session *s = f->s;
+    char why[512];
+    for (int i = 0; i < s->plan.row_count; i++) {
+        struct row *row = s->rows[i];
+        if (s->plan.rows[i].kind != PLAN_CHAIN || !row || row->status != ROW_OK || isfinite(row_value(row, -1, "chain.library_layout_ns")))
+            continue;
+        SCOPED int *choice = choose_links(&s->plan, i, s->rows, why, sizeof why);
+        if (choice && choose_library_layout(&s->plan, i, choice, s->rows, row))
+            receive(f, i);
+    }
+}
+
 bool fleet_serve(struct fleet *f, struct error *err)
 {
     f->poll = epoll_create1(EPOLL_CLOEXEC);
@@ -448,6 +449,7 @@ bool fleet_serve(struct fleet *f, struct error *err)
             listen_to(f, k);
     bool ok = serve(f, err);
     close(f->poll);
+    complete_networks(f);
     return store_received(f, true, ok ? err : &(struct error){0}) && ok;
 }
 

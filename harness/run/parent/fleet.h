@@ -8,7 +8,7 @@
 
 /* Which case a GPU takes next: of those that are ready the one with the most work from its start to the end of the run, with that of a
  * network that needs it. */
-enum case_state { CASE_WAITING, CASE_RUNNING, CASE_DONE };
+enum case_state { CASE_WAITING, CASE_RUNNING, CASE_RUN, CASE_DONE }; /* RUN: but its rows wait to be counted */
 struct case_queue {
     int count, *order;      /* with the most work first */
     enum case_state *state; /* by case */
@@ -16,7 +16,7 @@ struct case_queue {
     int *tries;             /* by case: GPU processes that died with it */
     int *pin;               /* by case: the only GPU that may run it; -1: any */
     int *ahead, *passed;    /* by case: the GPU that prepares it; -1: none. How often others have left it to that GPU */
-    bool **needs;           /* by case: the cases that must be done before; NULL: none */
+    bool **needs;           /* by case: the cases that must have run before; NULL: none */
     int head, left;         /* position of the first case in the order that may be free; how many cases are not done */
     int waiting;            /* how many are free */
 };
@@ -29,8 +29,10 @@ int queue_take(struct case_queue *q, int gpu);
 /* The case that a GPU may prepare while it runs another; others prefer cases that nobody prepares. -1: none. `former`: what this returned
  * last; it is no longer prepared. */
 int queue_ahead(struct case_queue *q, int gpu, int former);
-/* True if a network waits for a case that this GPU has run and not counted, and should precede the case that the GPU would take. */
-bool queue_waits_for(struct case_queue *q, int gpu);
+/* The GPU has run it: networks need no more. */
+void queue_run(struct case_queue *q, int index);
+/* True if the GPU is not done with it. */
+bool queue_is_at(const struct case_queue *q, int index, int gpu);
 void queue_done(struct case_queue *q, int index);
 /* The GPU's process is gone: its cases wait again. Those that have had `most` processes are returned in *lost (malloc'd) instead. */
 int queue_return(struct case_queue *q, int gpu, int most, int **lost);
@@ -43,6 +45,7 @@ struct gpu {
     bool asks, ended, given_up;
     double asked_s, idle_s[IDLE_COUNT];
     int deaths;        /* since it last finished a case */
+    int last;          /* the case that it runs or has run */
     int running, rows; /* cases that it has and is not done with, because it runs them or has not counted them */
     int ahead;         /* the case that it prepares; -1: none */
     char doing[160];
@@ -61,7 +64,7 @@ struct fleet {
     int count;
     struct case_queue queue;
     int *first;   /* by case: its first row; [case_count] is behind the last */
-    bool *wanted; /* by case: a network will need its rows */
+    bool *wanted; /* by case: its rows are needed until the end, because it is a network or a layer of one */
     int feasible; /* rows */
     bool *dirty;  /* by row: received, not stored yet */
     int running;  /* cases that GPUs have */
@@ -88,9 +91,8 @@ void fleet_index(struct fleet *f, const double *seconds);
 int fleet_case_end(const struct fleet *f, int c);
 /* How many of its rows can run. */
 int fleet_rows(const struct fleet *f, int c);
-/* Gives cases to the GPUs that ask for one. A GPU counts the rows that wait for it, which ends its cases, if none is ready, if a network
- * waits for them, or if the others can run what is left meanwhile. Then it waits for others, whose cases a network may need, and which may
- * lose them. */
+/* Gives cases to the GPUs that ask for one. If none is ready, or the others can run what is left meanwhile, a GPU counts the rows that wait
+ * for it, which ends its cases. Then it waits for others, whose cases a network may need, and which may lose them. */
 void fleet_assign(struct fleet *f);
 /* Serves the processes until all have ended. */
 bool fleet_serve(struct fleet *f, struct error *err);
