@@ -210,6 +210,10 @@ static inline bool write_heads(void)
                                             "steps:\n  - kernel: k\n    grid: n\n    block: X\n    args: input, filter, output\n"},
         {"kernels/variants/conv2d/choice.cu", "op: conv2d\nwhat: x\nselect:\n  - {variant: fast, claimed: yes}\n  - variant: raw\n"},
         {"kernels/variants/conv2d/strict.cu", "op: conv2d\nwhat: x\nclaims: c > 64\nselect:\n  - {variant: fast, claimed: yes}\n"},
+        {"kernels/variants/conv2d/strides.cu", "op: conv2d\nwhat: x\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n"
+                                               "    args: input, output, stride_y, stride_x\n"},
+        {"kernels/variants/conv2d/even.cu", "op: conv2d\nwhat: x\nlet: {far: stride > 1}\n"
+                                            "select:\n  - {variant: raw, when: far == 0}\n  - variant: strides\n"},
         {"kernels/variants/upsample/copy.cu", "op: upsample\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n"},
         {"kernels/variants/depth_to_space/d2s_native.cu",
          "op: depth_to_space\nwhat: x\ndtype: {input: f16}\ndefine: {BLOCK_: block, CRD_: mode == CRD}\nsteps:\n  - kernel: d2s\n    grid: "

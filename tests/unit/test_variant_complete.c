@@ -136,6 +136,13 @@ static void test_select(void **state)
     infeasible("conv2d/pick", w, "select: conv2d/tf32: dtype: input is f16, the variant takes f32");
     w.c = 1;
     infeasible("conv2d/pick", w, "needs c to be more than 1 (c = 1)");
+    w = conv();
+    binds("conv2d/even", NULL, w);
+    assert_string_equal(p.params, "is=raw");
+    w.apart[SIDE_stride_x] = 1; /* a condition on one stride holds for no layer that has two */
+    assert_true(work_finish(&w, NULL));
+    binds("conv2d/even", NULL, w);
+    assert_string_equal(p.params, "is=strides");
     broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "there is no variant 'nobody'");
 }
 

@@ -51,6 +51,19 @@ static bool was_measured(const struct bind *b, bool *measured, struct error *err
     return true;
 }
 
+/* Did a condition ask for one number of sides that differ? Then its item is for other layers, and the next one may be for this. */
+static bool asks_one_side(struct bind *b, struct error *err)
+{
+    struct program *p = b->program;
+    if (!p->reason)
+        return false;
+    free(p->reason);
+    free(p->clause);
+    p->reason = p->clause = NULL;
+    error_clear(err);
+    return true;
+}
+
 bool bind_select(struct bind *b, struct error *err)
 {
     SCOPED_TEXT why = {0};
@@ -61,8 +74,9 @@ bool bind_select(struct bind *b, struct error *err)
         bool truth = true;
         char clause[400];
         if (s->when && !expr_test(s->when, &b->env, &truth, clause, sizeof clause, err)) {
-            broken = true;
-            break;
+            if ((broken = !asks_one_side(b, err)))
+                break;
+            truth = false;
         }
         if (!truth)
             continue;
