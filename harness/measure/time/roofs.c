@@ -1,4 +1,5 @@
 #include "measure/time/roofs.h"
+#include "base/clock.h"
 #include "base/order.h"
 #include "base/dtype.h"
 #include "base/file.h"
@@ -6,6 +7,7 @@
 #include "device/compile/compile.h"
 #include "device/cuda/cublas.h"
 #include "device/cuda/nvml.h"
+#include "measure/job.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,8 @@ struct bench_roofs {
     struct device_event *from, *to;
     struct device_module *module;
     uint64_t a, b;
+    struct cublas *library; /* NULL: none */
+    const struct job *wait; /* with kernels and library loaded, waits until its job is interrupted; NULL: measures at once */
     struct ceiling_list *out;
     struct text note;
 };
@@ -210,20 +214,17 @@ static bool run_gemm(struct bench_roofs *r, struct cublas *library, int math, ui
 
 static bool run_library(struct bench_roofs *r, struct error *err)
 {
-    struct cublas *library;
     uint64_t workspace = 0;
     bool alive = true;
-    if (!cublas_open(r->dev, &library, err))
-        return missing(r, "matrix products of cublasLt", err);
     if (r->ops->alloc(r->dev, "workspace", CUBLAS_WORKSPACE, &workspace, err)) {
         for (int math = MATH_F32; alive && math <= MATH_BF16_ACC32; math++) /* bench does not ask cublasLt for products of i8 */
-            alive = run_gemm(r, library, math, workspace, err) || missing(r, math_name((enum math)math), err);
+            alive = run_gemm(r, r->library, math, workspace, err) || missing(r, math_name((enum math)math), err);
         r->ops->release(r->dev, workspace);
     } else {
         alive = missing(r, "matrix products of cublasLt", err);
     }
     if (alive)
-        cublas_close(library);
+        cublas_close(r->library);
     return alive;
 }
 
@@ -255,11 +256,14 @@ static void put_in_order(struct bench_roofs *r)
 
 static bool run_all(struct bench_roofs *r, struct error *err)
 {
-    bool ok = feed(r, err) && (run_copy(r, err) || missing(r, "copy", err)) && (run_launch(r, err) || missing(r, "launch", err));
+    bool ok = feed(r, err) && (cublas_open(r->dev, &r->library, err) || missing(r, "matrix products of cublasLt", err));
+    while (ok && r->wait && !job_is_interrupted(r->wait))
+        clock_rest(1000000);
+    ok = ok && (run_copy(r, err) || missing(r, "copy", err)) && (run_launch(r, err) || missing(r, "launch", err));
     for (const struct roof_kernel *k = roof_kernels; ok && k->roof; k++)
         if (r->dev->chip.cc >= k->cc_from && r->dev->chip.cc <= k->cc_to)
             ok = run_kernel(r, k, err) || missing(r, k->roof, err);
-    ok = ok && run_library(r, err);
+    ok = ok && (!r->library || run_library(r, err));
     put_in_order(r);
     return ok;
 }
@@ -300,9 +304,10 @@ static bool with_kernels(struct bench_roofs *r, const char *compiler, bool (*wor
     return ok;
 }
 
-bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err)
+bool roofs_measure(struct device *dev, const char *compiler, const struct job *wait, struct ceiling_list *out, char *note,
+                   unsigned note_bytes, struct error *err)
 {
-    struct bench_roofs r = {.dev = dev, .ops = dev->ops, .out = out};
+    struct bench_roofs r = {.dev = dev, .ops = dev->ops, .wait = wait, .out = out};
     bool ok = with_kernels(&r, compiler, run_all, err);
     snprintf(note, note_bytes, "%s", text_get(&r.note));
     text_free(&r.note);

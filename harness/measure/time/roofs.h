@@ -9,6 +9,7 @@
 
 #include "device/chip/roof.h"
 #include "device/device.h"
+#include "measure/job.h"
 
 /* The work of one launch of a kernel in kernels/roofs/roofs.cu. */
 struct roof_kernel {
@@ -27,9 +28,11 @@ double roof_amount(const struct roof_kernel *k, int blocks, int iterations);
 /* roofs.cu for the compiler; the caller frees. */
 char *roofs_source(void);
 
-/* Needs a device that keeps time. Leaves out what it cannot measure (a pipe that the chip lacks, no memory) and says so in `note` ("" if
- * nothing is missing). compiler: as in compile_request. */
-bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err);
+/* Needs a device that keeps time. wait: with everything loaded, first waits until that job is interrupted; NULL: measures at once. Leaves
+ * out what it cannot measure (a pipe that the chip lacks, no memory) and says so in `note` ("" if nothing is missing). compiler: as in
+ * compile_request. */
+bool roofs_measure(struct device *dev, const char *compiler, const struct job *wait, struct ceiling_list *out, char *note,
+                   unsigned note_bytes, struct error *err);
 /* A short check of one GPU of several, about 0.3 s: rates of copy, f32 and f16 products, the difference (aa) and spread of the same burst
  * timed in turns, clocks, temperature, throttle reasons (bits of device/chip/throttle.h), uncorrectable ECC errors. */
 bool roofs_check(struct device *dev, const char *compiler, struct ceiling_list *out, struct error *err);

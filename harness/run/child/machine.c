@@ -88,7 +88,8 @@ static bool measure_roofs(struct worker *w, const json_t *command, struct error 
     if (bundle && !compile_bundle_use(bundle, err))
         return false;
     if (!device_open(spec ? spec : "cuda:0", &w->job.dev, err) ||
-        !roofs_measure(w->job.dev, said_in(command, "compiler"), &roofs, note, sizeof note, err))
+        !roofs_measure(w->job.dev, said_in(command, "compiler"), json_is_true(json_object_get(command, "waits")) ? &w->job : NULL, &roofs,
+                       note, sizeof note, err))
         return false;
     w->emit(w->context, event_new(EVENT_ROOFS, "{s:s,s:s,s:o}", "note", note, "uuid", w->job.dev->uuid, "roofs", wire_roofs(&roofs)));
     return true;

@@ -10,12 +10,12 @@
 
 /* X(NAME, word). Commands up to ROOFS need no plan; the others require SETUP first. */
 #define COMMANDS(X) \
-    X(UUID, "uuid")         /* {"device"}: EVENT_UUID of the GPU that a run would open */ \
-    X(GPUS, "gpus")         /* {}: EVENT_GPUS, the GPUs that this process may use */ \
-    X(PROBE, "probe")       /* {"device","emu","compiler","bundle","compiles"}: EVENT_DEVICE */ \
-    X(SETUP, "setup")       /* makes the plan, opens the device; again: makes another plan, keeps the device */ \
-    X(ROOFS, "roofs")       /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
-    X(CHECK, "check")       /* after SETUP: EVENT_ROOFS, a short check of the GPU */ \
+    X(UUID, "uuid")   /* {"device"}: EVENT_UUID of the GPU that a run would open */ \
+    X(GPUS, "gpus")   /* {}: EVENT_GPUS, the GPUs that this process may use */ \
+    X(PROBE, "probe") /* {"device","emu","compiler","bundle","compiles"}: EVENT_DEVICE */ \
+    X(SETUP, "setup") /* makes the plan, opens the device; again: makes another plan, keeps the device */ \
+    X(ROOFS, "roofs") /* {"device","compiler","bundle","waits"}: EVENT_ROOFS, the ceilings of the machine; waits: measures after ENOUGH */ \
+    X(CHECK, "check") /* after SETUP: EVENT_ROOFS, a short check of the GPU */ \
     X(COMPILE, "compile")   /* {"rows":[i]}: EVENT_COMPILED per row; {"neighbours":[i]}: code of their nearby shapes; \
                              * {"plans":[i],"part","parts"}: one part of the library's kernels for these rows; \
                              * {"checks":[i]}: source i of the device check (measure/verify/device_check.h) */ \

@@ -69,7 +69,7 @@ bool session_times(const struct session *s)
 
 void session_early(struct session *s)
 {
-    if (s->early || !session_times(s) || !s->worker.launched || (s->ceilings.ahead && child_any(&s->ceilings, 1, clock_s(), NULL) < 0))
+    if (s->early || !session_times(s) || !s->worker.launched)
         return;
     s->early = true;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));

@@ -1,8 +1,8 @@
 /* Prepares a run before its first row: the worker, the ceilings, compiled kernels, counters. */
 #include "run/parent/parent.h"
 
-/* The ceilings are measured while compilers work, which do not use the GPU, and neither does the worker that is starting. Counters are
- * opened afterwards, if possible while compilers still work (session_early). */
+/* While compilers work, the process that measures the ceilings loads what it needs, and the worker makes data and verifies rows
+ * (session_early); the ceilings are measured afterwards, alone. */
 bool session_prepare(struct session *s, struct error *err)
 {
     struct error told_later = {0};

@@ -12,9 +12,9 @@
 
 #define ROOFS_LIMIT_S 120.0
 
-static json_t *question(const char *spec, const char *compiler, const char *bundle)
+static json_t *question(const char *spec, const char *compiler, const char *bundle, bool waits)
 {
-    return command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?}", "device", spec, "compiler", compiler, "bundle", bundle);
+    return command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?,s:b}", "device", spec, "compiler", compiler, "bundle", bundle, "waits", (int)waits);
 }
 
 static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct ceiling_list *out, char *note,
@@ -34,7 +34,7 @@ static bool measure(json_t *command, struct child *child, volatile sig_atomic_t 
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
                            struct ceiling_list *out, char *note, size_t note_bytes, struct error *err)
 {
-    return measure(question(spec, compiler, bundle), NULL, interrupted, out, note, note_bytes, err);
+    return measure(question(spec, compiler, bundle, false), NULL, interrupted, out, note, note_bytes, err);
 }
 
 static void tell_unknown(struct session *s, const struct error *why)
@@ -61,7 +61,7 @@ void session_roofs_launch(struct session *s)
     if (!has_ceilings(s) || s->roofs.count || !child_start(&s->ceilings, &told_later))
         return;
     session_progress(s, "measuring the ceilings of this machine, once");
-    s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle));
+    s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, true));
 }
 
 /* Adds ceilings to the rows, which were planned without them; rows that need not run are stored already. */
@@ -84,7 +84,11 @@ bool session_roofs_settle(struct session *s, struct error *err)
     bool ok = true;
     if (!s->ceilings.ahead)
         return true;
-    json_t *command = question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle);
+    if (s->worker.launched && !session_ready(s, err)) /* what it does ahead uses the GPU */
+        return s->interrupted;
+    child_send(&s->ceilings, command_new(COMMAND_ENOUGH, "{}"));
+    enum phase former = phase_turn(&s->clock, PHASE_MEASURING);
+    json_t *command = question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, false);
     if (measure(command, &s->ceilings, s->options->interrupted, &s->roofs, note, sizeof note, &why)) {
         if (s->options->feed)
             session_say(s, json_pack("{s:o,s:s}", "roofs", wire_roofs(&s->roofs), "uuid", s->device.uuid));
@@ -96,6 +100,7 @@ bool session_roofs_settle(struct session *s, struct error *err)
         s->interrupted = s->interrupted || why.kind == ERROR_INTERRUPTED;
         tell_unknown(s, &why);
     }
+    phase_turn(&s->clock, former);
     if (note[0])
         session_note(s, "ceilings that could not be measured: %s", note);
     child_stop(&s->ceilings, NULL, 0);
