@@ -275,7 +275,7 @@ static void what_is_said(void **state)
                                       "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0 "
                                       "{f1, f2, f3, f4}, {r1, r2, r3, r4}, {r5, r6}, {f1, f2, f3, f4}, r7, {h1, h2}, r8, {h1, h2};");
     assert_false(emu_test_takes("GH100", scaled, &err));
-    assert_non_null(strstr(err.text, ": these scales of blocks are not supported"));
+    assert_non_null(strstr(err.text, "'.scale_vec::2X' does not go with the other modifiers"));
 }
 
 /* What ptxas 13.0 refuses for sm_90a, although the words exist. */

@@ -198,6 +198,76 @@ static bool operands_fit(struct decode *d)
     return ok;
 }
 
+static bool between(struct decode *d, int least, int most)
+{
+    if (d->in->count >= least && d->in->count <= most)
+        return true;
+    return least == most ? decode_wrong(d, "it has %d operand%s", least, least == 1 ? "" : "s")
+                         : decode_wrong(d, "it has %d to %d operands", least, most);
+}
+
+static bool constant_of(const struct decode *d, int k, uint64_t *bits)
+{
+    *bits = k < d->in->count ? d->in->operands[k].bits : 0;
+    return k < d->in->count && d->in->operands[k].kind == OPERAND_INT;
+}
+
+/* Operands of asynchronous copies: destination, source, what becomes of the source, and of these those that a modifier asks for. */
+static bool copies(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool hint = instr_has(in, "L2::cache_hint"), loads = instr_has(in, "mbarrier::complete_tx::bytes");
+    uint64_t bytes;
+    if (instr_has(in, "commit_group") || instr_has(in, "wait_all"))
+        return between(d, 0, 0);
+    if (instr_has(in, "wait_group"))
+        return between(d, 1, 1);
+    if (instr_has(in, "prefetch") || instr_has(in, "arrive") || instr_has(in, "im2col"))
+        return true;
+    if (!instr_has(in, "bulk"))
+        return hint ? between(d, 4, 5) : between(d, 3, 4);
+    int more = hint + instr_has(in, "multicast::cluster") + instr_has(in, "cp_mask") + 2 * instr_has(in, "ignore_oob");
+    if (!instr_has(in, "tensor") && constant_of(d, 2, &bytes) && bytes % 16)
+        return decode_wrong(d, "the number of bytes is a multiple of 16");
+    int n = (instr_has(in, "tensor") ? 2 : 3) + loads + more;
+    return between(d, n, n);
+}
+
+static bool barriers(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool asks = instr_has(in, "test_wait"), arrives = instr_has(in, "arrive") || instr_has(in, "arrive_drop");
+    uint64_t bits;
+    if (instr_has(in, "init") && constant_of(d, 1, &bits) && (bits < 1 || bits > 0xfffff))
+        return decode_wrong(d, "the count of arrivals goes from 1 to 2^20 - 1");
+    if (asks || instr_has(in, "try_wait"))
+        return between(d, 3, asks ? 3 : 4);
+    if (!arrives)
+        return true;
+    if (in->count && in->operands[0].kind == OPERAND_ADDRESS)
+        return decode_wrong(d, "a destination or '_' was expected");
+    if (instr_has(in, "shared::cluster") && in->count && in->operands[0].kind != OPERAND_SINK)
+        return decode_wrong(d, "an arrival in another block has no result: '_' was expected");
+    return between(d, instr_has(in, "expect_tx") || instr_has(in, "noComplete") ? 3 : 2, 3);
+}
+
+static bool tensor_memory(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool many = instr_has(in, "multicast::cluster");
+    uint64_t columns;
+    if (instr_has(in, "alloc") || instr_has(in, "dealloc"))
+        return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
+               decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
+    if (instr_has(in, "commit"))
+        return between(d, 1 + many, 1 + many);
+    if (instr_has(in, "ld") || instr_has(in, "st")) {
+        int n = 2 + instr_has(in, "16x32bx2");
+        return between(d, n, n);
+    }
+    return true;
+}
+
 /* How many operands an instruction has, where its decoder looks at the first ones alone. */
 static bool counts(struct decode *d)
 {
@@ -213,9 +283,13 @@ static bool counts(struct decode *d)
         {"lop3", 5, 6},
         {"activemask nanosleep", 1, 1}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (decode_listed(table[i].ops, d->in->op) && (d->in->count < table[i].least || d->in->count > table[i].most))
-            return decode_wrong(d, "it has %d operand%s", table[i].least, table[i].least == 1 ? "" : "s");
-    return true;
+        if (decode_listed(table[i].ops, d->in->op))
+            return between(d, table[i].least, table[i].most);
+    bool groups = decode_is(d, "wgmma") && (instr_has(d->in, "fence") || instr_has(d->in, "commit_group"));
+    return decode_is(d, "cp")         ? copies(d)
+           : decode_is(d, "mbarrier") ? barriers(d)
+           : decode_is(d, "tcgen05")  ? tensor_memory(d)
+                                      : !groups || between(d, 0, 0);
 }
 
 /* mov: special registers, addresses and vectors are not of every type. */

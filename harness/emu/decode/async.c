@@ -1,6 +1,7 @@
 /* emu/decode/async: asynchronous copies, mbarriers, wgmma, clusters. */
 #include "emu/async.h"
 #include "emu/decode/decode.h"
+#include <stdlib.h>
 #include "emu/tensor.h"
 #include <stdio.h>
 #include <string.h>
@@ -400,6 +401,12 @@ static bool decode_mma_async(struct decode *d)
         return true;
     int at = sparse ? 5 : 3;
     uint32_t keep = decode_pred(d, decode_operand(d, at), &negated);
+    bool whole = fd == MMA_S32, half = fa == MMA_F16 || fa == MMA_BF16;
+    if (whole != (fa == MMA_S8 || fa == MMA_U8) || d->in->count != at + (whole ? 1 : !half ? 3 : na ? 4 : 5))
+        return decode_wrong(d, "types or operands that do not go together") || true;
+    for (int i = at + 1; i < d->in->count; i++)
+        if (i < at + 3 ? abs(immediate_of(d, i)) != 1 : immediate_of(d, i) >> 1)
+            return decode_wrong(d, i < at + 3 ? "a sign is 1 or -1" : "a transposition is 0 or 1") || true;
     l[WGMMA_NEG_A] = immediate_of(d, at + 1) < 0;
     l[WGMMA_NEG_B] = immediate_of(d, at + 2) < 0;
     l[WGMMA_TRANS_A] = na ? 0 : immediate_of(d, at + 3) != 0;

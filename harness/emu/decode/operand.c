@@ -253,6 +253,8 @@ bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_spac
     *out = (struct place_ref){0};
     if (o->kind != OPERAND_ADDRESS)
         return decode_fail(d, "an address in brackets was expected");
+    if (o->var && space != SPACE_GENERIC && o->var->space != space)
+        return decode_wrong(d, "'%s' lies in another state space", o->var->name);
     if (o->reg >= 0) {
         int bytes = decode_reg_bytes(d, o->reg);
         if (d->f->regs[o->reg] == T_PRED || (bytes != 8 && !((narrow || small) && bytes == 4)))

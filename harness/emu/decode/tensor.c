@@ -243,8 +243,9 @@ static bool wmma_memory(struct decode *d, int m, int n, int k, int which, bool s
     while (store && space != SPACE_GLOBAL && 1u << d->p->shared_shift > bytes)
         d->p->shared_shift--;
     int rows = which == 1 ? k : m, cols = which == 0 ? k : n;
-    if (length(regs) < registers(rows, cols, form))
-        return decode_fail(d, "%d registers, %d are needed", length(regs), registers(rows, cols, form)) || true;
+    int needed = which < 2 && form == MMA_F16 ? 8 : registers(rows, cols, form); /* each half of a or b lies in two lanes */
+    if (length(regs) != needed)
+        return decode_wrong(d, "%d registers, %d are needed", length(regs), needed) || true;
     uint32_t *l = decode_list(d, WMMA_HEADER + length(regs));
     const uint32_t header[WMMA_HEADER] = {(uint32_t)m,     (uint32_t)n, (uint32_t)k,           (uint32_t)form,
                                           (uint32_t)which, column,      (uint32_t)length(regs)};
