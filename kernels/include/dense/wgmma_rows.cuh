@@ -33,6 +33,17 @@ using sum_type = float;
 #define PAD_MORE 0 /* of columns, beside that of rows */
 #endif
 
+#ifndef FOLLOWS
+#define FOLLOWS 0 /* 1: begins before the layer before it ends, and brings its weights meanwhile */
+#endif
+
+/* What that layer writes is read behind this. */
+static __device__ __forceinline__ void wait_for_layer_before()
+{
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels; NCHW: see dense/turned_rows.cuh */
 #include "dense/image_rows.cuh"
 #ifndef FILTER_BOX
@@ -202,6 +213,8 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map
                                                      const tensor_map *residual_map, const float *bias, int K, int P, int pad, int strips, int rows_all,
                                                      int rows_block)
 {
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.launch_dependents;"); /* the next layer's kernel takes the place of each block that ends */
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
     unsigned stages = base + (WEIGHTS_SHARED ? WEIGHT_BYTES : 0), rows = stages + STAGES * STAGE_BYTES, at = rows + AREA;
     struct ring ring = {rows, at, at + RING * 8};
@@ -231,6 +244,7 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map
         give_registers<24>();
         if (threadIdx.x == 0)
             ask_weights(weights, b.weights_come, filter_map, blockIdx.y * SPLIT * 64, SPLIT, K);
+        wait_for_layer_before();
         auto wait_weights = [&]() {
             if (!WEIGHTS_SHARED)
                 barrier_wait(b.weights_gone, 0);
@@ -243,6 +257,7 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map
 #endif
     } else {
         take_registers<240>();
+        wait_for_layer_before();
         consume(ring, own, b, weights, rows + RING * ROW_BYTES, output_map, residual_map, bias, K);
     }
 }

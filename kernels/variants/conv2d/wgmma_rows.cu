@@ -29,6 +29,7 @@ where:
   - smem <= smem_per_block_optin
 define:
   PAD_MORE: pad_left - pad_top                     # of columns, beside that of rows
+  FOLLOWS: follows                                     # begins before the layer before it ends
   WEIGHTS_SHARED: 1                                    # 0: in registers
   TYPE: type(input)
   CHANNELS: c
@@ -53,6 +54,7 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
+    attributes: {pdl: follows}
     args: input_map, filter_map, output_map, residual_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 

@@ -28,6 +28,7 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
+    attributes: {pdl: follows}
     args: input_map, filter_map, output_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
