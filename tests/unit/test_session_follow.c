@@ -20,6 +20,7 @@ static const char text[] = "scenario: t\n"
 struct kind {
     bool kept;    /* worker and rows are handed over */
     bool touched; /* a file is another in between */
+    const char *gpus;
 };
 
 /* Two runs and what is stored of them: rows, ids in their order. False: the second failed, as *err says. */
@@ -32,6 +33,7 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
                                 .database = database,
                                 .argv = "bench run",
                                 .verb = "run",
+                                .gpus = kind->gpus,
                                 .kept = kind->kept ? &kept : NULL};
     struct session_result result;
     const struct session_sink sink = {0};
@@ -54,7 +56,7 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
     *taken = result.kept;
     assert_true(!ok || (result.rows == 2 * before && result.kept == before && (kept != NULL) == kind->kept));
     session_kept_free(kept);
-    assert_true(store_open(database, true, &store, err) && store_run(store, result.run_id, &run, err));
+    assert_true(store_open(database, true, &store, &(struct error){0}) && store_run(store, first.run_id, &run, &(struct error){0}));
     if (ok) { /* what is told of the command is all of it, as long as a stopwatch would say, and the first round is that of the first run */
         double sum = 0;
         for (int i = 0; i < PHASE_COUNT; i++) {
@@ -66,7 +68,7 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
         assert_true(result.started_s == first.started_s && fabs(result.ended_s - result.started_s - result.seconds) < 0.02);
         assert_true(run.first_round_s == 0.25);
     }
-    int count = store_rows(store, result.run_id, &rows, err);
+    int count = store_rows(store, first.run_id, &rows, &(struct error){0});
     for (int i = 0; i < count; i++)
         text_addf(ids, "%s %s %d %d %d %s: %g of %g in, %lld of %lld tiles, %g FLOP\n", rows[i]->id, rows[i]->key, (int)rows[i]->status,
                   rows[i]->case_index, rows[i]->row_index, rows[i]->check ? rows[i]->check : "", rows[i]->density_in, rows[i]->mask_density,
@@ -89,6 +91,10 @@ static void what_is_handed_over_is_what_is_stored(void **state)
         fail_msg("%s", err.text);
     assert_string_equal(text_get(&handed), text_get(&read));
     assert_non_null(strstr(text_get(&handed), "0.50]"));
+    text_free(&read);
+    if (!both(&(struct kind){.kept = true, .gpus = "0-1"}, "gpus", &read, &taken, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(text_get(&handed), text_get(&read));
 }
 
 /* The worker has its plan from the files of the run before. */
@@ -98,6 +104,9 @@ static void a_file_that_changed_is_told(void **state)
     struct error err = {0};
     int taken;
     assert_false(both(&(struct kind){.kept = true, .touched = true}, "touched", &ids, &taken, &err));
+    assert_non_null(strstr(err.text, "changed during the run"));
+    error_clear(&err);
+    assert_false(both(&(struct kind){.kept = true, .touched = true, .gpus = "0"}, "touched2", &ids, &taken, &err));
     assert_non_null(strstr(err.text, "changed during the run"));
 }
 

@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "plan/rows/shard.h"
 #include "store/lock.h"
-#include "run/parent/parent.h"
+#include "run/parent/fleet.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +234,8 @@ struct session_kept {
     char files[HASH_TEXT]; /* of its plan */
     struct row **rows;     /* as they are stored */
     int row_count;
+    struct gpu *gpus; /* of a run on several: their processes wait for its next plan. Each has a worker of its own */
+    int gpu_count;
 };
 
 static bool take_kept(struct session *s)
@@ -268,10 +270,32 @@ void session_keep(struct session *s)
     s->rows = NULL;
 }
 
+void session_keep_gpus(const struct session *s, struct gpu *gpus, int count)
+{
+    struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
+    *k = (struct session_kept){.device = s->device, .worker = CHILD_NONE, .gpu_lock = -1, .gpus = gpus, .gpu_count = count};
+    memcpy(k->files, s->plan.files, sizeof k->files);
+}
+
+struct gpu *session_kept_gpus(const struct session *s, int *count)
+{
+    struct session_kept *k = s->options->kept ? *s->options->kept : NULL;
+    struct gpu *gpus = k ? k->gpus : NULL;
+    if (!gpus)
+        return NULL;
+    *count = k->gpu_count;
+    k->gpus = NULL;
+    k->gpu_count = 0;
+    return gpus;
+}
+
 void session_kept_free(struct session_kept *kept)
 {
     if (!kept)
         return;
+    for (int i = 0; i < kept->gpu_count; i++)
+        child_stop(&kept->gpus[i].child, NULL, 0);
+    free(kept->gpus);
     child_stop(&kept->worker, NULL, 0);
     lock_release(&kept->gpu_lock);
     rows_free(kept->rows, kept->row_count);
@@ -356,10 +380,14 @@ bool session_open(struct session *s, struct error *err)
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
     s->asked.tuned = s->remembered;
-    if (s->follows) /* the worker makes the same plan meanwhile, from the files of the previous run */
+    if (s->follows && !o->gpus) /* the worker makes the same plan meanwhile, from the files of the previous run */
         session_launch(s, &s->worker, &(struct error){0});
+    char files[HASH_TEXT];
+    memcpy(files, s->plan.files, sizeof files);
     if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;
+    if (s->follows && strcmp(files, s->plan.files))
+        return error_set(err, ERROR_USAGE, "the scenario or a variant file changed during the run; start it again");
     own_shard(s);
     if (o->lacks) {
         plan_lacks_free(o->lacks);

@@ -169,7 +169,7 @@ static int count_alive(const struct fleet *f)
 {
     int alive = 0;
     for (int k = 0; k < f->count; k++)
-        alive += f->gpus[k].child.pid > 0;
+        alive += f->gpus[k].child.pid > 0 && !f->gpus[k].rests;
     return alive;
 }
 
@@ -283,8 +283,8 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
         g->asks = true;
         g->asked_s = clock_s();
     }
-    if (json_object_get(event, "ready"))
-        g->ready = true;
+    g->ready = g->ready || json_object_get(event, "ready");
+    g->rests = json_is_true(json_object_get(event, "rests"));
     if (json_object_get(event, "facts"))
         put_gpu(f, g, json_incref(json_object_get(event, "facts")));
     if (json_object_get(event, "check"))
@@ -415,6 +415,8 @@ static bool serve(struct fleet *f, struct error *err)
             int index = (int)events[k].data.u32;
             if (!hear(f, &f->gpus[index]) && !take_death(f, index, err))
                 return false;
+            if (f->gpus[index].rests)
+                epoll_ctl(f->poll, EPOLL_CTL_DEL, f->gpus[index].child.fd, NULL);
         }
         bool all = f->received_count >= STORE_ROWS || clock_s() - f->rest_s >= REST_S;
         if ((all || clock_s() - f->stored_s >= STORE_S) && !store_received(f, all, err))
@@ -460,7 +462,7 @@ static bool start_all(struct fleet *f, struct error *err)
         struct error ignored = {0};
         if (g->uuid[0])
             store_ceilings(f->s->store, g->uuid, &g->roofs, &ignored);
-        if (!gpu_start(f->s, f->gpus, f->count, k, err))
+        if (!gpu_again(f->s, g) && !gpu_start(f->s, f->gpus, f->count, k, err))
             return false;
     }
     return true;
@@ -515,8 +517,8 @@ bool fleet_run(struct fleet *f, struct error *err)
     phase_turn(&s->clock, PHASE_COMPILING);
     if (f->queue.left && !session_precompile(s, err))
         return false;
-    phase_turn(&s->clock, PHASE_START_UP); /* until the GPUs are compared */
-    if (s->options->gate) {                /* its pairs are identified once for all GPUs: the error rate is that of all pairs together */
+    phase_turn(&s->clock, f->judged ? PHASE_WAITING : PHASE_START_UP); /* until the GPUs are compared */
+    if (s->options->gate) { /* its pairs are identified once for all GPUs: the error rate is that of all pairs together */
         if (!identify_pairs(f, err))
             return false;
         skip_cases(f);
@@ -544,7 +546,9 @@ static bool open_fleet(struct fleet *f, struct session_options *own, struct erro
     const struct session_options *o = s->options;
     if (o->inside || o->plan.tune)
         return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
-    if (!gpu_list(o->gpus, o->plan.device, o->interrupted, &f->gpus, &f->count, err))
+    f->gpus = session_kept_gpus(s, &f->count);
+    f->judged = f->gpus;
+    if (!f->gpus && !gpu_list(o->gpus, o->plan.device, o->interrupted, &f->gpus, &f->count, err))
         return false;
     own->plan.device = f->gpus[0].spec;
     if (o->on_every_gpu) {
@@ -564,9 +568,12 @@ bool session_fleet(const struct session_options *options, const struct session_s
     struct fleet f = {.s = &s};
     const struct session_result *before = options->before;
     bool ok = false;
-    own.kept = NULL;
     *result = (struct session_result){.started_s = before ? before->started_s : s.start_s};
     phase_begin(&s.clock, PHASE_START_UP);
+    if (before) {
+        s.clock.since_s = before->ended_s;
+        s.first_round_s = before->first_round_s;
+    }
     if (!open_fleet(&f, &own, err))
         goto done;
     for (int k = 0; k < f.count && !spec_is_timed(s.device.spec); k++) /* with the chip that the scenario names */
@@ -580,6 +587,11 @@ bool session_fleet(const struct session_options *options, const struct session_s
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
 done:
     session_sum(&s, before, result);
+    if (ok && options->kept && !s.interrupted && count_alive(&f) == 0) {
+        session_keep_gpus(&s, f.gpus, f.count);
+        f.gpus = NULL;
+        f.count = 0;
+    }
     fleet_close(&f);
     session_close(&s);
     return ok;

@@ -43,6 +43,7 @@ struct gpu {
     char spec[64], place[64], uuid[64], pci[32], number[16], where[330];
     struct child child;
     bool asks, ended, given_up;
+    bool rests; /* its run is over, and its process waits for the plan of the next one */
     double asked_s, idle_s[IDLE_COUNT];
     int deaths;        /* since it last finished a case */
     int last;          /* the case that it runs or has run */
@@ -51,9 +52,9 @@ struct gpu {
     char doing[160];
     int threads; /* of its process; 0: one for each core */
     struct ceiling_list roofs;
-    double spent_s[PHASE_COUNT];
-    bool ready;             /* its first check is over, or it needs none */
-    struct gpu_check check; /* the first; no rates: none */
+    double spent_s[PHASE_COUNT], run_s[PHASE_COUNT]; /* of the command, and of this run of it */
+    bool ready;                                      /* its first check is over, or it needs none */
+    struct gpu_check check;                          /* the first; no rates: none */
     enum health health;
     char label[320]; /* a note of its rows; "": none */
 };
@@ -109,5 +110,8 @@ json_t *gpu_spent(struct gpu *g, const json_t *spent);
 void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count);
 /* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. */
 bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err);
+
+/* Gives the next plan to a process that waits for it. False: it is gone. */
+bool gpu_again(const struct session *s, struct gpu *g);
 
 #endif

@@ -1,6 +1,8 @@
 /* The GPUs of this host, and the process of each. */
 #include "base/spec.h"
 #include "base/text.h"
+#include "run/message/options.h"
+#include "run/message/wire.h"
 #include "run/parent/fleet.h"
 #include <ctype.h>
 #include <errno.h>
@@ -131,7 +133,8 @@ struct member {
     struct child parent; /* its socket */
     struct session *s;
     double told_s,
-        every_s; /* time of the last progress message; the least time between two, so that many GPUs do not keep the parent busy */
+        every_s;   /* time of the last progress message; the least time between two, so that many GPUs do not keep the parent busy */
+    json_t *again; /* the message with the plan that it runs; NULL: it runs the plan with which it began */
 };
 
 static void member_say(void *context, json_t *message, const struct text *packed)
@@ -167,14 +170,36 @@ static void member_progress(void *context, int done, int total, double seconds, 
     member_say(m, json_pack("{s:s}", "doing", what), NULL);
 }
 
+/* Waits for the next plan of the command. False, without an error: there is none. */
+static bool next_plan(struct member *m, struct session_options *o, struct plan *plan, struct ceiling_list *roofs, struct error *err)
+{
+    json_t *event = NULL;
+    const char *device = o->plan.device;
+    if (child_next(&m->parent, 0, o->interrupted, &event) != CHILD_EVENT)
+        return false;
+    if (m->again)
+        options_free(&o->plan);
+    json_decref(m->again);
+    m->again = event; /* the options are texts in it */
+    m->told_s = 0;
+    options_read(json_object_get(event, "options"), &o->plan);
+    o->plan.device = device;
+    wire_roofs_read(json_object_get(event, "roofs"), roofs);
+    const char *files = json_string_value(json_object_get(event, "files"));
+    return plan_make(&o->plan, spec_kind(device), &m->s->device.chip, plan, err) &&
+           ((files && !strcmp(files, plan->files)) || error_set(err, ERROR_USAGE, "a file changed while the run began; start it again"));
+}
+
 /* Runs in the process of the GPU, and ends it. */
-static void become_member(struct session *s, const struct gpu *g, int fd, int count)
+static void become_member(struct session *s, struct gpu *g, int fd, int count)
 {
     struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
-    struct session_feed feed = {&m, member_next, member_say, g->place, &s->plan, &g->roofs, s->changed};
+    struct plan plan = s->plan;
+    struct session_feed feed = {&m, member_next, member_say, g->place, &plan, &g->roofs, s->changed};
     struct session_sink sink = {.context = &m, .progress = member_progress, .note = member_note};
     struct session_options o = *s->options;
     struct session_result result;
+    struct session_kept *kept = NULL;
     struct error err = {0};
     o.plan = s->asked;
     o.plan.device = g->spec;
@@ -182,18 +207,43 @@ static void become_member(struct session *s, const struct gpu *g, int fd, int co
     o.feed = &feed;
     o.shard = o.shards = 0;
     o.resume = o.tuned = false;
-    o.kept = NULL;
+    o.kept = s->options->kept ? &kept : NULL;
     o.lacks = NULL;
     o.before = NULL;
     bind_cpus(g->pci);
     SCOPED char *threads = text_format("%d", g->threads);
     if (g->threads)
         setenv("BENCH_THREADS", threads, 1);
-    bool ok = session_run(&o, &sink, &result, &err);
+    bool ok, rests;
+    do {
+        ok = session_run(&o, &sink, &result, &err);
+        rests = ok && o.kept && !result.interrupted;
+        if (rests)
+            member_say(&m, json_pack("{s:b}", "rests", 1), NULL);
+        rests = rests && next_plan(&m, &o, &plan, &g->roofs, &err);
+    } while (rests);
+    ok = ok && err.kind == ERROR_NONE;
     if (!ok)
         member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint), NULL);
     member_say(&m, json_pack("{s:b}", "end", 1), NULL);
+    session_kept_free(kept);
     _exit(ok ? 0 : 1);
+}
+
+bool gpu_again(const struct session *s, struct gpu *g)
+{
+    if (g->child.pid <= 0)
+        return false;
+    g->asks = g->ended = g->given_up = g->rests = false;
+    g->running = g->rows = 0;
+    g->last = g->ahead = -1;
+    memset(g->run_s, 0, sizeof g->run_s);
+    json_t *message =
+        json_pack("{s:o,s:s,s:o}", "options", options_write(&s->asked), "files", s->plan.files, "roofs", wire_roofs(&g->roofs));
+    if (child_send(&g->child, message))
+        return true;
+    child_stop(&g->child, NULL, 0);
+    return false;
 }
 
 bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err)
@@ -228,7 +278,9 @@ json_t *gpu_spent(struct gpu *g, const json_t *spent)
 {
     json_t *seconds = json_object();
     for (int i = 0; i < PHASE_COUNT; i++) {
-        g->spent_s[i] += json_number_value(json_object_get(spent, phase_name((enum phase)i)));
+        double more = json_number_value(json_object_get(spent, phase_name((enum phase)i)));
+        g->spent_s[i] += more;
+        g->run_s[i] += more;
         json_object_set_new(seconds, phase_name((enum phase)i), json_real(g->spent_s[i]));
     }
     return seconds;
@@ -240,9 +292,9 @@ void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count
     phase_settle(clock);
     double waited = clock->spent_s[PHASE_WAITING];
     for (int k = 0; k < count; k++)
-        sum += phase_sum(gpus[k].spent_s);
+        sum += phase_sum(gpus[k].run_s);
     for (int i = 0; i < PHASE_COUNT && sum > 0; i++)
         for (int k = 0; k < count; k++)
             if (i != PHASE_WAITING)
-                phase_move(clock, (enum phase)i, waited * gpus[k].spent_s[i] / sum);
+                phase_move(clock, (enum phase)i, waited * gpus[k].run_s[i] / sum);
 }

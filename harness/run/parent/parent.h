@@ -131,6 +131,11 @@ bool session_seed(struct session *s, struct error *err);
 bool session_open(struct session *s, struct error *err);
 /* Leaves the worker to the next run, if there can be one. */
 void session_keep(struct session *s);
+/* The same with the processes of several GPUs, which wait. Takes the array. */
+struct gpu;
+void session_keep_gpus(const struct session *s, struct gpu *gpus, int count);
+/* Those of the run before, malloc'd; NULL: none. */
+struct gpu *session_kept_gpus(const struct session *s, int *count);
 /* Makes rows first .. last-1 anew. */
 void session_make_rows(struct session *s, int first, int last);
 /* Makes the rows (with several GPUs their processes do), takes over those of an interrupted run, writes the run's provenance. `kept`: how

@@ -331,7 +331,7 @@ static bool run_fed(struct session *s, struct error *err)
     bool timed = !s->options->no_time && spec_is_timed(s->device.spec), ok = true, begun = false;
     json_auto_t *finished = json_array();
     int first = 0, last = 0, given = 0;
-    double checked_s = -INFINITY; /* the clock counts from the machine's boot */
+    double checked_s = s->follows ? clock_s() : -INFINITY; /* the clock counts from the machine's boot */
     const struct session_device *d = &s->device;
     s->changed = s->options->feed->changed;
     session_say(s, json_pack("{s:{s:s,s:s,s:s,s:s,s:s}}", "facts", "about", d->about, "uuid", d->uuid, "driver", d->driver, "cudnn",
