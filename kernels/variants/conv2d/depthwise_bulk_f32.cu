@@ -24,24 +24,28 @@ let:
   parts_k: ceil(c, 32)
   tiles_x: ceil(q, across)
   all: parts_k * tiles_x * n
-  rows: select(ROWS != 'auto', ROWS, fit_rows)
+  fitting: ceil(p, max(1, min(p, floor(fit_waves * sm_count * resident, all))))   # lines, if blocks are to fill so many waves
+  rows: select(ROWS != 'auto', ROWS, fitting)
   parts: ceil(p, rows)
   smem: 128 + RING * slot + 16 * RING
 candidates:
-  height:
+  waves:
     rows:
-      r4:  {fit_rows: 4}
-      r6:  {fit_rows: 6}
-      r8:  {fit_rows: 8}
-      r12: {fit_rows: 12}
-      r16: {fit_rows: 16}
-      r20: {fit_rows: 20}
-      r24: {fit_rows: 24}
-      r32: {fit_rows: 32}
-      r48: {fit_rows: 48}
-      r64: {fit_rows: 64}
-      r96: {fit_rows: 96}
-    least: ceil(all * ceil(p, fit_rows), sm_count * resident) * (fit_rows * stride_y + 0.5 * (r - 1) * dilation_y + 4)   # waves; lines, and a start that is worth four
+      w1:  {fit_waves: 1}
+      w2:  {fit_waves: 2}
+      w3:  {fit_waves: 3}
+      w4:  {fit_waves: 4}
+      w5:  {fit_waves: 5}
+      w6:  {fit_waves: 6}
+      w7:  {fit_waves: 7}
+      w8:  {fit_waves: 8}
+      w10: {fit_waves: 10}
+      w12: {fit_waves: 12}
+      w16: {fit_waves: 16}
+      w24: {fit_waves: 24}
+      w32: {fit_waves: 32}
+      w64: {fit_waves: 64}
+    least: ceil(all * ceil(p, fitting), sm_count * resident) * (fitting * stride_y + 0.5 * (r - 1) * dilation_y + 4)   # waves; lines, and a start that is worth four
 where:
   - cc >= 90
   - held <= 200
