@@ -23,9 +23,10 @@ select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
   - {variant: reg_tiled, when: groups == 1 and (c * k <= 4 or r * s == 1 and c <= 4 and k <= 4 and nchw and math == f32)}
+  - {variant: cudnn_residual, when: (dtype == f16 or dtype == bf16) and groups > 1 and has(residual) and n * p * q * k <= 200000}      # nobody below adds one
   - {variant: depthwise, when: planes and n * p * q * c <= 100000 and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
   - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
-  - {variant: depthwise_bulk, when: planes and half and wide}
+  - {variant: depthwise_bulk, when: planes and half and wide and c >= 16}      # a block has 16 channels
   - {variant: depthwise_mma, when: planes and half}
   - {variant: depthwise_bulk_nchw, when: planes and wide and r * s >= 25}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32 and not narrow}
@@ -39,6 +40,7 @@ select:
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and c <= 4 and (n * p * q >= 65536 or c == 1 and n * p * q >= 8192) and not d2s}
+  - {variant: wgmma_ragged, when: half and plain and k <= 8 and c >= 96 and c % 2 == 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
@@ -55,7 +57,7 @@ select:
   - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and (k <= 2 and c <= 16 or k == 1 and c <= 64) and r * s > 1 and r * s <= 9}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups == 1 and k <= 2 and c > 16 and r * s == 1}
   - {variant: wgmma_rs_nchw, when: nchw and (dtype == f16 or dtype == bf16) and plain and c >= 24 and c <= 64 and r * s > 1 and n * p * q >= 65536}
-  - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25) and n * p * q >= 32768) and r * s > 1}
+  - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25 or c * r * s >= 1200) and n * p * q >= 32768) and r * s > 1}
   - {variant: mma_any, when: nchw and math != f32 and k <= 4 and c > 16 and c <= 128 and r * s > 1 and r * s <= 9}
   - {variant: mma_any, when: nchw and math != f32 and stride > 1 and c > 4 and c <= 64 and (k <= 64 or r * s == 1 and k <= 128)}
   - {variant: mma_any, when: small or math == tf32 and r * s >= 25 and (c <= 32 and k <= 64 or k <= 32) and (layout == NHWC or n * p * q < 65536)}
@@ -69,6 +71,7 @@ select:
   - {variant: padded, when: half and groups == 1 and r * s == 1 and stride == 1 and c > 8 and c % 2 == 1 and k >= 128 and k % 8 == 0 and n * p * q >= 262144}
   - {variant: wgmma_ragged, when: half and plain and r * s >= 16 and r * s < 49 and c >= 16 and c <= 48 and c % 8 == 0 and k % 8 == 0 and k >= 16 and k <= 64 and n * p * q >= 65536}
   - {variant: wgmma_ragged, when: half and plain and r * s > 1 and r * s <= 9 and c >= 96 and c <= 256 and k > 16 and k <= 32 and n * p * q >= 4096 and n * p * q <= 32768}
+  - {variant: wgmma_ragged, when: half and plain and r * s == 1 and c >= 16 and c <= 64 and c % 8 == 4 and k >= 16 and k <= 128 and k % 8 == 0 and n * p * q >= 131072}
   - {variant: cudnn, when: half and groups == 1 and r * s == 1 and c % 8 == 0 and k % 2 == 1 and k > 64 and cc >= 80}
   - {variant: mma_any, claimed: yes, when: math != f32 and not (nchw and c > 2 and c <= 4 and k % 8 == 0 and n * p * q >= 65536)}
   - {variant: cudnn_plain, when: nchw and math != f32 and math != tf32 and odd and c > 64 and k > 64 and n * p * q < 8192}
