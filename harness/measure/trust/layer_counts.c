@@ -14,6 +14,7 @@
 #define VALUES_MOST ((size_t)1 << 22) /* elements of an input whose values may decide what a kernel does; larger ones are images */
 #define FILE_MOST ((size_t)1 << 26)   /* elements of all inputs of an op from a file, whose values are all made */
 #define STAGE_S 120.0
+#define METRIC_NAME sizeof(((struct row_metric *)0)->name)
 #define ALIKE 0.01 /* instructions on two sets of inputs, of a kernel that does not look at values */
 
 struct counting {
@@ -47,7 +48,7 @@ static struct refusal refuses(const struct program *p)
 {
     const struct work *w = &p->work;
     size_t all = 0;
-    if (w->op->settle)
+    if (w->op->settle || (w->chain && w->mask.pattern != MASK_NONE))
         return by_values;
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CALL)
@@ -98,6 +99,84 @@ static bool feed_layer(struct counting *k, struct counted_layers *known, struct 
     return true;
 }
 
+/* Do both steps launch the same code with the same numbers? In a network many do; buffers of one layer are those of its next run. */
+static bool same_launch(const struct step *a, const struct step *b)
+{
+    bool same = a->kind == STEP_KERNEL && b->kind == STEP_KERNEL && !a->prepare && a->unit == b->unit && !strcmp(a->name, b->name) &&
+                !memcmp(a->grid, b->grid, sizeof a->grid) && !memcmp(a->block, b->block, sizeof a->block) &&
+                !memcmp(a->cluster, b->cluster, sizeof a->cluster) && a->smem == b->smem && a->cooperative == b->cooperative &&
+                a->arg_count == b->arg_count;
+    for (int i = 0; same && i < a->arg_count; i++) {
+        const struct arg *x = &a->args[i], *y = &b->args[i];
+        same = x->kind == y->kind && (x->kind != ARG_INT || x->i == y->i) && (x->kind != ARG_REAL || x->d == y->d);
+    }
+    return same;
+}
+
+static const char *buffer_of(const struct program *p, const struct arg *a)
+{
+    const struct buffer_ref *b = a->kind == ARG_BUFFER                               ? &a->buffer
+                                 : a->kind == ARG_TENSOR_MAP && a->map != ARG_NO_MAP ? &p->tensor_maps[a->map].buffer
+                                                                                     : NULL;
+    return !b || b->kind == BUFFER_NONE ? NULL : b->kind == BUFFER_TENSOR ? p->tensors[b->index].role->name : p->scratch[b->index].name;
+}
+
+static void requested_name(const struct program *p, const struct arg *a, char out[METRIC_NAME])
+{
+    const char *buffer = buffer_of(p, a);
+    snprintf(out, METRIC_NAME, "%s%s", buffer ? METRIC_EMU "requested_bytes." : "", buffer ? buffer : "");
+}
+
+/* Bytes of a buffer: of the one that is the same argument of the other step. */
+static void rename_buffer(const struct counting *k, int from, struct row_metric *m)
+{
+    const struct program *p = k->program;
+    char here[METRIC_NAME], there[METRIC_NAME];
+    for (int i = 0; i < p->steps[from].arg_count; i++) {
+        requested_name(p, &p->steps[from].args[i], there);
+        requested_name(p, &p->steps[k->step].args[i], here);
+        if (here[0] && !strcmp(m->name, there)) {
+            snprintf(m->name, sizeof m->name, "%s", here);
+            return;
+        }
+    }
+}
+
+/* Counts of an earlier step for step k->step. */
+static void copy_step(struct counting *k, int from)
+{
+    for (int i = 0, count = k->row->metric_count; i < count; i++) {
+        struct row_metric m = k->row->metrics[i];
+        if (m.step != from || m.line || strcmp(m.source, "emu"))
+            continue;
+        m.step = k->step;
+        rename_buffer(k, from, &m);
+        *row_add_metric(k->row, -1, 0, "", "", "", 0) = m;
+    }
+}
+
+static int earlier_step(const struct counting *k)
+{
+    const struct program *p = k->program;
+    for (int i = 0; i < k->step && p->work.chain; i++)
+        if (same_launch(&p->steps[i], &p->steps[k->step]))
+            return i;
+    return -1;
+}
+
+static void add_blocks(struct blocks *to, const struct blocks *of, bool ran)
+{
+    to->all += of->all;
+    to->ran += ran ? of->ran : 0;
+    to->classes = of->classes > to->classes ? of->classes : to->classes;
+    for (int i = 0; i < 2; i++) {
+        to->sum[i] += of->sum[i];
+        to->variance[i] += of->variance[i];
+    }
+    to->sampled = to->sampled || of->sampled || !ran;
+    to->few = to->few || of->few;
+}
+
 static bool run_steps(struct counting *k, struct error *err)
 {
     const struct program *p = k->program;
@@ -106,14 +185,23 @@ static bool run_steps(struct counting *k, struct error *err)
         last--;
     if (!rig_prepare(k->rig, NULL, err))
         return false;
+    SCOPED struct blocks *of = xcalloc((size_t)p->step_count, sizeof *of);
     for (k->step = 0; k->step < p->step_count; k->step++) {
         const struct step *s = &p->steps[k->step];
+        const int earlier = earlier_step(k);
         if (s->prepare)
             continue;
+        if (earlier >= 0) {
+            of[k->step] = of[earlier];
+            add_blocks(&k->blocks, &of[earlier], false);
+            copy_step(k, earlier);
+            continue;
+        }
         k->dev->ops->clear(k->dev);
-        struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->step == last};
-        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &k->blocks, err) : rig_run_step(k->rig, k->step, err)))
+        struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->step == last || p->work.chain};
+        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &of[k->step], err) : rig_run_step(k->rig, k->step, err)))
             return false;
+        add_blocks(&k->blocks, &of[k->step], true);
         if (code_instructions(k->dev) > 0) {
             k->dev->ops->counters(k->dev, take_metric, k);
             if (s->kind == STEP_KERNEL)
@@ -280,7 +368,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
         keep_known(known, row);
     else
         count_part(&p->part->work, refused.word ? refused : (struct refusal){"fault", why.text}, row);
-    if (ran && !k.program->work.op->file)
+    if (ran && !k.program->work.op->file && !k.program->work.chain) /* a network's layers have rows of their own */
         *executed = count_zeros(&k, p->part);
     rig_close(k.rig);
     free(k.marks.in);

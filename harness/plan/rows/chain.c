@@ -125,17 +125,25 @@ static bool has_slices(const struct chain *chain)
     return any;
 }
 
+/* A network under one layout plan; part: of its input cut to emu's crop, which is verified; NULL: nothing is cut. */
+struct ways {
+    const struct way *whole, *part;
+};
+
 /* Adds the rows of one layout plan: library and best under each launch mode, with concats copied and in slices; each single variant once,
  * under the network's fastest launch mode. */
-static bool add_way(struct network_rows *r, const struct way *way, enum layout_plan layout, struct error *err)
+static bool add_way(struct network_rows *r, const struct ways *ways, enum layout_plan layout, struct error *err)
 {
+    const struct way *way = ways->whole;
+    const struct work *part = ways->part ? &ways->part->work : NULL;
     struct plan *plan = r->plan;
     static const int launches[] = {1, 0, 2}; /* the first row is that of the library as a graph */
     for (int l = 0; l < 3; l++) {
         int launch = launches[l];
         if (!(launch == 2 ? r->overlap : launch ? r->graph : r->stream))
             continue;
-        struct chain_row row = {.side = r->side, .graph = launch > 0, .overlap = launch == 2, .layout = layout, .work = &way->work};
+        struct chain_row row = {
+            .side = r->side, .graph = launch > 0, .overlap = launch == 2, .layout = layout, .work = &way->work, .part = part};
         for (int joined = 0; joined < 2; joined++)
             for (int pick = launch == 2 ? CHAIN_BEST : CHAIN_LIBRARY;
                  /* the library's kernels do not overlap */ pick <= CHAIN_BEST && (joined ? r->slices : r->copy || !r->slices); pick++) {
@@ -153,7 +161,8 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
                                 .single = single_of(plan, plan_set(plan, r->side), &way->chain, i),
                                 .graph = r->graph,
                                 .layout = layout,
-                                .work = &way->work};
+                                .work = &way->work,
+                                .part = part};
         if (row.single)
             chain_add_row(r, &row, NULL);
     }
@@ -201,8 +210,23 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
     return NULL;
 }
 
-static int add_chain_case(struct plan *plan, const struct way *way, const struct marks *marks, bool cropped)
+/* emu runs a part to verify rows, and blocks of the whole to count; marks are made by the layers themselves, so a masked network is cut. */
+static struct ways make_ways(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases,
+                             enum layout_plan layout, const struct marks *marks, bool *cropped)
 {
+    struct ways w = {.whole = make_way(plan, network, device_kind, layer_cases, layout, marks, cropped)};
+    if (w.whole && *cropped && !strcmp(device_kind, "emu") && marks->mask.pattern == MASK_NONE) {
+        bool never;
+        w.part = w.whole;
+        w.whole = make_way(plan, network, NULL, layer_cases, layout, marks, &never);
+        *cropped = false;
+    }
+    return w;
+}
+
+static int add_chain_case(struct plan *plan, const struct ways *ways, const struct marks *marks, bool cropped)
+{
+    const struct way *way = ways->whole;
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
     if (marks->at)
@@ -213,6 +237,10 @@ static int add_chain_case(struct plan *plan, const struct way *way, const struct
     int at = plan_case_add(plan, way, text_take(&id));
     struct scenario_case *c = &plan->cases[at];
     c->cropped = cropped;
+    if (ways->part) {
+        c->part = xmalloc(sizeof *c->part);
+        *c->part = ways->part->work;
+    }
     if (marks->at)
         c->axes[c->axis_count++] = (struct coordinate){xstrdup(marks->at->axis), xstrdup(marks->at->value), marks->at->number, false};
     return at;
@@ -232,18 +260,19 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
                              .singles = true,
                              .case_index = -1};
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
-        const struct way *way =
-            network->plans[layout] ? make_way(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped) : NULL;
-        if (!way)
+        struct ways ways = {0};
+        if (network->plans[layout])
+            ways = make_ways(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped);
+        if (!ways.whole)
             continue;
-        r.slices = network->slices && has_slices(&way->chain);
+        r.slices = network->slices && has_slices(&ways.whole->chain);
         if (r.case_index < 0)
-            r.case_index = add_chain_case(plan, way, marks, cropped);
-        bool singles = r.singles && (cuda || way->chain.count <= EMU_SINGLES_MAX);
+            r.case_index = add_chain_case(plan, &ways, marks, cropped);
+        bool singles = r.singles && (cuda || ways.whole->chain.count <= EMU_SINGLES_MAX);
         for (int side = 0; side < (plan->side_count ? plan->side_count : 1); side++) {
             r.side = plan->side_count ? &plan->sides[side] : NULL;
             r.singles = singles;
-            if (!add_way(&r, way, (enum layout_plan)layout, err))
+            if (!add_way(&r, &ways, (enum layout_plan)layout, err))
                 return false;
         }
     }
@@ -327,7 +356,7 @@ bool plan_bind_link(const struct plan *plan, const struct side *side, const stru
 }
 
 /* Takes over what the planned row, without the chain's steps, says of itself. */
-static void take_identity(struct program *to, struct program *from, const struct program *parts, int count)
+static void take_identity(struct program *to, struct program *from)
 {
     to->graph = from->graph;
     to->params = from->params;
@@ -337,6 +366,10 @@ static void take_identity(struct program *to, struct program *from, const struct
     from->params = from->what = NULL;
     from->param = NULL;
     from->param_count = 0;
+}
+
+static void take_algorithm(struct program *to, const struct program *parts, int count)
+{
     double most = 0;
     for (int i = 0; i < count; i++)
         if (parts[i].algorithm && bound_factor(parts[i].algorithm, &parts[i].work) > most) {
@@ -388,7 +421,8 @@ int *plan_chain_spans(const struct plan *plan, int index, struct error *err)
     return spans;
 }
 
-bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct error *err)
+/* Binds the row's work: its own, or the part in its place. */
+static bool bind_chain(struct plan *plan, int index, const int *choice, struct program *out, struct error *err)
 {
     struct plan_row *row = &plan->rows[index];
     const struct chain *chain = row->chain->work->chain;
@@ -419,9 +453,9 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     if (ok && !whole.reason)
         ok = compose_chain(row->chain->work, list, spans, slices, copies, &whole, err);
     if (ok) {
-        take_identity(&whole, row->program, parts, chain->count);
-        program_free(row->program);
-        *row->program = whole;
+        take_algorithm(&whole, parts, chain->count);
+        whole.graph = row->chain->graph;
+        *out = whole;
     } else {
         program_free(&whole);
     }
@@ -431,4 +465,29 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
         program_free(&copies[2 * i + 1]);
     }
     return ok;
+}
+
+bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct error *err)
+{
+    struct plan_row *row = &plan->rows[index];
+    const struct work *own = row->chain->work;
+    struct program whole = {0}, part = {0};
+    if (!bind_chain(plan, index, choice, &whole, err))
+        return false;
+    if (row->chain->part) {
+        row->chain->work = row->chain->part;
+        const bool ok = bind_chain(plan, index, choice, &part, err);
+        row->chain->work = own;
+        if (!ok) {
+            program_free(&whole);
+            return false;
+        }
+        row->part = row->part ? row->part : xcalloc(1, sizeof *row->part);
+        program_free(row->part);
+        *row->part = part;
+    }
+    take_identity(&whole, row->program);
+    program_free(row->program);
+    *row->program = whole;
+    return true;
 }

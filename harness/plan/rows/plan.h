@@ -65,6 +65,7 @@ struct chain_row {
     bool overlap; /* its kernels may begin before the one before them ends */
     enum layout_plan layout;
     const struct work *work; /* of the whole under that layout plan */
+    const struct work *part; /* emu: the same for the part of its input that is verified; NULL: the whole is */
 };
 /* A network's layers run over frames: by sparse variants, which get only changes and keep state from frame to frame, or by dense ones. */
 struct sequence_row {

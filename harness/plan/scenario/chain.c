@@ -172,8 +172,12 @@ bool scenario_chain(const struct scenario *s, const struct scenario_network *net
                     const struct mask *mask, int64_t n, struct chain *out, bool *cropped, struct error *err)
 {
     const struct parsed *p = s->parsed;
-    struct builder b = {
-        .crop = node_get(node_get(p->on, device_kind), "crop"), .plan = plan, .n = n, .chain = out, .cropped = cropped, .err = err};
+    struct builder b = {.crop = device_kind ? node_get(node_get(p->on, device_kind), "crop") : NULL,
+                        .plan = plan,
+                        .n = n,
+                        .chain = out,
+                        .cropped = cropped,
+                        .err = err};
     int now = CHAIN_INPUT;
     if (mask)
         b.mask = *mask;

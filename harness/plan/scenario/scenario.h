@@ -166,8 +166,9 @@ bool scenario_crop(const struct scenario *s, const char *device_kind, struct wor
  * networks. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* Makes the links of a network under a layout plan, with its input cut to the device kind's crop; free with chain_free. `mask`: of the
- * network's input, which also selects the layers' cases; NULL: none. `n`: images; 0: those of the layers. False with the reason when it
- * cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
+ * network's input, which also selects the layers' cases; NULL: none. device_kind NULL: nothing is cut. `n`: images; 0: those of the layers.
+ * False with the reason when it cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network
+ * changes itself. */
 bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
                     const struct mask *mask, int64_t n, struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */

@@ -1,6 +1,7 @@
 /* report/page/first_screen: see first_screen.h. */
 #include "report/page/first_screen.h"
 #include "base/spec.h"
+#include "report/limits.h"
 #include "report/view/number.h"
 #include "report/view/predict.h"
 #include "report/view/stored.h"
@@ -290,6 +291,15 @@ static int glance_order(struct row *const *rows, int count, struct glance **out)
     return n;
 }
 
+/* Was a part verified, and the whole counted? */
+static bool has_parts(struct row *const *rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (rows[i]->ran && row_metric(rows[i], -1, METRIC_EMU "blocks"))
+            return true;
+    return false;
+}
+
 static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {
     bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
@@ -319,6 +329,9 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     }
     document_heading(d, 2, "At a glance", NULL)->detail = detail;
     document_table(d, t, detail);
+    if (has_parts(rows, count))
+        block_item(document_prose(d, TONE_SOFT, detail), NULL, NULL,
+                   "emu verified the values of a part of each larger layer or network. Counts and predicted times are those of the whole.");
     if (predicted_sum_text(&sum, &sources))
         block_text(document_prose(d, TONE_SOFT, detail), NULL, NULL, &sources);
 }
@@ -328,4 +341,50 @@ void first_screen(struct document *d, const struct run *run, struct row *const *
     answer_document(d, run, rows, count, judge);
     add_lead(d, run, rows, count);
     add_glance(d, run, rows, count, judge);
+}
+
+/* "body_1  wgmma_rs (auto) 89.3 us stored, 1.62 x library; the tensor pipe is busy in ...; verified: 14 of 14, ..." */
+static void glance_line(const struct case_view *c, struct text *t)
+{
+    char us[NUMBER_TEXT], ratio[NUMBER_TEXT];
+    const struct view *winner = predicted_winner(c);
+    const bool stored = winner && winner->stored, judged = winner && winner->verdicts.count;
+    SCOPED_TEXT name = {0}, verified = {0};
+    text_addf(t, "%s: ", case_short(c->rows[0]));
+    add_verified(c, &verified);
+    if (winner) {
+        winner_name(winner, &name);
+        text_addf(t, "%s %s us %s", text_get(&name), number_3(stored ? winner->stored->us : winner->predicted.ns / 1e3, us),
+                  stored ? "stored" : "predicted");
+        if (stored && c->stored_library)
+            text_addf(t, ", %s x library", number_3(c->stored_library->us / winner->stored->us, ratio));
+        text_addf(t, "; %s; ", judged ? winner->verdicts.items[0].says : predict_unit_names[winner->predicted.limit]);
+    }
+    text_addf(t, "verified %s\n", verified.len ? text_get(&verified) : "none");
+}
+
+void glance_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    SCOPED struct glance *cases = NULL;
+    int left = 0, case_count = count && spec_is(rows[0]->device, SPEC_COUNTS) ? glance_order(rows, count, &cases) : 0;
+    struct text lines = {0};
+    struct judge judge;
+    if (case_count < 2) /* its table says all of it */
+        return;
+    judge_open(&judge);
+    for (int i = 0; i < case_count; i++) {
+        struct case_view c;
+        if (i >= SHOWN_GLANCE) {
+            left++;
+            continue;
+        }
+        case_view_make(&c, run, cases[i].rows, cases[i].count);
+        case_judge(&c, &judge);
+        glance_line(&c, &lines);
+        case_view_free(&c);
+    }
+    judge_close(&judge);
+    if (left)
+        text_addf(&lines, "%d more case%s: the report's page has all of them\n", left, text_s(left));
+    document_lines(d, "At a glance", "glance", &lines);
 }

@@ -9,6 +9,9 @@
 
 void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
 
+/* For a terminal: the same of a run that counts, in at most ten lines. */
+void glance_document(struct document *d, const struct run *run, struct row *const *rows, int count);
+
 /* The scenario's `about`, and of each of its `answers` a sentence (answer.c). */
 void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
 /* What the slower of two rows does more of, without the other's name: "executes 3.92x the instructions". False: they do not differ. */

@@ -167,7 +167,8 @@ void report_part(struct text *t, add_part *add, const struct run *run, struct ro
 
 void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
-    add_part *const parts[] = {network_document, selector_document, claims_document, mask_document, break_even_document, fusion_document};
+    add_part *const parts[] = {glance_document, network_document,    selector_document, claims_document,
+                               mask_document,   break_even_document, fusion_document};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         report_part(t, parts[i], run, rows, count, style);
 }

@@ -99,8 +99,6 @@ static const char *refusal(const struct case_view *c, const struct view *v)
         return "bench has no model of this chip";
     if (row->library)
         return "the library's kernels run on a GPU only";
-    if (row_is_network(row))
-        return "see its layers";
     if (is_part(v))
         return "only a part of the layer was counted";
     return predict_blocks_differ(v) ? "its blocks differ too much to count a sample of them" : NULL;

@@ -95,7 +95,7 @@ static void add_counters(struct view *v)
     v->moved_bytes = view_emu_bytes(v, -1);
     /* a crop's weights and its tiles' unused ends are a share of it that the layer's are not; `bytes` are the layer's where a part ran */
     v->moved_here = v->row->part_because[0] ? NAN : quotient(v->moved_bytes, v->row->bytes);
-    v->moved_over_compulsory = row_counts_part(v->row) ? NAN : v->moved_here;
+    v->moved_over_compulsory = row_counts_part(v->row) || row_is_network(v->row) ? NAN : v->moved_here;
 }
 
 static void view_make(struct view *v, const struct case_view *c, const struct row *row)
