@@ -131,6 +131,29 @@ static void rows_at_one_address(void **state)
     }
 }
 
+/* Lanes of tensor memory that nothing wrote are reported, and the others are read. */
+static void written_lanes(void **state)
+{
+    SCOPED char *ptx =
+        text_format(body, "sm_100a",
+                    "mov.u32 %r9, %tid.x; tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 32; ld.shared.u32 %r2, [s];"
+                    "tcgen05.st.sync.aligned.16x64b.x1.b32 [%r2], {%r9}; tcgen05.wait::st.sync.aligned;"
+                    "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r3, %r4}, [%r2]; tcgen05.wait::ld.sync.aligned;"
+                    "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 32; setp.lt.u32 %p1, %r9, 16;"
+                    "mad.wide.u32 %rd2, %r9, 8, %rd1; @%p1 st.global.v2.u32 [%rd2], {%r3, %r4};");
+    struct emu_test t;
+    uint32_t got[32] = {0};
+    emu_test_chip(&t, "GH100", "lanes", ptx, "k");
+    uint64_t y = emu_test_buffer(&t, "y", got, sizeof got);
+    emu_test_pointer(&t, y);
+    emu_test_run(&t);
+    assert_non_null(emu_test_report(&t, "uninitialised"));
+    emu_test_read(&t, y, got, sizeof got);
+    for (uint32_t row = 0; row < 16; row++)
+        assert_int_equal(got[2 * row + 1], 4 * (row % 8) + row / 8 * 2 + 1);
+    emu_test_close(&t);
+}
+
 /* A PTX version that is older than its target. */
 static void version_of_target(void **state)
 {
@@ -142,7 +165,8 @@ static void version_of_target(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas), cmocka_unit_test(seldom_written), cmocka_unit_test(initial_values),
-                                       cmocka_unit_test(rows_at_one_address), cmocka_unit_test(version_of_target)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas),       cmocka_unit_test(seldom_written),
+                                       cmocka_unit_test(initial_values), cmocka_unit_test(rows_at_one_address),
+                                       cmocka_unit_test(written_lanes),  cmocka_unit_test(version_of_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

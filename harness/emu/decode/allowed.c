@@ -152,8 +152,6 @@ static bool goes_together(struct decode *d)
         return decode_wrong(d, "an arrival releases");
     if (decode_is(d, "wgmma") && !instr_has(in, "sync"))
         return decode_wrong(d, "'.sync' is needed");
-    if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
-        return decode_wrong(d, "'.any' has no predicate");
     bool barrier = (decode_is(d, "bar") || decode_is(d, "barrier")) && !instr_has(in, "warp") && !instr_has(in, "cluster");
     int first = barrier && instr_has(in, "red") ? 1 : 0;
     if (barrier && in->count > (first ? 4 : 2))
@@ -198,100 +196,6 @@ static bool operands_fit(struct decode *d)
     return ok;
 }
 
-static bool between(struct decode *d, int least, int most)
-{
-    if (d->in->count >= least && d->in->count <= most)
-        return true;
-    return least == most ? decode_wrong(d, "it has %d operand%s", least, least == 1 ? "" : "s")
-                         : decode_wrong(d, "it has %d to %d operands", least, most);
-}
-
-static bool constant_of(const struct decode *d, int k, uint64_t *bits)
-{
-    *bits = k < d->in->count ? d->in->operands[k].bits : 0;
-    return k < d->in->count && d->in->operands[k].kind == OPERAND_INT;
-}
-
-/* Operands of asynchronous copies: destination, source, what becomes of the source, and of these those that a modifier asks for. */
-static bool copies(struct decode *d)
-{
-    const struct ptx_instr *in = d->in;
-    bool hint = instr_has(in, "L2::cache_hint"), loads = instr_has(in, "mbarrier::complete_tx::bytes");
-    uint64_t bytes;
-    if (instr_has(in, "commit_group") || instr_has(in, "wait_all"))
-        return between(d, 0, 0);
-    if (instr_has(in, "wait_group"))
-        return between(d, 1, 1);
-    if (instr_has(in, "prefetch") || instr_has(in, "arrive") || instr_has(in, "im2col"))
-        return true;
-    if (!instr_has(in, "bulk"))
-        return hint ? between(d, 4, 5) : between(d, 3, 4);
-    int more = hint + instr_has(in, "multicast::cluster") + instr_has(in, "cp_mask") + 2 * instr_has(in, "ignore_oob");
-    if (!instr_has(in, "tensor") && constant_of(d, 2, &bytes) && bytes % 16)
-        return decode_wrong(d, "the number of bytes is a multiple of 16");
-    int n = (instr_has(in, "tensor") ? 2 : 3) + loads + more;
-    return between(d, n, n);
-}
-
-static bool barriers(struct decode *d)
-{
-    const struct ptx_instr *in = d->in;
-    bool asks = instr_has(in, "test_wait"), arrives = instr_has(in, "arrive") || instr_has(in, "arrive_drop");
-    uint64_t bits;
-    if (instr_has(in, "init") && constant_of(d, 1, &bits) && (bits < 1 || bits > 0xfffff))
-        return decode_wrong(d, "the count of arrivals goes from 1 to 2^20 - 1");
-    if (asks || instr_has(in, "try_wait"))
-        return between(d, 3, asks ? 3 : 4);
-    if (!arrives)
-        return true;
-    if (in->count && in->operands[0].kind == OPERAND_ADDRESS)
-        return decode_wrong(d, "a destination or '_' was expected");
-    if (instr_has(in, "shared::cluster") && in->count && in->operands[0].kind != OPERAND_SINK)
-        return decode_wrong(d, "an arrival in another block has no result: '_' was expected");
-    return between(d, instr_has(in, "expect_tx") || instr_has(in, "noComplete") ? 3 : 2, 3);
-}
-
-static bool tensor_memory(struct decode *d)
-{
-    const struct ptx_instr *in = d->in;
-    bool many = instr_has(in, "multicast::cluster");
-    uint64_t columns;
-    if (instr_has(in, "alloc") || instr_has(in, "dealloc"))
-        return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
-               decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
-    if (instr_has(in, "commit"))
-        return between(d, 1 + many, 1 + many);
-    if (instr_has(in, "ld") || instr_has(in, "st")) {
-        int n = 2 + instr_has(in, "16x32bx2");
-        return between(d, n, n);
-    }
-    return true;
-}
-
-/* How many operands an instruction has, where its decoder looks at the first ones alone. */
-static bool counts(struct decode *d)
-{
-    static const struct {
-        const char *ops;
-        int least, most;
-    } table[] = {
-        {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3},
-        {"mad madc mad24 fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
-        {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2},
-        {"min max setp set", 3, 4},
-        {"bfi", 5, 5},
-        {"lop3", 5, 6},
-        {"activemask nanosleep", 1, 1}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (decode_listed(table[i].ops, d->in->op))
-            return between(d, table[i].least, table[i].most);
-    bool groups = decode_is(d, "wgmma") && (instr_has(d->in, "fence") || instr_has(d->in, "commit_group"));
-    return decode_is(d, "cp")         ? copies(d)
-           : decode_is(d, "mbarrier") ? barriers(d)
-           : decode_is(d, "tcgen05")  ? tensor_memory(d)
-                                      : !groups || between(d, 0, 0);
-}
-
 /* mov: special registers, addresses and vectors are not of every type. */
 static bool moves(struct decode *d)
 {
@@ -317,6 +221,6 @@ static bool moves(struct decode *d)
 
 bool decode_allowed(struct decode *d)
 {
-    return fits_rule(d) && decode_arithmetic_form(d) && counts(d) && compares(d) && converts(d) && moves(d) && goes_together(d) &&
+    return fits_rule(d) && decode_arithmetic_form(d) && decode_operands(d) && compares(d) && converts(d) && moves(d) && goes_together(d) &&
            operands_fit(d);
 }

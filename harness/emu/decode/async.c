@@ -402,6 +402,8 @@ static bool decode_mma_async(struct decode *d)
     int at = sparse ? 5 : 3;
     uint32_t keep = decode_pred(d, decode_operand(d, at), &negated);
     bool whole = fd == MMA_S32, half = fa == MMA_F16 || fa == MMA_BF16;
+    if ((half || fa == MMA_TF32) && (fa != fb || (fd == MMA_F16 && fa != MMA_F16)))
+        return decode_wrong(d, "types that do not go together") || true;
     if (whole != (fa == MMA_S8 || fa == MMA_U8) || d->in->count != at + (whole ? 1 : !half ? 3 : na ? 4 : 5))
         return decode_wrong(d, "types or operands that do not go together") || true;
     for (int i = at + 1; i < d->in->count; i++)

@@ -67,6 +67,7 @@ bool decode_take(struct decode *d, const char *mod);              /* the modifie
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
 bool decode_allowed(struct decode *d);                            /* allowed.c: types and modifiers that ptxas takes; else it has failed */
+bool decode_operands(struct decode *d); /* operands.c: as many operands as ptxas takes, and constants in their range? */
 /* chips.c: has the target such an instruction, has the version such a target? */
 bool decode_of_chip(struct decode *d);
 bool decode_target_known(const struct ptx_module *m, struct error *err);

@@ -198,6 +198,8 @@ static bool decode_mma(struct decode *d)
     }
     if (fa != fb && (fa == MMA_F16 || fa == MMA_BF16 || fa == MMA_TF32 || fa == MMA_F64 || fb == MMA_F16 || fb == MMA_BF16))
         return decode_wrong(d, "both matrices have the same type") || true;
+    if (fd != fc && !(m == 8 && k == 4))
+        return decode_wrong(d, "the sums before and after have the same type") || true;
     if (m == 8 && k == 4 && fa == MMA_F16)
         return decode_fail(d, "the shape of Volta is not supported") || true;
     return finish_mma(d, m, n, k, fd, fa, fb, fc, flags);

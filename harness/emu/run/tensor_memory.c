@@ -190,7 +190,7 @@ static uint32_t shape_place(enum tensor_shape shape, uint32_t thread, uint32_t r
 static const uint32_t shape_columns[] = {1, 2, 4, 8, 1}, shape_registers[] = {1, 1, 2, 4, 1};
 
 /* One register of all threads from or to tensor memory. */
-static bool move_register(struct warp *w, const struct insn *ip, struct tensor_memory *t, uint32_t base, uint32_t r, bool store)
+static void move_register(struct warp *w, const struct insn *ip, struct tensor_memory *t, uint32_t base, uint32_t r, bool store)
 {
     const uint32_t *l = ip->list;
     enum tensor_shape shape = (enum tensor_shape)ip->kind;
@@ -206,16 +206,13 @@ static bool move_register(struct warp *w, const struct insn *ip, struct tensor_m
             if (store) {
                 *cell = parts == 2 ? slot[i] >> 16 * part & 0xffff : slot[i];
                 t->known[lane][column] = 1;
-            } else if (!all_known(w, ip, t, lane, column)) {
-                return false;
-            } else {
+            } else if (all_known(w, ip, t, lane, column)) {
                 v |= parts == 2 ? (*cell & 0xffff) << 16 * part : *cell;
             }
         }
         if (!store)
             slot[i] = v;
     }
-    return true;
 }
 
 static const struct insn *move(struct warp *w, const struct insn *ip, bool store)
@@ -236,7 +233,7 @@ static const struct insn *move(struct warp *w, const struct insn *ip, bool store
     bool ok = tensor_memory_allows(w, ip, b, quarter, column, count, store, false) &&
               (ip->kind != SHAPE_16X32BX2 || tensor_memory_allows(w, ip, b, quarter, column + l[TENSOR_SPLIT], count, store, false));
     for (uint32_t r = 0; r < l[TENSOR_COUNT] && ok; r++)
-        ok = move_register(w, ip, b->tensor, base, r, store);
+        move_register(w, ip, b->tensor, base, r, store);
     w->memos[ip->memo].events++;
     return ip + 1;
 }

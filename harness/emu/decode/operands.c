@@ -1,0 +1,170 @@
+/* emu/decode/operands: how many operands an instruction has, and which constants it takes: what ptxas refuses. */
+#include "emu/decode/decode.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool between(struct decode *d, int least, int most)
+{
+    if (d->in->count >= least && d->in->count <= most)
+        return true;
+    return least == most ? decode_wrong(d, "it has %d operand%s", least, least == 1 ? "" : "s")
+                         : decode_wrong(d, "it has %d to %d operands", least, most);
+}
+
+static bool constant_of(const struct decode *d, int k, uint64_t *bits)
+{
+    *bits = k < d->in->count ? d->in->operands[k].bits : 0;
+    return k < d->in->count && d->in->operands[k].kind == OPERAND_INT;
+}
+
+/* Operands of asynchronous copies: destination, source, what becomes of the source, and of these those that a modifier asks for. */
+static bool copies(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool hint = instr_has(in, "L2::cache_hint"), loads = instr_has(in, "mbarrier::complete_tx::bytes");
+    uint64_t bytes;
+    if (instr_has(in, "commit_group") || instr_has(in, "wait_all"))
+        return between(d, 0, 0);
+    if (instr_has(in, "wait_group"))
+        return between(d, 1, 1);
+    if (instr_has(in, "prefetch") || instr_has(in, "arrive") || instr_has(in, "im2col"))
+        return true;
+    if (!instr_has(in, "bulk"))
+        return hint ? between(d, 4, 5) : between(d, 3, 4);
+    int more = hint + instr_has(in, "multicast::cluster") + instr_has(in, "cp_mask") + 2 * instr_has(in, "ignore_oob");
+    if (!instr_has(in, "tensor") && constant_of(d, 2, &bytes) && bytes % 16)
+        return decode_wrong(d, "the number of bytes is a multiple of 16");
+    int n = (instr_has(in, "tensor") ? 2 : 3) + loads + more;
+    return between(d, n, n);
+}
+
+static bool barriers(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool asks = instr_has(in, "test_wait"), arrives = instr_has(in, "arrive") || instr_has(in, "arrive_drop");
+    uint64_t bits;
+    if (instr_has(in, "init") && constant_of(d, 1, &bits) && (bits < 1 || bits > 0xfffff))
+        return decode_wrong(d, "the count of arrivals goes from 1 to 2^20 - 1");
+    if (asks || instr_has(in, "try_wait"))
+        return between(d, 3, asks ? 3 : 4);
+    if (!arrives)
+        return true;
+    if (in->count && in->operands[0].kind == OPERAND_ADDRESS)
+        return decode_wrong(d, "a destination or '_' was expected");
+    if (instr_has(in, "shared::cluster") && in->count && in->operands[0].kind != OPERAND_SINK)
+        return decode_wrong(d, "an arrival in another block has no result: '_' was expected");
+    return between(d, instr_has(in, "expect_tx") || instr_has(in, "noComplete") ? 3 : 2, 3);
+}
+
+static bool tensor_memory(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool many = instr_has(in, "multicast::cluster");
+    uint64_t columns;
+    if (instr_has(in, "alloc") || instr_has(in, "dealloc"))
+        return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
+               decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
+    if (instr_has(in, "commit"))
+        return between(d, 1 + many, 1 + many);
+    if (instr_has(in, "ld") || instr_has(in, "st")) {
+        int n = 2 + instr_has(in, "16x32bx2");
+        return between(d, n, n);
+    }
+    return true;
+}
+
+/* How many operands an instruction has, where its decoder looks at the first ones alone. */
+static bool counts(struct decode *d)
+{
+    static const struct {
+        const char *ops;
+        int least, most;
+    } table[] = {
+        {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3},
+        {"mad madc mad24 fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
+        {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2},
+        {"min max setp set", 3, 4},
+        {"bfi", 5, 5},
+        {"lop3", 5, 6},
+        {"activemask nanosleep", 1, 1}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (decode_listed(table[i].ops, d->in->op))
+            return between(d, table[i].least, table[i].most);
+    bool groups = decode_is(d, "wgmma") && (instr_has(d->in, "fence") || instr_has(d->in, "commit_group"));
+    return decode_is(d, "cp")         ? copies(d)
+           : decode_is(d, "mbarrier") ? barriers(d)
+           : decode_is(d, "tcgen05")  ? tensor_memory(d)
+                                      : !groups || between(d, 0, 0);
+}
+
+/* A field of a tensor map: its number behind the address, where there are several; a constant where it is an enumeration. */
+static bool tensor_map(struct decode *d)
+{
+    static const struct {
+        const char *name;
+        int most; /* of the constant; -1: a register will do */
+    } fields[] = {{"elemtype", 15}, {"interleave_layout", 2}, {"swizzle_mode", 3}, {"fill_mode", 1}, {"swizzle_atomicity", 3}};
+    const struct ptx_instr *in = d->in;
+    if (!instr_has(in, "replace"))
+        return true;
+    bool many =
+        instr_has(in, "box_dim") || instr_has(in, "global_dim") || instr_has(in, "global_stride") || instr_has(in, "element_stride");
+    uint64_t value;
+    if (!between(d, 2 + many, 2 + many))
+        return false;
+    if (many && (!constant_of(d, 1, &value) || value > 4))
+        return decode_wrong(d, "the number of a dimension is a constant from 0 to 4");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (instr_has(in, fields[i].name) && (!constant_of(d, 1, &value) || value > (uint64_t)fields[i].most))
+            return decode_wrong(d, "the value is a constant from 0 to %d", fields[i].most);
+    const struct ptx_var *v = in->operands[0].var;
+    return !v || v->space != SPACE_SHARED || !instr_has(in, "global") || decode_wrong(d, "'%s' lies in another state space", v->name);
+}
+
+/* Constants of hints. */
+static bool hints(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    uint64_t value, other;
+    if (decode_is(d, "applypriority") && (!constant_of(d, 1, &value) || value != 128))
+        return decode_wrong(d, "it is of 128 bytes");
+    if (!decode_is(d, "createpolicy"))
+        return true;
+    if (instr_has(in, "range") && constant_of(d, 2, &value) && constant_of(d, 3, &other) && value > other)
+        return decode_wrong(d, "the first size is at most the second");
+    if (!instr_has(in, "fractional") || in->count < 2 || (in->operands[1].kind != OPERAND_F64 && in->operands[1].kind != OPERAND_F32))
+        return true;
+    double part;
+    float single;
+    memcpy(&part, &in->operands[1].bits, sizeof part);
+    memcpy(&single, &in->operands[1].bits, sizeof single);
+    part = in->operands[1].kind == OPERAND_F32 ? single : part;
+    return (part > 0 && part <= 1) || decode_wrong(d, "the fraction is above 0 and at most 1");
+}
+
+/* What an operand must be. */
+static bool kinds(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    const struct ptx_operand *o = in->count > 1 ? &in->operands[1] : NULL;
+    if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
+        return decode_wrong(d, "'.any' has no predicate");
+    if (decode_is(d, "cvta") && o && o->kind != OPERAND_REG) {
+        enum ptx_space space = o->var ? o->var->space : SPACE_GENERIC;
+        static const char *const names[SPACE_COUNT] = {"", "global", "shared", "local", "const", "param"};
+        if (instr_has(in, "to"))
+            return decode_wrong(d, "a register was expected");
+        if (space != SPACE_GENERIC && !instr_has(in, names[space]) &&
+            !(space == SPACE_SHARED && (instr_has(in, "shared::cta") || instr_has(in, "shared::cluster"))) &&
+            !(space == SPACE_PARAM && instr_has(in, "param::entry")))
+            return decode_wrong(d, "'%s' lies in another state space", o->var->name);
+    }
+    if (decode_is(d, "getctarank") && o && o->kind == OPERAND_REG && instr_has(in, "u32") && decode_reg_bytes(d, o->reg) != 4)
+        return decode_wrong(d, "an address of 32 bits was expected");
+    return true;
+}
+
+bool decode_operands(struct decode *d)
+{
+    return counts(d) && kinds(d) && hints(d) && (!decode_is(d, "tensormap") || tensor_map(d));
+}
