@@ -128,6 +128,16 @@ static bool get_data(struct tally *t, int i, struct op_data **data, struct error
     return true;
 }
 
+/* A library may allocate or choose in its first run. The first run of a kernel is the traced one. */
+static bool first_run(struct rig *rig, struct device *dev, bool sampled, struct error *err)
+{
+    const struct program *p = rig_program(rig);
+    bool wanted = sampled;
+    for (int i = 0; i < p->step_count; i++)
+        wanted |= p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL;
+    return !wanted || (rig_run(rig, err) && dev->ops->sync(dev, err));
+}
+
 static bool enter(struct tally *t, int i, struct error *err)
 {
     const struct job *job = t->c->job;
@@ -142,7 +152,7 @@ static bool enter(struct tally *t, int i, struct error *err)
     t->items[i].name = plan_id(&job->plan, t->index[i]);
     return build_make(job, program, &t->builds[i], err) &&
            vendor_open_rig(t->c->library, job->dev, program, t->builds[i].images, false, asked->has_plan ? &asked->plan : NULL, rig, err) &&
-           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && job->dev->ops->sync(job->dev, err);
+           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && first_run(*rig, job->dev, t->pc != NULL, err);
 }
 
 /* Traces the kernels of one run, for reports and to separate the counted kernels. */
