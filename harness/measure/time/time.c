@@ -309,6 +309,7 @@ static bool time_group(struct timing_group *b, const struct timing_request *requ
         prefetch_begin(b->timing->prefetch, request->next, request->next_count, request->due);
     if (!all_modes(b, err))
         return false;
+    prefetch_enough(b->timing->prefetch); /* or the next command waits for the piece at hand */
     board_report(&b->timing->board, b->rows, b->count);
     for (int i = 0; i < b->count; i++)
         if (timing_is_sound(b, i) && !timing_check_again(b, i, err))

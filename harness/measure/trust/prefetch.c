@@ -104,6 +104,12 @@ static void take_over(struct prefetch *p, struct prefetch_thread *a)
     }
 }
 
+void prefetch_enough(struct prefetch *p)
+{
+    if (p && p->thread)
+        atomic_store(&p->thread->enough, true);
+}
+
 void prefetch_end(struct prefetch *p)
 {
     struct prefetch_thread *a = p->thread;

@@ -18,6 +18,8 @@ struct prefetch {
 };
 /* Begins with the case of these rows, of which the first `due` are not verified yet. */
 void prefetch_begin(struct prefetch *p, const int *rows, int count, int due);
+/* The thread may finish what it does, and begins nothing more. */
+void prefetch_enough(struct prefetch *p);
 /* Ends the thread and takes over its results. */
 void prefetch_end(struct prefetch *p);
 
