@@ -247,6 +247,39 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
     }
 }
 
+/* Does the row launch what an earlier one of its case launches, and that one waits to be counted, too? Its counts are those. */
+static int twin_of(const struct session *s, int index)
+{
+    const struct row *row = s->rows[index];
+    for (int k = 0; k < s->uncounted_count && s->uncounted_rows[k] < index; k++) {
+        int i = s->uncounted_rows[k];
+        if (row->launch_hash[0] && !strcmp(s->rows[i]->launch_hash, row->launch_hash) && s->rows[i]->status == row->status &&
+            s->plan.rows[i].case_index == s->plan.rows[index].case_index && s->plan.rows[i].kind == s->plan.rows[index].kind)
+            return i;
+    }
+    return -1;
+}
+
+static void drop_cost(struct row *row)
+{
+    for (int m = 0; m < row->metric_count; m++)
+        if (!strcmp(row->metrics[m].name, "hw.cost_s"))
+            row->metrics[m] = row->metrics[--row->metric_count];
+}
+
+static void counted(struct session *s, const json_t *event)
+{
+    session_event(s, event);
+    int row = event_of(event) == EVENT_ROW ? (int)json_integer_value(json_object_get(event, "row")) : -1;
+    for (int k = 0; row >= 0 && k < s->uncounted_count; k++) {
+        int i = s->uncounted_rows[k];
+        if (!wanted(s, i) || twin_of(s, i) != row)
+            continue;
+        wire_row_merge(json_object_get(event, "fields"), s->rows[i]);
+        drop_cost(s->rows[i]); /* it was counted at no cost of its own */
+    }
+}
+
 /* True if the remaining rows should be tried again. */
 static bool count_once(struct session *s)
 {
@@ -256,7 +289,8 @@ static bool count_once(struct session *s)
     for (int slow = 0; slow < 2; slow++) /* slow rows together: each change of metrics costs CUPTI a fifth of a second */
         for (int k = 0; k < s->uncounted_count; k++) {
             int i = s->uncounted_rows[k];
-            if (wanted(s, i) && is_slow(s, i, warm) == slow)
+            int twin = twin_of(s, i);
+            if (wanted(s, i) && is_slow(s, i, warm) == slow && !(twin >= 0 && wanted(s, twin)))
                 json_array_append_new(rows, ask(s, i, warm));
         }
     if (!json_array_size(rows)) {
@@ -272,7 +306,7 @@ static bool count_once(struct session *s)
         return false;
     }
     enum outcome outcome = session_command(s, &s->counter, command_new(COMMAND_COUNT, "{s:b,s:o}", "warm", (int)warm, "rows", rows),
-                                           START_LIMIT_S, session_event, &why);
+                                           START_LIMIT_S, counted, &why);
     if (outcome == OUTCOME_DONE)
         return false;
     if (outcome == OUTCOME_INTERRUPTED) {
