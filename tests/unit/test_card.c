@@ -11,7 +11,6 @@
 #include "op/shape.h"
 #include "op/reference/data.h"
 #include "op/file/ops.h"
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -458,17 +457,6 @@ static void a_rig_judges_by_the_card(void **arg)
         text_free(&unsafe);
     }
     assert_true(sums[0] == sums[2] && sums[0] != sums[1]);
-    for (int i = 0; i < 3; i++) { /* bits that were right are compared again only on other data; whoever knows them can say so */
-        struct verdict v;
-        struct text unsafe = {0};
-        if (i)
-            assert_true(rig_feed(rig, &l.host, &err) && dev->ops->write(dev, output, l.storage, l.bytes, &err));
-        if (i == 2)
-            rig_expect(rig, sums[0]);
-        assert_true(rig_check(rig, &l.host, &v, &unsafe, NULL, &err) && v.ok && rig_output_sum(rig) == sums[0]);
-        assert_true(i == 1 ? v.error_over_bound > 0 : isnan(v.error_over_bound));
-        text_free(&unsafe);
-    }
     rig_close(rig);
     take_away(&l);
 }

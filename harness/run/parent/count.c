@@ -267,7 +267,7 @@ static void drop_cost(struct row *row)
             row->metrics[m] = row->metrics[--row->metric_count];
 }
 
-static void counted(struct session *s, const json_t *event)
+static void take_counted(struct session *s, const json_t *event)
 {
     session_event(s, event);
     int row = event_of(event) == EVENT_ROW ? (int)json_integer_value(json_object_get(event, "row")) : -1;
@@ -306,7 +306,7 @@ static bool count_once(struct session *s)
         return false;
     }
     enum outcome outcome = session_command(s, &s->counter, command_new(COMMAND_COUNT, "{s:b,s:o}", "warm", (int)warm, "rows", rows),
-                                           START_LIMIT_S, counted, &why);
+                                           START_LIMIT_S, take_counted, &why);
     if (outcome == OUTCOME_DONE)
         return false;
     if (outcome == OUTCOME_INTERRUPTED) {
