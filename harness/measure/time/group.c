@@ -16,7 +16,7 @@ void timing_open(struct timing_group *b, struct timing_context *timing, const in
     b->rows = xcalloc(count, sizeof *b->rows);
     b->builds = xcalloc(count, sizeof *b->builds);
     b->rigs = xcalloc(count, sizeof *b->rigs);
-    b->pace = xcalloc(count, sizeof *b->pace);
+    b->looks = xcalloc(count, sizeof *b->looks);
     for (size_t i = 0; i < count; i++) {
         b->index[i] = rows[i];
         b->rows[i] = row_new();
@@ -48,7 +48,7 @@ void timing_close(struct timing_group *b, bool ok)
     free(b->rows);
     free(b->builds);
     free(b->rigs);
-    free(b->pace);
+    free(b->looks);
 }
 
 void timing_announce(void *context, int candidate)

@@ -42,8 +42,8 @@ bool timing_run(struct timing_context *timing, const struct timing_request *requ
 /* The same for a search: the configurations of each variant race against each other, with the library's rows in every round. */
 bool timing_race(struct timing_context *timing, const int *rows, int count, int *blame, struct error *err);
 
-/* True if the row was in the tail (sample.h) in every measurement. */
-enum group_pace { PACE_UNKNOWN, PACE_TAIL, PACE_FAST };
+/* Was each of the row's timed launches summed, and compared with a verified one? */
+enum group_looks { LOOKS_UNKNOWN, LOOKS_EACH, LOOKS_FEW };
 struct timing_group {
     struct timing_context *timing;
     int count;         /* rows */
@@ -51,7 +51,7 @@ struct timing_group {
     struct row **rows; /* the rows to report */
     struct build *builds;
     struct rig **rigs; /* NULL: not on the device */
-    enum group_pace *pace;
+    enum group_looks *looks;
     struct buffer_pool *pool; /* the buffers that all rows use; NULL: each row has its own buffers and one input set */
     bool warms;               /* the first measurement warms up on every input set, and checks the first launch on each */
     int blame;                /* plan row that was running, -1 = none */
@@ -81,8 +81,8 @@ void timing_announce(void *context, int candidate);
 /* sample_watch: checks the outputs of a timed launch, and the first launch on a set of inputs. context: the group. */
 bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err);
 /* Checks once more after the timed loop, where no kernel can predict it: the last input set, on the last output replica; and every set
- * on which no launch was checked. A row in the tail whose timed launches all matched the sums of a verified launch is not launched
- * again: only its module variables are checked. */
+ * on which no launch was checked. A row whose timed launches all matched the sums of a verified launch is not launched again: only its
+ * module variables are checked. */
 bool timing_check_again(struct timing_group *b, int i, struct error *err);
 /* Times two builds of rows against each other until each pair is decided (pairs.c). */
 bool timing_pairs(struct timing_group *b, const struct pair_request *request, struct error *err);

@@ -77,7 +77,7 @@ bool timing_check_again(struct timing_group *b, int i, struct error *err)
     }
     if (!timing_is_sound(b, i))
         return true;
-    if (b->pace[i] == PACE_TAIL && buffer_pool_check(b->pool))
+    if (b->looks[i] == LOOKS_EACH && buffer_pool_check(b->pool))
         return check_state(b, i, err);
     rig_select(rig, set, buffer_pool_replicas(b->pool) - 1);
     return timing_data(b, i, set, &data, err) && rig_poison_all(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&

@@ -185,7 +185,8 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
     if (ok)
         report(b, candidates, plan, &result);
     for (int i = 0; i < b->count; i++)
-        b->pace[i] = candidates[i].tail && !candidates[i].step_ns ? PACE_TAIL : PACE_FAST; /* a step pass does not checksum its launches */
+        b->looks[i] =
+            !plan->sustained && !candidates[i].step_ns ? LOOKS_EACH : LOOKS_FEW; /* graphs and step passes do not sum each launch */
     for (int i = 0; i < count; i++)
         sample_candidate_free(&candidates[i], rig_program(candidates[i].rig)->step_count);
     free(candidates);
@@ -200,7 +201,7 @@ static struct timing_group bout_part(const struct timing_group *b, bool (*wanted
     part.index = xcalloc((size_t)b->count, sizeof *part.index);
     part.rows = xcalloc((size_t)b->count, sizeof *part.rows);
     part.rigs = xcalloc((size_t)b->count, sizeof *part.rigs);
-    part.pace = xcalloc((size_t)b->count, sizeof *part.pace);
+    part.looks = xcalloc((size_t)b->count, sizeof *part.looks);
     part.count = 0;
     for (int i = 0; i < b->count; i++)
         if (timing_is_sound(b, i) && wanted(b, i)) {
@@ -216,7 +217,7 @@ static void bout_part_free(struct timing_group *part)
     free(part->index);
     free(part->rows);
     free(part->rigs);
-    free(part->pace);
+    free(part->looks);
 }
 
 static bool any_row(const struct timing_group *b, int i)
@@ -240,7 +241,7 @@ static bool time_part(struct timing_group *b, bool (*wanted)(const struct timing
     for (int i = 0, k = 0; i < part.count; i++) {
         while (b->rigs[k] != part.rigs[i])
             k++;
-        b->pace[k] = b->pace[k] == PACE_FAST ? PACE_FAST : part.pace[i];
+        b->looks[k] = b->looks[k] == LOOKS_FEW ? LOOKS_FEW : part.looks[i];
     }
     bout_part_free(&part);
     return ok;
