@@ -316,12 +316,13 @@ static bool find_device(struct session *s, struct error *err)
     scenario_free(sc);
     struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
                                 o->inside ? NULL : &s->worker};
-    if (o->gpus) /* each GPU has a process, which locks it */
-        ask.keep = NULL;
-    bool ok = o->gpus || session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
+    bool ok = o->gpus || /* each GPU has a process, which locks it and opens it */
+              session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
     if (ok && o->inside) /* a debugger's process opens the device itself */
         child_stop(&s->worker, NULL, 0);
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);
+    if (o->gpus)
+        child_stop(&s->worker, NULL, 0);
     free(emu);
     return ok;
 }

@@ -548,7 +548,7 @@ static bool open_fleet(struct fleet *f, struct session_options *own, struct erro
         return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
     f->gpus = session_kept_gpus(s, &f->count);
     f->judged = f->gpus;
-    if (!f->gpus && !gpu_list(o->gpus, o->plan.device, o->interrupted, &f->gpus, &f->count, err))
+    if (!f->gpus && !gpu_list(o->gpus, o->plan.device, &s->worker, o->interrupted, &f->gpus, &f->count, err))
         return false;
     own->plan.device = f->gpus[0].spec;
     if (o->on_every_gpu) {

@@ -102,8 +102,9 @@ bool fleet_run(struct fleet *f, struct error *err);
 /* Ends what still runs, and frees everything but the session. */
 void fleet_close(struct fleet *f);
 
-/* The GPUs that the option names. False: the option, or no such GPU. */
-bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err);
+/* The GPUs that the option names. False: the option, or no such GPU. `keep` receives the worker that listed them. */
+bool gpu_list(const char *option, const char *device, struct child *keep, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count,
+              struct error *err);
 /* Adds the seconds by phase that the process of a GPU said; returns their sums. */
 json_t *gpu_spent(struct gpu *g, const json_t *spent);
 /* Divides the parent's waiting time into the phases of the GPUs that it waited for, in proportion. */

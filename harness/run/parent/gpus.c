@@ -47,18 +47,19 @@ static int numbers_of(const char *option, int there, int **numbers)
     return count > GPUS_MAX ? -1 : count;
 }
 
-static json_t *ask_list(volatile sig_atomic_t *interrupted, struct error *err)
+static json_t *ask_list(struct child *keep, volatile sig_atomic_t *interrupted, struct error *err)
 {
     json_t *command = command_new(COMMAND_GPUS, "{}");
-    json_t *event = child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, NULL, interrupted, err);
+    json_t *event = child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, keep, interrupted, err);
     json_decref(command);
     return event;
 }
 
-bool gpu_list(const char *option, const char *device, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count, struct error *err)
+bool gpu_list(const char *option, const char *device, struct child *keep, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count,
+              struct error *err)
 {
     bool timed = !device || spec_is_timed(device);
-    json_auto_t *event = timed ? ask_list(interrupted, err) : NULL;
+    json_auto_t *event = timed ? ask_list(keep, interrupted, err) : NULL;
     const json_t *list = json_object_get(event, "gpus");
     SCOPED int *numbers = NULL;
     char host[256] = "";
