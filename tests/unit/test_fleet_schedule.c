@@ -68,14 +68,6 @@ static double seconds_of(const struct measured *m, const char *id)
     return m->cases[0].seconds;
 }
 
-static int counted_rows(const struct fleet *f, int c)
-{
-    int count = 0;
-    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
-        count += f->s->plan.rows[i].kind == PLAN_LAYER && f->s->plan.rows[i].facts.feasible;
-    return count;
-}
-
 /* Goes on with what the GPU was told, if anything. */
 static void sim_obey(struct sim *g, const struct fleet *f, const struct measured *m, double now)
 {
@@ -93,7 +85,7 @@ static void sim_obey(struct sim *g, const struct fleet *f, const struct measured
 static void sim_end(struct sim *g, struct fleet *f, int k, const struct measured *m)
 {
     if (g->state == SIM_RUNS) {
-        g->rows += counted_rows(f, g->runs);
+        g->rows += fleet_rows(f, g->runs);
         g->cases[g->count++] = g->runs;
         g->state = g->rows && g->rows < TOGETHER ? SIM_ASKS : SIM_COUNTS;
         g->until += g->state == SIM_COUNTS && g->rows ? m->count_s + m->row_s * g->rows : 0;
@@ -136,7 +128,7 @@ static double makespan(const struct measured *m, int count, double *alone)
     *alone = m->first_s;
     for (int c = 0; c < s.plan.case_count; c++) {
         *alone += seconds_of(m, s.plan.cases[c].id);
-        rows += counted_rows(&f, c);
+        rows += fleet_rows(&f, c);
     }
     *alone += rows * m->row_s + ceil((double)rows / TOGETHER) * m->count_s;
     for (int k = 0; k < count; k++) {

@@ -302,6 +302,19 @@ void session_kept_free(struct session_kept *kept)
     free(kept);
 }
 
+/* In the process of a GPU: locks it, and measures its ceilings while the worker opens it. */
+static bool hold_known(struct session *s, const char *spec, struct error *err)
+{
+    const struct session_feed *feed = s->options->feed;
+    if (!session_lock(feed->uuid, s->sink, s->options->interrupted, &s->gpu_lock, err))
+        return false;
+    snprintf(s->device.spec, sizeof s->device.spec, "%s", spec);
+    snprintf(s->device.uuid, sizeof s->device.uuid, "%s", feed->uuid);
+    s->roofs = *feed->roofs;
+    session_roofs_launch(s);
+    return true;
+}
+
 static bool find_device(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
@@ -316,8 +329,9 @@ static bool find_device(struct session *s, struct error *err)
     scenario_free(sc);
     struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
                                 o->inside ? NULL : &s->worker};
-    bool ok = o->gpus || /* each GPU has a process, which locks it and opens it */
-              session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
+    bool ok = o->gpus   ? true /* each GPU has a process, which locks it and opens it */
+              : o->feed ? hold_known(s, ask.spec, err)
+                        : session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
     if (ok && o->inside) /* a debugger's process opens the device itself */
         child_stop(&s->worker, NULL, 0);
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);

@@ -38,7 +38,7 @@ void fleet_index(struct fleet *f, const double *seconds)
                     f->queue.pin[c] = k;
     for (int i = plan->row_count - 1; i >= 0; i--) {
         f->first[plan->rows[i].case_index] = i;
-        f->feasible += plan->rows[i].facts.feasible;
+        f->feasible += plan->rows[i].kind == PLAN_LAYER && plan->rows[i].facts.feasible;
     }
     for (int i = 0; i < plan->row_count; i++) {
         int c = plan->rows[i].case_index;
@@ -284,7 +284,7 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
         g->asked_s = clock_s();
     }
     g->ready = g->ready || json_object_get(event, "ready");
-    g->rests = json_is_true(json_object_get(event, "rests"));
+    g->rests = json_is_true(json_object_get(event, "over"));
     if (json_object_get(event, "facts"))
         put_gpu(f, g, json_incref(json_object_get(event, "facts")));
     if (json_object_get(event, "check"))

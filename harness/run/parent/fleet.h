@@ -43,7 +43,7 @@ struct gpu {
     char spec[64], place[64], uuid[64], pci[32], number[16], where[330];
     struct child child;
     bool asks, ended, given_up;
-    bool rests; /* its run is over, and its process waits for the plan of the next one */
+    bool rests; /* its run is over; its process ends, or waits for the plan of the next run */
     double asked_s, idle_s[IDLE_COUNT];
     int deaths;        /* since it last finished a case */
     int last;          /* the case that it runs or has run */
@@ -66,7 +66,7 @@ struct fleet {
     struct case_queue queue;
     int *first;   /* by case: its first row; [case_count] is behind the last */
     bool *wanted; /* by case: its rows are needed until the end, because it is a network or a layer of one */
-    int feasible; /* rows */
+    int feasible; /* rows that run and are counted */
     bool *dirty;  /* by row: received, not stored yet */
     int running;  /* cases that GPUs have */
     int *received, received_count;
@@ -90,7 +90,7 @@ struct fleet {
 void fleet_index(struct fleet *f, const double *seconds);
 /* Behind the last row of a case. */
 int fleet_case_end(const struct fleet *f, int c);
-/* How many of its rows can run. */
+/* How many of its rows run and are counted. */
 int fleet_rows(const struct fleet *f, int c);
 /* Gives cases to the GPUs that ask for one. If none is ready, or the others can run what is left meanwhile, a GPU counts the rows that wait
  * for it, which ends its cases. Then it waits for others, whose cases a network may need, and which may lose them. */

@@ -25,18 +25,23 @@ static bool still_waiting(void *context, long long pid)
     return !w->interrupted || !*w->interrupted;
 }
 
+bool session_lock(const char *uuid, const struct session_sink *sink, volatile sig_atomic_t *interrupted, int *fd, struct error *err)
+{
+    struct waiting waiting = {sink, interrupted, false};
+    *fd = -1;
+    return !uuid || !*uuid || lock_gpu(uuid, still_waiting, &waiting, fd, err);
+}
+
 bool session_hold(const char *spec, const struct session_sink *sink, struct child *keep, volatile sig_atomic_t *interrupted, int *fd,
                   struct error *err)
 {
-    struct waiting waiting = {sink, interrupted, false};
     struct error ignored = {0}; /* opening the device reports the error */
     *fd = -1;
     if (spec && !spec_is_timed(spec))
         return true;
     json_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
     json_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);
-    const char *uuid = json_string_value(json_object_get(event, "uuid"));
-    bool ok = !uuid || !*uuid || lock_gpu(uuid, still_waiting, &waiting, fd, err);
+    bool ok = session_lock(json_string_value(json_object_get(event, "uuid")), sink, interrupted, fd, err);
     json_decref(command);
     json_decref(event);
     return ok;

@@ -99,13 +99,13 @@ void session_settled(struct session *s, double waited_s)
     phase_turn(&s->clock, former);
 }
 
-/* With the time that the GPU had nothing to do, which a worker does not tell. */
-static void say_spent(struct session *s)
+/* With the time that the GPU had nothing to do, which a worker does not tell. over: the parent need not wait until this process ends. */
+static void say_spent(struct session *s, bool over)
 {
     double waited_s = s->clock.spent_s[PHASE_WAITING];
     json_t *spent = wire_spent(&s->clock);
     json_object_set_new(spent, phase_name(PHASE_WAITING), json_real(waited_s));
-    session_say(s, json_pack("{s:o}", "spent", spent));
+    session_say(s, json_pack("{s:o,s:b}", "spent", spent, "over", (int)over));
 }
 
 /* Stores the time spent in each phase, plus the time of an interrupted run that this run resumed. */
@@ -124,7 +124,7 @@ bool session_spent(struct session *s, struct error *err)
     if (s->put_failed && err)
         *err = s->put_error;
     if (s->options->feed)
-        say_spent(s);
+        say_spent(s, err && !s->put_failed && !s->interrupted);
     else if (!s->put_failed && !store_run_spent(s->store, &total, err))
         return false;
     return !s->put_failed && (s->options->feed || session_environment(s, json_pack("{s:o}", "parts", wire_parts(&s->clock)), err));

@@ -42,6 +42,7 @@ struct session_feed {
     /* Takes the reference. packed (NULL: none): rows (wire_rows_add). */
     void (*say)(void *context, json_t *message, const struct text *packed);
     const char *place;                /* what the column `where` says of it: "cuda:2", "emu#2" */
+    const char *uuid;                 /* of the GPU; "" on emu */
     const struct plan *plan;          /* made by the parent; this process was forked from it */
     const struct ceiling_list *roofs; /* of this GPU; count 0: not known yet */
     int changed;                      /* pairs of a gate with different launches, on all GPUs together */
@@ -113,6 +114,8 @@ struct session_probe {
  * open the GPU while waiting, so that the other run measures undisturbed. *fd -1: no GPU. `keep`: as in session_probe, but not NULL. */
 bool session_hold(const char *spec, const struct session_sink *sink, struct child *keep, volatile sig_atomic_t *interrupted, int *fd,
                   struct error *err);
+/* The same if the UUID is known; "" or NULL: no GPU. */
+bool session_lock(const char *uuid, const struct session_sink *sink, volatile sig_atomic_t *interrupted, int *fd, struct error *err);
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err);
 
 /* Measures the ceilings of a cuda device in a temporary worker, which takes some seconds. note: what it could not measure. */
