@@ -99,18 +99,37 @@ static bool feed_layer(struct counting *k, struct counted_layers *known, struct 
     return true;
 }
 
-/* Do both steps launch the same code with the same numbers? In a network many do; buffers of one layer are those of its next run. */
-static bool same_launch(const struct step *a, const struct step *b)
+/* ---- launches that were counted ---- */
+/* The code and the numbers of a network's launch, which decide its counts; buffers of one layer are those of its next run. Empty: it is
+ * none. */
+static void launch_key(const struct counting *k, char out[HASH_TEXT])
 {
-    bool same = a->kind == STEP_KERNEL && b->kind == STEP_KERNEL && !a->prepare && a->unit == b->unit && !strcmp(a->name, b->name) &&
-                !memcmp(a->grid, b->grid, sizeof a->grid) && !memcmp(a->block, b->block, sizeof a->block) &&
-                !memcmp(a->cluster, b->cluster, sizeof a->cluster) && a->smem == b->smem && a->cooperative == b->cooperative &&
-                a->arg_count == b->arg_count;
-    for (int i = 0; same && i < a->arg_count; i++) {
-        const struct arg *x = &a->args[i], *y = &b->args[i];
-        same = x->kind == y->kind && (x->kind != ARG_INT || x->i == y->i) && (x->kind != ARG_REAL || x->d == y->d);
+    const struct program *p = k->program;
+    const struct step *s = &p->steps[k->step];
+    out[0] = 0;
+    if (s->kind != STEP_KERNEL || !p->work.chain)
+        return;
+    const uint64_t digest = unit_digest(&p->units[s->unit]);
+    struct hash *h = hash_begin();
+    hash_add(h, &digest, sizeof digest);
+    hash_add_text(h, s->name);
+    hash_add(h, s->grid, sizeof s->grid);
+    hash_add(h, s->block, sizeof s->block);
+    hash_add(h, s->cluster, sizeof s->cluster);
+    hash_add(h, &s->smem, sizeof s->smem);
+    for (int i = 0; i < s->arg_count; i++) {
+        const struct arg *a = &s->args[i];
+        const struct tensor_map *m = a->kind == ARG_TENSOR_MAP && a->map != ARG_NO_MAP ? &p->tensor_maps[a->map] : NULL;
+        hash_add(h, &a->kind, sizeof a->kind);
+        hash_add(h, &a->i, a->kind == ARG_INT ? sizeof a->i : 0);
+        hash_add(h, &a->d, a->kind == ARG_REAL ? sizeof a->d : 0);
+        for (int d = 0; m && d < m->rank; d++) {
+            hash_add(h, &m->dim[d], sizeof m->dim[d]);
+            hash_add(h, &m->stride_bytes[d], sizeof m->stride_bytes[d]);
+            hash_add(h, &m->box[d], sizeof m->box[d]);
+        }
     }
-    return same;
+    hash_end(h, out);
 }
 
 static const char *buffer_of(const struct program *p, const struct arg *a)
@@ -121,63 +140,85 @@ static const char *buffer_of(const struct program *p, const struct arg *a)
     return !b || b->kind == BUFFER_NONE ? NULL : b->kind == BUFFER_TENSOR ? p->tensors[b->index].role->name : p->scratch[b->index].name;
 }
 
-static void requested_name(const struct program *p, const struct arg *a, char out[METRIC_NAME])
+/* Bytes of a buffer: by its name here, or by the argument that it is. False: the argument is none. */
+static bool requested_name(const struct counting *k, int arg, bool by_argument, char out[METRIC_NAME])
 {
-    const char *buffer = buffer_of(p, a);
-    snprintf(out, METRIC_NAME, "%s%s", buffer ? METRIC_EMU "requested_bytes." : "", buffer ? buffer : "");
+    const struct step *s = &k->program->steps[k->step];
+    const char *buffer = arg < s->arg_count ? buffer_of(k->program, &s->args[arg]) : NULL;
+    if (buffer && by_argument)
+        snprintf(out, METRIC_NAME, METRIC_EMU "requested_bytes.#%d", arg);
+    else if (buffer)
+        snprintf(out, METRIC_NAME, METRIC_EMU "requested_bytes.%s", buffer);
+    return buffer != NULL;
 }
 
-/* Bytes of a buffer: of the one that is the same argument of the other step. */
-static void rename_buffer(const struct counting *k, int from, struct row_metric *m)
+/* Copies the counts of a step; by arguments where the other row calls buffers otherwise. Lines: those of source lines, and the code. */
+static void copy_step(const struct counting *k, struct row *to, int to_step, const struct row *from, int from_step, bool keeps, bool lines)
 {
-    const struct program *p = k->program;
-    char here[METRIC_NAME], there[METRIC_NAME];
-    for (int i = 0; i < p->steps[from].arg_count; i++) {
-        requested_name(p, &p->steps[from].args[i], there);
-        requested_name(p, &p->steps[k->step].args[i], here);
-        if (here[0] && !strcmp(m->name, there)) {
-            snprintf(m->name, sizeof m->name, "%s", here);
-            return;
-        }
-    }
-}
-
-/* Counts of an earlier step for step k->step. */
-static void copy_step(struct counting *k, int from)
-{
-    for (int i = 0, count = k->row->metric_count; i < count; i++) {
-        struct row_metric m = k->row->metrics[i];
-        if (m.step != from || m.line || strcmp(m.source, "emu"))
+    char old[METRIC_NAME], new[METRIC_NAME];
+    for (int i = 0; i < from->metric_count; i++) {
+        struct row_metric m = from->metrics[i];
+        if (m.step != from_step || strcmp(m.source, "emu") || (m.line && !lines))
             continue;
-        m.step = k->step;
-        rename_buffer(k, from, &m);
-        *row_add_metric(k->row, -1, 0, "", "", "", 0) = m;
+        m.step = to_step;
+        for (int a = 0; requested_name(k, a, !keeps, old) || a < k->program->steps[k->step].arg_count; a++)
+            if (requested_name(k, a, !keeps, old) && requested_name(k, a, keeps, new) && !strcmp(m.name, old)) {
+                snprintf(m.name, sizeof m.name, "%s", new);
+                break;
+            }
+        *row_add_metric(to, -1, 0, "", "", "", 0) = m;
+    }
+    for (int i = 0; i < from->code_count && lines; i++) {
+        struct row_code copy = from->code[i];
+        if (copy.step != from_step)
+            continue;
+        copy.step = to_step;
+        copy.text = xstrdup(copy.text);
+        struct row_code *code = row_add_code(to);
+        free(code->text);
+        *code = copy;
     }
 }
 
-static int earlier_step(const struct counting *k)
+static void keep_step(struct counted_layers *known, const struct counting *k, const char *key, const struct blocks *blocks)
 {
-    const struct program *p = k->program;
-    for (int i = 0; i < k->step && p->work.chain; i++)
-        if (same_launch(&p->steps[i], &p->steps[k->step]))
-            return i;
-    return -1;
+    struct counted_step *s = APPEND(known->steps, known->step_count);
+    *s = (struct counted_step){.row = row_new(), .blocks = *blocks, .last = known->asked};
+    memcpy(s->key, key, sizeof s->key);
+    copy_step(k, s->row, 0, k->row, k->step, true, true);
 }
 
-static void add_blocks(struct blocks *to, const struct blocks *of, bool ran)
+/* Takes what an equal launch counted, of this row or an earlier one. */
+static bool take_step(struct counted_layers *known, struct counting *k, const char *key, struct blocks *blocks)
+{
+    for (int i = 0; i < known->step_count && key[0]; i++) {
+        struct counted_step *s = &known->steps[i];
+        const bool first = s->last != known->asked;
+        if (strcmp(s->key, key))
+            continue;
+        *blocks = s->blocks;
+        blocks->ran = first ? blocks->ran : 0;
+        copy_step(k, k->row, k->step, s->row, 0, false, first);
+        s->last = known->asked;
+        return true;
+    }
+    return false;
+}
+
+static void add_blocks(struct blocks *to, const struct blocks *of)
 {
     to->all += of->all;
-    to->ran += ran ? of->ran : 0;
+    to->ran += of->ran;
     to->classes = of->classes > to->classes ? of->classes : to->classes;
     for (int i = 0; i < 2; i++) {
         to->sum[i] += of->sum[i];
         to->variance[i] += of->variance[i];
     }
-    to->sampled = to->sampled || of->sampled || !ran;
+    to->sampled = to->sampled || of->sampled || of->all > of->ran;
     to->few = to->few || of->few;
 }
 
-static bool run_steps(struct counting *k, struct error *err)
+static bool run_steps(struct counting *k, struct counted_layers *known, struct error *err)
 {
     const struct program *p = k->program;
     int last = p->step_count - 1;
@@ -185,27 +226,28 @@ static bool run_steps(struct counting *k, struct error *err)
         last--;
     if (!rig_prepare(k->rig, NULL, err))
         return false;
-    SCOPED struct blocks *of = xcalloc((size_t)p->step_count, sizeof *of);
     for (k->step = 0; k->step < p->step_count; k->step++) {
         const struct step *s = &p->steps[k->step];
-        const int earlier = earlier_step(k);
+        struct blocks one = {0};
+        char key[HASH_TEXT];
         if (s->prepare)
             continue;
-        if (earlier >= 0) {
-            of[k->step] = of[earlier];
-            add_blocks(&k->blocks, &of[earlier], false);
-            copy_step(k, earlier);
+        launch_key(k, key);
+        if (take_step(known, k, key, &one)) {
+            add_blocks(&k->blocks, &one);
             continue;
         }
         k->dev->ops->clear(k->dev);
         struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->step == last || p->work.chain};
-        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &of[k->step], err) : rig_run_step(k->rig, k->step, err)))
+        if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &one, err) : rig_run_step(k->rig, k->step, err)))
             return false;
-        add_blocks(&k->blocks, &of[k->step], true);
+        add_blocks(&k->blocks, &one);
         if (code_instructions(k->dev) > 0) {
             k->dev->ops->counters(k->dev, take_metric, k);
             if (s->kind == STEP_KERNEL)
                 code_of_emu(k->dev, &k->build->images[s->unit], k->row, k->step);
+            if (key[0])
+                keep_step(known, k, key, &one);
         }
     }
     return true;
@@ -321,11 +363,21 @@ static void keep_known(struct counted_layers *known, const struct row *row)
     *APPEND(known->rows, known->count) = kept;
 }
 
+static void forget_steps(struct counted_layers *known)
+{
+    for (int i = 0; i < known->step_count; i++)
+        row_free(known->steps[i].row);
+    free(known->steps);
+    known->steps = NULL;
+    known->step_count = 0;
+}
+
 void layer_counts_free(struct counted_layers *known)
 {
     for (int i = 0; i < known->count; i++)
         row_free(known->rows[i]);
     free(known->rows);
+    forget_steps(known);
     op_data_free(&known->inputs);
     *known = (struct counted_layers){0};
 }
@@ -337,6 +389,10 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     struct counting k = {.job = job, .program = plan_program(&job->plan, index), .build = build, .row = row};
     struct error why = {0};
     *counted = false;
+    known->asked++;
+    if (known->steps_case != p->case_index) /* another process may count the cases before this one: they decide nothing */
+        forget_steps(known);
+    known->steps_case = p->case_index;
     for (int i = 0; i < k.program->step_count; i++)
         if (k.program->steps[i].kind == STEP_CUDNN) /* emu will skip the row */
             return true;
@@ -357,7 +413,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     k.dev->ops->multiply(k.dev, k.program->work.op->file != NULL); /* values of the other ops' inputs decide nothing */
     struct refusal refused = refuses(k.program);
     bool ran = !refused.word && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, known, &why) &&
-               run_steps(&k, &why);
+               run_steps(&k, known, &why);
     const struct device_report *reports;
     if (ran && k.dev->ops->reports(k.dev, &reports))
         failure_take_reports(k.dev, row);

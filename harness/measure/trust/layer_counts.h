@@ -2,13 +2,24 @@
 #ifndef BENCH_MEASURE_LAYER_COUNTS_H
 #define BENCH_MEASURE_LAYER_COUNTS_H
 
+#include "measure/count/blocks.h"
 #include "measure/rig/build.h"
 #include "measure/job.h"
 
+/* A launch that was counted: its counts are those of step 0 of a row; buffers are named by the argument that they are. */
+struct counted_step {
+    char key[HASH_TEXT];
+    struct row *row;
+    struct blocks blocks;
+    uint64_t last; /* counted_layers.asked when a row took these counts last */
+};
 /* Rows that were counted, for later rows with equal launches (an `auto`, and the variant that it takes; a layer that is there twice). */
 struct counted_layers {
     struct row **rows;
     int count;
+    struct counted_step *steps; /* of a network's rows, which launch them again and again */
+    int step_count, steps_case;
+    uint64_t asked;            /* rows so far */
     struct op_data inputs;     /* of the layer that was counted last */
     char inputs_of[HASH_TEXT]; /* its work_key; "": none */
 };
