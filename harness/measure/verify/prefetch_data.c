@@ -31,7 +31,7 @@ static bool make(struct prefetch_budget *b, int row, enum data_part part, int se
     int in_case = d->job->plan.rows[row].case_index, slot = data_slot(part);
     struct op_data data;
     struct error ignored = {0};
-    if (data_has_early(d, in_case, set, slot))
+    if (data_has_early(d, in_case, set, slot) || d->data_case[set][slot] == in_case)
         return true;
     if (bytes > b->left || job_is_interrupted(d->job) || !data_make(d, in_case, part, set, &data, &ignored))
         return false;

@@ -14,6 +14,12 @@ static bool follows(const struct session *s, int row, int first)
                             : row >= first && session_due(s, row);
 }
 
+/* Is the row verified, and waits to be timed? */
+static bool is_verified(const struct session *s, int row)
+{
+    return !s->kept[row] && s->rows[row] && (s->rows[row]->status == ROW_OK || s->rows[row]->status == ROW_FOIL);
+}
+
 void session_ahead(struct session *s, int first, bool further)
 {
     json_t *rows = json_array();
@@ -32,8 +38,7 @@ json_t *session_next(const struct session *s, int first, int *due)
 {
     json_t *rows = json_array(), *verified = json_array();
     for (int i = s->options->feed ? s->ahead_first : first, in_case = -1; i < s->plan.row_count; i++) {
-        bool is_due = follows(s, i, first),
-             timed = !is_due && !s->options->feed && !s->kept[i] && (s->rows[i]->status == ROW_OK || s->rows[i]->status == ROW_FOIL);
+        bool is_due = follows(s, i, first), timed = !is_due && !s->options->feed && is_verified(s, i);
         if (in_case >= 0 && s->plan.rows[i].case_index != in_case)
             break;
         if (is_due || timed) {
@@ -50,12 +55,12 @@ json_t *session_next(const struct session *s, int first, int *due)
     return NULL;
 }
 
-/* The first row of each case that is to run. */
+/* The first row of each case that is to run or to be timed. */
 static json_t *first_rows(const struct session *s)
 {
     json_t *rows = json_array();
     for (int i = 0, in_case = -1; i < s->plan.row_count; i++)
-        if (session_due(s, i) && s->plan.rows[i].case_index != in_case) {
+        if ((session_due(s, i) || is_verified(s, i)) && s->plan.rows[i].case_index != in_case) {
             in_case = s->plan.rows[i].case_index;
             json_array_append_new(rows, json_integer(i));
         }
@@ -69,9 +74,10 @@ bool session_times(const struct session *s)
 
 void session_early(struct session *s)
 {
-    if (s->early || !session_times(s) || !s->worker.launched)
+    if (!session_times(s) || !s->worker.launched || (s->early && s->worker.ahead))
         return;
-    s->early = true;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));
-    session_count_launch(s); /* nothing is timed yet */
+    if (!s->early)
+        session_count_launch(s); /* nothing is timed yet */
+    s->early = true;
 }

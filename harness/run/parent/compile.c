@@ -210,8 +210,6 @@ static const char *awaited(const struct compilers *c)
 static void hear_one(struct compilers *c, int k)
 {
     json_t *event = NULL;
-    if (!c->checks) /* otherwise the worker would compile them, too */
-        session_early(c->s);
     if (child_next(&c->children[k], clock_s() + COMPILE_LIMIT_S, c->s->options->interrupted, &event) == CHILD_EVENT)
         take(c, k, event);
     else
@@ -274,6 +272,8 @@ static bool work(struct compilers *c, struct error *err)
             return true;
         if (!none)
             continue;
+        if (!c->checks) /* otherwise the worker would compile them, too */
+            session_early(c->s);
         phase_part(&c->s->clock, awaited(c));
         int k = hear(c);
         phase_pop(&c->s->clock);

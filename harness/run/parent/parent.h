@@ -116,7 +116,7 @@ void session_ahead(struct session *s, int first, bool further);
 json_t *session_next(const struct session *s, int first, int *due);
 /* True if every verified row is timed together with the others of its case. */
 bool session_times(const struct session *s);
-/* Asks the worker, once, to make data of upcoming cases; also opens the counters. Called
+/* Asks the worker, which waits for compilers, to make data of upcoming cases; also opens the counters, once. Called
  * repeatedly while compilers work. */
 void session_early(struct session *s);
 bool session_ahead_settle(struct session *s, struct error *err);
