@@ -1,9 +1,44 @@
 /* Gives cases to the processes of GPUs. */
 #include "base/text.h"
+#include "plan/rows/choose.h"
+#include "run/message/wire.h"
 #include "run/parent/fleet.h"
 #include <string.h>
 
 #define RUN_OVER_COUNT 2.5 /* a row of sparsity_small runs for 0.1 s on an H200, and is counted in 0.034 s; one of EDSR 0.2 and 0.09 s */
+
+void fleet_index(struct fleet *f, const double *seconds)
+{
+    const struct plan *plan = &f->s->plan;
+    f->first = xcalloc((size_t)plan->case_count + 2, sizeof *f->first);
+    f->wanted = xcalloc((size_t)plan->case_count + 1, sizeof *f->wanted);
+    f->dirty = xcalloc((size_t)plan->row_count + 1, sizeof *f->dirty);
+    queue_init(&f->queue, seconds, plan->case_count);
+    for (int c = 0; c < plan->case_count && f->s->options->on_every_gpu; c++)
+        for (int k = 0; k < f->count; k++)
+            for (int i = 0; i < plan->cases[c].axis_count; i++)
+                if (!strcmp(plan->cases[c].axes[i].axis, "gpu") && !strcmp(plan->cases[c].axes[i].value, f->gpus[k].number))
+                    f->queue.pin[c] = k;
+    for (int i = plan->row_count - 1; i >= 0; i--) {
+        f->first[plan->rows[i].case_index] = i;
+        f->feasible += plan->rows[i].kind == PLAN_LAYER && plan->rows[i].facts.feasible;
+    }
+    for (int i = 0; i < plan->row_count; i++) {
+        int c = plan->rows[i].case_index;
+        if (plan->rows[i].kind != PLAN_CHAIN)
+            continue;
+        if (!f->queue.needs[c])
+            f->queue.needs[c] = xcalloc((size_t)plan->case_count + 1, sizeof(bool));
+        SCOPED bool *needs = xcalloc((size_t)plan->case_count + 1, sizeof *needs);
+        choose_needs(plan, i, needs);
+        for (int k = 0; k < plan->case_count; k++)
+            f->queue.needs[c][k] = f->queue.needs[c][k] || (needs[k] && k != c);
+    }
+    for (int c = 0; c < plan->case_count; c++)
+        for (int k = 0; f->queue.needs[c] && k < plan->case_count; k++)
+            f->wanted[k] = f->wanted[k] || f->queue.needs[c][k] || k == c;
+    queue_order(&f->queue, seconds);
+}
 
 int fleet_case_end(const struct fleet *f, int c)
 {

@@ -24,39 +24,6 @@
 
 /* ---- cases ---- */
 
-void fleet_index(struct fleet *f, const double *seconds)
-{
-    const struct plan *plan = &f->s->plan;
-    f->first = xcalloc((size_t)plan->case_count + 2, sizeof *f->first);
-    f->wanted = xcalloc((size_t)plan->case_count + 1, sizeof *f->wanted);
-    f->dirty = xcalloc((size_t)plan->row_count + 1, sizeof *f->dirty);
-    queue_init(&f->queue, seconds, plan->case_count);
-    for (int c = 0; c < plan->case_count && f->s->options->on_every_gpu; c++)
-        for (int k = 0; k < f->count; k++)
-            for (int i = 0; i < plan->cases[c].axis_count; i++)
-                if (!strcmp(plan->cases[c].axes[i].axis, "gpu") && !strcmp(plan->cases[c].axes[i].value, f->gpus[k].number))
-                    f->queue.pin[c] = k;
-    for (int i = plan->row_count - 1; i >= 0; i--) {
-        f->first[plan->rows[i].case_index] = i;
-        f->feasible += plan->rows[i].kind == PLAN_LAYER && plan->rows[i].facts.feasible;
-    }
-    for (int i = 0; i < plan->row_count; i++) {
-        int c = plan->rows[i].case_index;
-        if (plan->rows[i].kind != PLAN_CHAIN)
-            continue;
-        if (!f->queue.needs[c])
-            f->queue.needs[c] = xcalloc((size_t)plan->case_count + 1, sizeof(bool));
-        SCOPED bool *needs = xcalloc((size_t)plan->case_count + 1, sizeof *needs);
-        choose_needs(plan, i, needs);
-        for (int k = 0; k < plan->case_count; k++)
-            f->queue.needs[c][k] = f->queue.needs[c][k] || (needs[k] && k != c);
-    }
-    for (int c = 0; c < plan->case_count; c++)
-        for (int k = 0; f->queue.needs[c] && k < plan->case_count; k++)
-            f->wanted[k] = f->wanted[k] || f->queue.needs[c][k] || k == c;
-    queue_order(&f->queue, seconds);
-}
-
 /* Cases without a row to run: of other shards, and those that an earlier run has finished. */
 static void skip_cases(struct fleet *f)
 {
@@ -436,8 +403,11 @@ static void complete_networks(struct fleet *f)
         if (s->plan.rows[i].kind != PLAN_CHAIN || !row || row->status != ROW_OK || isfinite(row_value(row, -1, "chain.library_layout_ns")))
             continue;
         SCOPED int *choice = choose_links(&s->plan, i, s->rows, why, sizeof why);
-        if (choice && choose_library_layout(&s->plan, i, choice, s->rows, row))
-            receive(f, i);
+        SCOPED_TEXT what = {0};
+        if (choice)
+            choose_describe(&s->plan, i, choice, &what);
+        if (choice && text_same(row->what, text_get(&what)) && choose_library_layout(&s->plan, i, choice, s->rows, row))
+            receive(f, i); /* otherwise a layer ran again since then, and another row of it is faster now */
     }
 }
 
