@@ -17,6 +17,7 @@
 struct network_rows {
     struct plan *plan;
     const struct plan_options *o;
+    const struct scenario_network *network;
     bool stream, graph, overlap; /* how it is launched */
     bool copy, slices;           /* its concats */
     bool singles;                /* still to come: each single variant by itself */
@@ -36,7 +37,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
                            .config = config};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
-    if (r->row_index > 0 && !plan_only(plan, name)) {
+    if (r->row_index > 0 && (!plan_only(plan, name) || !scenario_network_takes(r->network, name))) {
         free(row.chain);
         return;
     }
@@ -253,6 +254,7 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
     /* emu has no graphs: the steps are the same ones */
     struct network_rows r = {.plan = plan,
                              .o = o,
+                             .network = network,
                              .stream = network->stream || !cuda,
                              .graph = network->graph && cuda,
                              .overlap = network->overlap && plan->chip.cc >= 90,

@@ -19,6 +19,8 @@ static bool may_call_library(const struct plan_row *p)
     return is_library(p) || (p->variant && variant_selects(p->variant));
 }
 
+#define OVERLAP_NS 2000 /* what a kernel that overlaps hides of its launch and of its weights' way, about */
+
 /* The isolated time that reports show first: cold if measured. NaN: none. */
 static const struct row_time *headline(const struct row *row)
 {
@@ -79,25 +81,26 @@ static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
     return chain->pick != CHAIN_SINGLE;
 }
 
-/* `sliced`: the link's work with slices that the row must take; NULL: any row will do. */
-static int pick(const struct plan *plan, const struct chain_link *link, const struct work *sliced, struct row *const *rows,
-                enum wanted wanted, const char *name, const struct side *side, bool sparse)
+/* `as`: the link's work with slices that the row must take, or behind a layer that it may overlap; NULL: as the layer alone. */
+static int pick(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, const struct work *as,
+                struct row *const *rows, enum wanted wanted, bool sparse)
 {
     int best = -1;
     double best_ns = INFINITY;
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && may_call_library(p)) ||
-            plan_row_facts(plan, i)->uses_mask != sparse || (p->side && p->side != side))
+            (wanted == WANT_NAMED && strcmp(p->variant->name, chain->single)) || (wanted == WANT_OWN && may_call_library(p)) ||
+            plan_row_facts(plan, i)->uses_mask != sparse || (p->side && p->side != chain->side))
             continue;
-        bool takes = true;
-        if (sliced && (!plan_takes_slices(plan, side, sliced, i, &takes, NULL) || !takes))
+        struct link_fit fit = {.takes = true};
+        if (as && (!plan_link_fit(plan, chain, as, i, &fit, NULL) || !fit.takes))
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
-        if (best < 0 || (t && t->median_ns < best_ns)) {
+        double ns = t ? t->median_ns - (fit.overlaps ? OVERLAP_NS : 0) : INFINITY;
+        if (best < 0 || ns < best_ns) {
             best = i;
-            best_ns = t ? t->median_ns : INFINITY;
+            best_ns = ns;
         }
     }
     return best;
@@ -120,21 +123,21 @@ static const char *library_reason(const struct plan *plan, const struct chain_li
     return "";
 }
 
-static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, const struct work *sliced,
+static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, const struct work *as,
                     struct row *const *rows, bool *own)
 {
     int at = -1;
     bool sparse = is_sparse(plan, chain);
     if (chain->pick == CHAIN_SINGLE) {
-        at = pick(plan, link, sliced, rows, WANT_NAMED, chain->single, chain->side, sparse);
+        at = pick(plan, chain, link, as, rows, WANT_NAMED, sparse);
         *own |= at >= 0;
     }
     if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
-        at = pick(plan, link, sliced, rows, WANT_LIBRARY, NULL, chain->side, sparse);
+        at = pick(plan, chain, link, as, rows, WANT_LIBRARY, sparse);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
-        at = pick(plan, link, sliced, rows, rows ? WANT_ANY : WANT_OWN, NULL, chain->side, sparse);
+        at = pick(plan, chain, link, as, rows, rows ? WANT_ANY : WANT_OWN, sparse);
     if (at < 0 && !rows)
-        at = pick(plan, link, sliced, rows, WANT_LIBRARY, NULL, chain->side, sparse);
+        at = pick(plan, chain, link, as, rows, WANT_LIBRARY, sparse);
     return at;
 }
 
@@ -150,17 +153,26 @@ static struct chain_slice *wish_slices(const struct chain_row *row)
     return out;
 }
 
-/* The fastest row that takes all slices of a link; -1: none does, or the link has none. */
-static int pick_sliced(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link,
-                       struct row *const *rows, const int *choice, bool *own)
+/* A link's work as it runs: with its slices, and behind the layer before it. */
+static struct work link_work(const struct chain_row *row, const struct chain_slice *slices, int link)
+{
+    struct work w = slices ? chain_slice_work(row->work->chain, slices, link) : row->work->chain->links[link].work;
+    w.follows = row->overlap && link > 0;
+    return w;
+}
+
+/* The fastest row that runs a link as it is in this chain; -1: none does, or it runs as the layer alone. */
+static int pick_as(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link,
+                   struct row *const *rows, const int *choice, bool *own)
 {
     const struct chain *chain = row->work->chain;
-    const struct work w = chain_slice_work(chain, slices, link);
-    if (chain_joined(chain, slices, link) || (!w.pitch.input && !w.pitch.other && !w.pitch.output))
+    const struct work w = link_work(row, slices, link);
+    if ((slices && chain_joined(chain, slices, link)) || (!w.pitch.input && !w.pitch.other && !w.pitch.output && !w.follows))
         return -1;
     for (int i = 0; i < link; i++) { /* another run of the same layer */
-        const struct work other = chain_slice_work(chain, slices, i);
-        if (chain->links[i].name == chain->links[link].name && !memcmp(&w.pitch, &other.pitch, sizeof w.pitch))
+        const struct work other = link_work(row, slices, i);
+        if (chain->links[i].name == chain->links[link].name && !memcmp(&w.pitch, &other.pitch, sizeof w.pitch) &&
+            w.follows == other.follows)
             return choice[i];
     }
     return pick_for(plan, row, &chain->links[link], &w, rows, own);
@@ -175,7 +187,7 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
     bool own = row->pick != CHAIN_SINGLE;
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *link = &chain->links[i];
-        choice[i] = link->layer < 0 ? -1 : slices ? pick_sliced(plan, row, slices, i, rows, choice, &own) : -1;
+        choice[i] = link->layer < 0 ? -1 : pick_as(plan, row, slices, i, rows, choice, &own);
         if (link->layer >= 0 && choice[i] < 0)
             choice[i] = pick_for(plan, row, link, NULL, rows, &own);
         if (link->layer < 0 || choice[i] >= 0)

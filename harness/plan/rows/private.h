@@ -54,9 +54,13 @@ struct way *plan_way_keep(struct plan *plan, struct way *way);
 /* Binds the row of a layer that was chosen for a link (-1: a change of layout) to the link's work. */
 bool plan_bind_link(const struct plan *plan, const struct side *side, const struct work *work, int choice, struct program *out,
                     struct error *err);
-/* Whether that row takes the tensors of the work that are slices as such. False: a broken head. */
-bool plan_takes_slices(const struct plan *plan, const struct side *side, const struct work *work, int choice, bool *takes,
-                       struct error *err);
+/* How that row runs the work as a link of such a chain. False: a broken head. */
+struct link_fit {
+    bool takes;    /* the tensors that are slices, as such */
+    bool overlaps; /* its kernel begins before the layer before it ends */
+};
+bool plan_link_fit(const struct plan *plan, const struct chain_row *row, const struct work *work, int choice, struct link_fit *out,
+                   struct error *err);
 /* Where the outputs of a network's links lie if its concats are no copies and these rows run: malloc'd, by link; NULL with err: a broken
  * head. */
 struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const int *choice, struct error *err);

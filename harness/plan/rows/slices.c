@@ -12,38 +12,43 @@ static bool same_pitch(const struct pitches *a, const struct pitches *b)
     return a->input == b->input && a->other == b->other && a->output == b->output;
 }
 
-bool plan_takes_slices(const struct plan *plan, const struct side *side, const struct work *work, int choice, bool *takes,
-                       struct error *err)
+bool plan_link_fit(const struct plan *plan, const struct chain_row *row, const struct work *work, int choice, struct link_fit *out,
+                   struct error *err)
 {
     struct program p = {0};
-    *takes = !work->pitch.input && !work->pitch.other && !work->pitch.output;
-    if (*takes || choice < 0)
+    bool sliced = work->pitch.input || work->pitch.other || work->pitch.output;
+    *out = (struct link_fit){.takes = !sliced};
+    if ((!sliced && !work->follows) || choice < 0)
         return true;
-    bool ok = plan_bind_link(plan, side, work, choice, &p, err);
-    *takes = ok && p.feasible;
+    bool ok = plan_bind_link(plan, row->side, work, choice, &p, err);
+    for (int i = 0; i < p.step_count; i++)
+        out->overlaps |= p.steps[i].kind == STEP_KERNEL && p.steps[i].pdl;
+    out->takes = ok && p.feasible;
     program_free(&p);
     return ok;
 }
 
 /* Marks the tensors of a link that its row takes only alone: its output, or that of the link that it reads. False: a broken head. */
-static bool find_alone(const struct plan *plan, const struct side *side, const struct chain *chain, const struct chain_slice *slices,
-                       int link, int choice, bool *alone, bool *changed, struct error *err)
+static bool find_alone(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link, int choice,
+                       bool *alone, bool *changed, struct error *err)
 {
+    const struct chain *chain = row->work->chain;
     const struct work whole = chain_slice_work(chain, slices, link);
     const int from[] = {chain->links[link].input, chain->links[link].residual, link};
-    bool takes, any = false;
-    if (!plan_takes_slices(plan, side, &whole, choice, &takes, err))
+    struct link_fit fit;
+    bool any = false;
+    if (!plan_link_fit(plan, row, &whole, choice, &fit, err))
         return false;
-    for (int pass = 0; !takes && pass < 2 && !any; pass++) /* then all, if each alone is taken */
+    for (int pass = 0; !fit.takes && pass < 2 && !any; pass++) /* then all, if each alone is taken */
         for (int i = 0; i < 3; i++) {
             struct work one = whole;
             one.pitch = (struct pitches){i == 0 ? whole.pitch.input : 0, i == 1 ? whole.pitch.other : 0, i == 2 ? whole.pitch.output : 0};
-            bool refused = pass;
+            struct link_fit of = {0};
             if ((!one.pitch.input && !one.pitch.other && !one.pitch.output) || from[i] < 0)
                 continue;
-            if (!pass && !plan_takes_slices(plan, side, &one, choice, &refused, err))
+            if (!pass && !plan_link_fit(plan, row, &one, choice, &of, err))
                 return false;
-            if (pass || !refused)
+            if (!of.takes)
                 any = alone[from[i]] = *changed = true;
         }
     return true;
@@ -66,7 +71,7 @@ struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const in
                 seen = choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && same_pitch(&w.pitch, &other.pitch);
                 seen = seen && !changed;
             }
-            if (!seen && !find_alone(plan, r->side, chain, out, i, choice[i], alone, &changed, err)) {
+            if (!seen && !find_alone(plan, r, out, i, choice[i], alone, &changed, err)) {
                 free(out);
                 return NULL;
             }

@@ -125,7 +125,7 @@ static bool parse_ways(const struct node *n, struct scenario_network *out, struc
 /* `key`: its key under `networks:`; NULL for `network:`, whose name is the scenario's. */
 static bool network_parse(struct scenario *s, const struct node *key, const struct node *n, struct scenario_network *out, struct error *err)
 {
-    static const char *const keys[] = {"order", "launch", "layout", "concat", NULL};
+    static const char *const keys[] = {"order", "launch", "layout", "concat", "variants", NULL};
     char what[WHAT_MAX];
     if (key && !scenario_name_ok(key, "a network's name", err)) /* rows name it: "x2:16, x4:1" */
         return false;

@@ -189,40 +189,56 @@ static bool check_params(const char *name, const struct node *params, struct err
     return true;
 }
 
-bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant)
+static bool list_takes(const struct node *list, const char *name)
 {
-    const struct node *list = node_get(layer->node, "variants");
     bool named = false, any = false;
     for (int i = 0; list && i < list->count; i++) {
         const char *glob = list->items[i]->text;
-        if (glob[0] == '!' && text_glob(glob + 1, variant->name))
+        if (glob[0] == '!' && text_glob(glob + 1, name))
             return false;
         any |= glob[0] != '!';
-        named |= glob[0] != '!' && text_glob(glob, variant->name);
+        named |= glob[0] != '!' && text_glob(glob, name);
     }
     return named || !any;
 }
 
-/* Checks that each pattern of a layer's `variants` selects something. */
-static bool layer_variants_check(const struct scenario *s, const struct layer *layer, struct error *err)
+bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant)
 {
-    const struct node *list = node_get(layer->node, "variants");
+    return list_takes(node_get(layer->node, "variants"), variant->name);
+}
+
+bool scenario_network_takes(const struct scenario_network *network, const char *row)
+{
+    return list_takes(node_get(network->root.node, "variants"), row);
+}
+
+/* Checks that each pattern of the `variants` of a layer or network selects something; `more`: names beside those of the scenario, or NULL.
+ */
+static bool list_check(const struct scenario *s, const char *what, const char *of, const struct node *n, const char *const *more,
+                       struct error *err)
+{
+    const struct node *list = node_get(n, "variants");
+    const char *names[SCENARIO_MAX_ITEMS + 8];
+    int count = s->variant_count;
+    for (int k = 0; k < s->variant_count; k++)
+        names[k] = s->variants[k].name;
+    for (int k = 0; more && more[k]; k++)
+        names[count++] = more[k];
     if (list && (list->kind != NODE_LIST || !list->count))
-        return node_error(list, err,
-                          "layer %s: variants: a list of the variants for this layer is expected, such as [cudnn, conv2d/sparse_*]",
-                          layer->name);
+        return node_error(list, err, "%s %s: variants: a list of the variants for this %s is expected, such as [cudnn, conv2d/sparse_*]",
+                          what, of, what);
     for (int i = 0; list && i < list->count; i++) {
-        const char *names[SCENARIO_MAX_ITEMS], *glob = node_text(list->items[i], "variants", err), *near;
+        const char *glob = node_text(list->items[i], "variants", err), *near;
         bool any = false;
         if (!glob)
             return false;
         glob += glob[0] == '!';
-        for (int k = 0; k < s->variant_count; k++)
-            any |= text_glob(glob, names[k] = s->variants[k].name);
+        for (int k = 0; k < count; k++)
+            any |= text_glob(glob, names[k]);
         if (any)
             continue;
-        near = text_nearest(glob, names, (size_t)s->variant_count);
-        node_error(list->items[i], err, "layer %s: variants: '%.80s' selects none of the scenario's variants", layer->name, glob);
+        near = text_nearest(glob, names, (size_t)count);
+        node_error(list->items[i], err, "%s %s: variants: '%.80s' selects none of the scenario's variants", what, of, glob);
         return near ? error_hint(err, "did you mean %s?", near) : false;
     }
     return true;
@@ -230,6 +246,7 @@ static bool layer_variants_check(const struct scenario *s, const struct layer *l
 
 static bool parse_variants(struct scenario *s, struct error *err)
 {
+    static const char *const whole[] = {"chain/library", "chain/best", NULL}; /* rows that every network has */
     const struct node *list = node_get(s->root, "variants");
     if (!list || list->kind != NODE_LIST)
         return node_error(list ? list : s->root, err,
@@ -254,7 +271,10 @@ static bool parse_variants(struct scenario *s, struct error *err)
                 return node_error(v->node, err, "variant '%.80s' is listed twice%s", name, v->params ? " with the same parameters" : "");
     }
     for (int i = 0; i < s->layer_count; i++)
-        if (!layer_variants_check(s, &s->layers[i], err))
+        if (!list_check(s, "layer", s->layers[i].name, s->layers[i].node, NULL, err))
+            return false;
+    for (int i = 0; i < s->network_count; i++)
+        if (!list_check(s, "network", s->networks[i].name, s->networks[i].root.node, whole, err))
             return false;
     return true;
 }

@@ -156,6 +156,8 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
 void scenario_cases_free(struct scenario_case *cases, int count);
 /* True if the entry of `variants:` runs on the layer: the layer's own `variants` selects it, or is absent. */
 bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant);
+/* The same of a network's rows: "chain/best", "conv2d/naive" ... */
+bool scenario_network_takes(const struct scenario_network *network, const char *row);
 /* Chip named under on.<device_kind>.chip, or NULL. */
 const char *scenario_chip(const struct scenario *s, const char *device_kind);
 
