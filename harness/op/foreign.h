@@ -8,7 +8,9 @@
  * anything else is a failure. A reason may be written to `message`.
  *
  * A library may also export `bench_open`, which bench calls with the same structure, without tensors, each time it opens such a row: slow
- * initialisation there does not count against the time limit of a run. */
+ * initialisation there does not count against the time limit of a run. If it exports `bench_finish`, and `defers` is set, a result that
+ * lies elsewhere may be kept: bench calls `bench_finish` with the same structure behind the events that time the run, and it queues the
+ * copy. */
 #ifndef BENCH_OP_FOREIGN_H
 #define BENCH_OP_FOREIGN_H
 
@@ -57,6 +59,7 @@ struct bench_call {
     int real_count;
     const struct bench_real *reals;
     const char *source; /* the file that the sidecar names as its source */
+    int defers;         /* a copy of the result to its buffer may wait for bench_finish */
 };
 typedef int bench_function(struct bench_call *call);
 

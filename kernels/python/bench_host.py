@@ -32,7 +32,7 @@ class Call(C.Structure):
                 ("tensor_count", C.c_int), ("workspace_count", C.c_int), ("symbol_count", C.c_int), ("tensors", C.POINTER(Tensor)),
                 ("workspaces", C.POINTER(Tensor)), ("symbols", C.c_void_p), ("epilogue", C.c_char_p), ("slope", C.c_double),
                 ("message", C.c_void_p), ("message_bytes", C.c_ulonglong), ("shapes", C.POINTER(Shape)), ("open_library", C.c_void_p),
-                ("real_count", C.c_int), ("reals", C.c_void_p), ("source", C.c_char_p)]
+                ("real_count", C.c_int), ("reals", C.c_void_p), ("source", C.c_char_p), ("defers", C.c_int)]
 
 
 TYPESTR = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "u8": "|u1", "u16": "<u2", "i32": "<i4", "u32": "<u4",
@@ -118,6 +118,7 @@ class Row:
         self.tensors = {}
         self.takes = inspect.signature(self.function).parameters
         self.warmed = False
+        self.kept = []
 
     def words(self, call):
         """The arguments for these buffers: made once for each address."""
@@ -135,9 +136,15 @@ class Row:
         return self.tensors[key]
 
     def run(self, call):
-        self.apply(self.words(call))
+        self.apply(self.words(call), keeps=call.defers == 1)
 
-    def apply(self, made):
+    def finish(self, call):
+        """The copies that the last run left: its time ends before them."""
+        kept, self.kept = self.kept, []
+        for to, value in kept:
+            to.copy_(value)
+
+    def apply(self, made, keeps=False):
         given = {**self.work.f, **self.work.constants, **made}
         missing = [name for name, p in self.takes.items() if name not in given and p.default is p.empty]
         if missing:
@@ -152,7 +159,9 @@ class Row:
                 raise bench.Mistake(f"{self.kernel} returns '{name}'; the op has {', '.join(made)}")
             if tuple(value.shape) != tuple(made[name].shape):
                 raise bench.Mistake(f"{self.kernel} returns {name} of shape {tuple(value.shape)}; the op's is {tuple(made[name].shape)}")
-            if self.torch:
+            if self.torch and keeps:
+                self.kept.append((made[name], value))
+            elif self.torch:
                 made[name].copy_(value)
             else:
                 made[name][...] = value
@@ -213,7 +222,7 @@ def answer(address):
                 stack.enter_context(torch.no_grad())
                 if not call.on_host:
                     stack.enter_context(torch.cuda.stream(torch.cuda.ExternalStream(call.stream)))
-            (row.run if call.tensor_count else row.warm)(call)
+            (row.finish if call.defers == 2 else row.run if call.tensor_count else row.warm)(call)
         return 0
     except BaseException as e:
         traceback.print_exc()

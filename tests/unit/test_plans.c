@@ -43,6 +43,14 @@ bool rig_run(struct rig *rig, struct error *err)
 {
     return false;
 }
+bool rig_run_timed(struct rig *rig, struct error *err)
+{
+    return rig_run(rig, err);
+}
+bool rig_finish(struct rig *rig, struct error *err)
+{
+    return true;
+}
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
 {
     return false;

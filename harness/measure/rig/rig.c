@@ -454,6 +454,20 @@ bool rig_run(struct rig *rig, struct error *err)
     return rig_capture(rig, err) && rig->dev->ops->graph_launch(rig->dev, rig->graphs[rig_view(rig)], err);
 }
 
+bool rig_run_timed(struct rig *rig, struct error *err)
+{
+    rig->defers = true;
+    bool ok = rig_run(rig, err);
+    rig->defers = false;
+    return ok;
+}
+
+bool rig_finish(struct rig *rig, struct error *err)
+{
+    int last = rig->program->step_count - 1;
+    return rig->program->steps[last].kind != STEP_CALL || rig_call_finish(rig, last, err);
+}
+
 bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)
 {
     const struct place *place = rig_place_of(rig, ref);

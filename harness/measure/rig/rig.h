@@ -70,6 +70,9 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err);
  * and replica after a first run, so that no timed run has to. */
 bool rig_capture(struct rig *rig, struct error *err);
 bool rig_run(struct rig *rig, struct error *err);
+/* rig_run without the copy of a result that a library keeps elsewhere; rig_finish queues it. */
+bool rig_run_timed(struct rig *rig, struct error *err);
+bool rig_finish(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
 /* Waits, then reads and compares every tensor that the program writes, and checks guard zones and inputs. `unsafe` receives "" or a

@@ -16,7 +16,7 @@
 
 struct rig_call {
     void *library;
-    bench_function *function;
+    bench_function *function, *finish;
     struct bench_call call;
     struct bench_tensor tensors[OP_MAX_TENSORS], workspaces[STEP_MAX_ARGS];
     const struct place *places[OP_MAX_TENSORS + STEP_MAX_ARGS]; /* the device addresses of their data */
@@ -154,8 +154,10 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .open_library = open_library,
                                   .source = unit->path};
     describe_work(w, step->cudnn_epilogue, c);
+    c->finish = (bench_function *)(uintptr_t)dlsym(c->library, "bench_finish");
     bench_function *open = (bench_function *)(uintptr_t)dlsym(c->library, "bench_open");
-    return (host || cuda_native(rig->dev, &context, &c->call.stream, err)) && (!open || invoke(rig, i, open, err));
+    return (host || cuda_native(rig->dev, &context, &c->call.stream, err)) && (!open || invoke(rig, i, open, err)) &&
+           (host || !open || rig->dev->ops->sync(rig->dev, err)); /* what it has queued may fail later */
 }
 
 /* On emu the function works on host copies. All of them are copied back, including an input that the function changed by mistake. */
@@ -190,7 +192,17 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
 bool rig_call_run(struct rig *rig, int i, struct error *err)
 {
     describe_buffers(rig, &rig->program->steps[i], rig->steps[i].call); /* for the selected set and replica */
+    rig->steps[i].call->call.defers = rig->defers && rig->steps[i].call->finish && i == rig->program->step_count - 1;
     return rig->steps[i].call->call.on_host ? run_on_host(rig, i, err) : invoke(rig, i, rig->steps[i].call->function, err);
+}
+
+bool rig_call_finish(struct rig *rig, int i, struct error *err)
+{
+    struct rig_call *c = rig->steps[i].call;
+    bool kept = c && c->call.defers;
+    if (kept)
+        c->call.defers = 0;
+    return !kept || invoke(rig, i, c->finish, err);
 }
 
 /* The library stays open: its registrations with the driver must outlive the rig. */

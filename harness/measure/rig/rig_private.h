@@ -84,6 +84,7 @@ struct rig {
     size_t guard;
     double time_limit_s;
     unsigned wipes;               /* how often it was poisoned; each time uses another word */
+    bool defers;                  /* the run is timed: the last step may leave a copy of its result for rig_finish */
     bool has_run;                 /* all steps have run once: work of a library at its first call must not be captured in a graph */
     struct device_graph **graphs; /* by set and replica */
     uint64_t output_sum;          /* of the bits of all written tensors, at the last check */
@@ -127,6 +128,7 @@ bool rig_library_make(struct rig *rig, int step, struct error *err);
 /* rig_call.c: a function of a foreign library (op/foreign.h) */
 bool rig_call_make(struct rig *rig, int step, struct error *err);
 bool rig_call_run(struct rig *rig, int step, struct error *err);
+bool rig_call_finish(struct rig *rig, int step, struct error *err); /* the copy that the last run deferred, if it did */
 void rig_call_free(struct rig *rig, int step);
 /* Call after all steps are made: allocates one workspace for all of them, since they run one after another. */
 bool rig_library_workspace(struct rig *rig, struct error *err);

@@ -104,7 +104,7 @@ static bool before(struct sample_group *f, int i, struct error *err)
     struct rig *rig = f->candidates[i].rig;
     if (!rig_capture(rig, err) || !slot_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) ||
         !stamp(dev, 0, err) || !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
-        (f->plan->warm && !(slot_run(f, i, err) && rig_poison_all(rig, err) && rig_prepare(rig, NULL, err))))
+        (f->plan->warm && !(slot_run(f, i, false, err) && rig_poison_all(rig, err) && rig_prepare(rig, NULL, err))))
         return false;
     if (!hold_row(f, i, err))
         return false;
@@ -122,14 +122,15 @@ static bool isolated(struct sample_group *f, int i, bool *low, struct error *err
     if (!before(f, i, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = clock_s();
-    if (!slot_run(f, i, err))
+    if (!slot_run(f, i, true, err))
         return false;
     f->host_ns[i] = (clock_s() - start) * 1e9;
     if (!ops->record(f->dev, t->to, err))
         return false;
     sample_let_go(f->dev);
-    if (!rig_checksum(e->rig, err) || !ops->sync(f->dev, err) || !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) ||
-        !rig_checksum_matches(e->rig, &left, err) || !sample_recheck(f, i, f->set, left, err))
+    if (!rig_finish(e->rig, err) || !rig_checksum(e->rig, err) || !ops->sync(f->dev, err) ||
+        !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) || !rig_checksum_matches(e->rig, &left, err) ||
+        !sample_recheck(f, i, f->set, left, err))
         return false;
     was_held(f, i);
     f->hz[i] = ops->stamped_hz ? ops->stamped_hz(f->dev, 0, 1) : NAN;

@@ -47,7 +47,7 @@ bool sample_recheck(struct sample_group *group, int candidate, int set, enum rig
 
 /* sample_slot.c */
 bool slot_learn(struct sample_group *group, int candidate, struct error *err);
-bool slot_run(struct sample_group *group, int candidate, struct error *err); /* rig_run */
+bool slot_run(struct sample_group *group, int candidate, bool timed, struct error *err); /* rig_run; timed: rig_run_timed */
 bool slot_steer(struct sample_group *group, int candidate, struct error *err);
 void slot_met(struct sample_group *group, int candidate);
 

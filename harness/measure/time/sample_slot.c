@@ -46,9 +46,9 @@ bool slot_learn(struct sample_group *f, int i, struct error *err)
     return true;
 }
 
-bool slot_run(struct sample_group *f, int i, struct error *err)
+bool slot_run(struct sample_group *f, int i, bool timed, struct error *err)
 {
-    if (!rig_run(f->candidates[i].rig, err)) {
+    if (!(timed ? rig_run_timed : rig_run)(f->candidates[i].rig, err)) {
         const struct program *p = rig_program(f->candidates[i].rig);
         bool calls = false; /* a function on the host fails when it is called; a launch may fail for what ran before */
         for (int k = 0; k < p->step_count; k++)

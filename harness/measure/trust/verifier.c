@@ -552,6 +552,18 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
            (t->row->status == ROW_CRASHED || t->row->status == ROW_HUNG || look_at_values(t, err));
 }
 
+/* A kernel of a library may have failed after the row's own check: then its process answers nothing but errors. */
+static void lose(const struct verifier *v, struct row *row)
+{
+    struct device *dev = v->job->dev;
+    struct error why = {0};
+    if (!dev->ops->keeps_time || row->status == ROW_CRASHED || dev->ops->sync(dev, &why) || why.kind != ERROR_WRONG)
+        return;
+    if (row->status != ROW_BROKEN)
+        row_set_reason(row, &why);
+    row->status = ROW_CRASHED;
+}
+
 bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err)
 {
     struct trial t = trial_of(v, index, row);
@@ -574,6 +586,7 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
         build_keep(v->builds, v->job, index, &build);
     if (ok) /* a failure is of the stage in which it came: the parent asks whether that was the data */
         job_stage(v->job, index, "load", LOAD_LIMIT_S);
+    lose(v, row);
     if (!ok || !verifier_lost(v, row)) /* otherwise closing would only fail again */
         rig_close(t.rig);
     build_free(&build);
