@@ -11,7 +11,7 @@ enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT, PRELU, SILU, SIGMOI
 #define ITEMS 8
 #define LINE 32 /* pixels of a row that lie side by side in an input (reference_input) */
 #define SOME 16 /* channels that are added up before the next tap's */
-#define FILTERS 8 /* output channels of a thread, and */
+#define FILTERS 16 /* output channels of a thread, and */
 #define ROWS 2    /* rows: one value from the cache is a factor of as many products */
 #define SOON 4    /* channels */
 #define THREADS 256 /* of a block, as measure/verify/device_check.c launches them */

@@ -6,8 +6,8 @@
 #include "op/reference/data.h"
 
 #define CARD_THREADS 256
-#define CARD_LINE 32   /* LINE and */
-#define CARD_FILTERS 8 /* FILTERS of kernels/reference/conv.cu */
+#define CARD_LINE 32    /* LINE and */
+#define CARD_FILTERS 16 /* FILTERS of kernels/reference/conv.cu */
 enum card_kernel {
     CARD_NORMAL,
     CARD_EXACT,
