@@ -14,7 +14,10 @@ let:
   narrow: q <= 20                                 # depthwise NCHW: of 128 outputs side by side most are not there
   short: 4 * q < 3 * 128 * ceil(q, 128)
   products: n * p * q * k * c * r * s
-  small: half and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 2048 and (c * r * s <= 2600 or r * s >= 25) and products <= 250000000)
+  tiny: select(half, 50000, 100000)
+  light: select(c <= 32, 520000000, 320000000)     # NCHW: for fewer two layout changes cost more than they save
+  nchw16: nchw and (dtype == f16 or dtype == bf16)
+  small: half and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 2048 and (c * r * s <= 2600 or r * s >= 25) and products <= 200000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
   odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
@@ -22,9 +25,10 @@ measured: cc == 90
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
+  - {variant: cudnn, when: c * k == 1 and r * s > 25 and layout == NHWC and (math == f32 or math == tf32)}
   - {variant: reg_tiled, when: groups == 1 and (c * k <= 4 or r * s == 1 and c <= 4 and k <= 4 and nchw and math == f32)}
   - {variant: cudnn_residual, when: (dtype == f16 or dtype == bf16) and groups > 1 and has(residual) and n * p * q * k <= 200000}      # nobody below adds one
-  - {variant: depthwise, when: planes and n * p * q * c <= 100000 and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
+  - {variant: depthwise, when: planes and n * p * q * c <= tiny and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
   - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
   - {variant: depthwise_bulk, when: planes and half and wide and c >= 16}      # a block has 16 channels
   - {variant: depthwise_mma, when: planes and half}
@@ -35,34 +39,42 @@ select:
   - {variant: depthwise_bulk_f32_nchw, when: planes and wide and r * s >= 25}
   - {variant: depthwise_bulk_s8, when: planes and wide}
   - {variant: depthwise_bulk_s8_nchw, when: planes and wide and r * s >= 25}
-  - {variant: depthwise_rows, when: planes or half and c == 1 and k > 8 and k <= 128 and r * s <= 9 and r * s > 1 and n * p * q < 8192 or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and (r * s >= 25 or k >= 64 and r * s > 1)}
+  - {variant: depthwise_rows, when: planes or half and c == 1 and k > 8 and k <= 128 and r * s <= 9 and r * s > 1 and stride == 1 and n * p * q >= 2048 and n * p * q < 8192 or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and (r * s >= 25 or k >= 64 and r * s > 1)}
   - {variant: depthwise, when: planes}
+  - {variant: depthwise_rows, when: c == 1 and k > 8 and math == f32 and r * s == 1}      # its bytes are the outputs
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and c <= 4 and (n * p * q >= 65536 or c == 1 and n * p * q >= 8192) and not d2s}
-  - {variant: wgmma_ragged, when: half and plain and k <= 8 and c >= 96 and c % 2 == 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
+  - {variant: wgmma_ragged, when: half and plain and k <= 16 and c >= 96 and c % 2 == 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
+  - {variant: mma_few_out, when: half and k <= 8 and c == 16 and stride == 1 and r * s > 1 and n * p * q <= 262144}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
   - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1 and (stride == 1 or c <= 64)}      # more channels than a block of those two holds
   # a store that is the depth_to_space
   - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
   - {variant: wgmma_rs, when: half and plain and c <= 64 and d2s}
-  - {variant: wgmma_pixels, when: half and plain and d2s and short}      # rows of 128 pixels would be a quarter empty
+  - {variant: wgmma_pixels, when: half and plain and d2s and short and products > 50000000}      # rows of 128 pixels would be a quarter empty
   - {variant: wgmma_wide_d2s, when: half and plain and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
   - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
   # small layers, and channels that the library's engines do not take as they lie; a depth_to_space that nobody above fuses is one more step
-  - {variant: padded, when: half and odd and r * s > 1 and stride > 1 and (c % 8 == 0 and c >= 128 or c >= 256) and k > 8}
-  - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and (k <= 2 and c <= 16 or k == 1 and c <= 64) and r * s > 1 and r * s <= 9}
+  - {variant: padded, when: half and odd and r * s > 1 and stride > 1 and (c % 8 == 0 and c >= 128 or c >= 256) and k > 8 and products > 50000000}
+  - {variant: mma_any, when: nchw16 and groups == 1 and c > 2 and n * p * q < 16384 and products <= light}
+  - {variant: through_nhwc, when: nchw16 and groups == 1 and c > 2 and n * p * q < 2048}
+  - {variant: mma_any, when: nchw16 and r * s == 1 and stride == 1 and k > 2 and k <= 8 and c > 2 and c <= 32}
+  - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and (k <= 2 and c <= 16 or k == 1 and c <= 64 and stride == 1) and r * s > 1 and r * s <= 9}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups == 1 and k <= 2 and c > 16 and r * s == 1}
   - {variant: wgmma_rs_nchw, when: nchw and (dtype == f16 or dtype == bf16) and plain and c >= 24 and c <= 64 and r * s > 1 and n * p * q >= 65536}
-  - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and (odd or stride > 1) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25 or c * r * s >= 1200) and n * p * q >= 32768) and r * s > 1}
+  - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and (odd or stride > 1 and c >= 24) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25 or c * r * s >= 1200) and n * p * q >= 32768) and r * s > 1}
   - {variant: mma_any, when: nchw and math != f32 and k <= 4 and c > 16 and c <= 128 and r * s > 1 and r * s <= 9}
+  - {variant: through_nhwc, when: nchw16 and stride > 1 and c >= 32 and r * s > 1 and n * h * w * c >= 2000000}
   - {variant: mma_any, when: nchw and math != f32 and stride > 1 and c > 4 and c <= 64 and (k <= 64 or r * s == 1 and k <= 128)}
   - {variant: mma_any, when: small or math == tf32 and r * s >= 25 and (c <= 32 and k <= 64 or k <= 32) and (layout == NHWC or n * p * q < 65536)}
   - {variant: wgmma_rs_tf32, when: math == tf32 and layout == NHWC and plain and c >= 36 and k > 64 and r * s > 1 and n * p * q >= 16384}
   - {variant: mma_any, when: half and groups == 1 and r * s > 1 and c * r * s <= 100 and k > 128}      # few products for each result
+  - {variant: mma_any, when: half and plain and has(residual) and k % 8 != 0 and c <= 32 and r * s > 1}      # ragged lines of a residual are slow to add
+  - {variant: wgmma_ragged, when: half and plain and r * s >= 49 and c >= 64 and c % 2 == 0 and k > 128 and n * p * q >= 2048}
   - {variant: wgmma_ragged, claimed: yes, when: half}
   - {variant: wgmma_ragged, when: half and d2s and c % 2 == 0 and c >= 16 and odd and r * s > 1 and n * p * q >= 4096}      # claims are for layers without another step
   - {variant: mma_any, when: d2s and groups == 1 and math != f32 and (products <= 50000000 or (c <= 64 or k <= 64) and (products <= 250000000 or odd and products <= 4000000000))}
@@ -80,6 +92,7 @@ select:
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
   - {variant: mma_sync, when: half and plain and (k <= 32 and (c <= 16 or c <= 32 and r * s > 9) or c <= 16 and r * s >= 25)}
   - {variant: mma_sync, when: half and groups == 1 and stride > 1 and c <= 16 and k <= 32 and r * s > 1 and n * p * q >= 65536}
+  - {variant: cudnn_plain, when: half and groups == 1 and r * s >= 49 and stride > 1 and c >= 32 and c % 8 == 0 and k >= 32 and n * p * q >= 4096}
   - {variant: mma_any, when: half and groups == 1 and r * s >= 25 and (c <= 48 and k <= 128 or c <= 64 and k <= 24)}
   # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
   - {variant: wgmma_pixels, claimed: yes, when: half and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
@@ -102,18 +115,21 @@ select:
   - {variant: ipconv, when: math == f32 and nchw and p * q == 1 and c * h * w >= 2048 and k >= 512 and n <= 20}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
   - {variant: reg_tiled, when: math == f32 and layout == NHWC and groups == 1 and stride == 1 and r * s == 25 and c >= 16 and c <= 64 and k == 8 and n * p * q >= 65536}
-  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 256 or c >= 20 and n * p * q >= 8192))}
+  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 192 or c >= 20 and n * p * q >= 8192))}
   - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and (k <= 32 or n * p * q <= 4096) or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64 or c % 4 != 0 and k <= 32))}
+  - {variant: cudnn_plain, when: nchw and math == f32 and groups == 1 and r * s == 25 and stride > 1 and c >= 16 and n * p * q >= 4096}
+  - {variant: cudnn, when: nchw and math == f32 and groups == 1 and c <= 4 and stride > 1 and r * s > 1 and k >= 64}
   - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
   - {variant: fma_any, when: nchw and math == f32 and groups == 1 and stride > 1 and c >= 64 and k >= 64 and r * s > 1}
-  - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
+  - {variant: fma_any, when: math == f32 and plain and k <= 4 and c > 96 and r * s <= 9 and layout == NHWC}
+  - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and c <= 96 and r * s <= 9 and layout == NHWC}
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32 and many}      # winograd's 64 channels a block would be half empty
   - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32 and n * p * q >= 65536)}
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32 and n * p * q >= 65536) and many}
   - {variant: general_tiled, when: math == f32 and layout == NHWC and c <= 4 and k <= 16 and r * s > 1}
   # 8-bit whole numbers
-  - {variant: wgmma_rs_s8, when: dtype == i8 and c > 16 and (c <= 64 or k > 64) and r * s > 1 and n * p * q >= 16384}
-  - {variant: wgmma_ragged, when: dtype == i8 and (c % 16 != 0 and n * p * q >= 4096 or c <= 64 and (k <= 64 or r * s == 1 and k <= 128) and n * p * q >= 65536 or r * s >= 25 and k > 16)}
+  - {variant: wgmma_rs_s8, when: dtype == i8 and c > 16 and k > 16 and (c <= 64 or k > 64) and r * s > 4 and n * p * q >= 16384}
+  - {variant: wgmma_ragged, when: dtype == i8 and (n * p * q <= 131072 or c % 16 != 0 or c <= 64 and (k <= 64 or r * s == 1 and k <= 128) or r * s >= 25 and k > 16)}
   - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
   - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}
   - {variant: dp4a, when: dtype == i8}

@@ -20,7 +20,7 @@ let:
   two: reach % 4 == 1 or reach % 4 == 2
   held: r * 2 * (2 * fours + two) + live * 8                   # registers of eight channels: weights and sums
   eights: select(EIGHTS == 'auto', select(c > 8 and 2 * held <= 100, 2, 1), EIGHTS)
-  channels: select(CHANNELS == 'auto', select(c <= 16 or 16 * ceil(c, 16) < 32 * ceil(c, 32), 16, 32), CHANNELS)
+  channels: select(CHANNELS == 'auto', select(c <= 16 or 32 * ceil(c, 32) * 5 > 6 * c, 16, 32), CHANNELS)
   tiles: select(TILES == 'auto', max(1, min(4 * 8 * eights / channels, ceil(q, 32))), TILES)
   warps: channels / (8 * eights) * tiles
   resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(50 + eights * held, 8)), warps)), RESIDENT)   # a quarter of an SM has 512 registers for a lane

@@ -15,7 +15,7 @@ params:
   RESIDENT: {values: [auto, 1, 2, 3, 4], default: auto}        # blocks of an SM, at least: bounds the registers
 let:
   live: floor((r - 1) * dilation_y, stride_y) + 1              # lines of outputs that one line of the input belongs to
-  px: select(PX == 'auto', 8, PX)
+  px: select(PX == 'auto', select(r * s >= 49, 4, 8), PX)
   held: r * s + live * px + (px - 1) * stride_x + (s - 1) * dilation_x + 1    # registers: weights, sums, a line
   resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(24 + held, 8)), WARPS)), RESIDENT)   # a quarter of an SM has 512 registers for a lane
   across: px * WARPS                                           # outputs side by side

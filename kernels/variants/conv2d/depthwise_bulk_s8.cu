@@ -19,7 +19,7 @@ let:
   eights: floor(reach + 3, 8)                                  # of pixels, whole products
   four: reach % 8 >= 1 and reach % 8 <= 4
   held: r * 4 * (2 * eights + four) + live * 16                # registers of sixteen channels: weights and sums
-  channels: select(CHANNELS == 'auto', select(c <= 16 or 16 * ceil(c, 16) < 32 * ceil(c, 32), 16, 32), CHANNELS)
+  channels: select(CHANNELS == 'auto', select(c <= 16 or 32 * ceil(c, 32) * 5 > select(r * s >= 49, 5, 6) * c, 16, 32), CHANNELS)
   tiles: select(TILES == 'auto', max(1, min(64 / channels, ceil(q, 32))), TILES)
   warps: channels / 16 * tiles
   resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(56 + held, 8)), warps)), RESIDENT)   # a quarter of an SM has 512 registers for a lane
