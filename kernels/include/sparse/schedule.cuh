@@ -322,7 +322,7 @@ template <int WARPS> struct lister {
             seen what = {0, 0};
             if (at < end)
                 what = read_tile(all, at, loaded[0]);
-            word(wants(i), at, what, number, rank, from, to);
+            word(true, at, what, number, rank, from, to);
 #pragma unroll
             for (int j = 1; j < TOGETHER; j++)
                 loaded[j - 1] = loaded[j];
@@ -359,15 +359,16 @@ template <int WARPS> struct lister {
         if (threadIdx.x % (32 * WARPS) == 0 && from == 0)
             rank_first[own()] = 0;
         unsigned below = from ? from - 1 : 0;
+        int turn = 0; /* short shares: a warp has every fourth, or all would wait for each of them */
         for (int s0 = 0; s0 < all.shares; s0 += 32) {
             unsigned here = before(s0 + lane), next = before(s0 + lane + 1);
             unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
             for (; hit; hit &= hit - 1) {
                 int share = s0 + __ffs(hit) - 1;
-                if (all.per_share <= TOGETHER)
-                    short_share(share, from, to);
-                else
+                if (all.per_share > TOGETHER)
                     long_share(share, below, from, to);
+                else if (WARPS == 1 || turn++ % 4 == threadIdx.x / 32)
+                    short_share(share, from, to);
             }
         }
         sync();

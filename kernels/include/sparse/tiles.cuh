@@ -5,8 +5,8 @@
  *   conv2d/sparse_either  WHOLE or INPUTS for the whole launch, from the numbers of active tiles and inputs
  *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
- * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse/schedule.cuh); the
- * weights come when a block has work: all blocks fetch the same ones, which takes L2 a while, and would keep the notes of the schedule waiting.
+ * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse/schedule.cuh). All
+ * blocks fetch the same weights, which takes L2 a while: those that saw an active tile ask for them at once, the others when they know that they have work.
  *   producer   finds out which tiles are the block's; then its four warps fill buffers in shared memory.
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.
@@ -29,6 +29,7 @@ template <int USED> static __device__ __forceinline__ void wait_for_space()
     if (WEIGHTS_AT < USED)
         barrier_wait(shared_address(&weights_held), 0);
 }
+constexpr int THREADS = 384;
 constexpr unsigned FEW_TILES = 3; /* a block: with fewer, to list inputs takes longer than the products that it saves */
 enum { NOTHING, BY_TILES, SCATTERED };
 static __shared__ int way; /* what this block computes */
@@ -104,10 +105,21 @@ static __device__ __forceinline__ void consume(const consumer &to, const TYPE *f
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
     unsigned own = shared_address(space) + WEIGHTS_AT + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned seen = 0; /* of the share that this block looked at */
+#pragma unroll
+    for (int i = 0; i < THREADS / 32; i++)
+        seen |= looked_tiles[i];
+    bool early = !GATHERED && seen != 0;
+    if (early)
+        ask_weights(filter, to.k0, to.K);
     barrier_wait(shared_address(&decided), 0);
-    if (way == NOTHING)
+    if (way == NOTHING) {
+        if (early)
+            barrier_wait(shared_address(&weights_come), 0);
         return;
-    ask_weights(filter, to.k0, to.K);
+    }
+    if (!early)
+        ask_weights(filter, to.k0, to.K);
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -147,18 +159,20 @@ static __device__ __forceinline__ void init_barriers()
     barrier_init_done();
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, unsigned *tiles, unsigned *sums,
            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
            int per_share)
 {
+    asm volatile("griddepcontrol.launch_dependents;"); /* every block of this grid is there */
+    if (threadIdx.x >= 352)                            /* the last warp, which has the least to look at */
+        init_barriers();
+    asm volatile("griddepcontrol.wait;" ::: "memory"); /* the layer before: its output's mask is read from here on */
     int own = blockIdx.y * gridDim.x + blockIdx.x;
     common all(tiles, sums, notes, GATHERED ? 0 : own, count, shares, per_share);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     if (GATHERED)
         all.launch--; /* of the launch before, which looked */
-    if (threadIdx.x >= 352) /* the last warp, which has the least to look at */
-        init_barriers();
     if (GATHERED)
         __syncthreads();
     else

@@ -58,7 +58,7 @@ steps:
     block: 384
     smem: smem
     args: input, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
-    attributes: {cooperative: yes, carveout: 100}
+    attributes: {cooperative: yes, carveout: 100, pdl: yes}
 columns:
   tiles_active: active[0]
 */
@@ -71,9 +71,8 @@ columns:
  * wgmma_rs 90.0 us. Nothing active 9.18 us (older code, reports/gallery/sparsity_targets-h200.md).
  *
  * Where that goes, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the
- * first of them pass 20,000 cycles: 3,700 until the block has looked at its share of the mask, 3,200 until it has all notes, 7,800 until its tiles are listed (the
- * weights arrive meanwhile; without divisions it is no faster, so it is not arithmetic: cold code and loads behind the weights are suspected), 3,500 for the marks
- * and the first copies, 1,900 until those are there. With everything active a tile takes 1490 cycles, and waits for the reads of halos, pixel by pixel: without
+ * first of them pass 17,000 cycles: 3,000 until the block has looked at its share of the mask, 4,700 until it has all notes, 4,600 until its tiles are listed (6,300 when all
+ * four warps waited for the words of each share), 3,000 for the marks and the first copies, 1,700 until those are there. With everything active a tile takes 1490 cycles, and waits for the reads of halos, pixel by pixel: without
  * these it is as fast as its products, without stores it is not. To ask L2 for the next tile beforehand was slower, a hint of 256 bytes no faster; to hand the tensor cores over earlier, or not at all, changed nothing. To try: the copy engine for tiles that are
  * all marked; tiles of 8 x 16 where neighbours are active; less code between the look and the first tile. */
 #include "sparse/tiles.cuh"
