@@ -60,7 +60,7 @@ static json_t *first_rows(const struct session *s)
 {
     json_t *rows = json_array();
     for (int i = 0, in_case = -1; i < s->plan.row_count; i++)
-        if ((session_due(s, i) || is_verified(s, i)) && s->plan.rows[i].case_index != in_case) {
+        if ((follows(s, i, 0) || (!s->options->feed && is_verified(s, i))) && s->plan.rows[i].case_index != in_case) {
             in_case = s->plan.rows[i].case_index;
             json_array_append_new(rows, json_integer(i));
         }

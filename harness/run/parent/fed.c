@@ -48,6 +48,12 @@ static void find_rows(const struct session *s, int in_case, int *first, int *las
         continue;
 }
 
+void session_prepare_first(struct session *s)
+{
+    find_rows(s, s->options->feed->ahead, &s->ahead_first, &s->ahead_last);
+    session_early(s);
+}
+
 int session_take_case(struct session *s, int *first, int *last, struct error *err)
 {
     struct session_given given = {.ahead = -1};

@@ -432,7 +432,10 @@ static bool start_all(struct fleet *f, struct error *err)
         struct error ignored = {0};
         if (g->uuid[0])
             store_ceilings(f->s->store, g->uuid, &g->roofs, &ignored);
-        if (!gpu_again(f->s, g) && !gpu_start(f->s, f->gpus, f->count, k, err))
+        if (gpu_again(f->s, g))
+            continue;
+        g->ahead = queue_ahead(&f->queue, k, -1);
+        if (!gpu_start(f->s, f->gpus, f->count, k, err))
             return false;
     }
     return true;

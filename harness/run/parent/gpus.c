@@ -196,7 +196,7 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
 {
     struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
     struct plan plan = s->plan;
-    struct session_feed feed = {&m, member_next, member_say, g->place, g->uuid, &plan, &g->roofs, s->changed};
+    struct session_feed feed = {&m, member_next, member_say, g->place, g->uuid, &plan, &g->roofs, s->changed, g->ahead};
     struct session_sink sink = {.context = &m, .progress = member_progress, .note = member_note};
     struct session_options o = *s->options;
     struct session_result result;
@@ -218,6 +218,7 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     bool ok, rests;
     do {
         ok = session_run(&o, &sink, &result, &err);
+        feed.ahead = -1;
         rests = ok && o.kept && !result.interrupted && next_plan(&m, &o, &plan, &g->roofs, &err);
     } while (rests);
     ok = ok && err.kind == ERROR_NONE;

@@ -185,6 +185,8 @@ void session_say(struct session *s, json_t *message);
 void session_close(struct session *s);
 /* fed.c. Checks the GPU with short kernels and says what they gave; nothing on emu. */
 void session_check(struct session *s);
+/* Makes data of the case that will probably be the first, while the parent compiles; the next command ends that. */
+void session_prepare_first(struct session *s);
 /* Takes the next case of a GPU's process, and makes its rows. Returns its index or a feed_word; FEED_END also on an
  * error. */
 int session_take_case(struct session *s, int *first, int *last, struct error *err);

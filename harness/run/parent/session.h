@@ -46,6 +46,7 @@ struct session_feed {
     const struct plan *plan;          /* made by the parent; this process was forked from it */
     const struct ceiling_list *roofs; /* of this GPU; count 0: not known yet */
     int changed;                      /* pairs of a gate with different launches, on all GPUs together */
+    int ahead;                        /* the case that will probably be the first; -1: unknown */
 };
 /* State that a run leaves for the next run of the same command and scenario: its worker, which has the device open, and the lock of the
  * GPU. */
