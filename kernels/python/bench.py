@@ -329,6 +329,20 @@ def op_field(name, value):
     return {"what": name, "default": value}
 
 
+SMALL = 1 << 17 # elements of an op that emu verifies whole
+
+
+def elements_of(shape, sizes):
+    """Of a tensor with the fields' defaults; SMALL + 1 if its shape says something else."""
+    try:
+        n = 1
+        for size in shape:
+            n *= max(1, int(eval(str(size).replace("/", "//"), {"__builtins__": {}}, dict(sizes))))
+        return n
+    except Exception:
+        return SMALL + 1
+
+
 def op_file(of, path):
     """The text of the op's file."""
     k, fields = of.keys, {name: op_field(name, value) for name, value in of.keys.get("fields", {}).items()}
@@ -339,7 +353,8 @@ def op_file(of, path):
     dtypes = list(k.get("dtypes", ["f32"]))
     trial = k.get("trial") or {"usual": {"dtype": dtypes[0]}, **{f"as_{t}": {"dtype": t} for t in dtypes[1:]}}
     sizes = {name: field["default"] for name, field in fields.items() if type(field.get("default")) is int}
-    crop = k.get("crop") or {name: min(64, size) for name, size in sizes.items()}
+    elements = sum(elements_of(t["shape"], sizes) for t in tensors.values())
+    crop = k.get("crop") or (None if elements <= SMALL else {name: min(64, size) for name, size in sizes.items()})
     about = k.get("about") or (inspect.getdoc(of.truth) or f"{of.name} of {os.path.basename(path)}").split("\n\n")[0].replace("\n", " ")
     keys = {"about": about, "fields": fields, "let": k.get("lets"), "needs": k.get("op_needs"), "tensors": tensors, "dtype": dtypes,
             "flop": k.get("flop"), "bytes": k.get("bytes"), "terms": k.get("terms", read[0]["shape"][-1]), "tolerance": k.get("tolerance"),
