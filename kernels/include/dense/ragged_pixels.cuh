@@ -11,6 +11,10 @@
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma.cuh"
 
+#ifndef OUTPUT_PITCH
+#define OUTPUT_PITCH 0 /* of a slice of channels: elements from a pixel to the next; 0: the tensor lies alone */
+#endif
+
 constexpr int ACROSS = SQUARE_BLOCKS ? TILE_W / 8 : 1; /* blocks of pixels side by side */
 
 /* The channel of a column: 8 * j + 2 * t + e is 2 * JOINED * t + 2 * j + e of each 8 * JOINED. */
@@ -160,7 +164,7 @@ struct ragged_pixels {
             int block = i / 2, pixel = row + i % 2 * 8;
             int p = p0 + (SQUARE_BLOCKS ? block / ACROSS * 8 + pixel / 8 : block), q = q0 + (SQUARE_BLOCKS ? block % ACROSS * 8 + pixel % 8 : pixel);
             inside[i] = p < P && q < Q;
-            to[i] = output + (((size_t)n * P + p) * Q + q) * K + own;
+            to[i] = output + (((size_t)n * P + p) * Q + q) * (OUTPUT_PITCH ? OUTPUT_PITCH : K) + own;
         }
 #pragma unroll
         for (int g = 0; g < BLOCK_K / 8 / JOINED; g++) {

@@ -205,17 +205,17 @@ template <int BYTES> static __device__ __forceinline__ void copy_slice(unsigned 
     for (int i = 0; i < TURNS; i++)
         inside |= (unsigned)(e < RAGGED && x0 + first + i * ABREAST >= 0 && x0 + first + i * ABREAST < W) << i;
     y0 += row;
-    int from = (y0 * W + x0 + first) * RAGGED + e;
+    int from = (y0 * W + x0 + first) * INPUT_PITCH + e;
     to += row * (PITCH * 128) + first * 128;
 #pragma unroll 1
-    for (int y = row; y < SLICE_ROWS; y += DOWN, y0 += DOWN, from += DOWN * W * RAGGED, to += DOWN * PITCH * 128) {
+    for (int y = row; y < SLICE_ROWS; y += DOWN, y0 += DOWN, from += DOWN * W * INPUT_PITCH, to += DOWN * PITCH * 128) {
         unsigned own = (unsigned)y0 < (unsigned)H ? inside : 0;
 #pragma unroll(GRAIN == 2 ? 1 : TURNS) /* a loader has 32 registers */
         for (int i = 0; i < TURNS; i++) {
             if (first + i * ABREAST >= TILE_ROW)
                 break;
             bool there = own >> i & 1;
-            const TYPE *at = image + (there ? from + i * (ABREAST * RAGGED) : 0);
+            const TYPE *at = image + (there ? from + i * (ABREAST * INPUT_PITCH) : 0);
             unsigned place = to + i * (ABREAST * 128) + (unit * WORD ^ (first + i * ABREAST & 7) << 4);
             if constexpr (GRAIN == 8)
                 copy_async_8(place, at, there);
@@ -244,7 +244,7 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
     wait_for_layer_before();
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
-        const TYPE *image = input + (size_t)at.n * H * W * RAGGED;
+        const TYPE *image = input + (size_t)at.n * H * W * INPUT_PITCH;
 #pragma unroll 1
         for (int c = 0; c < RAGGED; c += CHANNELS, slice++) {
             unsigned full = b.slice_full + slice % SLICES * 8;

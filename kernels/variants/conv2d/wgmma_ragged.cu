@@ -3,13 +3,13 @@ what: wgmma_pixels for any number of channels - seven warps bring the pixels by 
 like: wgmma_pixels
 needs:
   - stride == 1 and groups == 1 and r <= 7 and s <= 7 and c * size(input) % 2 == 0 and (size(input) == 2 or c % 4 == 0)
-  - c * h * w < 2147483648 and k * p * q < 2147483648
+  - pitch(input) * h * w < 2147483648 and k * p * q < 2147483648
 claims:
   - cc == 90 and math != i8_acc32
   - c % 2 == 0 and c >= 16 and (c % 8 != 0 or k % 8 != 0)
   - r * s > 1 and n * p * q >= 4096 and k >= 12 and c * r * s * k >= 8000
 dtype: {input: [f16, bf16, i8]}
-slices:
+slices: {input: 1, residual: null, output: not has(residual) and line == 0}     # a residual is found where the output is
 math: [f16_acc32, bf16_acc32, i8_acc32]
 let:
   c8: piece * ceil(c, piece)
@@ -19,6 +19,8 @@ let:
   fixed: 1024 + 512 + 4 * blocks_k * kb + select(line > 0, 16 + 8 * line, 0)   # barriers, biases, a line of each warp
 define:
   RAGGED: c
+  INPUT_PITCH: pitch(input)
+  OUTPUT_PITCH: select(pitch(output) == k, 0, pitch(output))
   OUTPUT_T: type(output)
   GRAIN: select(c * size(input) % 8 == 0, 8, select(c * size(input) % 4 == 0, 4, 2))   # bytes of a pixel that are copied together
   EVEN: k % 2 == 0
