@@ -26,6 +26,7 @@ void card_data_free(struct card_data *d)
     if (!d)
         return;
     struct device *dev = d->card->dev;
+    phase_part(dev->clock, "give back");
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
         uint64_t all[] = {d->at[i].value, d->at[i].reference, d->at[i].joined ? 0 : d->at[i].bound};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
@@ -36,6 +37,7 @@ void card_data_free(struct card_data *d)
         dev->ops->release(dev, d->mask_out);
     if (d->carried_at)
         dev->ops->release(dev, d->carried_at);
+    phase_pop(dev->clock);
     free(d->carried);
     free(d);
 }
@@ -137,11 +139,13 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     struct op_bounds is = op_data_bounds(work, d->host);
     struct card_layer g;
     uint64_t layer = 0, filter = 0, lines = 0, input = d->at[SLOT_INPUT].value;
+    phase_part(d->card->dev->clock, "rooms");
     bool sums = work->op->has_filter, ok = card_layer_up(d, work, &is, &g, &layer, err);
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
     ok = ok && card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
          (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) && card_room_reference(d, count, is.bounds, to, err);
+    phase_pop(d->card->dev->clock);
     union card_arg args[8];
     int arg_count = 0;
     args[arg_count++] = card_int((int64_t)layer);
@@ -196,7 +200,9 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU, file = card_file_able(work);
+    phase_part(card->dev->clock, "reserve");
     bool made = sampled || (there || file || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
+    phase_pop(card->dev->clock);
     phase_part(card->dev->clock, "inputs");
     bool ok = made && card_inputs(d, work, part, err);
     phase_pop(card->dev->clock);
