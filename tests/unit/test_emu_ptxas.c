@@ -95,6 +95,18 @@ static void seldom_written(void **state)
           0x3f800000, 0xbf800000, 0x3f800001, 0xbf800000, 0x3f7fffff, 0xbf7fffff, 0x3f800001, 0x3f7fffff);
 }
 
+/* A call by address: constants have the types of its prototype. */
+static void prototypes(void **state)
+{
+    GIVES("sm_90a",
+          ".func (.reg .b32 r) h1(.reg .b32 a, .reg .f32 b) { mov.u32 r, 0; ret; }\n"
+          ".func (.reg .b32 r) h2(.reg .b32 a, .reg .f32 b) { .reg .b32 t; cvt.rzi.u32.f32 t, b; mad.lo.u32 r, a, 2, t; ret; }\n"
+          ".global .align 8 .u64 tbl[2] = {h1, h2};",
+          "mov.u64 %rd2, tbl; ld.global.u64 %rd3, [%rd2+8]; P: .callprototype (.reg .b32 _) _ (.reg .b32 _, .reg .f32 _);"
+          "call (%r1), %rd3, (21, 3.5), P; st.global.u32 [%rd1], %r1;",
+          45);
+}
+
 /* Initial values: a length that the list gives, nested lists (which ptxas packs), bytes of an address. */
 static void initial_values(void **state)
 {

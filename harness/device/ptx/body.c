@@ -327,6 +327,33 @@ static bool parse_directive(struct parser *p)
 }
 
 /* A word, then ':' : a label. Looks one token ahead. */
+
+static bool prototype_list(struct parser *p, struct ptx_var **tail)
+{
+    if (!parser_accept(p, '(') || parser_accept(p, ')'))
+        return true;
+    do {
+        parser_split(p);
+        if (!parser_word(p, ".reg") && !parser_word(p, ".param"))
+            return parser_fail(p, "'.param' was expected");
+        if (!(*tail = parse_var(p, SPACE_PARAM, false)))
+            return false;
+        tail = &(*tail)->next;
+    } while (parser_accept(p, ','));
+    return parser_expect(p, ')');
+}
+
+/* (results) _ (parameters), attributes; of a call by address. */
+static bool parse_prototype(struct parser *p, const char *name)
+{
+    struct ptx_function *f = arena_alloc(&p->m->arena, sizeof *f);
+    *f = (struct ptx_function){.name = name, .next = p->prototypes};
+    if (!prototype_list(p, &f->results) || !parser_take_name(p, "'_'") || !prototype_list(p, &f->params))
+        return false;
+    p->prototypes = f;
+    return skip_statement(p);
+}
+
 static bool try_label(struct parser *p, bool *was)
 {
     struct lexer ahead = p->lx;
@@ -344,9 +371,7 @@ static bool try_label(struct parser *p, bool *was)
         return parse_targets(p, ".branchtargets");
     if (parser_word(p, ".calltargets"))
         return parse_targets(p, ".calltargets");
-    if (parser_is(p, ".callprototype"))
-        return skip_statement(p);
-    return true;
+    return !parser_word(p, ".callprototype") || parse_prototype(p, name);
 }
 
 static bool parse_statement(struct parser *p, int *open)
@@ -380,6 +405,7 @@ static bool parse_statement(struct parser *p, int *open)
 bool parse_body(struct parser *p)
 {
     int open = 1;
+    p->prototypes = NULL;
     if (!parser_expect(p, '{'))
         return false;
     scope_open(p);

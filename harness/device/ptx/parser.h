@@ -33,7 +33,8 @@ struct parser {
     int pending_count, pending_room;
     int depth;
     int scope_pending[PTX_MAX_DEPTH + 2];
-    bool call; /* the instruction at hand is one: '(' begins a list, not a constant */
+    struct ptx_function *prototypes; /* of the function at hand, by label: results and parameters alone */
+    bool call;                       /* the instruction at hand is one: '(' begins a list, not a constant */
     struct ptx_place place, inlined;
 };
 
