@@ -177,8 +177,9 @@ static void version_of_target(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas),       cmocka_unit_test(seldom_written),
-                                       cmocka_unit_test(initial_values), cmocka_unit_test(rows_at_one_address),
-                                       cmocka_unit_test(written_lanes),  cmocka_unit_test(version_of_target)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_ptxas),         cmocka_unit_test(seldom_written),      cmocka_unit_test(prototypes),
+        cmocka_unit_test(initial_values),   cmocka_unit_test(rows_at_one_address), cmocka_unit_test(written_lanes),
+        cmocka_unit_test(version_of_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
