@@ -3,7 +3,6 @@
 #include "emu/check/shadow.h"
 #include "emu/handlers.h"
 #include "emu/run/jit.h"
-#include <string.h>
 
 #if defined(__x86_64__)
 #define GENERAL __attribute__((target("general-regs-only"), no_sanitize("thread", "address", "undefined")))
@@ -80,6 +79,9 @@ GENERAL static inline const uint8_t *take_lanes(const struct memo *m, const uint
     return host;
 }
 
+/* Marks of eight sectors: without a call. */
+typedef uint64_t marks_t __attribute__((may_alias, aligned(1)));
+
 /* What reach_quick() does. */
 GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take)
 {
@@ -88,13 +90,13 @@ GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first
         return NULL;
     const struct buffer *b = m->buffer;
     const uint64_t end = at + (uint64_t)(uint32_t)(m->to[0] - m->min) - 1;
-    uint64_t more = (end >> 5) - (at >> 5), lines = (end >> 7) - (at >> 7) + 1, sectors = more + 1, marks;
-    memcpy(&marks, b->read + (at >> 5), 8);
+    uint64_t more = (end >> 5) - (at >> 5), lines = (end >> 7) - (at >> 7) + 1, sectors = more + 1,
+             marks = *(const marks_t *)(b->read + (at >> 5));
     uint64_t unseen = more < 8 ? (marks ^ w->marks) << (8 * (7 - more)) : 1;
     if (m->spans == 2) {
         const uint64_t low = at + (uint64_t)(uint32_t)(m->from[1] - m->min), high = at + (uint64_t)(uint32_t)(m->to[1] - m->min) - 1;
         more = (high >> 5) - (low >> 5);
-        memcpy(&marks, b->read + (low >> 5), 8);
+        marks = *(const marks_t *)(b->read + (low >> 5));
         unseen |= more < 8 ? (marks ^ w->marks) << (8 * (7 - more)) : 1;
         sectors += more + 1;
         lines += (high >> 7) - (low >> 7) + (low >> 7 != end >> 7);
