@@ -76,10 +76,15 @@ bool chain_part_copy(const struct chain *chain, const struct chain_slice *slices
     return work_finish(out, err);
 }
 
-struct work chain_slice_work(const struct chain *chain, const struct chain_slice *slices, int link)
+struct pitches chain_slice_pitches(const struct chain *chain, const struct chain_slice *slices, int link)
 {
     const struct chain_link *l = &chain->links[link];
-    struct work w = l->work;
-    w.pitch = (struct pitches){pitch_of(slices, l->input), pitch_of(slices, l->residual), slices[link].pitch};
+    return (struct pitches){pitch_of(slices, l->input), pitch_of(slices, l->residual), slices[link].pitch};
+}
+
+struct work chain_slice_work(const struct chain *chain, const struct chain_slice *slices, int link)
+{
+    struct work w = chain->links[link].work;
+    w.pitch = chain_slice_pitches(chain, slices, link);
     return w;
 }

@@ -22,7 +22,8 @@ int64_t chain_part_begin(const struct chain_link *link);
 bool chain_part_apart(const struct chain *chain, const struct chain_slice *slices, int link, int part);
 /* The work of that copy, of an op that has nothing to do but an epilogue. */
 bool chain_part_copy(const struct chain *chain, const struct chain_slice *slices, int link, int part, struct work *out, struct error *err);
-/* The link's work, with the pitches of its tensors. */
+/* The pitches of a link's tensors; its work with them. */
+struct pitches chain_slice_pitches(const struct chain *chain, const struct chain_slice *slices, int link);
 struct work chain_slice_work(const struct chain *chain, const struct chain_slice *slices, int link);
 
 #endif

@@ -64,12 +64,11 @@ struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const in
         changed = false;
         chain_slices(chain, alone, out);
         for (int i = 0; i < chain->count; i++) {
-            struct work w = chain_slice_work(chain, out, i);
+            struct pitches own = chain_slice_pitches(chain, out, i);
             bool seen = chain_joined(chain, out, i);
             for (int k = 0; k < i && !seen; k++) { /* the same layer has the same answer */
-                struct work other = chain_slice_work(chain, out, k);
-                seen = choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && same_pitch(&w.pitch, &other.pitch);
-                seen = seen && !changed;
+                struct pitches other = chain_slice_pitches(chain, out, k);
+                seen = !changed && choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && same_pitch(&own, &other);
             }
             if (!seen && !find_alone(plan, r, out, i, choice[i], alone, &changed, err)) {
                 free(out);
