@@ -149,6 +149,8 @@ static bool kinds(struct decode *d)
     const struct ptx_operand *o = in->count > 1 ? &in->operands[1] : NULL;
     if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
         return decode_wrong(d, "'.any' has no predicate");
+    if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) && (!between(d, 1, 1) || in->operands[0].kind != OPERAND_ADDRESS))
+        return !d->failed && decode_wrong(d, "an address in brackets was expected");
     if (decode_is(d, "cvta") && o && o->kind != OPERAND_REG) {
         enum ptx_space space = o->var ? o->var->space : SPACE_GENERIC;
         static const char *const names[SPACE_COUNT] = {"", "global", "shared", "local", "const", "param"};
