@@ -15,9 +15,9 @@ let:
   short: 4 * q < 3 * 128 * ceil(q, 128)
   products: n * p * q * k * c * r * s
   tiny: select(half, 50000, 100000)
-  light: select(c <= 32, 520000000, 320000000)     # NCHW: for fewer two layout changes cost more than they save
+  light: select(c <= 64, 520000000, 320000000)     # NCHW: for fewer two layout changes cost more than they save
   nchw16: nchw and (dtype == f16 or dtype == bf16)
-  small: half and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 2048 and (c * r * s <= 2600 or r * s >= 25) and products <= 200000000)
+  small: half and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 2048 and (c * r * s <= 2600 or r * s >= 25) and products <= 250000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
   odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
@@ -45,7 +45,7 @@ select:
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and c <= 4 and (n * p * q >= 65536 or c == 1 and n * p * q >= 8192) and not d2s}
-  - {variant: wgmma_ragged, when: half and plain and k <= 16 and c >= 96 and c % 2 == 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
+  - {variant: wgmma_ragged, when: half and plain and k <= 16 and c >= 96 and c % 2 == 0 and c % 8 != 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: mma_few_out, when: half and k <= 8 and c == 16 and stride == 1 and r * s > 1 and n * p * q <= 262144}
   - {variant: stream_few_out, when: half and k <= 8}
@@ -60,13 +60,14 @@ select:
   - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
   # small layers, and channels that the library's engines do not take as they lie; a depth_to_space that nobody above fuses is one more step
   - {variant: padded, when: half and odd and r * s > 1 and stride > 1 and (c % 8 == 0 and c >= 128 or c >= 256) and k > 8 and products > 50000000}
+  - {variant: mma_any, when: nchw16 and groups == 1 and c > 2 and (r * s == 1 and c <= 64 or r * s <= 16 and c <= 8) and not (c <= 4 and k % 8 == 0 and r * s > 1 and n * p * q >= 65536)}
   - {variant: mma_any, when: nchw16 and groups == 1 and c > 2 and n * p * q < 16384 and products <= light}
   - {variant: through_nhwc, when: nchw16 and groups == 1 and c > 2 and n * p * q < 2048}
-  - {variant: mma_any, when: nchw16 and r * s == 1 and stride == 1 and k > 2 and k <= 8 and c > 2 and c <= 32}
   - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and (k <= 2 and c <= 16 or k == 1 and c <= 64 and stride == 1) and r * s > 1 and r * s <= 9}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups == 1 and k <= 2 and c > 16 and r * s == 1}
   - {variant: wgmma_rs_nchw, when: nchw and (dtype == f16 or dtype == bf16) and plain and c >= 24 and c <= 64 and r * s > 1 and n * p * q >= 65536}
   - {variant: through_nhwc, when: nchw and math != f32 and math != tf32 and (odd or stride > 1 and c >= 24) and c >= 12 and (n * p * q >= 131072 or (k >= 256 or r * s >= 25 or c * r * s >= 1200) and n * p * q >= 32768) and r * s > 1}
+  - {variant: mma_any, when: nchw and math == tf32 and groups == 1 and c > 2 and n * p * q < 2048 and products <= 100000000}
   - {variant: mma_any, when: nchw and math != f32 and k <= 4 and c > 16 and c <= 128 and r * s > 1 and r * s <= 9}
   - {variant: through_nhwc, when: nchw16 and stride > 1 and c >= 32 and r * s > 1 and n * h * w * c >= 2000000}
   - {variant: mma_any, when: nchw and math != f32 and stride > 1 and c > 4 and c <= 64 and (k <= 64 or r * s == 1 and k <= 128)}
@@ -74,7 +75,10 @@ select:
   - {variant: wgmma_rs_tf32, when: math == tf32 and layout == NHWC and plain and c >= 36 and k > 64 and r * s > 1 and n * p * q >= 16384}
   - {variant: mma_any, when: half and groups == 1 and r * s > 1 and c * r * s <= 100 and k > 128}      # few products for each result
   - {variant: mma_any, when: half and plain and has(residual) and k % 8 != 0 and c <= 32 and r * s > 1}      # ragged lines of a residual are slow to add
-  - {variant: wgmma_ragged, when: half and plain and r * s >= 49 and c >= 64 and c % 2 == 0 and k > 128 and n * p * q >= 2048}
+  - {variant: wgmma_ragged, when: half and plain and r * s >= 49 and c >= 40 and c % 2 == 0 and k > 128 and n * p * q >= 2048}
+  - {variant: mma_any, when: half and groups == 1 and (c > 4 and c <= 8 and k > 8 or r * s == 25 and stride > 1 and k <= 16 or plain and r * s == 1 and c % 8 == 0 and c <= 48 and k <= 48)}
+  - {variant: padded, when: half and groups == 1 and c % 2 == 1 and c > 64 and k > 8 and r * s > 1 and n * p * q >= 4096}      # mma_any would copy 2 bytes at a time
+  - {variant: mma_any, when: half and groups == 1 and r * s == 1 and stride > 1 and c <= 128 and k <= 128}
   - {variant: wgmma_ragged, claimed: yes, when: half}
   - {variant: wgmma_ragged, when: half and d2s and c % 2 == 0 and c >= 16 and odd and r * s > 1 and n * p * q >= 4096}      # claims are for layers without another step
   - {variant: mma_any, when: d2s and groups == 1 and math != f32 and (products <= 50000000 or (c <= 64 or k <= 64) and (products <= 250000000 or odd and products <= 4000000000))}
@@ -86,20 +90,22 @@ select:
   - {variant: wgmma_ragged, when: half and plain and r * s == 1 and c >= 16 and c <= 64 and c % 8 == 4 and k >= 16 and k <= 128 and k % 8 == 0 and n * p * q >= 131072}
   - {variant: cudnn, when: half and groups == 1 and r * s == 1 and c % 8 == 0 and k % 2 == 1 and k > 64 and cc >= 80}
   - {variant: mma_any, claimed: yes, when: math != f32 and not (nchw and c > 2 and c <= 4 and k % 8 == 0 and n * p * q >= 65536)}
-  - {variant: cudnn_plain, when: nchw and math != f32 and math != tf32 and odd and c > 64 and k > 64 and n * p * q < 8192}
   - {variant: padded, when: (half or math == tf32) and odd and r * s > 1 and (c > 64 and k > 64 or math == tf32 and c > 64 and k > 8 or half and c > 8 and k > 32)}
+  - {variant: wgmma_ragged, when: half and plain and odder and r * s == 1 and c >= 128 and c % 2 == 0 and k > 64 and n * p * q >= 8192}
+  - {variant: mma_any, when: half and plain and odder and r * s == 1 and c > 64 and c < 128 and k > 64 and n * p * q >= 8192}
   - {variant: cudnn_padded, when: (half or math == tf32) and odder and r * s == 1 and c > 64 and k > 64}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
   - {variant: mma_sync, when: half and plain and (k <= 32 and (c <= 16 or c <= 32 and r * s > 9) or c <= 16 and r * s >= 25)}
   - {variant: mma_sync, when: half and groups == 1 and stride > 1 and c <= 16 and k <= 32 and r * s > 1 and n * p * q >= 65536}
   - {variant: cudnn_plain, when: half and groups == 1 and r * s >= 49 and stride > 1 and c >= 32 and c % 8 == 0 and k >= 32 and n * p * q >= 4096}
-  - {variant: mma_any, when: half and groups == 1 and r * s >= 25 and (c <= 48 and k <= 128 or c <= 64 and k <= 24)}
+  - {variant: mma_any, when: half and groups == 1 and r * s >= 25 and (c <= 48 and k <= 128 or c <= 64 and k <= 24 or k <= 32 and n * p * q <= 4096)}
   # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
   - {variant: wgmma_pixels, claimed: yes, when: half and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
   - {variant: wgmma_rs, claimed: yes, when: half and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
   - {variant: wgmma_pixels, claimed: yes, when: half}
   - {variant: wgmma_rs, claimed: yes, when: half}
   - {variant: cudnn_plain, when: half and r * s >= 49 and c > 4}      # of 7x7 the library has no good engine that fuses
+  - {variant: cudnn_plain, when: half and p * q == 1 and r * s >= 25 and n >= 16 and k >= 512}
   - {variant: cudnn_residual, when: half}
   - {variant: cudnn, when: half and cc >= 80}
   - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
@@ -109,16 +115,21 @@ select:
   - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
   - {variant: cudnn, when: math == tf32 and layout == NHWC and groups == 1 and n * p * q < 8192 and c * r * s >= 2000 and k <= 128}      # few blocks: the library divides the sums
+  - {variant: wgmma_pixels, when: math == tf32 and layout == NHWC and plain and r * s >= 25 and c % 4 == 0 and k % 4 == 0 and k > 64}      # where the library is slow
+  - {variant: mma_any, when: math == tf32 and layout == NHWC and groups == 1 and stride > 1 and r * s >= 25 and c <= 64}
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
   - {variant: wgmma_pixels, when: math == tf32 and layout == NHWC and c % 4 == 0 and k % 4 == 0 and c <= 48 and r * s >= 25}
   # a fully connected layer is its weights' bytes: a block for few channels reads them in one piece
   - {variant: ipconv, when: math == f32 and nchw and p * q == 1 and c * h * w >= 2048 and k >= 512 and n <= 20}
   # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
   - {variant: reg_tiled, when: math == f32 and layout == NHWC and groups == 1 and stride == 1 and r * s == 25 and c >= 16 and c <= 64 and k == 8 and n * p * q >= 65536}
-  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 192 or c >= 20 and n * p * q >= 8192))}
-  - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and (k <= 32 or n * p * q <= 4096) or layout == NHWC and (k <= 16 or r * s == 1 and c >= 64 or c % 4 != 0 and k <= 32))}
+  - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 192 or c >= 20 and k > 32 and n * p * q >= 8192))}
+  - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and (k <= 32 or n * p * q <= 1024) or layout == NHWC and (k <= 16 or r * s == 1 or c % 4 != 0 and k <= 32))}
   - {variant: cudnn_plain, when: nchw and math == f32 and groups == 1 and r * s == 25 and stride > 1 and c >= 16 and n * p * q >= 4096}
-  - {variant: cudnn, when: nchw and math == f32 and groups == 1 and c <= 4 and stride > 1 and r * s > 1 and k >= 64}
+  - {variant: cudnn, when: nchw and math == f32 and groups == 1 and c <= 4 and stride > 1 and r * s > 1 and r * s != 49 and k >= 64}
+  - {variant: fma_any, when: math == f32 and plain and c >= 8 and k >= 8 and (products <= 200000000 or nchw and (products <= 300000000 or n * p * q <= 1024 and (products <= 380000000 or r * s >= 25 and products <= 500000000)))}
+  - {variant: winograd, when: math == f32 and nchw and plain and c >= 64 and k >= 96 and p * q >= 49}
+  - {variant: fma_any, when: math == f32 and nchw and groups == 1 and c <= 4 and r * s == 49 and stride == 2 and k <= 64}
   - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
   - {variant: fma_any, when: nchw and math == f32 and groups == 1 and stride > 1 and c >= 64 and k >= 64 and r * s > 1}
   - {variant: fma_any, when: math == f32 and plain and k <= 4 and c > 96 and r * s <= 9 and layout == NHWC}
