@@ -517,6 +517,7 @@ int worker_main(void)
     FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
     if (!in || !out)
         return 2;
+    setvbuf(in, NULL, _IONBF, 0); /* or a command could wait in the buffer, where command_waits does not see it */
     crash_report();
     prctl(PR_SET_TIMERSLACK, 1); /* so that a rest before a sample does not last 50 us longer than requested */
     struct worker w;
