@@ -151,6 +151,60 @@ static void the_device_checks_in_every_run(void **state)
     free(path);
 }
 
+static bool fails_to_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    return error_set(err, ERROR_WRONG, "filling GPU memory: the context is lost");
+}
+static bool fails_to_sync(struct device *dev, struct error *err)
+{
+    return error_set(err, ERROR_WRONG, "waiting for the GPU: the context is lost");
+}
+
+/* A callable's kernel failed, and bench learns of it where it makes data: the row is to blame, and the worker ends. The run goes on. */
+static void a_lost_context_is_of_its_row(void **state)
+{
+    char *path = text_file("scenario: t\n"
+                           "layers: {a: {op: layout, n: 1, c: 8, h: 4, w: 6, dtype: f16, layout: NHWC, to: NCHW}}\n"
+                           "variants: [layout/convert]\n");
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct error err = {0};
+    struct plan plan;
+    json_t *row = NULL;
+    int index = 0;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    while (strcmp(plan.rows[index].variant->name, "layout/convert"))
+        index++;
+    struct worker *w = worker_inside.open(keep_row, &row);
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                              "files", plan.files),
+           *verify = json_pack("{s:s,s:i}", "do", "verify", "row", index);
+    if (!worker_inside.handle(w, setup, &err))
+        fail_msg("%s", err.text);
+    const struct device_ops *emu = w->job.dev->ops;
+    struct device_ops lost = *emu;
+    lost.keeps_time = true;
+    lost.fill = fails_to_fill;
+    lost.sync = fails_to_sync;
+    w->job.dev->ops = &lost;
+    if (!worker_inside.handle(w, verify, &err))
+        fail_msg("%s", err.text);
+    struct row *told = row_new();
+    wire_row_merge(json_object_get(row, "fields"), told);
+    assert_int_equal(told->status, ROW_CRASHED);
+    assert_non_null(strstr(told->reason, "the context is lost"));
+    assert_true(w->lost);
+    row_free(told);
+    w->job.dev->ops = emu;
+    worker_inside.close(w);
+    json_decref(setup);
+    json_decref(verify);
+    json_decref(row);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 /* Of a line those that take most, of equal ones those that move something; nothing of a cold line; in the order of the code. */
 static void the_hottest_instructions_are_kept(void **state)
 {
@@ -362,10 +416,15 @@ static void a_look_leaves_the_round_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_setup_is_another_plan),   cmocka_unit_test(the_device_checks_in_every_run),
-        cmocka_unit_test(a_look_leaves_the_round_open),    cmocka_unit_test(others_are_told),
-        cmocka_unit_test(samples_and_counts_meet),         cmocka_unit_test(the_hottest_instructions_are_kept),
-        cmocka_unit_test(data_of_the_first_case_are_made), cmocka_unit_test(neighbours_are_compiled_ahead),
+        cmocka_unit_test(another_setup_is_another_plan),
+        cmocka_unit_test(the_device_checks_in_every_run),
+        cmocka_unit_test(a_lost_context_is_of_its_row),
+        cmocka_unit_test(a_look_leaves_the_round_open),
+        cmocka_unit_test(others_are_told),
+        cmocka_unit_test(samples_and_counts_meet),
+        cmocka_unit_test(the_hottest_instructions_are_kept),
+        cmocka_unit_test(data_of_the_first_case_are_made),
+        cmocka_unit_test(neighbours_are_compiled_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -552,16 +552,16 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
            (t->row->status == ROW_CRASHED || t->row->status == ROW_HUNG || look_at_values(t, err));
 }
 
-/* A kernel of a library may have failed after the row's own check: then its process answers nothing but errors. */
-static void lose(const struct verifier *v, struct row *row)
+/* The device answers nothing but errors, also where bench makes data, because a kernel failed: the row that ran last is to blame. */
+static bool lose(const struct verifier *v, bool ok, struct row *row, const struct error *said)
 {
-    struct device *dev = v->job->dev;
     struct error why = {0};
-    if (!dev->ops->keeps_time || row->status == ROW_CRASHED || dev->ops->sync(dev, &why) || why.kind != ERROR_WRONG)
-        return;
-    if (row->status != ROW_BROKEN)
-        row_set_reason(row, &why);
+    if (!v->job->dev->ops->keeps_time || row->status == ROW_CRASHED || v->job->dev->ops->sync(v->job->dev, &why) || why.kind != ERROR_WRONG)
+        return ok;
+    if (!ok || row->status != ROW_BROKEN)
+        row_set_reason(row, ok ? &why : said);
     row->status = ROW_CRASHED;
+    return true;
 }
 
 bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err)
@@ -586,7 +586,7 @@ bool verifier_run(struct verifier *v, int index, struct row *row, struct error *
         build_keep(v->builds, v->job, index, &build);
     if (ok) /* a failure is of the stage in which it came: the parent asks whether that was the data */
         job_stage(v->job, index, "load", LOAD_LIMIT_S);
-    lose(v, row);
+    ok = lose(v, ok, row, err);
     if (!ok || !verifier_lost(v, row)) /* otherwise closing would only fail again */
         rig_close(t.rig);
     build_free(&build);
