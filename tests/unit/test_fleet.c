@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "store_helpers.h"
 #include "plan/rows/shard.h"
+#include "plan/rows/choose.h"
 #include "run/message/wire.h"
 #include "run/parent/fleet.h"
 #include <math.h>
@@ -425,6 +426,60 @@ static void a_simulated_fleet_is_served(void **state)
     free(seconds);
 }
 
+/* A network that ran before its layers were counted gets its time of layout changes at the end, if all its layers are traced then. */
+static void a_network_is_completed_at_the_end(void **state)
+{
+    for (int traced = 0; traced < 2; traced++) {
+        char why[512];
+        struct error err = {0};
+        const struct session_sink sink = {0};
+        const struct session_options options = {.gpus = "all"};
+        const struct plan_options asked = {.scenario_path = "scenarios/edsr.yaml"};
+        struct session s = SESSION_OF(&options, &sink);
+        struct fleet f = {.s = &s};
+        int chain = 0;
+        if (!plan_make(&asked, "cuda", chip_find("H200"), &s.plan, &err))
+            fail_msg("%s", err.text);
+        s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
+        s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+        for (int i = 0; i < s.plan.row_count; i++) {
+            s.rows[i] = row_new();
+            s.rows[i]->status = s.plan.rows[i].facts.feasible ? ROW_OK : ROW_INFEASIBLE;
+            s.rows[i]->launched = 0;
+        }
+        while (s.plan.rows[chain].kind != PLAN_CHAIN)
+            chain++;
+        SCOPED double *seconds = xcalloc((size_t)s.plan.case_count + 1, sizeof *seconds);
+        SCOPED int *choice = choose_links(&s.plan, chain, s.rows, why, sizeof why);
+        assert_non_null(choice);
+        s.rows[choice[0]]->launched = traced ? 0 : -1;
+        fleet_index(&f, seconds);
+        json_t *links = json_array();
+        for (int i = 0; i < s.plan.rows[chain].chain->work->chain->count; i++)
+            json_array_append_new(links, json_integer(choice[i]));
+        json_array_append_new(f.choices, json_pack("[i,o]", chain, links));
+        assert_true(store_open(path, false, &s.store, &err));
+        fixture_run(&s.run, "t", "cuda:0", "NVIDIA H200");
+        s.run.id = 0;
+        assert_true(store_run_begin(s.store, &s.run, &err));
+        row_free(s.rows[chain]);
+        s.rows[chain] = plan_row_new(&s.plan, chain, "cuda:0");
+        s.rows[chain]->status = ROW_OK;
+        if (!fleet_serve(&f, &err))
+            fail_msg("%s", err.text);
+        assert_true(isfinite(row_value(s.rows[chain], -1, "chain.library_layout_ns")) == traced);
+        assert_int_equal(store_row_count(s.store, s.run.id, &err), traced);
+        fleet_close(&f);
+        for (int i = 0; i < s.plan.row_count; i++)
+            row_free(s.rows[i]);
+        plan_free(&s.plan);
+        free(s.rows);
+        free(s.kept);
+        store_close(s.store);
+        run_clear(&s.run);
+    }
+}
+
 /* A resumed run without anything to do keeps what its GPUs were found to be. */
 static void nothing_due_judges_nothing(void **state)
 {
@@ -449,6 +504,7 @@ int main(void)
                                        cmocka_unit_test(nothing_due_judges_nothing),
                                        cmocka_unit_test(rows_pass_as_bytes),
                                        cmocka_unit_test_setup_teardown(a_plan_keeps_few_programs, make_folder, remove_folder),
+                                       cmocka_unit_test_setup_teardown(a_network_is_completed_at_the_end, make_folder, remove_folder),
                                        cmocka_unit_test_setup_teardown(a_simulated_fleet_is_served, make_folder, remove_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 void fleet_index(struct fleet *f, const double *seconds)
 {
     const struct plan *plan = &f->s->plan;
+    f->choices = json_array();
     f->first = xcalloc((size_t)plan->case_count + 2, sizeof *f->first);
     f->wanted = xcalloc((size_t)plan->case_count + 1, sizeof *f->wanted);
     f->dirty = xcalloc((size_t)plan->row_count + 1, sizeof *f->dirty);

@@ -254,6 +254,7 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
     g->rests = json_is_true(json_object_get(event, "over"));
     if (json_object_get(event, "facts"))
         put_gpu(f, g, json_incref(json_object_get(event, "facts")));
+    json_array_extend(f->choices, json_object_get(event, "choices"));
     if (json_object_get(event, "check"))
         take_check(f, g, event);
     if (json_object_get(event, "environment"))
@@ -396,18 +397,25 @@ static bool serve(struct fleet *f, struct error *err)
 /* A network may have run before its layers were counted: adds what follows from their counts. */
 static void complete_networks(struct fleet *f)
 {
-    struct session *s = f->s;
-    char why[512];
-    for (int i = 0; i < s->plan.row_count; i++) {
-        struct row *row = s->rows[i];
-        if (s->plan.rows[i].kind != PLAN_CHAIN || !row || row->status != ROW_OK || isfinite(row_value(row, -1, "chain.library_layout_ns")))
+    const json_t *one;
+    size_t k, link;
+    json_array_foreach(f->choices, k, one)
+    {
+        int i = (int)json_integer_value(json_array_get(one, 0));
+        const json_t *links = json_array_get(one, 1), *row;
+        struct row *of = i >= 0 && i < f->s->plan.row_count && f->s->plan.rows[i].kind == PLAN_CHAIN ? f->s->rows[i] : NULL;
+        if (!of || of->status != ROW_OK || isfinite(row_value(of, -1, "chain.library_layout_ns")) ||
+            (int)json_array_size(links) != f->s->plan.rows[i].chain->work->chain->count)
             continue;
-        SCOPED int *choice = choose_links(&s->plan, i, s->rows, why, sizeof why);
-        SCOPED_TEXT what = {0};
-        if (choice)
-            choose_describe(&s->plan, i, choice, &what);
-        if (choice && text_same(row->what, text_get(&what)) && choose_library_layout(&s->plan, i, choice, s->rows, row))
-            receive(f, i); /* otherwise a layer ran again since then, and another row of it is faster now */
+        SCOPED int *choice = xcalloc(json_array_size(links) + 1, sizeof *choice);
+        bool there = true;
+        json_array_foreach(links, link, row)
+        {
+            choice[link] = (int)json_integer_value(row);
+            there = there && choice[link] < f->s->plan.row_count && (choice[link] < 0 || f->s->rows[choice[link]]);
+        }
+        if (there && choose_library_layout(&f->s->plan, i, choice, f->s->rows, of))
+            receive(f, i);
     }
 }
 
@@ -452,6 +460,7 @@ void fleet_close(struct fleet *f)
     free(f->over);
     free(f->gpus);
     free(f->numbers);
+    json_decref(f->choices);
     free(f->first);
     free(f->wanted);
     free(f->dirty);

@@ -64,11 +64,12 @@ struct fleet {
     struct gpu *gpus;
     int count;
     struct case_queue queue;
-    int *first;   /* by case: its first row; [case_count] is behind the last */
-    bool *wanted; /* by case: its rows are needed until the end, because it is a network or a layer of one */
-    int feasible; /* rows that run and are counted */
-    bool *dirty;  /* by row: received, not stored yet */
-    int running;  /* cases that GPUs have */
+    int *first;      /* by case: its first row; [case_count] is behind the last */
+    bool *wanted;    /* by case: its rows are needed until the end, because it is a network or a layer of one */
+    json_t *choices; /* of the networks' rows that ran: [[row, links], ...] */
+    int feasible;    /* rows that run and are counted */
+    bool *dirty;     /* by row: received, not stored yet */
+    int running;     /* cases that GPUs have */
     int *received, received_count;
     int *over, over_count;           /* cases that are finished, and shown when they are stored */
     double stored_s, rest_s, told_s; /* the last transaction, the last of all rows, the last progress line */

@@ -351,6 +351,8 @@ static bool run_fed(struct session *s, struct error *err)
         if (given >= 0) {
             ok = run_case(s, first, last, timed, err);
             json_array_append_new(finished, json_integer(given));
+            if (s->plan.rows[first].kind == PLAN_CHAIN)
+                session_say(s, json_pack("{s:o}", "choices", choices_of(s, first, last)));
         } else {
             ok = err->kind == ERROR_NONE && (s->interrupted || count_cases(s, last, err));
         }
