@@ -10,14 +10,14 @@ let:
   nchw: layout == NCHW and dtype != i8
   d2s: has(depth_to_space)
   planes: groups == c and c > 1
-  wide: q >= 96 and n * p * q * c >= 4000000 or r * s >= 25 and q >= 64 and n * p * q * c >= 1000000      # depthwise: so much that a block goes down many lines
+  wide: q >= 96 and n * p * q * c >= 2500000 or r * s >= 25 and q >= 64 and n * p * q * c >= 1000000      # depthwise: so much that a block goes down many lines
   narrow: q <= 20                                 # depthwise NCHW: of 128 outputs side by side most are not there
   short: 4 * q < 3 * 128 * ceil(q, 128)
   products: n * p * q * k * c * r * s
   tiny: select(half, 50000, 100000)
   light: select(c <= 64, 520000000, 320000000)     # NCHW: for fewer two layout changes cost more than they save
   nchw16: nchw and (dtype == f16 or dtype == bf16)
-  small: half and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 2048 and (c * r * s <= 2600 or r * s >= 25) and products <= 250000000)
+  small: half and (r * s >= 25 and n * p * q <= 4096 and c <= 128 and k <= 128 or n * p * q <= 2048 and (c * r * s <= 2600 or r * s >= 25) and products <= 200000000)
   many: n * p * q >= select(layout == NHWC, 4096, 16384)
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
   odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
@@ -35,7 +35,7 @@ select:
   - {variant: depthwise_bulk_nchw, when: planes and wide and r * s >= 25}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32 and not narrow}
   - {variant: reg_tiled, when: planes and nchw and math == f32 and r * s <= 9 and n * p * q * c <= 1000000 and c <= 128}
-  - {variant: depthwise_bulk_f32, when: planes and wide}
+  - {variant: depthwise_bulk_f32, when: planes and wide and c >= 24}      # a block has 32 channels
   - {variant: depthwise_bulk_f32_nchw, when: planes and wide and r * s >= 25}
   - {variant: depthwise_bulk_s8, when: planes and wide}
   - {variant: depthwise_bulk_s8_nchw, when: planes and wide and r * s >= 25}
@@ -44,8 +44,9 @@ select:
   - {variant: depthwise_rows, when: c == 1 and k > 8 and math == f32 and r * s == 1}      # its bytes are the outputs
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
+  - {variant: wgmma_ragged, when: half and plain and c == 4 and r * s == 1 and k % 8 == 0 and n * p * q >= 1000000}
   - {variant: mma_few_in, when: half and c <= 4 and (n * p * q >= 65536 or c == 1 and n * p * q >= 8192) and not d2s}
-  - {variant: wgmma_ragged, when: half and plain and k <= 16 and c >= 96 and c % 2 == 0 and c % 8 != 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
+  - {variant: wgmma_ragged, when: half and plain and k <= 16 and c >= 64 and c % 2 == 0 and c % 8 != 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: mma_few_out, when: half and k <= 8 and c == 16 and stride == 1 and r * s > 1 and n * p * q <= 262144}
   - {variant: stream_few_out, when: half and k <= 8}
@@ -62,7 +63,8 @@ select:
   - {variant: padded, when: half and odd and r * s > 1 and stride > 1 and (c % 8 == 0 and c >= 128 or c >= 256) and k > 8 and products > 50000000}
   - {variant: mma_any, when: nchw16 and groups == 1 and c > 2 and (r * s == 1 and c <= 64 or r * s <= 16 and c <= 8) and not (c <= 4 and k % 8 == 0 and r * s > 1 and n * p * q >= 65536)}
   - {variant: mma_any, when: nchw16 and groups == 1 and c > 2 and n * p * q < 16384 and products <= light}
-  - {variant: through_nhwc, when: nchw16 and groups == 1 and c > 2 and n * p * q < 2048}
+  - {variant: through_nhwc, when: nchw16 and groups == 1 and c > 2 and k >= 128 and n * p * q < 2048}
+  - {variant: mma_any, when: nchw16 and groups == 1 and c > 2 and (n * p * q < 2048 or has(residual) and k <= 8 and c <= 32)}
   - {variant: reg_tiled, when: nchw and math != f32 and groups == 1 and (k <= 2 and c <= 16 or k == 1 and c <= 64 and stride == 1) and r * s > 1 and r * s <= 9}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups == 1 and k <= 2 and c > 16 and r * s == 1}
   - {variant: wgmma_rs_nchw, when: nchw and (dtype == f16 or dtype == bf16) and plain and c >= 24 and c <= 64 and r * s > 1 and n * p * q >= 65536}
@@ -74,6 +76,7 @@ select:
   - {variant: mma_any, when: small or math == tf32 and r * s >= 25 and (c <= 32 and k <= 64 or k <= 32) and (layout == NHWC or n * p * q < 65536)}
   - {variant: wgmma_rs_tf32, when: math == tf32 and layout == NHWC and plain and c >= 36 and k > 64 and r * s > 1 and n * p * q >= 16384}
   - {variant: mma_any, when: half and groups == 1 and r * s > 1 and c * r * s <= 100 and k > 128}      # few products for each result
+  - {variant: wgmma_ragged, when: half and plain and c >= 16 and c <= 32 and c % 8 == 0 and k > 4 * c and k % 8 == 0 and r * s > 1 and r * s <= 16 and n * p * q >= 8192}
   - {variant: mma_any, when: half and plain and has(residual) and k % 8 != 0 and c <= 32 and r * s > 1}      # ragged lines of a residual are slow to add
   - {variant: wgmma_ragged, when: half and plain and r * s >= 49 and c >= 40 and c % 2 == 0 and k > 128 and n * p * q >= 2048}
   - {variant: mma_any, when: half and groups == 1 and (c > 4 and c <= 8 and k > 8 or r * s == 25 and stride > 1 and k <= 16 or plain and r * s == 1 and c % 8 == 0 and c <= 48 and k <= 48)}
@@ -111,7 +114,7 @@ select:
   - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
   - {variant: cudnn_plain, when: nchw and math != f32 and groups > 1 and (dtype == f16 or dtype == bf16)}
   - {variant: mma_any, when: nchw and (dtype == f16 or dtype == bf16) and r * s == 1 and stride == 1 and k <= 128 and n * p * q >= 2048 and n * p * q <= 8192}
-  - {variant: cudnn_plain, when: nchw and math != f32 and (n * p * q < 2048 or r * s == 1 and stride == 1 and (n * p * q < 65536 or math != tf32 and (c <= 64 and k <= 64 or h * w % 8 == 0)) and (math != tf32 or n * p * q < 16384))}
+  - {variant: cudnn_plain, when: nchw and math != f32 and (n * p * q < 2048 or r * s == 1 and stride == 1 and (n * p * q < 65536 or math != tf32 and (c <= 64 and k <= 64 or h * w % 8 == 0)) and (math != tf32 or n * p * q < 32768))}
   - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
   - {variant: cudnn, when: math == tf32 and layout == NHWC and groups == 1 and n * p * q < 8192 and c * r * s >= 2000 and k <= 128}      # few blocks: the library divides the sums
@@ -125,7 +128,7 @@ select:
   - {variant: reg_tiled, when: math == f32 and layout == NHWC and groups == 1 and stride == 1 and r * s == 25 and c >= 16 and c <= 64 and k == 8 and n * p * q >= 65536}
   - {variant: cudnn_plain, when: math == f32 and layout == NHWC and groups == 1 and (r * s >= 25 and c >= 16 and k < 8 or r * s >= 49 and (k > 192 or c >= 20 and k > 32 and n * p * q >= 8192))}
   - {variant: fma_any, when: math == f32 and groups == 1 and c >= 8 and k >= 8 and (r * s >= 49 or r * s >= 25 and (k <= 32 or n * p * q <= 1024) or layout == NHWC and (k <= 16 or r * s == 1 or c % 4 != 0 and k <= 32))}
-  - {variant: cudnn_plain, when: nchw and math == f32 and groups == 1 and r * s == 25 and stride > 1 and c >= 16 and n * p * q >= 4096}
+  - {variant: cudnn_plain, when: nchw and math == f32 and groups == 1 and r * s == 25 and c >= 16 and n * p * q >= 4096 and (stride > 1 or n * p * q >= 16384)}
   - {variant: cudnn, when: nchw and math == f32 and groups == 1 and c <= 4 and stride > 1 and r * s > 1 and r * s != 49 and k >= 64}
   - {variant: fma_any, when: math == f32 and plain and c >= 8 and k >= 8 and (products <= 200000000 or nchw and (products <= 300000000 or n * p * q <= 1024 and (products <= 380000000 or r * s >= 25 and products <= 500000000)))}
   - {variant: winograd, when: math == f32 and nchw and plain and c >= 64 and k >= 96 and p * q >= 49}
