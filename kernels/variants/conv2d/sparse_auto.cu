@@ -17,9 +17,10 @@ select:
   # dense rows: they write no mask, and compute all outputs
   - {variant: auto, when: dense}
   - {variant: sparse_stages, when: half and plain and c % 16 != 0 and n * p * q <= 65536}
-  - {variant: sparse_sync, when: half and plain and (r * s == 1 or r * s == 25 and c <= 64 and k <= 64 and n * p * q <= 65536 or c <= 32 and k <= 32 and (n * p * q <= 393216 or c <= 16 and n * p * q <= 786432) or c <= 16 and k <= 64 and n * p * q <= 65536 or k <= 32 and n * p * q <= 131072 or c > 64 and n * p * q <= 40000)}
+  - {variant: sparse_sync, when: half and plain and (r * s == 1 or n * p * q <= 16384 or r * s == 25 and c <= 64 and k <= 64 and n * p * q <= 65536 or c <= 32 and k <= 32 and (n * p * q <= 393216 or c <= 16 and n * p * q <= 786432) or c <= 16 and k <= 64 and n * p * q <= 65536 or k <= 32 and n * p * q <= 131072 or c > 64 and n * p * q <= 40000)}
   - {variant: sparse_deep, when: half and plain and c <= 32 and k <= 32}
-  - {variant: sparse_deep, when: half and plain and c <= 32 and k > 64 and k <= 80 and n * p * q <= 262144}    # two blocks of 64 channels would be nearly half empty
+  - {variant: sparse_deep, when: half and plain and (c <= 32 and k > 64 and k <= 80 and n * p * q <= 262144 or c <= 64 and k > 64 and n * p * q > 40000 and n * p * q <= 262144)}    # of two blocks of 64 channels much would be empty
+  - {variant: sparse_deep, when: half and plain and c > 32 and k <= 32 and n * p * q > 131072}
   - {variant: sparse_tile, when: half and plain and c <= 64 and r <= 3 and s <= 3 and n * p * q <= 262144}    # to decide on the device costs a microsecond
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
   - {variant: sparse_tile, when: half and plain}         # wider filters
