@@ -16,12 +16,15 @@ epilogue: [bias, residual, relu, leaky_relu]
 ablate: [store, maths]
 let:
   strips: ceil(q, 64)
-  bands: ceil(p, 8)                                    # 8 rows by 64 columns are what a block computes at once, each warpgroup half of it
-  units: n * strips * bands
+  bands: floor(p + 3, 8)                               # 8 rows by 64 columns are what a block computes at once, each warpgroup half of it
+  rests: n * strips * (ceil(p, 8) - bands)             # the last rows of an image, if at most 4 are left: half a unit
   blocks_k: ceil(k, 64)
   depths: ceil(c, 32) * 2
-  blocks: max(1, min(units, floor(sm_count, blocks_k)))
-  smem: 1024 + 3 * 36864 + 2 * 45056 + 256 + 112       # weights, image rows, bias, barriers
+  blocks: max(1, min(n * strips * bands + rests, floor(sm_count, blocks_k)))
+  left: n * strips * bands % blocks                    # units of a last round; in halves if there are enough blocks
+  split: select(2 * left + rests <= blocks, left, 0)
+  whole: n * strips * bands - split
+  smem: 1024 + 3 * 36864 + 2 * 45056 + 8 * 2048 + 256 + 112 # weights, image rows, outputs of each warp, bias, barriers
 where:
   - cc == 90
   - smem <= smem_per_block_optin
@@ -30,6 +33,7 @@ define:
   TYPE: type(input)
   CHANNELS: c
   OUTPUTS: k
+  WIDTH: w
   COLUMNS: q
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
@@ -37,6 +41,8 @@ define:
   EPI_SLOPE: slope(epilogue)
 tensor_maps:
   input_map: {of: input, box: "32, 65, 10, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
+  fours_map: {of: input, dims: "c, max(1, floor(w, 4)), h, 4, n", strides: "4 * c, w * c, c, h * w * c", box: "32, 17, 10, 1, 1", swizzle: 64, l2: 256} # the same, without strides
+  output_map: {of: output, box: "32, 32, 1, 1", swizzle: 64}
 scratch:
   transformed: input[blocks_k * depths * 18432]
 prepare:
@@ -49,7 +55,7 @@ steps:
     grid: blocks, blocks_k
     block: 256
     smem: smem
-    args: input_map, transformed, bias, residual, output, p, pad_top, strips, bands, units
+    args: input_map, fours_map, output_map, transformed, bias, residual, p, pad_top, bands, whole, split, whole + 2 * split + rests
 */
 
 /* What changed from winograd_rs: four outputs of a row at once, and any number of channels from 72. Three rows of a 3x3 convolution are 36 products of a pair of
@@ -62,12 +68,16 @@ steps:
  * pixels for 32, of both warpgroups, four boxes of every fourth pixel each, so that tiles lie side by side and no two lanes meet at a bank. With boxes of 16 channels the copy
  * engine was the limit: about 3.2 cycles for each 32 bytes.
  *
- * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 it takes about 1860, and the
- * outputs of a unit take about 3700: half of that are instructions, half waits for the queue of stores, since all blocks store at the same time. The same products with the same number of
- * other instructions, but no loads and barriers, take 1216 cycles, so what is left is waiting: a warpgroup waits for the warp of its four that asks for copies (about 170 cycles),
- * for pixels and weights (about 120). A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168.
- * A cluster of two blocks that shares the weights changes nothing; one of four does not fit on all processors at once. 64 channels with all weights in shared memory take longer
- * than winograd_rs, also when the warpgroups' units are independent.
+ * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 a step takes about 2000, with its share of the
+ * outputs. Neither of the two is the limit: a scheduler has two warps, and what counts is the sequence of one warp. The operands of two products, 16 operations, take it about 107 cycles, so nine
+ * times 960 a step; what else it does makes the step longer, above all an instruction whose result arrives late. So two steps are unrolled, and slots and phases are counted without a division.
+ *
+ * Warp 0 asks for weights, warps 4 to 7 for one phase of the pixels each. If instead the last warp that is done with a slot asks for the next (an atomic counter), no warp waits for the other
+ * warpgroup, but the counter's result takes longer than that. A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168. Stores from
+ * registers make it 4 % slower than those through shared memory. A map without element strides is worth half a per cent. A cluster of two blocks that shares the weights changes nothing. 64 channels with all
+ * weights in shared memory take longer than winograd_rs, also when the warpgroups' units are independent and their pixels come to L2 ahead.
+ *
+ * Residuals are loaded where they are added. Loaded a quarter earlier they take more time, since registers are spilled; brought to L2 ahead, the same time.
  *
  * A few registers are spilled, outside the loop. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
  * simulates it); inputs beyond 11,500 may overflow. */
@@ -81,10 +91,11 @@ constexpr int PAIR = 4096;                                      /* two matrices:
 constexpr int ROWS = 10;                                        /* of the image, for 8 rows of outputs */
 constexpr int ROW = 17 * 64, PHASE = 11264, SLOT = 4 * PHASE;   /* every fourth pixel of a row, 32 channels of each; of all rows, in blocks of 512 bytes; all four phases */
 constexpr int SLOTS = 2, LOADS = DEPTHS / 2;                    /* of 32 channels */
+constexpr unsigned STRIPS = (COLUMNS + 63) / 64;
 /* The points are 0, +-A, +-B and infinity. */
 constexpr float A = 0.75f, B = 1.5f, AA = A * A, BB = B * B;
 
-extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, slots of image rows, bias, barriers */
+extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, slots of image rows, outputs, bias, barriers */
 
 /* Where the operands' orders put things: a lane holds 4 neighbouring input channels, and 8 neighbouring output channels. step: which 16 of 32 channels. */
 static __device__ __forceinline__ int channel_at(int depth, int step) { return (depth % 8 / 4 * 2 + step) * 8 + depth % 4 / 2 * 4 + depth / 8 * 2 + depth % 2; }
@@ -175,21 +186,27 @@ template <int J> static __device__ __forceinline__ void transform(unsigned v[2][
 }
 
 struct places {
-    unsigned weights, slots, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS */
+    unsigned weights, slots, staging, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS */
 };
 
-/* A block's units, `by` apart in the order of bands, then strips, then images. */
-struct walk {
-    int band, strip, image;
-    __device__ __forceinline__ void step(int by, int bands, int strips)
-    {
-        for (band += by; band >= bands; band -= bands)
-            if (++strip == strips) {
-                strip = 0;
-                image++;
-            }
-    }
+/* What a block does: units of 8 rows by 64 columns, then halves of units, 4 rows each, which its first warpgroup computes alone: of the units that would leave processors idle in
+ * the last round, and the last rows of an image, if at most 4 are left. */
+struct list {
+    int whole, split, bands; /* items that are whole units; units in two halves; whole units, one below the other */
 };
+/* Of an item: first column and row, and the image. */
+struct place {
+    int x, y, image;
+};
+static __device__ __forceinline__ place place_of(const list &all, int item)
+{
+    int half = item - all.whole;
+    bool last_rows = half >= 2 * all.split;
+    unsigned u = last_rows ? half - 2 * all.split : half < 0 ? item : all.whole + half / 2, line = u / STRIPS, strip = u - line * STRIPS;
+    unsigned image = last_rows ? line : (int)line < all.bands ? 0 : line / all.bands;
+    unsigned y = last_rows ? all.bands * 8 : (line - image * all.bands) * 8 + (half < 0 ? 0 : half % 2 * 4);
+    return {(int)strip * 64, (int)y, (int)image};
+}
 
 /* As matrix_rows_128, for rows of 64 bytes that are swizzled in blocks of 8 (512 bytes). */
 static __device__ __forceinline__ unsigned long long matrix_rows_64(unsigned address)
@@ -203,30 +220,45 @@ static __device__ __forceinline__ void arrive_one(unsigned barrier, int leads)
     asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(barrier), "r"(leads) : "memory");
 }
 
-/* Weights of step n. */
-static __device__ __forceinline__ void ask_weights(const places &at, const TYPE *weights, unsigned n)
+/* The weights' slot of this step, and of the step before, which the weights after the next go to; and which phase of their barriers. */
+struct ring {
+    unsigned slot, phase, before, before_phase;
+    __device__ __forceinline__ void step()
+    {
+        before = slot;
+        before_phase = phase;
+        phase ^= slot == WEIGHT_SLOTS - 1;
+        slot = slot == WEIGHT_SLOTS - 1 ? 0 : slot + 1;
+    }
+};
+static __device__ __forceinline__ void ask_weights(const places &at, const TYPE *from, unsigned slot, unsigned phase)
 {
-    unsigned slot = n % WEIGHT_SLOTS, come = at.come + slot * 8;
-    barrier_wait(at.gone + slot * 8, n / WEIGHT_SLOTS & 1 ^ 1);
+    unsigned come = at.come + slot * 8;
+    barrier_wait(at.gone + slot * 8, phase);
     barrier_arrive_expect(come, SLICE);
-    copy_bytes(at.weights + slot * SLICE, weights + n % DEPTHS * (SLICE / 2), SLICE, come);
+    copy_bytes(at.weights + slot * SLICE, from, SLICE, come);
 }
-/* Load n: 32 channels of the image rows of a unit, one phase. */
-static __device__ __forceinline__ void ask_pixels(const places &at, const tensor_map *map, int phase, const walk &to, unsigned n, int pad)
+static __device__ __forceinline__ void copy_box_5d(unsigned to, const tensor_map *map, unsigned barrier, int x0, int x1, int x2, int x3, int x4)
 {
-    unsigned slot = n % SLOTS, full = at.full + slot * 8;
-    barrier_wait(at.empty + slot * 8, n / SLOTS & 1 ^ 1);
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to), "l"(map),
+                 "r"(barrier), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+                 : "memory");
+}
+struct image_maps {
+    const tensor_map *all, *fours; /* the second has no pixel behind the last whole four of a row */
+    int pad;
+};
+/* Load m of the block, of an item: 32 channels of the image rows, one phase. */
+static __device__ __forceinline__ void ask_pixels(const places &at, const image_maps &maps, int phase, const place &to, unsigned m, unsigned load)
+{
+    unsigned slot = m % SLOTS, full = at.full + slot * 8, box = at.slots + slot * SLOT + phase * PHASE;
+    int x = to.x + phase - maps.pad - PAD_MORE, y = to.y - maps.pad;
+    barrier_wait(at.empty + slot * 8, m / SLOTS & 1 ^ 1);
     barrier_arrive_expect(full, ROWS * ROW);
-    copy_box_4d(at.slots + slot * SLOT + phase * PHASE, map, full, n % LOADS * 32, to.strip * 64 + phase - pad - PAD_MORE, to.band * 8 - pad, to.image);
-}
-
-/* In step n: weights of the step after the next, and with an even n the next pixels. */
-static __device__ __forceinline__ void ask(const places &at, const TYPE *weights, const tensor_map *map, int leads, const walk &to, unsigned n, int pad)
-{
-    if (leads == 1)
-        ask_weights(at, weights, n + 2);
-    else if (n % 2 == 0 && leads > 4)
-        ask_pixels(at, map, leads - 5, to, n / 2 + 1, pad);
+    if (WIDTH % 4 == 0 || to.x + 65 <= WIDTH / 4 * 4)
+        copy_box_5d(box, maps.fours, full, load * 32, x >> 2, y, x & 3, to.image);
+    else
+        copy_box_4d(box, maps.all, full, load * 32, x, y, to.image);
 }
 
 template <int J> static __device__ __forceinline__ void multiply_ready(float sum[6][32], unsigned v[2][4], unsigned long long matrix, bool add)
@@ -304,6 +336,8 @@ static __device__ __forceinline__ void load_bias(unsigned to, const float *bias)
 
 static __device__ __forceinline__ void init_barriers(const places &at)
 {
+    if (threadIdx.x < 128)
+        store_shared(at.slots + threadIdx.x / 32 * PHASE + ROWS * ROW + threadIdx.x % 32 * 4, 0);
     if (threadIdx.x != 0)
         return;
     for (int i = 0; i < WEIGHT_SLOTS; i++) {
@@ -317,104 +351,176 @@ static __device__ __forceinline__ void init_barriers(const places &at)
     barrier_init_done();
 }
 
-/* The outputs of unit u, of which this lane has 4 pixels in each of two rows. */
-static __device__ __forceinline__ void store(const float sum[6][32], const TYPE *residual, TYPE *output, int P, int u, int strips, int bands, unsigned bias)
+/* The outputs of an item, of which a lane has 4 pixels in each of two rows, and a warp 32. They leave through 2 KiB of shared memory, 32 channels of a row at a time. */
+static __device__ __forceinline__ void store(const float sum[6][32], const TYPE *residual, const tensor_map *output_map, unsigned staging, int P, const place &to, unsigned bias)
 {
-    int warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4, strip = u / bands;
-    int image = strip / strips, p = (u - strip * bands) * 8 + warpgroup_index() * 4 + warp / 2 * 2, q = (strip - image * strips) * 64 + (warp % 2 * 8 + g) * 4;
-    int k = blockIdx.y * 64 + t * 8;
-    size_t at_pixel = (((size_t)image * P + p) * COLUMNS + q) * OUTPUTS + k;
-    TYPE *to = output + at_pixel;
-    const TYPE *more_from = residual + at_pixel;
+    constexpr int ROW_OF = COLUMNS * OUTPUTS;
+    int warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4;
+    int p = to.y + warpgroup_index() * 4 + warp / 2 * 2, first = to.x + warp % 2 * 32, q = first + g * 4, k = blockIdx.y * 64 + t * 8;
+    const TYPE *more_from = residual + (((size_t)to.image * P + p) * COLUMNS + q) * OUTPUTS + k;
+    unsigned own = staging + g * 256 + ((t ^ g % 2 * 2) << 4), odd = g % 2 * 64;
 #pragma unroll
     for (int lower = 0; lower < 2; lower++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             bool inside = p + lower < P && (OUTPUTS % 64 == 0 || k + half * 32 < OUTPUTS);
-            constexpr int ROW_OF = COLUMNS * OUTPUTS;
             uint4 y[4], more[4];
 #pragma unroll
-            for (int x = 0; x < 4; x++)
-                more[x] = EPI_RESIDUAL && inside && within(q, x) ? *reinterpret_cast<const uint4 *>(more_from + lower * ROW_OF + half * 32 + x * OUTPUTS) : make_uint4(0, 0, 0, 0);
+            for (int x = 0; x < 4; x++) {
+                more[x] = make_uint4(0, 0, 0, 0);
+                if (EPI_RESIDUAL && inside && within(q, x))
+                    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+                                 : "=r"(more[x].x), "=r"(more[x].y), "=r"(more[x].z), "=r"(more[x].w)
+                                 : "l"(more_from + lower * ROW_OF + half * 32 + x * OUTPUTS));
+            }
             outputs(y, more, sum, half, lower, bias);
+            if (threadIdx.x % 32 == 0)
+                store_wait_read();
+            __syncwarp();
 #pragma unroll
-            for (int x = 0; x < 4; x++)
+            for (int x = 0; x < 4; x++) { /* lanes of even and odd tiles write to different banks */
+                uint4 v;
+                v.x = odd ? y[x ^ 1].x : y[x].x;
+                v.y = odd ? y[x ^ 1].y : y[x].y;
+                v.z = odd ? y[x ^ 1].z : y[x].z;
+                v.w = odd ? y[x ^ 1].w : y[x].w;
 #ifdef ABLATE_STORE
-                if (y[x].x == 0x7fff7fff)
-#else
-                if (inside && within(q, x))
+                if (v.x == 0x7fff7fff)
 #endif
-                    *reinterpret_cast<uint4 *>(to + lower * ROW_OF + half * 32 + x * OUTPUTS) = y[x];
+                    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"((own ^ x / 2 * 16) + (x * 64 ^ odd)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+            }
+#ifndef ABLATE_STORE
+            fence_async();
+            __syncwarp();
+            if (threadIdx.x % 32 == 0) {
+                store_box_4d(output_map, staging, blockIdx.y * 64 + half * 32, first, p + lower, to.image);
+                store_commit();
+            }
+#endif
         }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1)
-conv_winograd_row(const __grid_constant__ tensor_map input_map, const TYPE *transformed, const float *bias, const TYPE *residual, TYPE *output, int P, int pad, int strips,
-                  int bands, int units)
+/* Steps of this block's items before `end`, which are every gridDim.x-th. */
+static __device__ __forceinline__ unsigned steps_of(int end) { return max(end - (int)blockIdx.x + (int)gridDim.x - 1, 0) / (int)gridDim.x * DEPTHS; }
+
+/* What a block works on; leads: 1 + warp in one lane of each. 1: asks for weights; 5 to 8: for one phase of the pixels each. */
+struct work {
+    places at;
+    image_maps maps;
+    list all;
+    const TYPE *weights;
+    unsigned steps, mine; /* of the block; of this warpgroup */
+    int leads;
+};
+struct lane {
+    unsigned own, turn, high; /* where its pixels are in slot 0, as in pixels::load */
+};
+
+/* Step n, which is step s of an item, with load m. On return a and b hold the first rows of the next. */
+template <int ODD>
+static __device__ __forceinline__ void step(float sum[6][32], unsigned v[3][2][4], pixels &a, pixels &b, const work &w, const lane &of, const ring &turns, int s, unsigned n, unsigned m, int item)
 {
-    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, end = slots + SLOTS * SLOT, barriers = end + 256;
-    const places at = {base, slots, end, barriers, barriers + 32, barriers + 64, barriers + 96};
-    const TYPE *weights = transformed + (size_t)blockIdx.y * DEPTHS * (SLICE / 2);
+    unsigned from = of.own + m % 2 * SLOT, next_from = of.own + (m + 1) % 2 * SLOT;
+    unsigned chunk = of.high + ODD * 16;
+    unsigned long long matrix = matrix_rows_64(w.at.weights) + turns.slot * (SLICE / 16);
+    barrier_wait(w.at.come + turns.slot * 8, turns.phase);
+    multiply<0>(sum, v[0], a, b, matrix, ODD || s > 0);
+    multiply<1>(sum, v[1], a, b, matrix + PAIR / 16, ODD || s > 0);
+    transform<2>(v[2], a, b);
+    a.load(from, 2, of.turn, chunk);
+    multiply_ready<2>(sum, v[2], matrix + 2 * (PAIR / 16), ODD || s > 0);
+    if (ODD == 0 && n + 2 < w.steps && w.leads > 4)
+        ask_pixels(w.at, w.maps, w.leads - 5, place_of(w.all, item + (s == DEPTHS - 2 ? gridDim.x : 0)), m + 1, s == DEPTHS - 2 ? 0 : s / 2 + 1);
+    __syncwarp();
+    if (ODD || n > 0)
+        arrive_one(w.at.gone + turns.before * 8, w.leads);
+    multiply<0>(sum, v[0], b, a, matrix + 3 * (PAIR / 16), true);
+    multiply<1>(sum, v[1], b, a, matrix + 4 * (PAIR / 16), true);
+    transform<2>(v[2], b, a);
+    b.load(from, 3, of.turn, chunk);
+    multiply_ready<2>(sum, v[2], matrix + 5 * (PAIR / 16), true);
+    if (n + 2 < w.steps && w.leads == 1)
+        ask_weights(w.at, w.weights + (s + 2 < DEPTHS ? s + 2 : s + 2 - DEPTHS) * (SLICE / 2), turns.before, turns.before_phase);
+    __syncwarp();
+    multiply<0>(sum, v[0], a, b, matrix + 6 * (PAIR / 16), true);
+    if (ODD)
+        arrive_one(w.at.empty + m % 2 * 8, w.leads);
+    __syncwarp();
+    if (ODD && n + 1 < w.mine)
+        barrier_wait(w.at.full + (m + 1) % 2 * 8, (m + 1) / 2 & 1);
+    multiply<1>(sum, v[1], a, b, matrix + 7 * (PAIR / 16), true);
+    transform<2>(v[2], a, b);
+    unsigned to = ODD == 0 ? from : n + 1 < w.mine ? next_from : w.at.slots + ROWS * ROW; /* what nobody writes, behind the rows of each phase */
+    a.load(to, 0, of.turn, chunk ^ 16);
+    b.load(ODD == 0 || n + 1 < w.mine ? to : to - ROW, 1, of.turn, chunk ^ 16);
+    multiply_ready<2>(sum, v[2], matrix + 8 * (PAIR / 16), true);
+}
+
+/* What a warp does while the other warpgroup computes alone, from step n on: asks for pixels, and is done with everything at once. */
+static __device__ __forceinline__ void accompany(const work &w, ring turns, unsigned n, int item)
+{
+    if (n > 0)
+        barrier_arrive(w.at.gone + turns.before * 8);
+    for (unsigned s = 0; n < w.steps; s++, n++, turns.step()) {
+        unsigned m = n / 2;
+        if (n % 2 == 0 && n + 2 < w.steps)
+            ask_pixels(w.at, w.maps, w.leads - 5, place_of(w.all, item + (s + 2) / DEPTHS * gridDim.x), m + 1, (m + 1) % LOADS);
+        barrier_wait(w.at.come + turns.slot * 8, turns.phase);
+        barrier_arrive(w.at.gone + turns.slot * 8);
+        if (n % 2) {
+            barrier_wait(w.at.full + m % 2 * 8, m / 2 & 1);
+            barrier_arrive(w.at.empty + m % 2 * 8);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1)
+conv_winograd_row(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map fours_map, const __grid_constant__ tensor_map output_map, const TYPE *transformed, const float *bias,
+                  const TYPE *residual, int P, int pad, int bands, int whole, int split, int items)
+{
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, staging = slots + SLOTS * SLOT, end = staging + 8 * 2048, barriers = end + 256;
+    const places at = {base, slots, staging, end, barriers, barriers + 32, barriers + 64, barriers + 96};
     init_barriers(at);
     load_bias(at.bias, bias);
     __syncthreads();
     int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4;
     int row = me * 4 + warp / 2 * 2, x = warp % 2 * 8 + g;
-    unsigned own = at.slots + row * ROW + x * 64 + t % 2 * 8, turn = (row + x) * 8;
-    int leads = threadIdx.x % 32 == 0 ? 1 + threadIdx.x / 32 : 0; /* 1: asks for weights; 5 to 8: for one phase of the pixels each, as one alone would keep the others waiting */
-    unsigned steps = (units - blockIdx.x + gridDim.x - 1) / gridDim.x * DEPTHS;
-    int strip = blockIdx.x / bands;
-    walk next = {(int)blockIdx.x - strip * bands, strip % strips, strip / strips};
-    if (leads > 4)
-        ask_pixels(at, &input_map, leads - 5, next, 0, pad);
-    if (leads == 1)
-        for (unsigned i = 0; i < 2 && i < steps; i++)
-            ask_weights(at, weights, i);
+    lane of = {at.slots + row * ROW + x * 64 + t % 2 * 8, (unsigned)(row + x) * 8, (unsigned)t / 2 * 32};
+    work w = {at,
+              {&input_map, &fours_map, pad},
+              {whole, split, bands},
+              transformed + (size_t)blockIdx.y * DEPTHS * (SLICE / 2),
+              steps_of(items),
+              steps_of(me ? whole : items),
+              threadIdx.x % 32 == 0 ? 1 + (int)threadIdx.x / 32 : 0};
+    if (w.leads > 4)
+        ask_pixels(at, w.maps, w.leads - 5, place_of(w.all, blockIdx.x), 0, 0);
+    if (w.leads == 1)
+        for (unsigned i = 0; i < 2; i++)
+            ask_weights(at, w.weights + i * (SLICE / 2), i, 1);
     __syncwarp();
-    asm volatile("" : "+r"(leads), "+r"(own), "+r"(turn)); /* the compiler would compute them from the thread's index again and again */
+    asm volatile("" : "+r"(w.leads), "+r"(of.own), "+r"(of.turn)); /* the compiler would compute them from the thread's index again and again */
     float sum[6][32] = {};
-    unsigned v[3][2][4], n = 0;
+    unsigned v[3][2][4], n = 0, m = 0;
+    ring turns = {0, 0, WEIGHT_SLOTS - 1, 1};
     pixels a, b;
-    for (int u = blockIdx.x; n < steps; u += gridDim.x) {
-        barrier_wait(at.full + n / 2 % 2 * 8, n / 4 & 1);
-        a.load(own + n / 2 % 2 * SLOT, 0, turn, t / 2 * 32);
-        b.load(own + n / 2 % 2 * SLOT, 1, turn, t / 2 * 32);
+    int item = blockIdx.x;
+    for (; n < w.mine; item += gridDim.x) {
+        barrier_wait(at.full + m % 2 * 8, m / 2 & 1);
+        a.load(of.own + m % 2 * SLOT, 0, of.turn, of.high);
+        b.load(of.own + m % 2 * SLOT, 1, of.turn, of.high);
 #pragma unroll 1
-        for (int s = 0; s < DEPTHS; s++, n++) {
-            unsigned m = n / 2, slot = n % WEIGHT_SLOTS, from = own + m % 2 * SLOT, chunk = t / 2 * 32 + n % 2 * 16;
-            unsigned long long matrix = matrix_rows_64(at.weights) + slot * (SLICE / 16);
-            barrier_wait(at.come + slot * 8, n / WEIGHT_SLOTS & 1);
-            multiply<0>(sum, v[0], a, b, matrix, s > 0);
-            multiply<1>(sum, v[1], a, b, matrix + PAIR / 16, s > 0);
-            transform<2>(v[2], a, b);
-            a.load(from, 2, turn, chunk);
-            multiply_ready<2>(sum, v[2], matrix + 2 * (PAIR / 16), s > 0);
-            if (n > 0)
-                arrive_one(at.gone + (n - 1) % WEIGHT_SLOTS * 8, leads);
-            if (s == DEPTHS - 2)
-                next.step(gridDim.x, bands, strips);
-            multiply<0>(sum, v[0], b, a, matrix + 3 * (PAIR / 16), true);
-            multiply<1>(sum, v[1], b, a, matrix + 4 * (PAIR / 16), true);
-            transform<2>(v[2], b, a);
-            b.load(from, 3, turn, chunk);
-            multiply_ready<2>(sum, v[2], matrix + 5 * (PAIR / 16), true);
-            if (n + 2 < steps)
-                ask(at, weights, &input_map, leads, next, n, pad);
-            __syncwarp();
-            multiply<0>(sum, v[0], a, b, matrix + 6 * (PAIR / 16), true);
-            if (n % 2)
-                arrive_one(at.empty + m % 2 * 8, leads);
-            __syncwarp();
-            if (n % 2 && n + 1 < steps) /* here: between these products and the next transform the compiler would put all products in sequence */
-                barrier_wait(at.full + (m + 1) % 2 * 8, (m + 1) / 2 & 1);
-            multiply<1>(sum, v[1], a, b, matrix + 7 * (PAIR / 16), true);
-            transform<2>(v[2], a, b);
-            from = n + 1 < steps ? own + (n + 1) / 2 % 2 * SLOT : at.weights; /* what nobody writes */
-            a.load(from, 0, turn, chunk ^ 16);
-            b.load(from, 1, turn, chunk ^ 16);
-            multiply_ready<2>(sum, v[2], matrix + 8 * (PAIR / 16), true);
+        for (int s = 0; s < DEPTHS; s += 2, n += 2, m++) {
+            step<0>(sum, v, a, b, w, of, turns, s, n, m, item);
+            turns.step();
+            step<1>(sum, v, a, b, w, of, turns, s + 1, n + 1, m, item);
+            turns.step();
         }
         wgmma_wait<0>();
-        store(sum, residual, output, P, u, strips, bands, at.bias);
+        store(sum, residual, &output_map, at.staging + (threadIdx.x / 32) * 2048, P, place_of(w.all, item), at.bias);
     }
+    if (n < w.steps && w.leads > 0)
+        accompany(w, turns, n, item);
+    if (threadIdx.x % 32 == 0)
+        store_wait();
 }
