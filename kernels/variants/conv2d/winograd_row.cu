@@ -69,8 +69,8 @@ steps:
  * engine was the limit: about 3.2 cycles for each 32 bytes.
  *
  * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 a step takes about 2000, with its share of the
- * outputs. Neither of the two is the limit: a scheduler has two warps, and what counts is the sequence of one warp. The operands of two products, 16 operations, take it about 107 cycles, so nine
- * times 960 a step; what else it does makes the step longer, above all an instruction whose result arrives late. So two steps are unrolled, and slots and phases are counted without a division.
+ * outputs. Neither of the two is the limit: a scheduler has two warps, and what counts is the sequence of one warp. The operands of two products, 16 operations, take it about 107 cycles, nine
+ * times a step, so 960; what else it does makes the step longer, above all an instruction whose result arrives late. So two steps are unrolled, and slots and phases are counted without a division.
  *
  * Warp 0 asks for weights, warps 4 to 7 for one phase of the pixels each. If instead the last warp that is done with a slot asks for the next (an atomic counter), no warp waits for the other
  * warpgroup, but the counter's result takes longer than that. A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168. Stores from
@@ -79,7 +79,7 @@ steps:
  *
  * Residuals are loaded where they are added. Loaded a quarter earlier they take more time, since registers are spilled; brought to L2 ahead, the same time.
  *
- * A few registers are spilled, outside the loop. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
+ * A few registers are spilled; in the loop some addresses are loaded again. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
  * simulates it); inputs beyond 11,500 may overflow. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
