@@ -72,16 +72,16 @@ static void rows_narrower_than_the_swizzle(void **state)
 {
     uint8_t made[128];
     for (int wide = 0; wide < 2; wide++)
-        for (uint32_t rows = 1; rows < 3; rows++) {
+        for (uint32_t lines = 1; lines < 3; lines++) {
             struct error err = {0};
             struct device_tensor_map map = {.address = 4096, .element_bytes = 2, .element_kind = DTYPE_F16, .rank = 2, .swizzle = 128};
             map.dim[0] = map.dim[1] = 64;
             map.stride_bytes[1] = 128;
             map.box[0] = wide ? 64 : 32;
-            map.box[1] = rows;
+            map.box[1] = lines;
             map.element_stride[0] = map.element_stride[1] = 1;
-            assert_int_equal(tensormap_encode(&map, made, &err), wide || rows == 1);
-            if (!wide && rows > 1)
+            assert_int_equal(tensormap_encode(&map, made, &err), wide || lines == 1);
+            if (!wide && lines > 1)
                 assert_non_null(strstr(err.text, "128 bytes apart"));
         }
 }

@@ -199,7 +199,7 @@ static void measure(struct ceiling_list *out, char note[256])
 {
     struct error err = {0};
     burst = 0;
-    if (!roofs_measure(&device, NULL, out, note, 256, &err))
+    if (!roofs_measure(&device, NULL, NULL, out, note, 256, &err))
         fail_msg("%s", err.text);
     assert_true(held == 0 && virtual_clock.events == 0);
 }
@@ -235,7 +235,7 @@ static void a_lost_device_has_no_roofs(void **state)
         char note[256];
         struct error err = {0};
         syncs = 0, burst = 0, given = 0;
-        bool ok = roofs_measure(&device, NULL, &r, note, sizeof note, &err);
+        bool ok = roofs_measure(&device, NULL, NULL, &r, note, sizeof note, &err);
         if (syncs < sync_fails)
             break;
         assert_true(!ok || (note[0] && r.count < 10));

@@ -146,7 +146,7 @@ static void a_device_without_time_has_none(void **state)
     struct error err = {0};
     char note[256];
     assert_true(device_open("emu", &dev, &err));
-    assert_false(roofs_measure(dev, NULL, &roofs, note, sizeof note, &err));
+    assert_false(roofs_measure(dev, NULL, NULL, &roofs, note, sizeof note, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_int_equal(roofs.count, 0);
     device_close(dev);
