@@ -204,6 +204,7 @@ static int be_the_worker(void)
     char line[4096];
     ssize_t got = read(3, line, sizeof line - 1);
     line[got > 0 ? got : 0] = 0;
+    line[strcspn(line, "\n")] = 0; /* the command that lets it measure may have come with the first */
     json_t *command = json_loads(line, 0, NULL);
     const char *what = json_string_value(json_object_get(command, "do")), *device = json_string_value(json_object_get(command, "device"));
     if (!what || strcmp(what, "roofs") || !device || !strcmp(device, "cuda:9")) {
