@@ -1,6 +1,7 @@
 /* worker: what one holds before its first command. */
 #include "op/shape.h"
 #include "scenario_text.h"
+#include "leaks.h"
 #include "measure/count/source.h"
 #include "run/message/options.h"
 #include "measure/count/code.h"
@@ -187,8 +188,10 @@ static void a_lost_context_is_of_its_row(void **state)
     lost.fill = fails_to_fill;
     lost.sync = fails_to_sync;
     w->job.dev->ops = &lost;
+    leaks_are_looked_for(false);
     if (!worker_inside.handle(w, verify, &err))
         fail_msg("%s", err.text);
+    leaks_are_looked_for(true);
     struct row *told = row_new();
     wire_row_merge(json_object_get(row, "fields"), told);
     assert_int_equal(told->status, ROW_CRASHED);

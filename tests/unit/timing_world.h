@@ -19,6 +19,7 @@
 #include "run/child/serve.h"
 #include "run/child/worker.h"
 #include "run/message/wire.h"
+#include "leaks.h"
 #include <math.h>
 
 #define FLUSH_NS 74000.0
@@ -455,18 +456,6 @@ static int tear_down(void **state)
     if (kept.dev)
         device_close(kept.dev);
     return variant_folder_remove(state);
-}
-
-/* A worker that fails ends, and with it what it holds: nothing is given back one by one. Only a sanitised build has these. */
-void __lsan_disable(void) __attribute__((weak));
-void __lsan_enable(void) __attribute__((weak));
-
-static void leaks_are_looked_for(bool on)
-{
-    if (on && __lsan_enable)
-        __lsan_enable();
-    else if (!on && __lsan_disable)
-        __lsan_disable();
 }
 
 /* Times the variants (a YAML list) of one small layer. */
