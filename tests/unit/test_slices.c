@@ -17,7 +17,7 @@ static void make(const char *layout, int images, int narrow)
     bool cropped;
     snprintf(
         text, sizeof text,
-        "scenario: t\ndefaults: {n: %d, h: 4, w: 6, kernel: 3, pad: 1, op: conv2d, layout: %s, dtype: f16}\nlayers:\n"
+        "scenario: t\ndefaults: {n: %d, h: 4, w: 7, kernel: 3, pad: 1, op: conv2d, layout: %s, dtype: f16}\nlayers:\n"
         "  first: {c: 8, k: 64}\n  one: {c: 64, k: %d}\n  two: {op: concat, c: 64, k: %d}\n  second: {c: %d, k: 32}\n"
         "  three: {op: concat, c: %d, k: %d}\n  last: {c: %d, k: 8}\n"
         "network: {order: [first, one, {layer: two, input: first, with: one}, second, {layer: three, input: two, with: second}, last]}\n"
@@ -81,7 +81,7 @@ static void what_lies_alone_is_copied(void **state)
     is_at(FIRST, THREE, 0, 128);
     assert_true(chain_joined(&chain, slices, TWO) && chain_part_apart(&chain, slices, TWO, 1) && !chain_part_apart(&chain, slices, TWO, 0));
     assert_true(chain_part_copy(&chain, slices, TWO, 1, &copy, &err));
-    assert_true(copy.c == 32 && copy.h == 4 && copy.w == 6 && copy.pitch.input == 0 && copy.pitch.output == 128);
+    assert_true(copy.c == 32 && copy.h == 4 && copy.w == 7 && copy.pitch.input == 0 && copy.pitch.output == 128);
     memset(alone, 0, sizeof alone);
     alone[TWO] = true; /* then it is a root of its own, and a part to copy of the next */
     chain_slices(&chain, alone, slices);
@@ -101,8 +101,10 @@ static void what_lies_alone_is_copied(void **state)
     alone[SECOND] = true;
     chain_slices(&chain, alone, slices);
     assert_true(chain_joined(&chain, slices, THREE) && chain_part_apart(&chain, slices, THREE, 1));
+    alone[FIRST] = alone[ONE] = true; /* both parts of TWO, which lies in THREE */
+    chain_slices(&chain, alone, slices);
+    assert_true(chain_joined(&chain, slices, TWO) && chain_part_apart(&chain, slices, TWO, 0) && chain_part_apart(&chain, slices, TWO, 1));
     alone[TWO] = true;
-    alone[FIRST] = alone[ONE] = alone[SECOND] = true;
     chain_slices(&chain, alone, slices);
     for (int i = 0; i < LINKS; i++)
         assert_false(chain_joined(&chain, slices, i));
@@ -112,10 +114,14 @@ static void what_lies_alone_is_copied(void **state)
 static void layouts_and_grains(void **state)
 {
     make("NCHW", 1, 32); /* whole planes, one part behind the other */
-    is_at(ONE, THREE, 64 * 24, 0);
-    is_at(SECOND, THREE, 96 * 24, 0);
+    is_at(ONE, THREE, 64 * 28, 0);
+    is_at(SECOND, THREE, 96 * 28, 0);
     struct work copy = {.op = op_for(TASK_POINTWISE)};
     assert_true(chain_part_copy(&chain, slices, THREE, 1, &copy, NULL) && copy.pitch.output == 0);
+    drop();
+    make("NCHW", 1, 5); /* 69 planes of 28 numbers: 8 bytes too many for a grain of 16 */
+    is_at(ONE, THREE, 64 * 28, 0);
+    is_alone(SECOND);
     drop();
     make("NCHW", 2, 32); /* the parts of each image lie apart */
     for (int i = 0; i < LINKS; i++)
@@ -146,6 +152,22 @@ static void another_reader(void **state)
     assert_false(chain_joined(&chain, slices, THREE));
     is_alone(SECOND);
     chain.count = LINKS;
+    drop();
+    make("NHWC", 1, 32);
+    chain.links[THREE].input = FIRST; /* at the same place of both concats, which are two tensors */
+    chain.links[THREE].work.c = 64;
+    chain.links[THREE].work.k = 96;
+    chain_slices(&chain, alone, slices);
+    is_at(FIRST, THREE, 0, 96);
+    assert_true(!chain_part_apart(&chain, slices, THREE, 0) && chain_part_apart(&chain, slices, TWO, 0));
+    drop();
+    make("NHWC", 1, 32);
+    chain.links[TWO].work.mask.pattern = MASK_IID; /* it has inputs of masks to join, too */
+    chain_slices(&chain, alone, slices);
+    is_at(TWO, THREE, 0, 128);
+    is_alone(FIRST);
+    is_alone(ONE);
+    assert_false(chain_joined(&chain, slices, TWO));
     drop();
 }
 
