@@ -1,13 +1,9 @@
 /* worker: what one holds before its first command. */
 #include "op/shape.h"
-#include "scenario_text.h"
 #include "leaks.h"
 #include "measure/count/source.h"
-#include "run/message/options.h"
 #include "measure/count/code.h"
-#include "run/child/serve.h"
-#include "run/child/worker.h"
-#include "run/message/wire.h"
+#include "worker_world.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,25 +20,19 @@ static void drop(void *context, json_t *event)
  * a dense row of a masked case is timed on was thought to be there already, and was NULL. */
 static void data_of_the_first_case_are_made(void **state)
 {
-    char *path = text_file("scenario: t\n"
-                           "layers: {a: {op: conv2d, n: 1, c: 2, h: 8, w: 40, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
-                           "axes: {mask: [{pattern: checkerboard}]}\n"
-                           "variants: [conv2d/naive]\n");
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
+                  "layers: {a: {op: conv2d, n: 1, c: 2, h: 8, w: 40, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
+                  "axes: {mask: [{pattern: checkerboard}]}\n"
+                  "variants: [conv2d/naive]\n",
+                  NULL);
     struct error err = {0};
-    struct plan plan;
     struct op_data *data;
-    int row, zeros = 0;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    for (row = 0; row < plan.row_count && plan.rows[row].variant->name[strlen("conv2d/")] != 'n'; row++)
-        ;
-    assert_true(row < plan.row_count && plan.rows[row].case_index == 0);
+    int row = row_of_variant(&p, "conv2d/naive"), zeros = 0;
+    assert_int_equal(p.plan.rows[row].case_index, 0);
     struct worker *w = worker_inside.open(drop, NULL);
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
-                              "files", plan.files);
-    if (!worker_inside.handle(w, setup, &err))
-        fail_msg("%s", err.text);
+    tell_setup(w, &p);
     assert_true(job_timed_part(&w->job, row) & DATA_FULL);
     if (!data_get(&w->data, row, job_timed_part(&w->job, row), 0, &data, &err))
         fail_msg("%s", err.text);
@@ -51,10 +41,7 @@ static void data_of_the_first_case_are_made(void **state)
         zeros += data->at[SLOT_INPUT].value[i] == 0;
     assert_true(zeros < 8); /* full, though every other pixel is not marked */
     worker_inside.close(w);
-    json_decref(setup);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
 }
 
 static void keep_row(void *context, json_t *event)
@@ -71,32 +58,16 @@ static void keep_row(void *context, json_t *event)
 /* What the worker says of the first row of a layer of `channels`. */
 static json_t *verified_after_setup(void *w, json_t **row, int channels)
 {
-    char *text = text_format("scenario: t\n"
-                             "layers: {a: {op: depth_to_space, n: 1, c: %d, h: 4, w: 6, block: 2, mode: CRD, dtype: f16, layout: NHWC}}\n"
-                             "variants: [depth_to_space/d2s_native]\n",
-                             channels),
-         *path = text_file(text);
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
-    struct error err = {0};
-    struct plan plan;
-    int index = 0;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    while (index < plan.row_count && strcmp(plan.rows[index].variant->name, "depth_to_space/d2s_native"))
-        index++;
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
-                              "files", plan.files);
-    if (!worker_inside.handle(w, setup, &err))
-        fail_msg("%s", err.text);
-    json_decref(setup);
-    json_t *verify = json_pack("{s:s,s:i}", "do", "verify", "row", index);
-    if (!worker_inside.handle(w, verify, &err))
-        fail_msg("%s", err.text);
-    json_decref(verify);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
-    free(text);
+    SCOPED char *text =
+        text_format("scenario: t\n"
+                    "layers: {a: {op: depth_to_space, n: 1, c: %d, h: 4, w: 6, block: 2, mode: CRD, dtype: f16, layout: NHWC}}\n"
+                    "variants: [depth_to_space/d2s_native]\n",
+                    channels);
+    struct planned p;
+    planned_begin(&p, text, NULL);
+    tell_setup(w, &p);
+    tell_verify(w, row_of_variant(&p, "depth_to_space/d2s_native"), false);
+    planned_end(&p);
     return json_object_get(*row, "fields");
 }
 
@@ -122,22 +93,17 @@ static void another_setup_is_another_plan(void **state)
 /* Nor is it forgotten that the device can check for itself: added densities, which the same worker runs, were checked by the CPU. */
 static void the_device_checks_in_every_run(void **state)
 {
-    char *path = text_file("scenario: t\n"
-                           "layers: {a: {op: layout, n: 1, c: 8, h: 4, w: 6, dtype: f16, layout: NHWC, to: NCHW}}\n"
-                           "variants: [layout/convert]\n");
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
-    struct error err = {0};
-    struct plan plan;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
+                  "layers: {a: {op: layout, n: 1, c: 8, h: 4, w: 6, dtype: f16, layout: NHWC, to: NCHW}}\n"
+                  "variants: [layout/convert]\n",
+                  NULL);
     struct worker *w = worker_inside.open(drop, NULL);
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
-                              "files", plan.files);
     struct device_ops timed;
     const struct device_ops *emu = NULL;
     for (int run = 0; run < 3; run++) {
-        if (!worker_inside.handle(w, setup, &err))
-            fail_msg("%s", err.text);
+        tell_setup(w, &p);
         emu = emu ? emu : w->job.dev->ops;
         timed = *emu;
         timed.keeps_time = run > 0; /* of the first run's device the CPU checks */
@@ -146,10 +112,7 @@ static void the_device_checks_in_every_run(void **state)
     }
     w->job.dev->ops = emu;
     worker_inside.close(w);
-    json_decref(setup);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
 }
 
 static bool fails_to_sync(struct device *dev, struct error *err)
@@ -160,32 +123,22 @@ static bool fails_to_sync(struct device *dev, struct error *err)
 /* A callable's kernel failed, and bench learns of it where it makes data: the row is to blame, and the worker ends. The run goes on. */
 static void a_lost_context_is_of_its_row(void **state)
 {
-    char *path = text_file("scenario: t\n"
-                           "layers: {a: {op: layout, n: 1, c: 8, h: 4, w: 6, dtype: f16, layout: NHWC, to: NCHW}}\n"
-                           "variants: [layout/convert]\n");
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
-    struct error err = {0};
-    struct plan plan;
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
+                  "layers: {a: {op: layout, n: 1, c: 8, h: 4, w: 6, dtype: f16, layout: NHWC, to: NCHW}}\n"
+                  "variants: [layout/convert]\n",
+                  NULL);
     json_t *row = NULL;
-    int index = 0;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    while (strcmp(plan.rows[index].variant->name, "layout/convert"))
-        index++;
     struct worker *w = worker_inside.open(keep_row, &row);
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
-                              "files", plan.files),
-           *verify = json_pack("{s:s,s:i}", "do", "verify", "row", index);
-    if (!worker_inside.handle(w, setup, &err))
-        fail_msg("%s", err.text);
+    tell_setup(w, &p);
     const struct device_ops *emu = w->job.dev->ops;
     struct device_ops lost = *emu;
     lost.keeps_time = true;
     lost.sync = fails_to_sync;
     w->job.dev->ops = &lost;
     leaks_are_looked_for(false);
-    if (!worker_inside.handle(w, verify, &err))
-        fail_msg("%s", err.text);
+    tell_verify(w, row_of_variant(&p, "layout/convert"), false);
     leaks_are_looked_for(true);
     struct row *told = row_new();
     wire_row_merge(json_object_get(row, "fields"), told);
@@ -195,12 +148,8 @@ static void a_lost_context_is_of_its_row(void **state)
     row_free(told);
     w->job.dev->ops = emu;
     worker_inside.close(w);
-    json_decref(setup);
-    json_decref(verify);
     json_decref(row);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
 }
 
 /* Of a line those that take most, of equal ones those that move something; nothing of a cold line; in the order of the code. */
@@ -319,37 +268,24 @@ static int files_in(const char *folder)
 
 static void obey(void *w, const char *verb, const char *key, json_t *value)
 {
-    struct error err = {0};
-    json_t *command = json_pack("{s:s,s:o}", "do", verb, key, value);
-    if (!worker_inside.handle(w, command, &err))
-        fail_msg("%s: %s", verb, err.text);
-    json_decref(command);
+    tell(w, json_pack("{s:s,s:o}", "do", verb, key, value));
 }
 
 /* A row that is compiled for its shape is compiled for its neighbour too, by the compilers that work ahead of the rows: verifying, which
  * nothing goes on beside, finds all of it in the cache. */
 static void neighbours_are_compiled_ahead(void **state)
 {
-    char *path = text_file("scenario: t\n"
-                           "layers: {a: {op: depth_to_space, n: 1, c: 64, h: 10, w: 16, block: 2, mode: CRD, dtype: f16, layout: NHWC}}\n"
-                           "variants: [depth_to_space/d2s_native]\n"),
-         folder[] = "/tmp/bench-ahead-XXXXXX";
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
+                  "layers: {a: {op: depth_to_space, n: 1, c: 64, h: 10, w: 16, block: 2, mode: CRD, dtype: f16, layout: NHWC}}\n"
+                  "variants: [depth_to_space/d2s_native]\n",
+                  "7");
+    char folder[] = "/tmp/bench-ahead-XXXXXX";
     assert_true(mkdtemp(folder) && !setenv("BENCH_CACHE", folder, 1));
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .seed = "7"};
-    struct error err = {0};
-    struct plan plan;
-    int row = 0;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    while (row < plan.row_count && strcmp(plan.rows[row].variant->name, "depth_to_space/d2s_native"))
-        row++;
-    assert_true(row < plan.row_count);
+    int row = row_of_variant(&p, "depth_to_space/d2s_native");
     struct worker *w = worker_inside.open(drop, NULL);
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
-                              "files", plan.files);
-    if (!worker_inside.handle(w, setup, &err))
-        fail_msg("%s", err.text);
-    json_decref(setup);
+    tell_setup(w, &p);
     obey(w, "compile", "rows", json_pack("[i]", row));
     int own = files_in(folder);
     obey(w, "compile", "neighbours", json_pack("[i]", row));
@@ -357,9 +293,7 @@ static void neighbours_are_compiled_ahead(void **state)
     obey(w, "verify", "row", json_integer(row));
     int verified = files_in(folder);
     worker_inside.close(w);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
     char *remove = text_format("rm -rf %s", folder);
     assert_int_equal(system(remove), 0);
     free(remove);

@@ -2,11 +2,7 @@
 #include "op/shape.h"
 #include "op/reference/data.h"
 #include "measure/verify/device_check_private.h"
-#include "run/message/options.h"
-#include "scenario_text.h"
-#include "run/child/serve.h"
-#include "run/child/worker.h"
-#include "run/message/wire.h"
+#include "worker_world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,56 +23,54 @@ static void take(void *context, json_t *event)
     json_decref(event);
 }
 
-static void verified(struct worker *w, int first, int last)
+/* That judges by the device, as one on cuda does. */
+static struct worker *worker_with_card(const struct planned *p)
 {
     struct error err = {0};
-    for (int i = first; i < last; i++) {
-        json_t *verify = json_pack("{s:s,s:i}", "do", "verify", "row", i);
-        if (!worker_inside.handle(w, verify, &err))
-            fail_msg("%s", err.text);
-        json_decref(verify);
+    struct worker *w = worker_inside.open(take, NULL);
+    tell_setup(w, p);
+    if (!card_open(w->job.dev, NULL, &w->data.card, &err)) {
+        print_message("skipped: %s\n", err.text);
+        skip();
     }
+    w->data.card_tried = true;
+    return w;
+}
+
+static void verified(struct worker *w, int first, int last)
+{
+    for (int i = first; i < last; i++)
+        tell_verify(w, i, false);
 }
 
 static void judged_the_same(void **state)
 {
-    char *path =
-        text_file("scenario: t\n"
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
                   "defaults: {op: conv2d, n: 1, c: 16, k: 16, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
                   "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
                   "axes: {mask: {layers: [b], values: [{pattern: iid, density: 0.2}]}}\n"
-                  "variants: [conv2d/naive, conv2d/mma_sync, conv2d/sparse_tile]\n");
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+                  "variants: [conv2d/naive, conv2d/mma_sync, conv2d/sparse_tile]\n",
+                  NULL);
     const long pauses_ns[] = {0, 0, 1000000, 30000000, 400000000, -1};
-    struct error err = {0};
-    struct plan plan;
     int first, last;
     char *want = NULL;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    for (first = 0; plan.rows[first].case_index == 0;)
+    for (first = 0; p.plan.rows[first].case_index == 0;)
         first++;
-    last = plan.row_count;
+    last = p.plan.row_count;
     int *rows = xcalloc((size_t)last, sizeof *rows), count = 0;
     for (int i = first; i < last; i++)
         rows[count++] = i;
     for (size_t round = 0; round < sizeof pauses_ns / sizeof *pauses_ns; round++) { /* in the first nothing is made ahead */
-        struct worker *w = worker_inside.open(take, NULL);
-        json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip",
-                                  wire_chip(chip_find("GH100")), "files", plan.files);
-        if (!worker_inside.handle(w, setup, &err) || !card_open(w->job.dev, NULL, &w->data.card, &err)) {
-            print_message("skipped: %s\n", err.text);
-            skip();
-        }
-        json_decref(setup);
-        w->data.card_tried = true;
+        struct worker *w = worker_with_card(&p);
         verified(w, 0, first);
         text_free(&said);
         bool drawn = pauses_ns[round] < 0; /* the neighbours alone, all of them */
         for (int i = first; drawn && i < last; i++)
             nearby_draw(&w->neighbours, i, &(atomic_bool){false});
         assert_int_equal(w->neighbours.drawn_count, drawn ? 9 : 0); /* of each row of ours */
-        w->neighbours.case_index = drawn ? plan.rows[first].case_index : w->neighbours.case_index;
+        w->neighbours.case_index = drawn ? p.plan.rows[first].case_index : w->neighbours.case_index;
         if (round && !drawn)
             prefetch_begin(&w->prefetch, rows, count, count);
         assert_int_equal(w->prefetch.thread != NULL, round > 0 && !drawn);
@@ -95,9 +89,7 @@ static void judged_the_same(void **state)
     free(want);
     text_free(&said);
     free(rows);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
 }
 
 static struct op_data *full_of(struct worker *w, const struct plan *plan, int in_case, int set)
@@ -124,33 +116,24 @@ static bool counted_alloc(struct device *dev, const char *label, size_t bytes, u
  * for another layer, and where somebody has written to it. */
 static void masks_share_what_is_full(void **state)
 {
-    char *path = text_file("scenario: t\n"
-                           "defaults: {op: conv2d, n: 1, c: 4, k: 8, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias]}\n"
-                           "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
-                           "axes: {mask: [{pattern: iid, density: 0.2}, {pattern: box, density: 0.1}]}\n"
-                           "variants: [conv2d/naive]\n");
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
+                  "defaults: {op: conv2d, n: 1, c: 4, k: 8, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias]}\n"
+                  "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
+                  "axes: {mask: [{pattern: iid, density: 0.2}, {pattern: box, density: 0.1}]}\n"
+                  "variants: [conv2d/naive]\n",
+                  NULL);
     struct error err = {0};
-    struct plan plan;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(plan.case_count, 4);
-    struct worker *w = worker_inside.open(take, NULL);
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
-                              "files", plan.files);
-    if (!worker_inside.handle(w, setup, &err) || !card_open(w->job.dev, NULL, &w->data.card, &err)) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    }
-    json_decref(setup);
-    w->data.card_tried = true;
+    assert_int_equal(p.plan.case_count, 4);
+    struct worker *w = worker_with_card(&p);
     struct card_data *made[DATA_SETS];
     struct device_ops counting = *(of_emu = w->job.dev->ops);
     counting.alloc = counted_alloc;
     w->job.dev->ops = &counting;
     for (int set = 0; set < DATA_SETS; set++) {
-        struct op_data *data = full_of(w, &plan, 0, set), want;
-        struct work bare = plan.cases[0].work;
+        struct op_data *data = full_of(w, &p.plan, 0, set), want;
+        struct work bare = p.plan.cases[0].work;
         made[set] = data->card;
         bare.mask = (struct mask){0};
         bare.set_seed = set ? job_seed(&w->job) + (uint64_t)set : 0;
@@ -163,20 +146,18 @@ static void masks_share_what_is_full(void **state)
     }
     allocated = 0;
     for (int set = 0; set < DATA_SETS; set++)
-        assert_ptr_equal(full_of(w, &plan, 1, set)->card, made[set]);
+        assert_ptr_equal(full_of(w, &p.plan, 1, set)->card, made[set]);
     assert_int_equal(allocated, 0);
     uint64_t filter = made[1]->at[SLOT_FILTER].value;
     assert_true(w->job.dev->ops->write(w->job.dev, filter, &(float){77}, sizeof(float), &err));
-    struct op_data *again = full_of(w, &plan, 0, 1);
+    struct op_data *again = full_of(w, &p.plan, 0, 1);
     float first;
     assert_true(w->job.dev->ops->read(w->job.dev, again->card->at[SLOT_FILTER].value, &first, sizeof first, &err) && first < 70);
     int elements = (int)again->at[SLOT_OUTPUT].elements;
-    assert_int_not_equal(full_of(w, &plan, 2, 1)->at[SLOT_OUTPUT].elements, elements);
+    assert_int_not_equal(full_of(w, &p.plan, 2, 1)->at[SLOT_OUTPUT].elements, elements);
     w->job.dev->ops = of_emu;
     worker_inside.close(w);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
 }
 
 /* Of each op that takes a mask: what its dense rows are fed without one is, in all sets, what they were fed with it, where nothing is 0. */
@@ -233,41 +214,22 @@ static size_t some_spare(struct device *dev)
     return spare_bytes;
 }
 
-static void verified_ahead(struct worker *w, int row, bool ahead)
-{
-    struct error err = {0};
-    json_t *verify = json_pack("{s:s,s:i,s:b}", "do", "verify", "row", row, "ahead", (int)ahead);
-    if (!worker_inside.handle(w, verify, &err))
-        fail_msg("%s", err.text);
-    json_decref(verify);
-}
-
 /* Rows of two cases are verified in turn while compilers work: the data of either case are made once, if there is room for them, and the
  * verdicts are those of the cases one after the other. */
 static void data_of_cases_in_turn_are_kept(void **state)
 {
-    char *path =
-        text_file("scenario: t\n"
+    struct planned p;
+    planned_begin(&p,
+                  "scenario: t\n"
                   "defaults: {op: conv2d, n: 1, c: 16, k: 16, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
                   "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
-                  "variants: [conv2d/naive, conv2d/mma_sync]\n");
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+                  "variants: [conv2d/naive, conv2d/mma_sync]\n",
+                  NULL);
     struct error err = {0};
-    struct plan plan;
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    int half = plan.row_count / 2;
-    assert_true(half >= 2 && plan.rows[half - 1].case_index == 0 && plan.rows[half].case_index == 1);
+    int half = p.plan.row_count / 2;
+    assert_true(half >= 2 && p.plan.rows[half - 1].case_index == 0 && p.plan.rows[half].case_index == 1);
     for (int round = 0; round < 3; round++) {
-        struct worker *w = worker_inside.open(take, NULL);
-        json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip",
-                                  wire_chip(chip_find("GH100")), "files", plan.files);
-        if (!worker_inside.handle(w, setup, &err) || !card_open(w->job.dev, NULL, &w->data.card, &err)) {
-            print_message("skipped: %s\n", err.text);
-            skip();
-        }
-        json_decref(setup);
-        w->data.card_tried = true;
+        struct worker *w = worker_with_card(&p);
         struct device_ops counting = *(of_emu = w->job.dev->ops);
         counting.alloc = references_alloc;
         counting.spare = some_spare;
@@ -276,8 +238,8 @@ static void data_of_cases_in_turn_are_kept(void **state)
         references = 0;
         text_free(&said);
         for (int i = 0; i < half; i++) {
-            verified_ahead(w, i, round > 0);
-            verified_ahead(w, half + i, round > 0);
+            tell_verify(w, i, round > 0);
+            tell_verify(w, half + i, round > 0);
         }
         if (round == 1)
             assert_int_equal(references, 4); /* exact and full precision, of two cases */
@@ -287,16 +249,14 @@ static void data_of_cases_in_turn_are_kept(void **state)
         assert_string_equal(text_get(&said), "skipped ; skipped ; ok exact + 0.85 tol (f16 rounding); ok exact + 0.82 tol (f16 rounding); "
                                              "ok exact + 0.85 tol (f16 rounding); ok exact + 0.82 tol (f16 rounding); ");
         struct op_data *timed; /* the first case is over */
-        verified_ahead(w, half + 1, false);
+        tell_verify(w, half + 1, false);
         assert_true(data_get(&w->data, half, DATA_PART_PRECISION, 1, &timed, &err));
         assert_int_equal(w->data.early_count, 0);
         w->job.dev->ops = of_emu;
         worker_inside.close(w);
     }
     text_free(&said);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    planned_end(&p);
 }
 
 /* Rows of no layer, and rows that there are none of, begin nothing. */
