@@ -161,7 +161,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "link=%s:%d:%d:%d;", link, l->input, l->residual, l->layer);
     }
     key_mask(&w->mask, &t);
-    if (w->pitch.input || w->pitch.other || w->pitch.output)
+    if (work_sliced(w))
         text_addf(&t, "pitch=%lld:%lld:%lld;", (long long)w->pitch.input, (long long)w->pitch.other, (long long)w->pitch.output);
     if (w->weights[0])
         text_addf(&t, "weights=%s;", w->weights_hash);

@@ -250,6 +250,16 @@ int64_t work_pitch(const struct work *work, const struct tensor *t)
                                                                   : 0;
 }
 
+bool pitches_same(const struct pitches *a, const struct pitches *b)
+{
+    return a->input == b->input && a->other == b->other && a->output == b->output;
+}
+
+bool work_sliced(const struct work *work)
+{
+    return !pitches_same(&work->pitch, &(struct pitches){0});
+}
+
 int64_t work_terms(const struct work *work)
 {
     const struct op *op = work->op;

@@ -157,6 +157,9 @@ void work_reads(struct work *work, const struct tensor *input);
 bool op_has_variants_of(const struct op *op, const struct op *of);
 /* Channels of the tensor that `t` of this work is a slice of; 0: it lies alone. */
 int64_t work_pitch(const struct work *work, const struct tensor *t);
+/* True if any of its tensors is a slice. */
+bool work_sliced(const struct work *work);
+bool pitches_same(const struct pitches *a, const struct pitches *b);
 /* True if every correct kernel gives the same bits on small whole numbers: false for ops with roots or powers. */
 bool work_is_exact(const struct work *work);
 /* Terms of the sum that makes an output; 0: the op moves values. */

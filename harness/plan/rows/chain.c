@@ -341,8 +341,7 @@ bool plan_bind_link(const struct plan *plan, const struct side *side, const stru
 {
     const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
     const struct plan_row *row = choice >= 0 ? &plan->rows[choice] : NULL;
-    bool pitched = work->pitch.input || work->pitch.other || work->pitch.output;
-    if (row && variant_selects(row->variant) && (pitched || plan_part(plan, choice)) &&
+    if (row && variant_selects(row->variant) && (work_sliced(work) || plan_part(plan, choice)) &&
         plan_bind_choice(plan, row, plan_program(plan, choice), work, out))
         return true; /* what the rule chose for the layer, not for the cropped link, or for its slices */
     if (row)

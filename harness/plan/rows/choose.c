@@ -167,12 +167,11 @@ static int pick_as(const struct plan *plan, const struct chain_row *row, const s
 {
     const struct chain *chain = row->work->chain;
     const struct work w = link_work(row, slices, link);
-    if ((slices && chain_joined(chain, slices, link)) || (!w.pitch.input && !w.pitch.other && !w.pitch.output && !w.follows))
+    if ((slices && chain_joined(chain, slices, link)) || (!work_sliced(&w) && !w.follows))
         return -1;
     for (int i = 0; i < link; i++) { /* another run of the same layer */
         const struct work other = link_work(row, slices, i);
-        if (chain->links[i].name == chain->links[link].name && !memcmp(&w.pitch, &other.pitch, sizeof w.pitch) &&
-            w.follows == other.follows)
+        if (chain->links[i].name == chain->links[link].name && pitches_same(&w.pitch, &other.pitch) && w.follows == other.follows)
             return choice[i];
     }
     return pick_for(plan, row, &chain->links[link], &w, rows, own);

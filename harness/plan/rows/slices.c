@@ -7,16 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_pitch(const struct pitches *a, const struct pitches *b)
-{
-    return a->input == b->input && a->other == b->other && a->output == b->output;
-}
-
 bool plan_link_fit(const struct plan *plan, const struct chain_row *row, const struct work *work, int choice, struct link_fit *out,
                    struct error *err)
 {
     struct program p = {0};
-    bool sliced = work->pitch.input || work->pitch.other || work->pitch.output;
+    const bool sliced = work_sliced(work);
     *out = (struct link_fit){.takes = !sliced};
     if ((!sliced && !work->follows) || choice < 0)
         return true;
@@ -44,7 +39,7 @@ static bool find_alone(const struct plan *plan, const struct chain_row *row, con
             struct work one = whole;
             one.pitch = (struct pitches){i == 0 ? whole.pitch.input : 0, i == 1 ? whole.pitch.other : 0, i == 2 ? whole.pitch.output : 0};
             struct link_fit of = {0};
-            if ((!one.pitch.input && !one.pitch.other && !one.pitch.output) || from[i] < 0)
+            if (!work_sliced(&one) || from[i] < 0)
                 continue;
             if (!pass && !plan_link_fit(plan, row, &one, choice, &of, err))
                 return false;
@@ -68,7 +63,7 @@ struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const in
             bool seen = chain_joined(chain, out, i);
             for (int k = 0; k < i && !seen; k++) { /* the same layer has the same answer */
                 struct pitches other = chain_slice_pitches(chain, out, k);
-                seen = !changed && choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && same_pitch(&own, &other);
+                seen = !changed && choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && pitches_same(&own, &other);
             }
             if (!seen && !find_alone(plan, r, out, i, choice[i], alone, &changed, err)) {
                 free(out);
