@@ -37,7 +37,8 @@ void chain_slices(const struct chain *chain, const bool *alone, struct chain_sli
         for (int part = 0; is_concat(&l->work) && part < 2; part++) {
             int from = part_link(l, part);
             int64_t first = part_first(l, out[i].first, part);
-            if (from >= 0 && !alone[from] && !out[from].placed && first * size % SLICE_GRAIN == 0 && pitch * size % SLICE_GRAIN == 0)
+            if (from >= 0 && !(alone && alone[from]) && !out[from].placed && first * size % SLICE_GRAIN == 0 &&
+                pitch * size % SLICE_GRAIN == 0)
                 out[from] = (struct chain_slice){.placed = true, .root = out[i].root, .first = first, .pitch = pitch};
         }
     }

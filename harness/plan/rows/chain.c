@@ -117,10 +117,9 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
 /* True if a concat of the network can be written into one tensor. */
 static bool has_slices(const struct chain *chain)
 {
-    SCOPED bool *alone = xcalloc((size_t)chain->count, sizeof *alone);
     SCOPED struct chain_slice *slices = xcalloc((size_t)chain->count, sizeof *slices);
     bool any = false;
-    chain_slices(chain, alone, slices);
+    chain_slices(chain, NULL, slices);
     for (int i = 0; i < chain->count; i++)
         any |= slices[i].placed;
     return any;

@@ -148,8 +148,7 @@ static struct chain_slice *wish_slices(const struct chain_row *row)
     if (!row->slices)
         return NULL;
     struct chain_slice *out = xcalloc((size_t)chain->count, sizeof *out);
-    SCOPED bool *alone = xcalloc((size_t)chain->count, sizeof *alone);
-    chain_slices(chain, alone, out);
+    chain_slices(chain, NULL, out);
     return out;
 }
 
