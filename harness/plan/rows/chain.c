@@ -335,24 +335,30 @@ void plan_chains_free(struct plan *plan)
 
 /* ---- programs ---- */
 
-bool plan_bind_link(const struct plan *plan, const struct side *side, const struct work *work, int choice, struct program *out,
-                    struct error *err)
+bool plan_bind_default(const struct plan *plan, const struct side *side, const char *name, const char *what, const struct work *work,
+                       struct program *out, struct error *err)
 {
-    const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
-    const struct plan_row *row = choice >= 0 ? &plan->rows[choice] : NULL;
-    if (row && variant_selects(row->variant) && (work_sliced(work) || plan_part(plan, choice)) &&
-        plan_bind_choice(plan, row, plan_program(plan, choice), work, out))
-        return true; /* what the rule chose for the layer, not for the cropped link, or for its slices */
-    if (row)
-        return variant_bind(set, row->config, work, &plan->chip, out, err);
-    const struct variant *v = plan_resolve(set, "layout/convert", work->op);
+    const struct variant_set *set = plan_set(plan, side);
+    const struct variant *v = plan_resolve(set, name, work->op);
     struct variant_config *configs = NULL;
     if (!v)
-        return error_set(err, ERROR_USAGE, "there is no variant layout/convert for the layout changes of a network");
+        return error_set(err, ERROR_USAGE, "there is no variant %s for the %s of a network", name, what);
     int count = variant_configs(v, NULL, &configs, err);
     bool ok = count > 0 && variant_bind(set, &configs[0], work, &plan->chip, out, err);
     variant_configs_free(configs, count < 0 ? 0 : count);
     return ok;
+}
+
+bool plan_bind_link(const struct plan *plan, const struct side *side, const struct work *work, int choice, struct program *out,
+                    struct error *err)
+{
+    if (choice < 0)
+        return plan_bind_default(plan, side, "layout/convert", "layout changes", work, out, err);
+    const struct plan_row *row = &plan->rows[choice];
+    if (variant_selects(row->variant) && (work_sliced(work) || plan_part(plan, choice)) &&
+        plan_bind_choice(plan, row, plan_program(plan, choice), work, out))
+        return true; /* what the rule chose for the layer, not for the cropped link, or for its slices */
+    return variant_bind(plan_set(plan, row->side), row->config, work, &plan->chip, out, err);
 }
 
 /* Takes over what the planned row, without the chain's steps, says of itself. */

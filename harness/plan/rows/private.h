@@ -51,6 +51,9 @@ const struct variant_set *plan_set(const struct plan *plan, const struct side *s
 /* Add a part to a plan, which then owns it. Configurations and ways keep their address; rows and cases are referred to by index. */
 struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
+/* Binds a variant at its defaults to a step of a network that no layer is. `what`: for the message that there is no such variant. */
+bool plan_bind_default(const struct plan *plan, const struct side *side, const char *name, const char *what, const struct work *work,
+                       struct program *out, struct error *err);
 /* Binds the row of a layer that was chosen for a link (-1: a change of layout) to the link's work. */
 bool plan_bind_link(const struct plan *plan, const struct side *side, const struct work *work, int choice, struct program *out,
                     struct error *err);

@@ -1,11 +1,8 @@
 /* Networks whose concats are no copies: which outputs can be slices, by the rows that were chosen. */
 #include "base/text.h"
 #include "plan/rows/private.h"
-#include "kernel/bind/variant_bind.h"
-#include "kernel/head/load.h"
 #include "op/file/ops.h"
 #include <stdlib.h>
-#include <string.h>
 
 bool plan_link_fit(const struct plan *plan, const struct chain_row *row, const struct work *work, int choice, struct link_fit *out,
                    struct error *err)
@@ -79,25 +76,18 @@ bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice
 {
     const struct chain_row *r = plan->rows[row].chain;
     const struct chain *chain = r->work->chain;
-    const struct variant_set *set = plan_set(plan, r->side);
     bool ok = true;
     for (int part = 0; ok && part < 2; part++) {
         struct work work = {.op = op_for(TASK_POINTWISE)};
-        struct variant_config *configs = NULL;
         if (!chain_part_apart(chain, slices, link, part))
             continue;
         if (!chain_part_copy(chain, slices, link, part, &work, err))
             return false;
         work.follows = r->overlap;
-        const struct variant *v = plan_resolve(set, "pointwise/epilogue", work.op);
-        int count = v ? variant_configs(v, NULL, &configs, err) : 0;
-        ok = count > 0 && variant_bind(set, &configs[0], &work, &plan->chip, &copies[part], err);
+        ok = plan_bind_default(plan, r->side, "pointwise/epilogue", "copies", &work, &copies[part], err);
         if (ok && !copies[part].feasible)
-            ok = error_set(err, ERROR_USAGE, "network: %s cannot copy a part of '%s': %s", v->name, chain->links[link].name,
+            ok = error_set(err, ERROR_USAGE, "network: %s cannot copy a part of '%s': %s", copies[part].variant, chain->links[link].name,
                            copies[part].reason);
-        variant_configs_free(configs, count < 0 ? 0 : count);
-        if (!v)
-            return error_set(err, ERROR_USAGE, "there is no variant pointwise/epilogue for the copies of a network");
     }
     return ok;
 }
