@@ -137,16 +137,22 @@ static bool add_way(struct network_rows *r, const struct ways *ways, enum layout
     const struct way *way = ways->whole;
     const struct work *part = ways->part ? &ways->part->work : NULL;
     struct plan *plan = r->plan;
-    static const int launches[] = {1, 0, 2}; /* the first row is that of the library as a graph */
+    const struct {
+        bool wanted, graph, overlap;
+    } launches[] = {{r->graph, true, false}, {r->stream, false, false}, {r->overlap, true, true}}; /* first the library as a graph */
+    const bool concats[] = {r->copy || !r->slices, r->slices};
     for (int l = 0; l < 3; l++) {
-        int launch = launches[l];
-        if (!(launch == 2 ? r->overlap : launch ? r->graph : r->stream))
+        struct chain_row row = {.side = r->side,
+                                .graph = launches[l].graph,
+                                .overlap = launches[l].overlap,
+                                .layout = layout,
+                                .work = &way->work,
+                                .part = part};
+        const enum chain_pick first = row.overlap ? CHAIN_BEST : CHAIN_LIBRARY; /* the library's kernels do not overlap */
+        if (!launches[l].wanted)
             continue;
-        struct chain_row row = {
-            .side = r->side, .graph = launch > 0, .overlap = launch == 2, .layout = layout, .work = &way->work, .part = part};
         for (int joined = 0; joined < 2; joined++)
-            for (int pick = launch == 2 ? CHAIN_BEST : CHAIN_LIBRARY;
-                 /* the library's kernels do not overlap */ pick <= CHAIN_BEST && (joined ? r->slices : r->copy || !r->slices); pick++) {
+            for (int pick = first; concats[joined] && pick <= CHAIN_BEST; pick++) {
                 row.pick = (enum chain_pick)pick;
                 row.slices = joined;
                 chain_add_row(r, &row, NULL);
