@@ -409,10 +409,9 @@ static bool bind_span(const struct plan *plan, const struct plan_row *row, const
     return ok;
 }
 
-int *plan_chain_spans(const struct plan *plan, int index, struct error *err)
+/* Of the row's work, or of the part in its place. */
+static int *find_spans(const struct plan *plan, const struct plan_row *row, const struct chain *chain, struct error *err)
 {
-    const struct plan_row *row = &plan->rows[index];
-    const struct chain *chain = row->chain->work->chain;
     struct error own = {0};
     int *spans = xcalloc((size_t)chain->count, sizeof *spans);
     for (int i = 0, step; i < chain->count; i += step) {
@@ -433,40 +432,47 @@ int *plan_chain_spans(const struct plan *plan, int index, struct error *err)
     return spans;
 }
 
-/* Binds the row's work: its own, or the part in its place. */
-static bool bind_chain(struct plan *plan, int index, const int *choice, struct program *out, struct error *err)
+int *plan_chain_spans(const struct plan *plan, int index, struct error *err)
 {
-    struct plan_row *row = &plan->rows[index];
-    const struct chain *chain = row->chain->work->chain;
+    return find_spans(plan, &plan->rows[index], plan->rows[index].chain->work->chain, err);
+}
+
+/* Binds a work in the place of the row's: its own, or the part that emu verifies. */
+static bool bind_chain(const struct plan *plan, const struct plan_row *row, const struct work *of, const int *choice, struct program *out,
+                       struct error *err)
+{
+    struct chain_row as = *row->chain;
+    as.work = of;
+    const struct chain *chain = of->chain;
     SCOPED struct program *parts = xcalloc((size_t)chain->count, sizeof *parts);
     struct program whole = {0};
     SCOPED const struct program **list = xcalloc((size_t)chain->count, sizeof *list);
-    SCOPED int *spans = plan_chain_spans(plan, index, err);
+    SCOPED int *spans = find_spans(plan, row, chain, err);
     SCOPED struct program *copies = xcalloc(2 * (size_t)chain->count, sizeof *copies);
-    SCOPED struct chain_slice *slices = row->chain->slices ? plan_chain_slices(plan, index, choice, err) : NULL;
+    SCOPED struct chain_slice *slices = as.slices ? plan_chain_slices(plan, &as, choice, err) : NULL;
     int joined = 0;
-    bool ok = spans && (slices || !row->chain->slices);
+    bool ok = spans && (slices || !as.slices);
     for (int i = 0; ok && i < chain->count; i += spans[i]) {
         joined += spans[i] > 1;
         if (slices && chain_joined(chain, slices, i)) {
-            ok = plan_bind_copies(plan, index, slices, i, &copies[2 * i], err);
+            ok = plan_bind_copies(plan, &as, slices, i, &copies[2 * i], err);
             continue;
         }
         struct work work = slices ? chain_slice_work(chain, slices, i) : chain->links[i].work;
-        work.follows = row->chain->overlap && i > 0;
+        work.follows = as.overlap && i > 0;
         ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err)
                           : plan_bind_link(plan, row->side, &work, choice[i], &parts[i], err);
         list[i] = &parts[i];
         if (ok && !parts[i].feasible && !whole.reason)
             whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);
     }
-    if (ok && !whole.reason && row->chain->pick == CHAIN_KERNEL && !joined)
+    if (ok && !whole.reason && as.pick == CHAIN_KERNEL && !joined)
         whole.reason = xstrdup("it fuses no two layers of this network");
     if (ok && !whole.reason)
-        ok = compose_chain(row->chain->work, list, spans, slices, copies, &whole, err);
+        ok = compose_chain(of, list, spans, slices, copies, &whole, err);
     if (ok) {
         take_algorithm(&whole, parts, chain->count);
-        whole.graph = row->chain->graph;
+        whole.graph = as.graph;
         *out = whole;
     } else {
         program_free(&whole);
@@ -482,15 +488,11 @@ static bool bind_chain(struct plan *plan, int index, const int *choice, struct p
 bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct error *err)
 {
     struct plan_row *row = &plan->rows[index];
-    const struct work *own = row->chain->work;
     struct program whole = {0}, part = {0};
-    if (!bind_chain(plan, index, choice, &whole, err))
+    if (!bind_chain(plan, row, row->chain->work, choice, &whole, err))
         return false;
     if (row->chain->part) {
-        row->chain->work = row->chain->part;
-        const bool ok = bind_chain(plan, index, choice, &part, err);
-        row->chain->work = own;
-        if (!ok) {
+        if (!bind_chain(plan, row, row->chain->part, choice, &part, err)) {
             program_free(&whole);
             return false;
         }

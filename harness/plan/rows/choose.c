@@ -221,7 +221,7 @@ bool choose_unseen(struct plan *plan, int index, struct error *err)
 static struct chain_slice *own_slices(const struct plan *plan, int index, const int *choice)
 {
     struct error broken = {0};
-    return plan->rows[index].chain->slices ? plan_chain_slices(plan, index, choice, &broken) : NULL;
+    return plan->rows[index].chain->slices ? plan_chain_slices(plan, plan->rows[index].chain, choice, &broken) : NULL;
 }
 
 /* Of a joined concat, whose row does not run: all parts lie there, or a copy brings some. */

@@ -66,10 +66,10 @@ bool plan_link_fit(const struct plan *plan, const struct chain_row *row, const s
                    struct error *err);
 /* Where the outputs of a network's links lie if its concats are no copies and these rows run: malloc'd, by link; NULL with err: a broken
  * head. */
-struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const int *choice, struct error *err);
+struct chain_slice *plan_chain_slices(const struct plan *plan, const struct chain_row *row, const int *choice, struct error *err);
 /* Binds the copies of the parts of a joined concat that are not written where they belong; the others stay 0. */
-bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice *slices, int link, struct program copies[2],
-                      struct error *err);
+bool plan_bind_copies(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link,
+                      struct program copies[2], struct error *err);
 /* Kinds of nearby shapes. Code that fails from some size on meets large sizes at the cost of little work. beyond: larger than the row's own
  * along one axis; grown: along every axis. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES, IMAGE_GROWN = IMAGES };

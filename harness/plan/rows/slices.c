@@ -46,10 +46,9 @@ static bool find_alone(const struct plan *plan, const struct chain_row *row, con
     return true;
 }
 
-struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const int *choice, struct error *err)
+struct chain_slice *plan_chain_slices(const struct plan *plan, const struct chain_row *row, const int *choice, struct error *err)
 {
-    const struct chain_row *r = plan->rows[row].chain;
-    const struct chain *chain = r->work->chain;
+    const struct chain *chain = row->work->chain;
     struct chain_slice *out = xcalloc((size_t)chain->count, sizeof *out);
     SCOPED bool *alone = xcalloc((size_t)chain->count, sizeof *alone);
     for (bool changed = true; changed;) {
@@ -62,7 +61,7 @@ struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const in
                 struct pitches other = chain_slice_pitches(chain, out, k);
                 seen = !changed && choice[k] == choice[i] && chain->links[k].name == chain->links[i].name && pitches_same(&own, &other);
             }
-            if (!seen && !find_alone(plan, r, out, i, choice[i], alone, &changed, err)) {
+            if (!seen && !find_alone(plan, row, out, i, choice[i], alone, &changed, err)) {
                 free(out);
                 return NULL;
             }
@@ -71,11 +70,10 @@ struct chain_slice *plan_chain_slices(const struct plan *plan, int row, const in
     return out;
 }
 
-bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice *slices, int link, struct program copies[2],
-                      struct error *err)
+bool plan_bind_copies(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link,
+                      struct program copies[2], struct error *err)
 {
-    const struct chain_row *r = plan->rows[row].chain;
-    const struct chain *chain = r->work->chain;
+    const struct chain *chain = row->work->chain;
     bool ok = true;
     for (int part = 0; ok && part < 2; part++) {
         struct work work = {.op = op_for(TASK_POINTWISE)};
@@ -83,8 +81,8 @@ bool plan_bind_copies(const struct plan *plan, int row, const struct chain_slice
             continue;
         if (!chain_part_copy(chain, slices, link, part, &work, err))
             return false;
-        work.follows = r->overlap;
-        ok = plan_bind_default(plan, r->side, "pointwise/epilogue", "copies", &work, &copies[part], err);
+        work.follows = row->overlap;
+        ok = plan_bind_default(plan, row->side, "pointwise/epilogue", "copies", &work, &copies[part], err);
         if (ok && !copies[part].feasible)
             ok = error_set(err, ERROR_USAGE, "network: %s cannot copy a part of '%s': %s", copies[part].variant, chain->links[link].name,
                            copies[part].reason);
