@@ -105,15 +105,6 @@ static bool find_gelu(struct graph *g, int erf)
     return true;
 }
 
-static void find_gelus(struct graph *g)
-{
-    for (int i = 0, tried = 0; i < g->m->node_count && tried < 500; i++)
-        if (!strcmp(g->m->nodes[i].op, "Erf") && g->m->nodes[i].input_count == 1 && g->m->nodes[i].output_count == 1) {
-            find_gelu(g, i);
-            tried++;
-        }
-}
-
 /* The node that writes the value, if it is that operator with that many inputs at least; -1: it is another. */
 static int written_by(const struct graph *g, const char *value, const char *op, int inputs)
 {
@@ -190,17 +181,21 @@ static bool find_unit(struct graph *g, int divide)
     return true;
 }
 
+#define TRIED_MOST 500 /* nodes of one pattern: each looks through the whole graph */
+
 void patterns_find(struct graph *g)
 {
-    find_gelus(g);
-    for (int i = 0, tried = 0; i < g->m->node_count && tried < 500; i++)
-        if (!strcmp(g->m->nodes[i].op, "Div") && g->m->nodes[i].input_count == 2 && g->m->nodes[i].output_count == 1) {
-            find_unit(g, i);
-            tried++;
-        }
-    for (int i = 0, tried = 0; i < g->m->node_count && tried < 500; i++)
-        if (!strcmp(g->m->nodes[i].op, "Sqrt") && g->m->nodes[i].input_count == 1 && g->m->nodes[i].output_count == 1) {
-            find_layer_norm(g, i);
-            tried++;
+    static const struct {
+        const char *op; /* at which the pattern is looked for */
+        int inputs;
+        bool (*find)(struct graph *g, int node);
+    } all[] = {{"Erf", 1, find_gelu}, {"Div", 2, find_unit}, {"Sqrt", 1, find_layer_norm}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        for (int i = 0, tried = 0; i < g->m->node_count && tried < TRIED_MOST; i++) {
+            const struct onnx_node *n = &g->m->nodes[i];
+            if (!strcmp(n->op, all[k].op) && n->input_count == all[k].inputs && n->output_count == 1) {
+                all[k].find(g, i);
+                tried++;
+            }
         }
 }
