@@ -45,7 +45,7 @@ static void put_weights(const struct resizing *r, int axis, int64_t in, int64_t 
         }
 }
 
-/* The node's output is its input times a matrix, along the last axis; `turn`: with rows and columns exchanged before and behind. */
+/* The node's output is its input times a matrix, along columns (axis 1), or rows (0): with both exchanged before and behind. */
 static bool multiply(struct graph *g, const struct onnx_node *n, const struct resizing *r, int axis, const char **why)
 {
     static const int64_t exchange[] = {0, 1, 3, 2};
@@ -59,27 +59,22 @@ static bool multiply(struct graph *g, const struct onnx_node *n, const struct re
     matrix->constant = t;
     matrix->uses = 1;
     struct onnx_attribute perm = {.name = (char *)(uintptr_t) "perm", .ints = (int64_t *)(uintptr_t)exchange, .int_count = 4};
-    struct onnx_node node[3];
-    char *outputs[3][1], *inputs[3][2] = {{n->inputs[0]}};
-    for (int i = 0; i < 3; i++) { /* turn, multiply, turn back; along columns only the second */
-        bool last = axis == 0 ? i == 2 : i == 1;
-        node[i] = *n;
-        if (axis == 1 && i != 1)
-            continue;
-        if (!last)
-            view_inner(g, n, &node[i], outputs[i])->uses = 1;
-        if (i > (axis == 1))
-            inputs[i][0] = outputs[i - 1][0];
-        else
-            inputs[i][0] = n->inputs[0];
-        inputs[i][1] = (char *)(uintptr_t)matrix->name;
-        node[i].inputs = inputs[i];
-        node[i].input_count = i == 1 ? 2 : 1;
-        node[i].attributes = i == 1 ? NULL : &perm;
-        node[i].attribute_count = i != 1;
-        node[i].op = (char *)(uintptr_t)(i == 1 ? "MatMul" : "Transpose");
-        if (!(i == 1 ? nodes_product(g, &node[i], why) : axes_transpose(g, &node[i], why)))
+    char *inputs[] = {n->inputs[0], (char *)(uintptr_t)matrix->name};
+    const int first = axis, last = 2 - axis; /* turn, multiply, turn back; along columns only the second */
+    for (int i = first; i <= last; i++) {
+        const bool product = i == 1;
+        struct onnx_node node = *n;
+        char *outputs[1];
+        if (i < last)
+            view_inner(g, n, &node, outputs)->uses = 1;
+        node.inputs = inputs;
+        node.input_count = product ? 2 : 1;
+        node.attributes = product ? NULL : &perm;
+        node.attribute_count = !product;
+        node.op = (char *)(uintptr_t)(product ? "MatMul" : "Transpose");
+        if (!(product ? nodes_product : axes_transpose)(g, &node, why))
             return false;
+        inputs[0] = node.outputs[0];
     }
     return true;
 }
