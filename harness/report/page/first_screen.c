@@ -168,6 +168,18 @@ static void add_verified(const struct case_view *c, struct text *t)
         text_add(t, ", no race or unsafe access found");
 }
 
+/* In us: the row's stored time, else the predicted one. */
+static double counted_us(const struct view *v)
+{
+    return v->stored ? v->stored->us : v->predicted.ns / 1e3;
+}
+
+/* What limits the row: its first verdict, else what the prediction says; "": neither is known. */
+static const char *counted_limit(const struct view *v)
+{
+    return v->verdicts.count ? v->verdicts.items[0].says : v->predicted.ns > 0 ? predict_unit_names[v->predicted.limit] : "";
+}
+
 /* Without times: the fastest row by stored times, else by predicted ones; what limits it, and what to try. */
 static void glance_counted(struct table *t, const struct case_view *c)
 {
@@ -175,10 +187,7 @@ static void glance_counted(struct table *t, const struct case_view *c)
     const struct view *winner = predicted_winner(c);
     const struct prediction *p = winner ? &winner->predicted : NULL;
     SCOPED_TEXT name = {0}, verified = {0}, open = {0};
-    double us = !winner          ? NAN
-                : winner->stored ? winner->stored->us
-                                 : p->ns / 1e3,
-           library = c->stored_library ? c->stored_library->us : NAN;
+    double us = winner ? counted_us(winner) : NAN, library = c->stored_library ? c->stored_library->us : NAN;
     if (winner)
         winner_name(winner, &name);
     table_cell(t, PAINT_BOLD, "%s", text_get(&name));
@@ -193,10 +202,7 @@ static void glance_counted(struct table *t, const struct case_view *c)
         table_note(t, "predicted [%s %s]", number_3(p->low_ns / 1e3, a), number_3(p->high_ns / 1e3, b));
     bool measured = winner && winner->stored;
     table_number(t, PAINT_NONE, measured ? library / us : NAN, number_3(library / us, a));
-    table_cell(t, PAINT_NONE, "%s",
-               winner && winner->verdicts.count ? winner->verdicts.items[0].says
-               : p && p->ns > 0                 ? predict_unit_names[p->limit]
-                                                : "");
+    table_cell(t, PAINT_NONE, "%s", winner ? counted_limit(winner) : "");
     add_verified(c, &verified);
     table_cell(t, PAINT_NONE, "%s", text_get(&verified));
     table_cell(t, PAINT_DIM, "%s", winner && winner->verdicts.count ? winner->verdicts.items[0].remedy : "");
@@ -348,17 +354,16 @@ static void glance_line(const struct case_view *c, struct text *t)
 {
     char us[NUMBER_TEXT], ratio[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
-    const bool stored = winner && winner->stored, judged = winner && winner->verdicts.count;
+    const char *limit = winner ? counted_limit(winner) : "";
     SCOPED_TEXT name = {0}, verified = {0};
     text_addf(t, "%s: ", case_short(c->rows[0]));
     add_verified(c, &verified);
     if (winner) {
         winner_name(winner, &name);
-        text_addf(t, "%s %s us %s", text_get(&name), number_3(stored ? winner->stored->us : winner->predicted.ns / 1e3, us),
-                  stored ? "stored" : "predicted");
-        if (stored && c->stored_library)
+        text_addf(t, "%s %s us %s", text_get(&name), number_3(counted_us(winner), us), winner->stored ? "stored" : "predicted");
+        if (winner->stored && c->stored_library)
             text_addf(t, ", %s x library", number_3(c->stored_library->us / winner->stored->us, ratio));
-        text_addf(t, "; %s; ", judged ? winner->verdicts.items[0].says : predict_unit_names[winner->predicted.limit]);
+        text_addf(t, "; %s%s", limit, *limit ? "; " : "");
     }
     text_addf(t, "verified %s\n", verified.len ? text_get(&verified) : "none");
 }
@@ -366,18 +371,15 @@ static void glance_line(const struct case_view *c, struct text *t)
 void glance_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     SCOPED struct glance *cases = NULL;
-    int left = 0, case_count = count && spec_is(rows[0]->device, SPEC_COUNTS) ? glance_order(rows, count, &cases) : 0;
+    int case_count = count && spec_is(rows[0]->device, SPEC_COUNTS) ? glance_order(rows, count, &cases) : 0;
     struct text lines = {0};
     struct judge judge;
     if (case_count < 2) /* its table says all of it */
         return;
     judge_open(&judge);
-    for (int i = 0; i < case_count; i++) {
+    const int shown = case_count < SHOWN_GLANCE ? case_count : SHOWN_GLANCE, left = case_count - shown;
+    for (int i = 0; i < shown; i++) {
         struct case_view c;
-        if (i >= SHOWN_GLANCE) {
-            left++;
-            continue;
-        }
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         case_judge(&c, &judge);
         glance_line(&c, &lines);
