@@ -138,10 +138,17 @@ void decode_classify(const struct ptx_instr *in, struct cold *c);
 /* Is the word one of the list? An empty one (`add..f32`) never is. */
 static inline bool decode_listed(const char *list, const char *word)
 {
-    size_t n = strlen(word);
-    for (const char *at = list; n && (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+    for (const char *at = list; *word; at++) {
+        const char *rest = word;
+        for (; *rest && *at == *rest; at++)
+            rest++;
+        if (!*rest && (*at == ' ' || !*at))
             return true;
+        while (*at && *at != ' ')
+            at++;
+        if (!*at)
+            return false;
+    }
     return false;
 }
 

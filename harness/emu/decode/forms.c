@@ -17,25 +17,22 @@ static const struct form forms[] = {
 };
 enum { FORMS = (int)(sizeof forms / sizeof *forms) };
 
-/* The next word of a list, and what stands behind it; 0: its end. */
-static char next_word(const char **at, char word[WORD_MAX])
+/* The length of the next word of a list, and what stands behind it; 0: its end. */
+static char next_word(const char **at, size_t *n)
 {
-    size_t n = strcspn(*at, "|? ");
-    snprintf(word, WORD_MAX, "%.*s", (int)n, *at);
-    *at += n;
+    *n = strcspn(*at, "|? ");
+    *at += *n;
     char end = **at;
     *at += end != 0;
-    if (end == '?') {
-        end = '?';
+    if (end == '?')
         *at += **at == ' ';
-    }
     return end;
 }
 
-static bool means(const char *word, const char *mod)
+static bool means(const char *word, size_t n, const char *mod)
 {
-    if (strcmp(word, "data"))
-        return !strcmp(word, mod);
+    if (n != 4 || strncmp(word, "data", n))
+        return !strncmp(word, mod, n) && !mod[n];
     enum ptx_type t = ptx_type_parse(mod);
     return (t >= T_B8 && t <= T_S64) || t == T_F32 || t == T_F64;
 }
@@ -45,27 +42,28 @@ static bool is_space(const char *word)
     return !strcmp(word, "global") || !strncmp(word, "shared", 6);
 }
 
-/* Which modifiers belong to the form, as bits; *whole: all groups that must be there are. */
-static uint32_t match(const struct ptx_instr *in, const char *groups, bool *whole)
+/* Which modifiers belong to the form, as bits; *whole: all groups that must be there are. Types have an order, and so have state spaces:
+ * `types` and `spaces` are the modifiers that are one. */
+static uint32_t match(const struct ptx_instr *in, const char *groups, uint32_t types, uint32_t spaces, bool *whole)
 {
-    uint32_t used = 0;
-    int type = -1, space = -1; /* the last ones: types have an order, and so have state spaces */
+    uint32_t used = 0, passed = 0; /* passed: modifiers before the last type or space of theirs */
     *whole = true;
     while (*groups) {
-        char word[WORD_MAX], end;
+        char end;
         int found = -1;
         do {
-            end = next_word(&groups, word);
-            bool types = ptx_type_parse(word) != T_NONE || !strcmp(word, "data");
-            for (int i = types ? type + 1 : is_space(word) ? space + 1 : 0; i < in->mod_count && (found < 0 || i < found); i++)
-                if (!(used >> i & 1) && means(word, in->mods[i]))
+            const char *word = groups;
+            size_t n;
+            end = next_word(&groups, &n);
+            for (int i = 0; i < in->mod_count && (found < 0 || i < found); i++)
+                if (!((used | passed) >> i & 1) && means(word, n, in->mods[i]))
                     found = i;
         } while (end == '|');
-        type = found >= 0 && ptx_type_parse(in->mods[found]) != T_NONE ? found : type;
-        space = found >= 0 && is_space(in->mods[found]) ? found : space;
-        if (found >= 0)
-            used |= 1u << found;
-        else if (end != '?')
+        if (found >= 0) {
+            uint32_t bit = 1u << found;
+            used |= bit;
+            passed |= (bit - 1) & (types & bit ? types : spaces & bit ? spaces : 0);
+        } else if (end != '?')
             *whole = false;
     }
     return used;
@@ -74,13 +72,17 @@ static uint32_t match(const struct ptx_instr *in, const char *groups, bool *whol
 /* The modifier that is not of the nearest form; -1: all are; -2: one is missing. */
 static int misfit(const struct ptx_instr *in)
 {
-    uint32_t all = (1u << in->mod_count) - 1, best = 0;
+    uint32_t all = (1u << in->mod_count) - 1, best = 0, types = 0, spaces = 0;
     const char *wanted = NULL;
+    for (int i = 0; i < in->mod_count; i++) {
+        types |= (uint32_t)(ptx_type_parse(in->mods[i]) != T_NONE) << i;
+        spaces |= (uint32_t)is_space(in->mods[i]) << i;
+    }
     for (int k = 0; k < FORMS; k++) {
         bool whole;
         if (!decode_listed(forms[k].op, in->op))
             continue;
-        uint32_t used = match(in, forms[k].groups, &whole);
+        uint32_t used = match(in, forms[k].groups, types, spaces, &whole);
         if (used == all && whole)
             return -1;
         if (!wanted || __builtin_popcount(used) > __builtin_popcount(best)) {
@@ -216,7 +218,10 @@ static const char *nearest_modifier(const struct ptx_instr *in, const char *mod,
     size_t n = 0;
     for (int k = 0; k < FORMS; k++)
         for (const char *at = forms[k].groups; *at && n < 512 && decode_listed(forms[k].op, in->op); n++) {
-            next_word(&at, kept[n]);
+            const char *word_at = at;
+            size_t length;
+            next_word(&at, &length);
+            snprintf(kept[n], WORD_MAX, "%.*s", (int)length, word_at);
             words[n] = kept[n];
         }
     bool formed = n > 0;
