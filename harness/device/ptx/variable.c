@@ -32,7 +32,6 @@ static bool init_scalar(struct parser *p, struct init *in)
 {
     if (in->open && in->at + in->element > in->room && in->room < PTX_MAX_VAR_BYTES / 2) {
         uint8_t *more = arena_alloc(&p->m->arena, in->room = 2 * in->room + 64);
-        memset(more, 0, in->room);
         if (in->at)
             memcpy(more, in->data, in->at);
         in->data = more;
@@ -45,26 +44,24 @@ static bool init_scalar(struct parser *p, struct init *in)
             return false;
         if (parser_accept(p, '('))
             return init_address(p, in, bits) && parser_expect(p, ')');
-        memcpy(in->data + in->at, &bits, in->element < 8 ? in->element : 8);
-        in->at += in->element;
-        return true;
+    } else {
+        bool minus = parser_accept(p, '-');
+        bits = p->t.bits;
+        if (p->t.kind == TOKEN_WORD && !minus)
+            return init_address(p, in, 0);
+        if (p->t.kind != TOKEN_F32 && p->t.kind != TOKEN_F64)
+            return parser_fail(p, "an initial value was expected");
+        if (minus)
+            bits ^= p->t.kind == TOKEN_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
+        if (p->t.kind == TOKEN_F64 && in->element == 4) {
+            double d;
+            memcpy(&d, &bits, 8);
+            float f = (float)d;
+            bits = 0;
+            memcpy(&bits, &f, 4);
+        }
+        parser_next(p);
     }
-    bool minus = parser_accept(p, '-');
-    bits = p->t.bits;
-    if (p->t.kind == TOKEN_WORD && !minus)
-        return init_address(p, in, 0);
-    if (p->t.kind != TOKEN_F32 && p->t.kind != TOKEN_F64)
-        return parser_fail(p, "an initial value was expected");
-    if (minus)
-        bits ^= p->t.kind == TOKEN_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
-    if (p->t.kind == TOKEN_F64 && in->element == 4) {
-        double d;
-        memcpy(&d, &bits, 8);
-        float f = (float)d;
-        bits = 0;
-        memcpy(&bits, &f, 4);
-    }
-    parser_next(p);
     memcpy(in->data + in->at, &bits, in->element < 8 ? in->element : 8);
     in->at += in->element;
     return true;
