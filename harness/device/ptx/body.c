@@ -326,8 +326,6 @@ static bool parse_directive(struct parser *p)
     return parser_fail(p, "directive '%.*s' is not supported inside a function", p->t.len, p->t.at);
 }
 
-/* A word, then ':' : a label. Looks one token ahead. */
-
 static bool prototype_list(struct parser *p, struct ptx_var **tail)
 {
     if (!parser_accept(p, '(') || parser_accept(p, ')'))
@@ -354,6 +352,7 @@ static bool parse_prototype(struct parser *p, const char *name)
     return skip_statement(p);
 }
 
+/* A word, then ':' : a label. Looks one token ahead. */
 static bool try_label(struct parser *p, bool *was)
 {
     struct lexer ahead = p->lx;

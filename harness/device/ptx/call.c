@@ -111,15 +111,25 @@ static bool is_param_var(const struct ptx_operand *o)
     return o->kind == OPERAND_VAR && o->var->space == SPACE_PARAM;
 }
 
+/* The function that is called, or the prototype behind a call by address; NULL: neither is known. `k`: the operand that says whom. */
+static const struct ptx_function *called(const struct parser *p, const struct ptx_instr *in, int k)
+{
+    if (k < in->count && in->operands[k].kind == OPERAND_SYMBOL) {
+        const char *name = in->operands[k].name;
+        return !strcmp(name, p->f->name) ? p->f : ptx_find_function(p->m, name);
+    }
+    const struct ptx_operand *last = in->count ? &in->operands[in->count - 1] : NULL;
+    const struct ptx_function *f = last && last->kind == OPERAND_SYMBOL ? p->prototypes : NULL;
+    while (f && strcmp(f->name, last->name) != 0)
+        f = f->next;
+    return f;
+}
+
 /* The call is read, but not pushed. */
 bool parser_push_call(struct parser *p, struct ptx_instr *in)
 {
     int k = in->count && in->operands[0].kind == OPERAND_LIST ? 1 : 0;
-    const char *name = k < in->count && in->operands[k].kind == OPERAND_SYMBOL ? in->operands[k].name : NULL;
-    const struct ptx_function *f = !name ? NULL : !strcmp(name, p->f->name) ? p->f : ptx_find_function(p->m, name);
-    const struct ptx_operand *last = in->count ? &in->operands[in->count - 1] : NULL;
-    for (const struct ptx_function *q = !name && last && last->kind == OPERAND_SYMBOL ? p->prototypes : NULL; q && !f; q = q->next)
-        f = last->name && !strcmp(q->name, last->name) ? q : NULL;
+    const struct ptx_function *f = called(p, in, k);
     struct ptx_operand *results = k ? &in->operands[0] : NULL;
     struct ptx_operand *list = k + 1 < in->count && in->operands[k + 1].kind == OPERAND_LIST ? &in->operands[k + 1] : NULL;
     struct ptx_operand loads[PTX_MAX_OPERANDS];
