@@ -46,14 +46,6 @@ static const struct {
     {"bar barrier", "and or", "pred", NULL},
 };
 
-static bool has_one_of(const struct ptx_instr *in, const char *list)
-{
-    bool found = false;
-    for (int i = 0; i < in->mod_count; i++)
-        found |= decode_listed(list, in->mods[i]);
-    return found;
-}
-
 static const char *last_type(const struct ptx_instr *in)
 {
     const char *found = NULL;
@@ -66,12 +58,12 @@ static bool fits_rule(struct decode *d)
 {
     const struct ptx_instr *in = d->in;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!decode_listed(rules[i].ops, in->op) || (rules[i].words && !has_one_of(in, rules[i].words)))
+        if (!decode_listed(rules[i].ops, in->op) || !decode_has_one_of(in, rules[i].words))
             continue;
         const char *type = last_type(in);
         if (rules[i].types && type && !decode_listed(rules[i].types, type))
             return decode_wrong(d, "'.%s' is not one of its types: %s", type, rules[i].types);
-        return !rules[i].needs || has_one_of(in, rules[i].needs) || decode_wrong(d, "one of %s is needed", rules[i].needs);
+        return decode_has_one_of(in, rules[i].needs) || decode_wrong(d, "one of %s is needed", rules[i].needs);
     }
     return true;
 }
@@ -82,10 +74,12 @@ static bool compares(struct decode *d)
     static const char equal[] = "eq ne", ordered[] = "lt le gt ge", other[] = "lo ls hi hs",
                       unordered[] = "equ neu ltu leu gtu geu num nan";
     const char *type = last_type(d->in);
-    if ((!decode_is(d, "setp") && !decode_is(d, "set")) || !type || has_one_of(d->in, equal))
+    if ((!decode_is(d, "setp") && !decode_is(d, "set")) || !type || decode_has_one_of(d->in, equal))
         return true;
     bool real = strchr(type, 'f') != NULL, bits = type[0] == 'b' && !real, natural = type[0] == 'u';
-    bool ok = has_one_of(d->in, ordered) ? !bits : has_one_of(d->in, other) ? natural : !has_one_of(d->in, unordered) || real;
+    bool ok = decode_has_one_of(d->in, ordered) ? !bits
+              : decode_has_one_of(d->in, other) ? natural
+                                                : !decode_has_one_of(d->in, unordered) || real;
     return ok || decode_wrong(d, "this comparison is not one of '.%s'", type);
 }
 
@@ -104,15 +98,15 @@ static bool converts(struct decode *d)
     const char *to = in->mods[in->mod_count - 2], *from = in->mods[in->mod_count - 1];
     bool pack = instr_has(in, "pack"), random = instr_has(in, "rs"), pair = strstr(to, "x2") && !strcmp(from, "f32");
     int operands = 2 + (pair || random) + (pair && random) + (pack ? 1 + !strcmp(from, "b32") : 0);
-    if (in->count != operands)
-        return decode_wrong(d, "it has %d operands", operands);
+    if (!decode_operand_count(d, operands, operands))
+        return false;
     if (pack)
         return true;
     int wide = float_bits(to), narrow = float_bits(from);
     bool whole_to = strchr("us", to[0]) && !strchr(to, 'x'), whole_from = strchr("us", from[0]) && !strchr(from, 'x');
     if ((!wide && !whole_to) || (!narrow && !whole_from) || ptx_type_parse(to) == T_NONE)
         return true;
-    bool rounds = has_one_of(in, to_float), cuts = has_one_of(in, to_whole);
+    bool rounds = decode_has_one_of(in, to_float), cuts = decode_has_one_of(in, to_whole);
     if (wide == 64 && narrow == 64 && instr_has(in, "ftz"))
         return decode_wrong(d, "'.ftz' is for f32");
     if (whole_to && whole_from && instr_has(in, "sat")) {

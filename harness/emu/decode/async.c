@@ -1,9 +1,9 @@
 /* emu/decode/async: asynchronous copies, mbarriers, wgmma, clusters. */
 #include "emu/async.h"
 #include "emu/decode/decode.h"
-#include <stdlib.h>
 #include "emu/tensor.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- cp.async ---- */

@@ -59,14 +59,6 @@ static const struct {
     {"clusterlaunchcontrol", NULL, NULL, "100+"},
 };
 
-static bool one_of(const struct ptx_instr *in, const char *list)
-{
-    bool found = !list;
-    for (int i = 0; i < in->mod_count && !found; i++)
-        found = decode_listed(list, in->mods[i]);
-    return found;
-}
-
 static bool has_chip(const struct decode *d, const char *chips)
 {
     char number[16];
@@ -81,7 +73,7 @@ bool decode_of_chip(struct decode *d)
     const struct ptx_instr *in = d->in;
     const char *chips = NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table && !chips && d->sm; i++)
-        if (decode_listed(table[i].ops, in->op) && one_of(in, table[i].words) && one_of(in, table[i].others) &&
+        if (decode_listed(table[i].ops, in->op) && decode_has_one_of(in, table[i].words) && decode_has_one_of(in, table[i].others) &&
             !has_chip(d, table[i].chips))
             chips = table[i].chips;
     if ((decode_is(d, "min") || decode_is(d, "max")) && in->count == 4 && !has_chip(d, "100+"))
@@ -106,6 +98,11 @@ bool decode_of_chip(struct decode *d)
     return true;
 }
 
+int decode_target_number(const struct ptx_module *m)
+{
+    return strncmp(m->target, "sm_", 3) ? 0 : atoi(m->target + 3);
+}
+
 bool decode_target_known(const struct ptx_module *m, struct error *err)
 {
     static const struct {
@@ -114,7 +111,7 @@ bool decode_target_known(const struct ptx_module *m, struct error *err)
         int version; /* x 10, the first */
     } first[] = {{75, "", 63},   {80, "", 70},  {86, "", 71},  {87, "", 74},  {88, "", 90},  {89, "", 78},   {90, "", 78},  {90, "a", 80},
                  {100, "f", 88}, {100, "", 86}, {103, "", 88}, {107, "", 94}, {110, "", 90}, {120, "f", 88}, {120, "", 87}, {121, "", 88}};
-    int sm = strncmp(m->target, "sm_", 3) ? 0 : atoi(m->target + 3);
+    int sm = decode_target_number(m);
     char last[2] = {m->target[strlen(m->target) - 1], 0};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         if (sm == first[i].sm && (!*first[i].suffix || !strcmp(first[i].suffix, last)) && m->version && m->version < first[i].version)

@@ -296,7 +296,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     p->shared_shift = 2;
     p->global_shift = 4;
     struct decode *state = xcalloc(1, sizeof *state);
-    *state = (struct decode){.p = p, .m = m, .sm = strncmp(m->target, "sm_", 3) ? 0 : atoi(m->target + 3), .err = err};
+    *state = (struct decode){.p = p, .m = m, .sm = decode_target_number(m), .err = err};
     find_short_addresses(state);
     decode_place_shared(state, entry);
     bool ok = true;

@@ -67,12 +67,15 @@ bool decode_take(struct decode *d, const char *mod);              /* the modifie
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
 bool decode_allowed(struct decode *d);                            /* allowed.c: types and modifiers that ptxas takes; else it has failed */
-bool decode_operands(struct decode *d); /* operands.c: as many operands as ptxas takes, and constants in their range? */
-/* chips.c: has the target such an instruction, has the version such a target? */
+/* operands.c: as many operands as ptxas takes, and constants in their range? Has it `least` to `most` operands? */
+bool decode_operands(struct decode *d);
+bool decode_operand_count(struct decode *d, int least, int most);
+/* chips.c: has the target such an instruction, has the version such a target? The target's number; 0: it is not an sm_ one. */
 bool decode_of_chip(struct decode *d);
 bool decode_target_known(const struct ptx_module *m, struct error *err);
-bool decode_arithmetic_form(struct decode *d);  /* the same for what ptxas refuses as well */
+int decode_target_number(const struct ptx_module *m);
 bool decode_form(struct decode *d);             /* are the modifiers one of the forms of forms.c? Else it has failed */
+bool decode_arithmetic_form(struct decode *d);  /* the same for what ptxas refuses as well */
 bool decode_unknown(struct decode *d, int mod); /* fails: emu knows no such modifier; -1: no such instruction */
 struct insn *decode_emit(struct decode *d, enum op op);
 struct insn *decode_emit_internal(struct decode *d, enum op op);   /* counts nothing */
@@ -150,6 +153,15 @@ static inline bool decode_listed(const char *list, const char *word)
             return false;
     }
     return false;
+}
+
+/* Is one of the modifiers in the list? NULL: any will do, or none. */
+static inline bool decode_has_one_of(const struct ptx_instr *in, const char *list)
+{
+    bool found = !list;
+    for (int i = 0; i < in->mod_count && !found; i++)
+        found = decode_listed(list, in->mods[i]);
+    return found;
 }
 
 /* Is it this instruction, by the word before the first point? */

@@ -1,9 +1,8 @@
 /* emu/decode/operands: how many operands an instruction has, and which constants it takes: what ptxas refuses. */
 #include "emu/decode/decode.h"
-#include <stdlib.h>
 #include <string.h>
 
-static bool between(struct decode *d, int least, int most)
+bool decode_operand_count(struct decode *d, int least, int most)
 {
     if (d->in->count >= least && d->in->count <= most)
         return true;
@@ -24,18 +23,18 @@ static bool copies(struct decode *d)
     bool hint = instr_has(in, "L2::cache_hint"), loads = instr_has(in, "mbarrier::complete_tx::bytes");
     uint64_t bytes;
     if (instr_has(in, "commit_group") || instr_has(in, "wait_all"))
-        return between(d, 0, 0);
+        return decode_operand_count(d, 0, 0);
     if (instr_has(in, "wait_group"))
-        return between(d, 1, 1);
+        return decode_operand_count(d, 1, 1);
     if (instr_has(in, "prefetch") || instr_has(in, "arrive") || instr_has(in, "im2col"))
         return true;
     if (!instr_has(in, "bulk"))
-        return hint ? between(d, 4, 5) : between(d, 3, 4);
+        return hint ? decode_operand_count(d, 4, 5) : decode_operand_count(d, 3, 4);
     int more = hint + instr_has(in, "multicast::cluster") + instr_has(in, "cp_mask") + 2 * instr_has(in, "ignore_oob");
     if (!instr_has(in, "tensor") && constant_of(d, 2, &bytes) && bytes % 16)
         return decode_wrong(d, "the number of bytes is a multiple of 16");
     int n = (instr_has(in, "tensor") ? 2 : 3) + loads + more;
-    return between(d, n, n);
+    return decode_operand_count(d, n, n);
 }
 
 static bool barriers(struct decode *d)
@@ -46,14 +45,14 @@ static bool barriers(struct decode *d)
     if (instr_has(in, "init") && constant_of(d, 1, &bits) && (bits < 1 || bits > 0xfffff))
         return decode_wrong(d, "the count of arrivals goes from 1 to 2^20 - 1");
     if (asks || instr_has(in, "try_wait"))
-        return between(d, 3, asks ? 3 : 4);
+        return decode_operand_count(d, 3, asks ? 3 : 4);
     if (!arrives)
         return true;
     if (in->count && in->operands[0].kind == OPERAND_ADDRESS)
         return decode_wrong(d, "a destination or '_' was expected");
     if (instr_has(in, "shared::cluster") && in->count && in->operands[0].kind != OPERAND_SINK)
         return decode_wrong(d, "an arrival in another block has no result: '_' was expected");
-    return between(d, instr_has(in, "expect_tx") || instr_has(in, "noComplete") ? 3 : 2, 3);
+    return decode_operand_count(d, instr_has(in, "expect_tx") || instr_has(in, "noComplete") ? 3 : 2, 3);
 }
 
 static bool tensor_memory(struct decode *d)
@@ -65,10 +64,10 @@ static bool tensor_memory(struct decode *d)
         return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
                decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
     if (instr_has(in, "commit"))
-        return between(d, 1 + many, 1 + many);
+        return decode_operand_count(d, 1 + many, 1 + many);
     if (instr_has(in, "ld") || instr_has(in, "st")) {
         int n = 2 + instr_has(in, "16x32bx2");
-        return between(d, n, n);
+        return decode_operand_count(d, n, n);
     }
     return true;
 }
@@ -89,12 +88,12 @@ static bool counts(struct decode *d)
         {"activemask nanosleep", 1, 1}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (decode_listed(table[i].ops, d->in->op))
-            return between(d, table[i].least, table[i].most);
+            return decode_operand_count(d, table[i].least, table[i].most);
     bool groups = decode_is(d, "wgmma") && (instr_has(d->in, "fence") || instr_has(d->in, "commit_group"));
     return decode_is(d, "cp")         ? copies(d)
            : decode_is(d, "mbarrier") ? barriers(d)
            : decode_is(d, "tcgen05")  ? tensor_memory(d)
-                                      : !groups || between(d, 0, 0);
+                                      : !groups || decode_operand_count(d, 0, 0);
 }
 
 /* A field of a tensor map: its number behind the address, where there are several; a constant where it is an enumeration. */
@@ -107,10 +106,9 @@ static bool tensor_map(struct decode *d)
     const struct ptx_instr *in = d->in;
     if (!instr_has(in, "replace"))
         return true;
-    bool many =
-        instr_has(in, "box_dim") || instr_has(in, "global_dim") || instr_has(in, "global_stride") || instr_has(in, "element_stride");
+    bool many = decode_has_one_of(in, "box_dim global_dim global_stride element_stride");
     uint64_t value;
-    if (!between(d, 2 + many, 2 + many))
+    if (!decode_operand_count(d, 2 + many, 2 + many))
         return false;
     if (many && (!constant_of(d, 1, &value) || value > 4))
         return decode_wrong(d, "the number of a dimension is a constant from 0 to 4");
@@ -149,7 +147,8 @@ static bool kinds(struct decode *d)
     const struct ptx_operand *o = in->count > 1 ? &in->operands[1] : NULL;
     if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
         return decode_wrong(d, "'.any' has no predicate");
-    if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) && (!between(d, 1, 1) || in->operands[0].kind != OPERAND_ADDRESS))
+    if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) &&
+        (!decode_operand_count(d, 1, 1) || in->operands[0].kind != OPERAND_ADDRESS))
         return !d->failed && decode_wrong(d, "an address in brackets was expected");
     if (decode_is(d, "cvta") && o && o->kind != OPERAND_REG) {
         enum ptx_space space = o->var ? o->var->space : SPACE_GENERIC;
