@@ -42,33 +42,62 @@ static uint32_t flushed(struct decode *d, uint32_t ref)
     return ip->d = decode_scratch(d);
 }
 
-bool decode_setp(struct decode *d)
+/* What setp and set have in common. */
+struct comparison {
+    int compare, join;
+    bool ftz, negated;
+    uint32_t a, b, c; /* c: the predicate that joins */
+};
+
+static struct comparison take_comparison(struct decode *d)
 {
     static const char *const joins[] = {"and", "or", "xor", NULL};
-    int compare = take_compare(d), join = decode_take_word(d, joins) + 1;
-    bool ftz = decode_take(d, "ftz"), negated = false;
-    enum ptx_type t = decode_take_type(d);
-    enum op op = compare_op(t);
-    const struct ptx_operand *o = decode_operand(d, 0);
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = NO_REF,
-             *l = decode_list(d, 1);
-    if (join)
-        c = decode_pred(d, decode_operand(d, 3), &negated);
-    if (op == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) ||
-        (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
-        return decode_fail(d, "these operands do not fit") || true;
-    if (ftz && t == T_F32) {
-        a = flushed(d, a);
-        b = flushed(d, b);
-    }
-    struct insn *ip = decode_emit(d, op);
-    ip->d = o->kind == OPERAND_SINK ? NO_REF : decode_slot(d, o->reg);
-    ip->a = a, ip->b = b, ip->c = c;
-    ip->aux = (uint16_t)compare;
-    ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
+    struct comparison k = {.compare = take_compare(d), .c = NO_REF};
+    k.join = decode_take_word(d, joins) + 1;
+    k.ftz = decode_take(d, "ftz");
+    return k;
+}
+
+static void flush_both(struct decode *d, struct comparison *k, enum ptx_type t)
+{
+    if (!k->ftz || t != T_F32)
+        return;
+    k->a = flushed(d, k->a);
+    k->b = flushed(d, k->b);
+}
+
+static void take_joined(struct decode *d, struct comparison *k)
+{
+    if (k->join)
+        k->c = decode_pred(d, decode_operand(d, 3), &k->negated);
+}
+
+/* The predicate `to` of two numbers of type t. */
+static struct insn *emit_comparison(struct decode *d, const struct comparison *k, enum ptx_type t, uint32_t to)
+{
+    struct insn *ip = decode_emit(d, compare_op(t));
+    ip->d = to, ip->a = k->a, ip->b = k->b, ip->c = k->c;
+    ip->aux = (uint16_t)k->compare;
+    ip->flags = (uint8_t)(k->join | (k->negated ? JOIN_NEGATED : 0));
     ip->size = (uint8_t)ptx_type_bytes(t);
     ip->kind = t == T_BF16 || t == T_BF16X2;
-    ip->imm = ftz;
+    ip->imm = k->ftz;
+    return ip;
+}
+
+bool decode_setp(struct decode *d)
+{
+    struct comparison k = take_comparison(d);
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *o = decode_operand(d, 0);
+    k.a = decode_source(d, decode_operand(d, 1), t, false), k.b = decode_source(d, decode_operand(d, 2), t, false);
+    uint32_t *l = decode_list(d, 1);
+    take_joined(d, &k);
+    if (compare_op(t) == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) ||
+        (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
+        return decode_fail(d, "these operands do not fit") || true;
+    flush_both(d, &k, t);
+    struct insn *ip = emit_comparison(d, &k, t, o->kind == OPERAND_SINK ? NO_REF : decode_slot(d, o->reg));
     if (o->reg2 >= 0) {
         ip->count = 2;
         l[0] = decode_slot(d, o->reg2);
@@ -80,41 +109,30 @@ bool decode_setp(struct decode *d)
 /* set: -1 or 1.0 where true, else 0. Halves at once; others by a comparison into scratch and a selection. */
 bool decode_set(struct decode *d)
 {
-    static const char *const joins[] = {"and", "or", "xor", NULL};
-    int compare = take_compare(d), join = decode_take_word(d, joins) + 1;
-    bool ftz = decode_take(d, "ftz");
+    struct comparison k = take_comparison(d);
     enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
-    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false),
-             to = decode_target(d, decode_operand(d, 0), td, false);
-    if (compare_op(ts) == OP_setp_half && ptx_type_bytes(ts) == ptx_type_bytes(td) && !join) {
+    k.a = decode_source(d, decode_operand(d, 1), ts, false), k.b = decode_source(d, decode_operand(d, 2), ts, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), td, false);
+    if (compare_op(ts) == OP_setp_half && ptx_type_bytes(ts) == ptx_type_bytes(td) && !k.join) {
         struct insn *ip = decode_emit(d, OP_set_half);
-        ip->d = to, ip->a = a, ip->b = b;
-        ip->aux = (uint16_t)compare;
+        ip->d = to, ip->a = k.a, ip->b = k.b;
+        ip->aux = (uint16_t)k.compare;
         ip->size = (uint8_t)ptx_type_bytes(ts);
         ip->kind = ts == T_BF16 || ts == T_BF16X2;
         ip->count = ptx_type_float(td) ? td == T_BF16 || td == T_BF16X2 : 2;
-        ip->imm = ftz;
+        ip->imm = k.ftz;
         return true;
     }
-    bool narrow = ptx_type_bytes(td) == 2, negated = false;
+    bool narrow = ptx_type_bytes(td) == 2;
     if (compare_op(ts) == OP_none || ts == T_F16X2 || ts == T_BF16X2 || td == T_F16X2 || td == T_BF16X2)
         return decode_fail(d, "these types are not supported") || true;
-    if (ftz && ts == T_F32) {
-        a = flushed(d, a);
-        b = flushed(d, b);
-    }
+    flush_both(d, &k, ts);
     uint64_t one = td == T_F32 ? 0x3f800000u : td == T_F16 ? 0x3c00u : td == T_BF16 ? 0x3f80u : narrow ? 0xffffu : 0xffffffffu;
     int bytes = narrow ? 2 : 4;
-    uint32_t yes = decode_constant(d, one, bytes), no = decode_constant(d, 0, bytes), p = decode_scratch(d),
-             c = join ? decode_pred(d, decode_operand(d, 3), &negated) : NO_REF;
-    struct insn *ip = decode_emit(d, compare_op(ts));
-    ip->d = p, ip->a = a, ip->b = b, ip->c = c;
-    ip->aux = (uint16_t)compare;
-    ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
-    ip->size = (uint8_t)ptx_type_bytes(ts);
-    ip->kind = ts == T_BF16;
-    ip->imm = ftz;
-    ip = decode_emit_internal(d, narrow ? OP_selp_16 : OP_selp_32);
+    uint32_t yes = decode_constant(d, one, bytes), no = decode_constant(d, 0, bytes), p = decode_scratch(d);
+    take_joined(d, &k);
+    emit_comparison(d, &k, ts, p);
+    struct insn *ip = decode_emit_internal(d, narrow ? OP_selp_16 : OP_selp_32);
     ip->d = to, ip->a = yes, ip->b = no, ip->c = p;
     return true;
 }
