@@ -71,12 +71,12 @@ static bool float_finish(struct decode *d, enum op op, enum ptx_type t, int n, s
 /* Two f32 with a rounding of their own: half by half. */
 static bool rounded_pair(struct decode *d, enum op op, int n, struct modes m)
 {
-    uint32_t half[2][3] = {{0}}, *parts[4];
+    uint32_t *parts[3]; /* of each source: the lower half and the upper one */
     for (int i = 0; i < n; i++) {
         uint32_t from = decode_source(d, decode_operand(d, 1 + i), T_F32X2, false);
         parts[i] = decode_list(d, 2);
         for (int k = 0; k < 2; k++)
-            parts[i][k] = half[k][i] = decode_scratch(d);
+            parts[i][k] = decode_scratch(d);
         struct insn *ip = decode_emit_internal(d, OP_unpack);
         ip->d = NO_REF, ip->a = from, ip->list = parts[i];
         ip->size = ip->kind = 4, ip->count = 2, ip->aux = 8;
@@ -85,7 +85,7 @@ static bool rounded_pair(struct decode *d, enum op op, int n, struct modes m)
     for (int k = 0; k < 2; k++) {
         out[k] = decode_scratch(d);
         struct insn *ip = k ? decode_emit_internal(d, op) : decode_emit(d, op);
-        ip->d = out[k], ip->a = half[k][0], ip->b = half[k][1], ip->c = n == 3 ? half[k][2] : NO_REF;
+        ip->d = out[k], ip->a = parts[0][k], ip->b = parts[1][k], ip->c = n == 3 ? parts[2][k] : NO_REF;
         ip->aux = (uint16_t)m.round;
         ip->flags = m.ftz;
     }
@@ -168,9 +168,8 @@ static bool min_max(struct decode *d, bool min)
     if (is_half(t)) {
         if (m.absolute || d->in->count != 3)
             return bad_type(d, t);
-        if (m.xorsign)
-            return half_of_signs(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, m);
-        return float_finish(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, 2, m);
+        op = m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max;
+        return m.xorsign ? half_of_signs(d, op, t, m) : float_finish(d, op, t, 2, m);
     }
     if (t == T_F32)
         op = m.nan ? (min ? OP_min_nan_f32 : OP_max_nan_f32) : min ? OP_min_f32 : OP_max_f32;
