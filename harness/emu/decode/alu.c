@@ -10,12 +10,18 @@ enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op
     return op;
 }
 
+/* The first n operands behind the result, all of type t. */
+static void sources(struct decode *d, enum ptx_type t, int n, uint32_t s[3])
+{
+    for (int i = 0; i < n; i++)
+        s[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+}
+
 /* Emits op with d and n sources, all of type t. */
 bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n)
 {
     uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
-    for (int i = 0; i < n; i++)
-        s[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+    sources(d, t, n, s);
     uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
     if (op == OP_none)
         return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t));
@@ -121,8 +127,7 @@ static bool decode_mul(struct decode *d, bool mad)
     bool sat = half == 1 && mad && decode_take(d, "sat");
     if (half == 1 && mad && ptx_type_bytes(t) == 2) {
         uint32_t in[3], high = decode_scratch(d);
-        for (int i = 0; i < 3; i++)
-            in[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+        sources(d, t, 3, in);
         uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
         struct insn *ip = decode_emit(d, t == T_U16 ? OP_mulhi_u16 : OP_mulhi_s16);
         ip->d = high, ip->a = in[0], ip->b = in[1];
@@ -279,8 +284,7 @@ static bool decode_lop3(struct decode *d)
     if (table->kind != OPERAND_INT || d->in->count != (join ? 6 : 5) || (join > 0) != (o->reg2 >= 0))
         return decode_fail(d, "this form is not supported") || true;
     uint32_t in[3];
-    for (int i = 0; i < 3; i++)
-        in[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+    sources(d, t, 3, in);
     uint32_t to = join ? decode_scratch(d) : decode_target(d, o, t, false);
     struct insn *ip = decode_emit(d, OP_lop3);
     ip->d = to, ip->a = in[0], ip->b = in[1], ip->c = in[2];
