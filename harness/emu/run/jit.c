@@ -63,29 +63,6 @@ static uint32_t compile_operations(struct compiler *j, const struct insn *ip, ui
     return done;
 }
 
-/* An instruction of ordinary registers on a field of the warp. */
-static void put_field(struct machine_code *c, unsigned opcode, int reg, size_t offset)
-{
-    x86_byte(c, opcode);
-    x86_modrm(c, reg, WARP, (uint32_t)offset);
-}
-static void put_wide_field(struct machine_code *c, unsigned opcode, int reg, size_t offset)
-{
-    x86_byte(c, 0x48);
-    put_field(c, opcode, reg, offset);
-}
-static void put_address(struct machine_code *c, unsigned reg, const void *address)
-{
-    X86(c, 0x48, (uint8_t)(0xb8 | reg));
-    x86_put(c, &address, 8);
-}
-/* The word at `ref` and eax: an instruction. */
-static void put_word(struct machine_code *c, unsigned opcode, uint32_t ref)
-{
-    x86_byte(c, opcode);
-    x86_modrm(c, EAX, base_of(ref), ref);
-}
-
 /* Enters a block as `enter` of lanes.inc does, if nothing else is to be done first; jumps that are to take the handler go to `slow`. */
 static void put_enter(struct machine_code *c, const struct flow *to, size_t slow[2])
 {

@@ -42,7 +42,7 @@ bool jit_is_float(const struct insn *ip);
 /* Adds its code. `full`: it does not fit, and what was added is to be dropped. */
 void jit_operation(struct compiler *j, const struct insn *ip);
 /* The same for a load of all lanes: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
-int jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
+void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
 /* The vectors of a register, of the half in hand; loaded if `load`. They stay until the step ends. */
 struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, bool load, bool write);
 /* Stores what the frame does not hold yet. */
@@ -57,18 +57,37 @@ const uint8_t *jit_shared(struct warp *w, struct memo *m, uint32_t first, enum j
 /* Ti: the rows of 16 bytes of lanes i, i + 4, i + 8 and i + 12 of a half, whose rel these are. Returns `host`. */
 const uint8_t *jit_rows(const uint8_t *host, const int32_t *rel);
 
-/* rdx and rcx, from rdi. */
-static inline void jit_bases(struct machine_code *c)
+/* An instruction of ordinary registers on a field of the warp. */
+static inline void put_field(struct machine_code *c, unsigned opcode, int reg, size_t offset)
 {
-    const uint32_t at = (uint32_t)offsetof(struct warp, base);
-    X86(c, 0x48, 0x8b); /* mov rdx, [rdi + base] */
-    x86_modrm(c, FRAME, WARP, at);
-    X86(c, 0x48, 0x8b);
-    x86_modrm(c, CONSTANTS, WARP, at + (uint32_t)sizeof(uint8_t *));
+    x86_byte(c, opcode);
+    x86_modrm(c, reg, WARP, (uint32_t)offset);
+}
+static inline void put_wide_field(struct machine_code *c, unsigned opcode, int reg, size_t offset)
+{
+    x86_byte(c, 0x48);
+    put_field(c, opcode, reg, offset);
+}
+static inline void put_address(struct machine_code *c, unsigned reg, const void *address)
+{
+    X86(c, 0x48, (uint8_t)(0xb8 | reg));
+    x86_put(c, &address, 8);
 }
 static inline int base_of(uint32_t ref)
 {
     return ref & 1 ? CONSTANTS : FRAME;
+}
+/* The word at `ref` and eax: an instruction. */
+static inline void put_word(struct machine_code *c, unsigned opcode, uint32_t ref)
+{
+    x86_byte(c, opcode);
+    x86_modrm(c, EAX, base_of(ref), ref);
+}
+/* mov rdx, [rdi + base]; mov rcx, [rdi + base + 8] */
+static inline void jit_bases(struct machine_code *c)
+{
+    put_wide_field(c, 0x8b, FRAME, offsetof(struct warp, base));
+    put_wide_field(c, 0x8b, CONSTANTS, offsetof(struct warp, base) + sizeof(uint8_t *));
 }
 static inline int vectors_of(const struct value *v)
 {

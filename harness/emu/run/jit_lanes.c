@@ -404,16 +404,14 @@ static void compare_addresses(struct compiler *j, const struct value a[2], bool 
 
 static void call(struct machine_code *c, const void *function)
 {
-    X86(c, 0x48, 0xb8); /* mov rax, function; call rax; mov rdi, rbx */
-    x86_put(c, &function, 8);
-    X86(c, 0xff, 0xd0, 0x48, 0x89, 0xdf);
+    put_address(c, EAX, function);
+    X86(c, 0xff, 0xd0, 0x48, 0x89, 0xdf); /* call rax; mov rdi, rbx */
     jit_bases(c);
 }
 
 static void put_memos(struct machine_code *c)
 {
-    X86(c, 0x48, 0x8b); /* mov rsi, [rdi + memos] */
-    x86_modrm(c, INSN, WARP, (uint32_t)offsetof(struct warp, memos));
+    put_wide_field(c, 0x8b, INSN, offsetof(struct warp, memos)); /* mov rsi, [rdi + memos] */
 }
 
 static void compare_pattern(struct machine_code *c, uint32_t memo)
@@ -461,7 +459,7 @@ static void put_rows(struct compiler *j, const struct insn *ip, uint32_t memo)
     x86_land(c, end);
 }
 
-int jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then)
+void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then)
 {
     struct machine_code *c = &j->code;
     const bool shared = ip->op == OP_ld_shared, wide = !shared || (ip->flags & 1);
@@ -509,5 +507,4 @@ int jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct 
         else
             x86_vector_by(c, extract, X86_ZMM, T0, 0, d, 1);
     }
-    return 2;
 }

@@ -6,13 +6,6 @@ static const struct x86_form k_move = {1, 0, 0, 0x90}, k_put = {1, 0, 0, 0x91}, 
 static const struct x86_form k_shift = {3, 1, 1, 0x30}, k_unpack = {1, 0, 0, 0x4b};
 static const struct x86_form move = {1, 1, 1, 0x6f}, move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, put = {1, 1, 1, 0x7f};
 
-/* The word at `ref` and eax: an instruction. */
-static void put_word(struct machine_code *c, unsigned opcode, uint32_t ref)
-{
-    x86_byte(c, opcode);
-    x86_modrm(c, EAX, base_of(ref), ref);
-}
-
 /* Lanes that are off keep what stands there. Whole vectors are stored: a masked store is not forwarded to the load that follows. */
 static void store_vector(struct compiler *j, const struct value *v, int i)
 {
@@ -43,8 +36,8 @@ static void store_mask(struct compiler *j, const struct value *v)
     x86_mask(c, k_to, 0, EAX, 0, v->reg[0]);
     x86_byte(c, 0x66); /* xor ax, [predicate]; and ax, [rdi + mask]; xor [predicate], ax */
     put_word(c, 0x33, at);
-    X86(c, 0x66, 0x23);
-    x86_modrm(c, EAX, WARP, (uint32_t)offsetof(struct warp, mask) + 2 * (uint32_t)v->half);
+    x86_byte(c, 0x66);
+    put_field(c, 0x23, EAX, offsetof(struct warp, mask) + 2 * v->half);
     x86_byte(c, 0x66);
     put_word(c, 0x31, at);
 }
@@ -65,8 +58,7 @@ static void store_masks(struct compiler *j, const struct value *low, const struc
     x86_mask(c, k_to_32, 0, EAX, 0, K_LOOK);
     if (j->some) { /* xor eax, [predicate]; and eax, [rdi + mask]; xor eax, [predicate] */
         put_word(c, 0x33, low->ref);
-        x86_byte(c, 0x23);
-        x86_modrm(c, EAX, WARP, (uint32_t)offsetof(struct warp, mask));
+        put_field(c, 0x23, EAX, offsetof(struct warp, mask));
         put_word(c, 0x33, low->ref);
     }
     put_word(c, 0x89, low->ref);

@@ -79,15 +79,10 @@ static inline void x86_modrm(struct machine_code *c, int reg, int base, uint32_t
     x86_byte(c, 0x80u | (unsigned)(reg & 7) << 3 | (unsigned)(base & 7));
     x86_word(c, displacement);
 }
-static inline void x86_vector_with(struct machine_code *c, struct x86_form f, int length, int reg, int second, int base,
-                                   uint32_t displacement)
-{
-    x86_evex(c, f, length, reg, second, 0, 0);
-    x86_modrm(c, reg, base, displacement);
-}
 static inline void x86_vector_at(struct machine_code *c, struct x86_form f, int length, int reg, int base, uint32_t displacement)
 {
-    x86_vector_with(c, f, length, reg, 0, base, displacement);
+    x86_evex(c, f, length, reg, 0, 0, 0);
+    x86_modrm(c, reg, base, displacement);
 }
 /* The same with a byte behind it. */
 static inline void x86_vector_by(struct machine_code *c, struct x86_form f, int length, int reg, int second, int rm, unsigned by)
