@@ -168,6 +168,10 @@ GENERAL const uint8_t *jit_shared(struct warp *w, struct memo *m, uint32_t a0, e
     return take_lanes(m, b->shared + a0, take);
 }
 #else
+const uint8_t *jit_rows(const uint8_t *host, const int32_t *rel)
+{
+    return NULL;
+}
 const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take)
 {
     return NULL;
