@@ -149,7 +149,6 @@ static uint32_t compile_stretch(struct compiler *j, const struct program *p, con
         x86_byte(c, 0x5b);
         put_handler(c, ip + l->load, ip[l->load].fn);
     }
-    free(loads.leaving);
     x86_land(c, some);
     plain = n < plain ? n : plain;
     if (plain) {
@@ -163,6 +162,7 @@ static uint32_t compile_stretch(struct compiler *j, const struct program *p, con
         put_address(c, INSN, ip + n);
         put_end(c, p, ip + n);
     }
+    free(loads.leaving);
     return n;
 }
 
