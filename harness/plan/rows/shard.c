@@ -61,7 +61,7 @@ static int by_row(const void *a, const void *b)
     return ((const struct build *)a)->row - ((const struct build *)b)->row;
 }
 
-int plan_builds(const struct plan *plan, const bool *wanted, int *rows)
+int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *first)
 {
     SCOPED struct build *all = xcalloc((size_t)plan->row_count + 1, sizeof *all);
     int count = 0, left = 0;
@@ -69,9 +69,12 @@ int plan_builds(const struct plan *plan, const bool *wanted, int *rows)
         if (wanted ? wanted[i] : plan->rows[i].facts.feasible && plan->rows[i].facts.own)
             all[count++] = (struct build){plan->rows[i].kind == PLAN_CHAIN ? (uint64_t)i : plan->rows[i].facts.build, i};
     qsort(all, (size_t)count, sizeof *all, by_digest);
-    for (int i = 0; i < count; i++)
-        if (!i || all[i].digest != all[i - 1].digest)
+    for (int i = 0; i < count; i++) {
+        if (!left || all[i].digest != all[left - 1].digest)
             all[left++] = all[i];
+        if (first)
+            first[all[i].row] = all[left - 1].row;
+    }
     qsort(all, (size_t)left, sizeof *all, by_row);
     for (int i = 0; i < left; i++)
         rows[i] = all[i].row;
@@ -83,7 +86,7 @@ double plan_compile_cost(const struct plan *plan, int *kernels)
     SCOPED uint64_t *known = NULL;
     SCOPED int *rows = xcalloc((size_t)plan->row_count + 1, sizeof *rows);
     *kernels = 0;
-    for (int i = 0, count = plan_builds(plan, NULL, rows); i < count; i++, plan_tidy(plan, -1)) {
+    for (int i = 0, count = plan_builds(plan, NULL, rows, NULL); i < count; i++, plan_tidy(plan, -1)) {
         const struct program *p = plan_program(plan, rows[i]);
         for (int k = 0; k < p->unit_count; k++) {
             bool new = p->units[k].path || p->units[k].code;

@@ -10,8 +10,8 @@
  * seconds[case_count]. */
 void plan_costs(const struct plan *plan, bool timed, double *seconds);
 /* The first row of each set of wanted rows that are compiled alike, in order, into rows[row_count]; NULL: all feasible rows with code.
- * Returns how many. */
-int plan_builds(const struct plan *plan, const bool *wanted, int *rows);
+ * Returns how many. first[row_count] (NULL: not asked for): by wanted row, the first row of its set. */
+int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *first);
 /* CPU seconds that a first run compiles beside that; later runs take the code from the cache. *kernels: how many. */
 double plan_compile_cost(const struct plan *plan, int *kernels);
 /* The cases that one process must run, by the first of them: a network with the cases of its layers, because it chooses among their rows;

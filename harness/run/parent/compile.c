@@ -38,7 +38,9 @@ struct compilers {
     double began_s;
     double ready_s; /* the time when the first compiler had its plan; 0: not yet */
     bool told;      /* the user was notified that compiling takes long */
-    int *missing;   /* by row: tasks that its verification needs; counted down */
+    int *missing;   /* by row: tasks of its own that its verification needs; counted down */
+    int *first;     /* by row: the first row of its build */
+    bool *building; /* by such a row: its build is not compiled yet */
     int last_row;   /* the last that was verified meanwhile */
 };
 
@@ -84,7 +86,9 @@ static void find_tasks(struct compilers *c)
              part++)
             add_task(c, "plans", i, part);
     }
-    for (int k = 0, count = plan_builds(&s->plan, wanted, builds); k < count; k++) {
+    for (int i = 0; i < s->plan.row_count; i++)
+        c->first[i] = i;
+    for (int k = 0, count = plan_builds(&s->plan, wanted, builds, c->first); k < count; k++) {
         const struct plan_row *p = &s->plan.rows[builds[k]];
         bool compiles = p->kind == PLAN_LAYER ? p->facts.compiles : p->kind != PLAN_CHAIN || p->chain->pick == CHAIN_KERNEL;
         c->row_count += compiles;
@@ -102,16 +106,13 @@ static void give(struct given *g, struct task task)
     g->tasks[g->count++] = task;
 }
 
-/* Adds to the missing tasks of the rows that need this one. A build serves all rows of its digest. */
+/* Adds to what the rows that need the task wait for. A build serves all rows of its digest. */
 static void count_missing(struct compilers *c, const struct task *task, int more)
 {
-    const struct plan_row *rows = c->s->plan.rows, *of = &rows[task->row];
-    bool shared = !strcmp(task->what, "rows") && of->kind == PLAN_LAYER;
-    if (!strcmp(task->what, "checks") || !strcmp(task->what, "setup"))
-        return;
-    for (int i = shared ? 0 : task->row, last = shared ? c->s->plan.row_count - 1 : task->row; i <= last; i++)
-        if (i == task->row || (rows[i].kind == PLAN_LAYER && rows[i].facts.build == of->facts.build))
-            c->missing[i] += more;
+    if (!strcmp(task->what, "rows"))
+        c->building[task->row] = more > 0;
+    else if (strcmp(task->what, "checks") != 0 && strcmp(task->what, "setup") != 0)
+        c->missing[task->row] += more;
 }
 
 /* Removes the first command, which the compiler has answered. */
@@ -238,7 +239,7 @@ static int ready_row(const struct compilers *c)
     for (int i = 0; s->early && all_started && i < s->plan.row_count; i++) {
         const struct row *row = s->rows[i];
         bool ready = row && !s->kept[i] && row->status == ROW_PLANNED && !row->reason && s->plan.rows[i].kind == PLAN_LAYER &&
-                     !c->missing[i] && session_owns(s, i);
+                     !c->missing[i] && !c->building[c->first[i]] && session_owns(s, i);
         if (ready && s->plan.rows[i].case_index == in_case)
             return i;
         if (ready && found < 0)
@@ -285,7 +286,13 @@ static bool work(struct compilers *c, struct error *err)
 
 bool session_precompile(struct session *s, struct error *err)
 {
-    struct compilers c = {.s = s, .began_s = clock_s(), .last_row = -1, .missing = xcalloc((size_t)s->plan.row_count + 1, sizeof(int))};
+    size_t rows = (size_t)s->plan.row_count + 1;
+    struct compilers c = {.s = s,
+                          .began_s = clock_s(),
+                          .last_row = -1,
+                          .missing = xcalloc(rows, sizeof *c.missing),
+                          .first = xcalloc(rows, sizeof *c.first),
+                          .building = xcalloc(rows, sizeof *c.building)};
     int k;
     find_tasks(&c);
     for (k = 0; k < c.task_count; k++) {
@@ -310,5 +317,7 @@ bool session_precompile(struct session *s, struct error *err)
     free(c.given);
     free(c.tasks);
     free(c.missing);
+    free(c.first);
+    free(c.building);
     return ok;
 }
