@@ -20,10 +20,10 @@ void fleet_index(struct fleet *f, const double *seconds)
             for (int i = 0; i < plan->cases[c].axis_count; i++)
                 if (!strcmp(plan->cases[c].axes[i].axis, "gpu") && !strcmp(plan->cases[c].axes[i].value, f->gpus[k].number))
                     f->queue.pin[c] = k;
-    for (int i = plan->row_count - 1; i >= 0; i--) {
+    for (int i = plan->row_count - 1; i >= 0; i--)
         f->first[plan->rows[i].case_index] = i;
-        f->feasible += plan->rows[i].kind == PLAN_LAYER && plan->rows[i].facts.feasible;
-    }
+    for (int c = 0; c < plan->case_count; c++)
+        f->feasible += fleet_rows(f, c);
     for (int i = 0; i < plan->row_count; i++) {
         int c = plan->rows[i].case_index;
         if (plan->rows[i].kind != PLAN_CHAIN)
@@ -52,7 +52,7 @@ int fleet_case_end(const struct fleet *f, int c)
 int fleet_rows(const struct fleet *f, int c)
 {
     int count = 0;
-    for (int i = f->first[c]; i < fleet_case_end(f, c); i++)
+    for (int i = f->first[c], end = fleet_case_end(f, c); i < end; i++)
         count += f->s->plan.rows[i].kind == PLAN_LAYER && f->s->plan.rows[i].facts.feasible;
     return count;
 }
@@ -61,13 +61,13 @@ int fleet_rows(const struct fleet *f, int c)
 static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, struct text *t)
 {
     const struct session *s = f->s;
-    for (int i = f->first[c]; i < fleet_case_end(f, c); i++) {
+    for (int i = f->first[c], end = fleet_case_end(f, c); i < end; i++) {
         const char *uuid = s->rows[i] && s->rows[i]->gpu_uuid ? s->rows[i]->gpu_uuid : "";
         if (s->rows[i] && ((s->kept[i] && !strcmp(uuid, g->uuid)) || s->rows[i]->status == ROW_SKIPPED))
             wire_rows_add(t, i, s->rows[i]);
     }
     for (int k = 0; f->queue.needs[c] && k < f->queue.count; k++)
-        for (int i = f->first[k]; f->queue.needs[c][k] && i < fleet_case_end(f, k); i++)
+        for (int i = f->first[k], end = f->queue.needs[c][k] ? fleet_case_end(f, k) : i; i < end; i++)
             if (s->rows[i])
                 wire_rows_add(t, i, s->rows[i]);
 }
