@@ -140,32 +140,43 @@ static const char *buffer_of(const struct program *p, const struct arg *a)
     return !b || b->kind == BUFFER_NONE ? NULL : b->kind == BUFFER_TENSOR ? p->tensors[b->index].role->name : p->scratch[b->index].name;
 }
 
-/* Bytes of a buffer: by its name here, or by the argument that it is. False: the argument is none. */
-static bool requested_name(const struct counting *k, int arg, bool by_argument, char out[METRIC_NAME])
+/* The bytes requested of a buffer: by its name in the row, and by the argument that it is. */
+struct requested {
+    char name[METRIC_NAME], argument[METRIC_NAME];
+};
+
+/* Those of the arguments that have a buffer. Returns how many. */
+static int find_requested(const struct counting *k, struct requested out[STEP_MAX_ARGS])
 {
     const struct step *s = &k->program->steps[k->step];
-    const char *buffer = arg < s->arg_count ? buffer_of(k->program, &s->args[arg]) : NULL;
-    if (buffer && by_argument)
-        snprintf(out, METRIC_NAME, METRIC_EMU "requested_bytes.#%d", arg);
-    else if (buffer)
-        snprintf(out, METRIC_NAME, METRIC_EMU "requested_bytes.%s", buffer);
-    return buffer != NULL;
+    int count = 0;
+    for (int i = 0; i < s->arg_count; i++) {
+        const char *buffer = buffer_of(k->program, &s->args[i]);
+        if (!buffer)
+            continue;
+        snprintf(out[count].name, METRIC_NAME, METRIC_EMU "requested_bytes.%s", buffer);
+        snprintf(out[count++].argument, METRIC_NAME, METRIC_EMU "requested_bytes.#%d", i);
+    }
+    return count;
 }
 
 /* Copies the counts of a step; by arguments where the other row calls buffers otherwise. Lines: those of source lines, and the code. */
 static void copy_step(const struct counting *k, struct row *to, int to_step, const struct row *from, int from_step, bool keeps, bool lines)
 {
-    char old[METRIC_NAME], new[METRIC_NAME];
+    struct requested requested[STEP_MAX_ARGS];
+    int count = find_requested(k, requested);
     for (int i = 0; i < from->metric_count; i++) {
         struct row_metric m = from->metrics[i];
         if (m.step != from_step || strcmp(m.source, "emu") || (m.line && !lines))
             continue;
         m.step = to_step;
-        for (int a = 0; requested_name(k, a, !keeps, old) || a < k->program->steps[k->step].arg_count; a++)
-            if (requested_name(k, a, !keeps, old) && requested_name(k, a, keeps, new) && !strcmp(m.name, old)) {
-                snprintf(m.name, sizeof m.name, "%s", new);
-                break;
-            }
+        for (int r = 0; r < count; r++) {
+            const char *old = keeps ? requested[r].name : requested[r].argument;
+            if (strcmp(m.name, old) != 0)
+                continue;
+            snprintf(m.name, sizeof m.name, "%s", keeps ? requested[r].argument : requested[r].name);
+            break;
+        }
         *row_add_metric(to, -1, 0, "", "", "", 0) = m;
     }
     for (int i = 0; i < from->code_count && lines; i++) {
