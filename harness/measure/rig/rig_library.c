@@ -144,8 +144,7 @@ bool rig_library_workspace(struct rig *rig, struct error *err)
 static uint64_t address_of(struct rig *rig, const struct step *step, const char *tensor)
 {
     const struct tensor_role *role = op_role(program_step_work(rig->program, step)->op, tensor);
-    const struct place *place = role ? rig_place_of(rig, step->operand[role->slot]) : NULL;
-    return place ? place->address + (uint64_t)step->operand[role->slot].offset : 0;
+    return role && step->operand[role->slot].kind != BUFFER_NONE ? rig_address(rig, step->operand[role->slot]) : 0;
 }
 
 static bool prepare_step(struct rig *rig, int i, struct error *err)

@@ -519,7 +519,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
             row_set_reason(t->row, err);
         return rows;
     }
-    part->rounds = v->job->plan.rows[t->index].kind == PLAN_LAYER && code_sums_round(part, same ? build->images : own.images);
+    code_take_rounds(&v->job->plan.rows[t->index], part, same ? build->images : own.images);
     bool ok = try_row(t, same ? build : &own, err);
     build_free(&own);
     return ok;
