@@ -92,15 +92,43 @@ static void need_card(void)
     }
 }
 
-static unsigned char *right_output(const struct program *p, int tensor, const struct op_data *want, uint64_t *address)
+/* A layer with its data, and its right output on the device and (storage) on the host. */
+struct layer {
+    struct work w;
+    struct program p;
+    struct op_data host, want;
+    const struct tensor *output;
+    int at; /* of the output, among the tensors */
+    unsigned char *storage;
+    uint64_t right;
+};
+
+static void layer_begin(struct layer *l, struct work w, enum dtype dtype, enum data_part part)
 {
     struct error err = {0};
-    const struct tensor *t = &p->tensors[tensor];
-    unsigned char *storage = calloc(1, tensor_bytes(t));
-    for (size_t i = 0; i < want->at[SLOT_OUTPUT].elements; i++)
-        dtype_set(t->dtype, storage, tensor_index(t, i), want->at[SLOT_OUTPUT].reference[i]);
-    assert_true(emu->alloc(dev, "output", tensor_bytes(t), address, &err) && emu->write(dev, *address, storage, tensor_bytes(t), &err));
-    return storage;
+    *l = (struct layer){.w = w};
+    l->w.dtype = dtype;
+    finish(&l->w);
+    l->p = program_of(&l->w);
+    l->at = program_tensor(&l->p, "output");
+    l->output = &l->p.tensors[l->at];
+    if (!card_data_make(card, &l->w, part, &l->host, &err) || !op_data_make(&l->w, part, &l->want, &err))
+        fail_msg("%s", err.text);
+    l->storage = calloc(1, tensor_bytes(l->output));
+    for (size_t i = 0; i < l->want.at[SLOT_OUTPUT].elements; i++)
+        dtype_set(dtype, l->storage, tensor_index(l->output, i), l->want.at[SLOT_OUTPUT].reference[i]);
+    assert_true(emu->alloc(dev, "output", tensor_bytes(l->output), &l->right, &err) &&
+                emu->write(dev, l->right, l->storage, tensor_bytes(l->output), &err));
+}
+
+static void layer_end(struct layer *l)
+{
+    emu->release(dev, l->right);
+    free(l->storage);
+    op_data_free(&l->want);
+    card_data_free(l->host.card);
+    op_data_free(&l->host);
+    program_free(&l->p);
 }
 
 /* Verifying reaches for the reference with its bounds, which is one thing to map; without it nothing is judged. */
@@ -109,42 +137,29 @@ static void references_are_out_of_reach(void **state)
     need_card();
     for (int part = DATA_PART_EXACT; part <= DATA_PART_PRECISION; part++) {
         struct error err = {0};
-        struct op_data host = {0}, want;
+        struct layer l;
         struct verdict v;
-        uint64_t output, sum;
+        uint64_t sum;
         bool right;
-        struct work w = conv_work(3, 8, 9, 11, 3);
-        w.dtype = DTYPE_F32;
-        finish(&w);
-        struct program p = program_of(&w);
-        int at = program_tensor(&p, "output");
-        if (!card_data_make(card, &w, (enum data_part)part, &host, &err))
-            fail_msg("%s", err.text);
-        assert_true(op_data_make(&w, (enum data_part)part, &want, &err));
+        layer_begin(&l, conv_work(3, 8, 9, 11, 3), DTYPE_F32, (enum data_part)part);
         size_t each = sizeof(double) + (part == DATA_PART_EXACT ? 0 : sizeof(float)); /* exact data has no bounds */
-        assert_true(nothing_within() && apart_count == 1 && apart[0].bytes == want.at[SLOT_OUTPUT].elements * each);
-        unsigned char *storage = right_output(&p, at, &want, &output);
+        assert_true(nothing_within() && apart_count == 1 && apart[0].bytes == l.want.at[SLOT_OUTPUT].elements * each);
         for (int i = 0; i < apart_count; i++)
             apart[i].was_reached = false;
-        assert_true(card_sum(card_data_card(host.card), output, tensor_bytes(&p.tensors[at]), &sum, &err));
+        assert_true(card_sum(card_data_card(l.host.card), l.right, tensor_bytes(l.output), &sum, &err));
         for (int i = 0; i < apart_count; i++)
             assert_false(apart[i].was_reached); /* a sum has nothing to do with it */
-        assert_true(card_verify(host.card, &p, at, output, &right, &v, &err) && right && v.ok && nothing_within());
+        assert_true(card_verify(l.host.card, &l.p, l.at, l.right, &right, &v, &err) && right && v.ok && nothing_within());
         for (int i = 0; i < apart_count; i++)
             assert_true(apart[i].was_reached);
-        storage[41] ^= 0x40;
-        assert_true(emu->write(dev, output, storage, tensor_bytes(&p.tensors[at]), &err));
-        assert_true(card_verify(host.card, &p, at, output, &right, &v, &err) && !right && nothing_within());
+        l.storage[41] ^= 0x40;
+        assert_true(emu->write(dev, l.right, l.storage, tensor_bytes(l.output), &err));
+        assert_true(card_verify(l.host.card, &l.p, l.at, l.right, &right, &v, &err) && !right && nothing_within());
         no_reach = true;
-        assert_false(card_verify(host.card, &p, at, output, &right, &v, &err));
+        assert_false(card_verify(l.host.card, &l.p, l.at, l.right, &right, &v, &err));
         assert_string_equal(err.text, "nothing can be reached");
         no_reach = false;
-        emu->release(dev, output);
-        free(storage);
-        op_data_free(&want);
-        card_data_free(host.card);
-        op_data_free(&host);
-        program_free(&p);
+        layer_end(&l);
         assert_int_equal(apart_count, 0);
     }
 }
@@ -154,17 +169,10 @@ static void references_are_out_of_reach(void **state)
 static void nothing_of_its_size_crosses(void **state)
 {
     need_card();
-    struct work w = conv_work(8, 16, 24, 40, 3);
     struct error err = {0};
-    struct op_data host = {0}, want;
-    w.dtype = DTYPE_F16;
-    finish(&w);
-    struct program p = program_of(&w);
-    int at = program_tensor(&p, "output");
-    size_t bytes = tensor_bytes(&p.tensors[at]);
-    uint64_t right;
-    assert_true(card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) && op_data_make(&w, DATA_PART_PRECISION, &want, &err));
-    unsigned char *storage = right_output(&p, at, &want, &right);
+    struct layer l;
+    layer_begin(&l, conv_work(8, 16, 24, 40, 3), DTYPE_F16, DATA_PART_PRECISION);
+    size_t bytes = tensor_bytes(l.output);
     struct buffer_pool *room = buffer_pool_open(dev, card, 3, 2);
     for (int timed = 0; timed < 2; timed++)
         for (int wrong = 0; wrong < 2; wrong++) {
@@ -172,12 +180,12 @@ static void nothing_of_its_size_crosses(void **state)
             struct verdict v;
             struct text unsafe = {0};
             enum rig_left left;
-            assert_true(rig_open_in(timed ? room : NULL, 0, dev, NULL, &p, NULL, !timed, &rig, &err));
-            uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = at});
+            assert_true(rig_open_in(timed ? room : NULL, 0, dev, NULL, &l.p, NULL, !timed, &rig, &err));
+            uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = l.at});
             moved = 0;
-            assert_true(rig_feed(rig, &host, &err) && emu->copy(dev, output, right, bytes, &err));
-            assert_true(!wrong || emu->write(dev, output + 41, &(unsigned char){storage[41] ^ 0x40}, 1, &err));
-            assert_true(rig_check(rig, &host, &v, &unsafe, NULL, &err) && v.ok == !wrong && !unsafe.len);
+            assert_true(rig_feed(rig, &l.host, &err) && emu->copy(dev, output, l.right, bytes, &err));
+            assert_true(!wrong || emu->write(dev, output + 41, &(unsigned char){l.storage[41] ^ 0x40}, 1, &err));
+            assert_true(rig_check(rig, &l.host, &v, &unsafe, NULL, &err) && v.ok == !wrong && !unsafe.len);
             assert_true(!timed || (rig_checksum_accept(rig, &err) && rig_checksum(rig, &err) && rig_checksum_matches(rig, &left, &err) &&
                                    left == RIG_AS_ACCEPTED));
             assert_true(wrong ? moved > bytes : moved > 0 && moved < bytes / 60);
@@ -185,48 +193,33 @@ static void nothing_of_its_size_crosses(void **state)
             rig_close(rig);
         }
     buffer_pool_close(room, false);
-    emu->release(dev, right);
-    free(storage);
-    op_data_free(&want);
-    card_data_free(host.card);
-    op_data_free(&host);
-    program_free(&p);
+    layer_end(&l);
 }
 
 /* Bits that were right are compared again only on other data; whoever knows them can say so. */
 static void known_bits_are_not_compared(void **state)
 {
     need_card();
-    struct work w = conv_work(8, 16, 9, 11, 3);
     struct error err = {0};
-    struct op_data host = {0}, want;
-    w.dtype = DTYPE_F16;
-    finish(&w);
-    struct program p = program_of(&w);
-    int at = program_tensor(&p, "output");
-    uint64_t right, sum = 0;
+    struct layer l;
+    uint64_t sum = 0;
     struct rig *rig;
-    assert_true(card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) && op_data_make(&w, DATA_PART_PRECISION, &want, &err));
-    free(right_output(&p, at, &want, &right));
-    assert_true(rig_open(dev, NULL, &p, NULL, true, &rig, &err));
-    uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = at});
+    layer_begin(&l, conv_work(8, 16, 9, 11, 3), DTYPE_F16, DATA_PART_PRECISION);
+    assert_true(rig_open(dev, NULL, &l.p, NULL, true, &rig, &err));
+    uint64_t output = rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = l.at});
     for (int i = 0; i < 4; i++) { /* the first; the same bits; the same on data fed anew; and with the sum at hand */
         struct verdict v;
         struct text unsafe = {0};
-        assert_true((i == 1 || rig_feed(rig, &host, &err)) && emu->copy(dev, output, right, tensor_bytes(&p.tensors[at]), &err));
+        assert_true((i == 1 || rig_feed(rig, &l.host, &err)) && emu->copy(dev, output, l.right, tensor_bytes(l.output), &err));
         if (i == 3)
             rig_expect(rig, sum);
-        assert_true(rig_check(rig, &host, &v, &unsafe, NULL, &err) && v.ok && (!i || rig_output_sum(rig) == sum));
+        assert_true(rig_check(rig, &l.host, &v, &unsafe, NULL, &err) && v.ok && (!i || rig_output_sum(rig) == sum));
         assert_true(i % 2 ? isnan(v.error_over_bound) : v.error_over_bound > 0);
         sum = rig_output_sum(rig);
         text_free(&unsafe);
     }
     rig_close(rig);
-    emu->release(dev, right);
-    op_data_free(&want);
-    card_data_free(host.card);
-    op_data_free(&host);
-    program_free(&p);
+    layer_end(&l);
 }
 
 /* Every element as the CPU packs it; NaN at inactive inputs where they are to be hidden, of each image and channel. */
