@@ -1,12 +1,12 @@
 #!/bin/sh
 # tests/gpu/fleet.sh BENCH OUT: what several GPUs of one host do together (issues 34 and 36). Prints, and writes to OUT/fleet.txt:
-#   rate    cases an hour of SCENARIOS in a run on one GPU and in one on all, and their ratio, all with one seed and after a run that fills the caches, so that none compiles
-#           more than another; the share of a core that the parent takes, the host's cores in use
+#   rate    cases an hour of SCENARIOS in a run on one GPU and in one on all, and their ratio, all with one seed and after a run that
+#           fills the caches, so that none compiles more than another; the share of a core that the parent takes, the host's cores in use
 #   alone   rows of LAYER on each GPU alone against all GPUs busy with the same rows, in turns, REPEATS times: the median of the ratios, the share of rows within 0.2 and 0.5 %
 #           and the spread of those rows on every GPU: the spread of a row over the GPUs; OUT/every.md is the page
 #   aa      ci/gate-experiment over all GPUs: identical rows that a gate told apart
 # STEPS="rate alone aa"  GPUS=all  SCENARIOS="edsr sparsity_small"  LAYER=body_1,tail  REPEATS=5  BUDGET=0.2 (s a layer, of alone and every)
-# TURNS=2: how often one GPU and all take turns  LIMIT=500: seconds for one run of bench
+# TURNS=2: how often one GPU and all take turns  LIMIT=500: seconds for one run of bench  EXTRA_edsr='--layer body_1': options of a scenario
 # TOTAL=SECONDS: of all steps together; what does not fit any more is left out and named. Two GPUs in 480 s: TURNS=1 REPEATS=3 BUDGET=0.1 TOTAL=480
 # DEVICE=emu GPUS=0-1 SCENARIOS=smoke tests it without a GPU: emu has no times, so `alone` and `every` compare nothing then, and `aa` is left out.
 set -u
@@ -43,14 +43,15 @@ watched() { # NAME SCENARIO OPTION...: as run, with $parent and $cores
 rate() {
     for scenario in ${SCENARIOS:-edsr sparsity_small}; do
         rm -f "$work/$scenario.one"
-        run warm "$scenario" --gpus "$gpus" --seed 7 --no-report $(eval echo \${EXTRA_$scenario:-})
+        extra=$(eval echo "\${EXTRA_$scenario:-}")
+        run warm "$scenario" --gpus "$gpus" --seed 7 --no-report $extra
         for which in $(for turn in $(seq "${TURNS:-2}"); do echo one "$gpus"; done); do
             rm -rf "$work/rate"
-            watched rate "$scenario" $([ "$which" = one ] || echo --gpus "$which") --seed 7 --no-report $(eval echo \${EXTRA_$scenario:-})
+            watched rate "$scenario" $([ "$which" = one ] || echo --gpus "$which") --seed 7 --no-report $extra
             "$bench" export -o "$work/rate" >"$work/rate.json" 2>/dev/null && [ -s "$work/rate.json" ] || continue
-            python3 - "$work/rate.json" "$which" one "$scenario" "$work/$scenario.one" "$figures" <<'P' | tee -a "$out/fleet.txt"
+            python3 - "$work/rate.json" "$which" "$scenario" "$work/$scenario.one" "$figures" <<'P' | tee -a "$out/fleet.txt"
 import json, sys
-file, which, first, scenario, one, figures = sys.argv[1:]
+file, which, scenario, one, figures = sys.argv[1:]
 d = json.load(open(file))
 run, rows = d["run"], [r for r in d["rows"] if r["status"] != "planned"]
 cases = len({r["case"] for r in rows})
@@ -58,12 +59,14 @@ over = {w: sum(r["where"] == w for r in rows) for w in sorted({r["where"] for r 
 wall = run["wall_s"] - sum(run.get(k) or 0 for k in ("start_up_s", "compiling_s"))
 rate = 3600 * cases / wall
 ratio = ""
-if which == first:
+if which == "one":
     open(one, "a").write("%f\n" % rate)
 else:
     base = [float(x) for x in open(one)]
     ratio = "; %.2f x of one" % (rate / base[-1])
-print("rate %s, %s: %d cases, %d rows, %.0f cases an hour without start-up and compiling%s; %s; rows by GPU %s" % (scenario, "one GPU" if which == first else "--gpus " + which, cases, len(rows), rate, ratio, figures, list(over.values())))
+where = "one GPU" if which == "one" else "--gpus " + which
+print("rate %s, %s: %d cases, %d rows, %.0f cases an hour without start-up and compiling%s; %s; rows by GPU %s"
+      % (scenario, where, cases, len(rows), rate, ratio, figures, list(over.values())))
 P
         done
     done
