@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: one thread an output; its tensors may be slices. BEYOND writes a channel too many, PACKED takes no notice of the pitch, EAGER does not wait for the layer before
+what: one thread an output; its tensors may be slices
 needs: stride == 1 and dilation == 1 and groups == 1
 layout: {input: NHWC, filter: KCRS, output: NHWC, residual: NHWC}
 dtype: {input: f16, output: same, bias: f32, accumulate: f32}
@@ -19,12 +19,14 @@ steps:
     grid: ceil(n * p * q * k, 128)
     block: 128
     attributes: {pdl: follows}
-    args: input, filter, bias, residual, output, n, c, h, w, k, p, q, pad, pitch(input), pitch(residual), select(PACKED == 1, k, pitch(output))
+    args: input, filter, bias, residual, output, n, c, h, w, k, p, q, pad, pitch(input), pitch(residual),
+          select(PACKED == 1, k, pitch(output))
 */
 #include <cuda_fp16.h>
 
-extern "C" __global__ void direct(const __half *input, const __half *filter, const float *bias, const __half *residual, __half *output, int N, int C, int H, int W, int K,
-                                  int P, int Q, int pad, int in, int other, int out)
+/* BEYOND writes a channel too many, PACKED takes no notice of the pitch, EAGER does not wait for the layer before. */
+extern "C" __global__ void direct(const __half *input, const __half *filter, const float *bias, const __half *residual, __half *output,
+                                  int N, int C, int H, int W, int K, int P, int Q, int pad, int in, int other, int out)
 {
     if (!EAGER)
         asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -37,7 +39,8 @@ extern "C" __global__ void direct(const __half *input, const __half *filter, con
             for (int c = 0; c < C; c++) {
                 int y = p + r - pad, x = q + s - pad;
                 if (y >= 0 && y < H && x >= 0 && x < W)
-                    sum += __half2float(input[(size_t)((n * H + y) * W + x) * in + c]) * __half2float(filter[((k * C + c) * R + r) * S + s]);
+                    sum += __half2float(input[(size_t)((n * H + y) * W + x) * in + c]) *
+                           __half2float(filter[((k * C + c) * R + r) * S + s]);
             }
     if (RESIDUAL)
         sum += __half2float(residual[(size_t)pixel * other + k]);
