@@ -358,6 +358,27 @@ static void a_plan_keeps_few_programs(void **state)
     plan_free(&plan);
 }
 
+static void stored_begin(struct session *s)
+{
+    struct error err = {0};
+    assert_true(store_open(path, false, &s->store, &err));
+    fixture_run(&s->run, "t", "cuda:0", "NVIDIA H200");
+    s->run.id = 0;
+    assert_true(store_run_begin(s->store, &s->run, &err));
+}
+
+static void stored_end(struct session *s, struct fleet *f)
+{
+    fleet_close(f);
+    for (int i = 0; i < s->plan.row_count; i++)
+        row_free(s->rows[i]);
+    plan_free(&s->plan);
+    free(s->rows);
+    free(s->kept);
+    store_close(s->store);
+    run_clear(&s->run);
+}
+
 static void a_simulated_fleet_is_served(void **state)
 {
     int count = number("FLEET_GPUS", 12), cases = number("FLEET_CASES", 60), rows = cases * ROWS_A_CASE, fds[1024];
@@ -393,10 +414,7 @@ static void a_simulated_fleet_is_served(void **state)
     assert_int_equal(s.plan.row_count, rows);
     s.rows = xcalloc((size_t)rows, sizeof *s.rows);
     s.kept = xcalloc((size_t)rows, sizeof *s.kept);
-    assert_true(store_open(path, false, &s.store, &err));
-    fixture_run(&s.run, "t", "cuda:0", "NVIDIA H200");
-    s.run.id = 0;
-    assert_true(store_run_begin(s.store, &s.run, &err));
+    stored_begin(&s);
     fleet_index(&f, seconds);
     double cpu = used(&megabytes), began = clock_s();
     if (!fleet_serve(&f, &err))
@@ -415,14 +433,7 @@ static void a_simulated_fleet_is_served(void **state)
     if (count <= 12)
         assert_true(wall >= all / count / speed * 0.9);
     waitpid(simulator, NULL, 0);
-    fleet_close(&f);
-    plan_free(&s.plan);
-    for (int i = 0; i < rows; i++)
-        row_free(s.rows[i]);
-    free(s.rows);
-    free(s.kept);
-    store_close(s.store);
-    run_clear(&s.run);
+    stored_end(&s, &f);
     free(seconds);
 }
 
@@ -458,10 +469,7 @@ static void a_network_is_completed_at_the_end(void **state)
         for (int i = 0; i < s.plan.rows[chain].chain->work->chain->count; i++)
             json_array_append_new(links, json_integer(choice[i]));
         json_array_append_new(f.choices, json_pack("[i,o]", chain, links));
-        assert_true(store_open(path, false, &s.store, &err));
-        fixture_run(&s.run, "t", "cuda:0", "NVIDIA H200");
-        s.run.id = 0;
-        assert_true(store_run_begin(s.store, &s.run, &err));
+        stored_begin(&s);
         row_free(s.rows[chain]);
         s.rows[chain] = plan_row_new(&s.plan, chain, "cuda:0");
         s.rows[chain]->status = ROW_OK;
@@ -469,14 +477,7 @@ static void a_network_is_completed_at_the_end(void **state)
             fail_msg("%s", err.text);
         assert_true(isfinite(row_value(s.rows[chain], -1, "chain.library_layout_ns")) == traced);
         assert_int_equal(store_row_count(s.store, s.run.id, &err), traced);
-        fleet_close(&f);
-        for (int i = 0; i < s.plan.row_count; i++)
-            row_free(s.rows[i]);
-        plan_free(&s.plan);
-        free(s.rows);
-        free(s.kept);
-        store_close(s.store);
-        run_clear(&s.run);
+        stored_end(&s, &f);
     }
 }
 
