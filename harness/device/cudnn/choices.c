@@ -1,5 +1,5 @@
 /* The choices of plans, and those of earlier runs in the compiler's cache folder: one JSON file for each machine state, replaced as a
- * whole. An unreadable file counts as absent: the plans are timed again. */
+ * whole, which GPUs of one kind share. An unreadable file counts as absent: the plans are timed again. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -25,6 +25,30 @@ static json_t *read_file(const char *path)
     return json_object();
 }
 
+static json_t *choice_plans(struct cudnn *handle)
+{
+    json_t *plans = json_object_get(handle->choice_file, "plans");
+    if (json_is_object(plans) || !handle->choice_file)
+        return plans;
+    json_object_set_new(handle->choice_file, "plans", json_object());
+    return json_object_get(handle->choice_file, "plans");
+}
+
+/* Adds what other processes have chosen meanwhile: they replace the file. */
+static void take_theirs(struct cudnn *handle)
+{
+    struct stat now, *seen = &handle->choices_seen;
+    if (!handle->choice_file || stat(handle->choices_path, &now) ||
+        (now.st_ino == seen->st_ino && now.st_size == seen->st_size && now.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+         now.st_mtim.tv_nsec == seen->st_mtim.tv_nsec))
+        return;
+    *seen = now;
+    json_t *theirs = read_file(handle->choices_path), *plans = json_object_get(theirs, "plans");
+    if (json_is_object(plans))
+        json_object_update_missing(choice_plans(handle), plans);
+    json_decref(theirs);
+}
+
 void cudnn_open_choices(struct cudnn *handle, const char *state)
 {
     char hash[HASH_TEXT], why[512], name[64];
@@ -36,23 +60,18 @@ void cudnn_open_choices(struct cudnn *handle, const char *state)
     free(handle->choices_path);
     json_decref(handle->choice_file);
     handle->choices_path = file_join(folder, name);
-    handle->choice_file = read_file(handle->choices_path);
+    handle->choice_file = json_object();
+    handle->choices_seen = (struct stat){0};
+    take_theirs(handle);
     json_object_set_new(handle->choice_file, "state", json_string(state));
     free(folder);
-}
-
-static json_t *choice_plans(struct cudnn *handle)
-{
-    json_t *plans = json_object_get(handle->choice_file, "plans");
-    if (json_is_object(plans) || !handle->choice_file)
-        return plans;
-    json_object_set_new(handle->choice_file, "plans", json_object());
-    return json_object_get(handle->choice_file, "plans");
 }
 
 bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
 {
     char *key = cudnn_conv_text(conv);
+    if (!json_object_get(choice_plans(handle), key))
+        take_theirs(handle);
     const json_t *one = json_object_get(choice_plans(handle), key);
     const char *text = json_string_value(json_object_get(one, "text")), *notes = json_string_value(json_object_get(one, "notes")),
                *raced = json_string_value(json_object_get(one, "raced")), *mode = json_string_value(json_object_get(one, "mode"));
@@ -77,7 +96,6 @@ void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv)
     free(key);
 }
 
-/* Keeps what other processes have written meanwhile. */
 void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
 {
     if (!handle->choice_file)
@@ -85,9 +103,7 @@ void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
     char day[16], *key = cudnn_conv_text(&choice->conv);
     time_t now = time(NULL);
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    json_t *theirs = read_file(handle->choices_path), *plans = json_object_get(theirs, "plans");
-    if (json_is_object(plans))
-        json_object_update_missing(choice_plans(handle), plans);
+    take_theirs(handle);
     json_object_set_new(choice_plans(handle), key,
                         json_pack("{s:s,s:s,s:s,s:s#,s:i,s:i,s:i}", "raced", day, "text", choice->facts.text, "notes", choice->facts.notes,
                                   "mode", &choice->facts.mode, 1, "engine", choice->facts.engine, "rank", choice->facts.rank, "among",
@@ -96,7 +112,6 @@ void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
     if (text)
         file_write(handle->choices_path, text, strlen(text), NULL); /* a full disk costs the next run its time, not this one its result */
     free(text);
-    json_decref(theirs);
     free(key);
 }
 

@@ -5,6 +5,7 @@
 #include "device/cudnn/cudnn.h"
 #include "device/cudnn/api.h"
 #include <jansson.h>
+#include <sys/stat.h>
 
 #define CUDNN_BUILDERS 16 /* at most so many threads make plans */
 
@@ -49,6 +50,7 @@ struct cudnn {
     int seen_count;
     json_t *choice_file; /* the file on disk; NULL: not opened, or no cache */
     char *choices_path;
+    struct stat choices_seen; /* the file when it was read last */
 };
 /* One handle for each of `wanted` threads, as cuDNN requires for concurrent calls; returns how many there are. 1 on a described device. */
 int cudnn_handles(struct cudnn *handle, int wanted);

@@ -4,7 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A stored choice stays valid until something changes that may make another plan the fastest. */
+char *vendor_state(const char *version, const struct device *dev, double power_limit_w)
+{
+    return text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, dev->driver, dev->about,
+                       dev->chip.clock_max_hz / 1e6, power_limit_w);
+}
+
 static void remember_plans(struct vendor_library *l, struct device *dev)
 {
     char version[128];
@@ -14,8 +19,7 @@ static void remember_plans(struct vendor_library *l, struct device *dev)
     if (nvml_open(&ignored))
         nvml_read(dev->uuid, &s);
     free(l->state);
-    l->state = text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, dev->driver, dev->uuid,
-                           dev->chip.clock_max_hz / 1e6, s.power_limit_w);
+    l->state = vendor_state(version, dev, s.power_limit_w);
     cudnn_open_choices(l->cudnn, l->state);
 }
 

@@ -10,6 +10,9 @@ struct vendor_library {
     char error[512];     /* the reason; "": not tried yet */
     char *state;         /* identifies everything that stored choices depend on; NULL: the library is not open */
 };
+/* A stored choice stays valid until something changes that may make another plan the fastest. GPUs of one kind have the same state: what
+ * one chose, the others take. malloc'd. */
+char *vendor_state(const char *version, const struct device *dev, double power_limit_w);
 /* Opens it once, on a device that keeps time. */
 void vendor_open(struct vendor_library *l, struct device *dev);
 /* The library as described by the process that owns the GPU, for a process that only compiles. NULL: no description. */
