@@ -134,11 +134,13 @@ static void run_pointwise(struct graph_run *run, const struct fake *op)
     assert_true(x->value && (!b || b->value) && !memcmp(x->dim, y->dim, sizeof x->dim));
     for (int i = 0; b && i < x->rank; i++)
         assert_true(b->dim[i] == x->dim[i] || b->dim[i] == 1);
+    const float *by = (const float *)attribute(op, ATTR_OPERATION_POINTWISE_ALPHA1, NULL),
+                *by_b = (const float *)attribute(op, ATTR_OPERATION_POINTWISE_ALPHA2, NULL);
     int64_t at[5] = {0};
     computed(y);
     do {
-        double v = x->value[place_in(x, at)];
-        y->value[place_in(y, at)] = b ? v + b->value[place_in(b, at)] : v > 0 ? v : slope ? v * *slope : 0;
+        double v = (by ? *by : 1) * x->value[place_in(x, at)];
+        y->value[place_in(y, at)] = b ? v + (by_b ? *by_b : 1) * b->value[place_in(b, at)] : v > 0 ? v : slope ? v * *slope : 0;
     } while (next_of(y, at));
 }
 

@@ -64,10 +64,12 @@ static double output(int64_t n, int64_t k, int64_t o, int64_t p, int64_t q)
                         sum += given[UID_X][at(n, first + c, z, y, x, v->c, depth, v->h, v->w)] *
                                given[UID_W][at(k, c, t, r, s, own, taps, v->r, v->s)];
                 }
-    if (v->residual)
-        sum += given[UID_RESIDUAL][at(n, k, o, p, q, v->k, out, v->p, v->q)];
     if (v->bias)
         sum += given[UID_BIAS][k];
+    if (v->scale != 0)
+        sum *= v->scale;
+    if (v->residual)
+        sum += given[UID_RESIDUAL][at(n, k, o, p, q, v->k, out, v->p, v->q)];
     return v->activation && sum < 0 ? (v->activation == 2 ? v->alpha * sum : 0) : sum;
 }
 
@@ -182,10 +184,13 @@ static void sides_are_described(void **state)
 static void epilogues_are_described(void **state)
 {
     for (int bias = 0; bias < 2; bias++)
-        for (int residual = 0; residual < 2; residual++)
+        for (int residual = 0; residual < 3; residual++) /* 2: scaled */
             for (int activation = 0; activation < 3; activation++) {
-                struct cudnn_conv c = made(1, 1, 1, 1, 0);
-                c.bias = bias, c.residual = residual, c.activation = activation, c.alpha = 0.25;
+                struct cudnn_conv c = made(1, 1, 1, 1, 0), other;
+                c.bias = bias, c.residual = residual > 0, c.activation = activation, c.alpha = 0.25;
+                other = c;
+                c.scale = residual == 2 ? 0.125 : 0;
+                assert_true(cudnn_conv_same(&c, &other) == (residual < 2));
                 noise_state = 9;
                 is_described(&c, false);
                 is_described(&c, true);

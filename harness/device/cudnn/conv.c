@@ -11,7 +11,8 @@ bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
            !memcmp(a->more_dilation, b->more_dilation, sizeof a->more_dilation) &&
            !memcmp(a->more_before, b->more_before, sizeof a->more_before) && !memcmp(a->more_after, b->more_after, sizeof a->more_after) &&
            !memcmp(a->pitch, b->pitch, sizeof a->pitch) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math &&
-           a->bias == b->bias && a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha && a->most == b->most;
+           a->bias == b->bias && a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha &&
+           a->most == b->most && a->scale == b->scale;
 }
 
 char *cudnn_conv_text(const struct cudnn_conv *c)
@@ -30,6 +31,8 @@ char *cudnn_conv_text(const struct cudnn_conv *c)
               c->residual, c->activation, c->alpha);
     if (c->most != 0)
         text_addf(&t, " most%.17g", c->most);
+    if (c->scale != 0)
+        text_addf(&t, " scale%.17g", c->scale);
     if (c->pitch[0] || c->pitch[1] || c->pitch[2])
         text_addf(&t, " pitch %lld %lld %lld", (long long)c->pitch[0], (long long)c->pitch[1], (long long)c->pitch[2]);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)

@@ -18,7 +18,7 @@ enum cudnn_activation {
     CUDNN_GELU_TANH,
     CUDNN_CLIP
 };
-struct cudnn_conv { /* the graph: y = activation(conv(x, w) + bias + residual) */
+struct cudnn_conv { /* the graph: y = activation(scale * (conv(x, w) + bias) + residual) */
     int64_t n, c, h, w, k, r, s, p, q;
     int64_t d, t, o; /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
     int64_t stride, pad, dilation, groups;
@@ -30,6 +30,7 @@ struct cudnn_conv { /* the graph: y = activation(conv(x, w) + bias + residual) *
     bool bias, residual;
     enum cudnn_activation activation;
     double alpha, most; /* slope of leaky relu; limits of clip */
+    double scale;       /* 0: 1 */
 };
 struct cudnn; /* a handle on a device */
 struct cudnn_plan;

@@ -1,6 +1,6 @@
-/* A convolution and what is fused behind it, as cuDNN's operation graph:  v0 = conv(x, w); v1 = v0 + residual; v2 = v1 + bias; y =
- * activation(v2). The residual comes first because the patterns of cuDNN's precompiled engines have it so; sums of exact data do not care,
- * and the bound of precision data covers either order. */
+/* A convolution and what is fused behind it, as cuDNN's operation graph:  v0 = conv(x, w); v1 = scale * v0 + residual; v2 = v1 +
+ * scale * bias; y = activation(v2). The residual comes first because the patterns of cuDNN's precompiled engines have it so; sums of exact
+ * data do not care, and the bound of precision data covers either order. */
 #include "base/text.h"
 #include "device/cudnn/private.h"
 #include <stdlib.h>
@@ -118,8 +118,12 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
     return cudnn_graph_finish(b, op, "the convolution");
 }
 
+struct factors {
+    float x, other;
+};
+
 /* other NULL: of one operand; the graph's activation. */
-static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, void *other, void *y)
+static void *pointwise(struct builder *b, enum cudnn_pointwise kind, struct factors by, void *x, void *other, void *y)
 {
     int mode = (int)kind, precision = DATA_FLOAT;
     void *d = graph_descriptor(b, DESCRIPTOR_POINTWISE);
@@ -139,6 +143,10 @@ static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, vo
     if (other)
         set_descriptor(b, op, ATTR_OPERATION_POINTWISE_BDESC, other);
     set_descriptor(b, op, ATTR_OPERATION_POINTWISE_YDESC, y);
+    if (by.x != 1)
+        set(b, op, ATTR_OPERATION_POINTWISE_ALPHA1, TYPE_FLOAT, 1, &by.x);
+    if (by.other != 1)
+        set(b, op, ATTR_OPERATION_POINTWISE_ALPHA2, TYPE_FLOAT, 1, &by.other);
     return cudnn_graph_finish(b, op, "the epilogue");
 }
 
@@ -159,23 +167,24 @@ static int operations(struct builder *b, void *ops[4])
     int left = c->bias + c->residual + (c->activation != CUDNN_NOTHING), count = 0;
     int64_t x_dim[] = {c->n, c->c, c->d, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->t, c->r, c->s},
             y_dim[] = {c->n, c->k, c->o, c->p, c->q}, bias_dim[] = {1, c->k, 1, 1, 1};
+    float scale = c->scale != 0 ? (float)c->scale : 1; /* of the sum and, since the bias comes behind the residual, of the bias */
     int64_t uid = UID_VIRTUAL;
     void *y = tensor(b, UID_Y, y_dim, stored, false);
     void *now = left ? tensor(b, uid++, y_dim, sums, true) : y;
     ops[count++] = convolution(b, tensor(b, UID_X, x_dim, data, false), tensor(b, UID_W, w_dim, data, false), now);
     if (c->residual) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next);
+        ops[count++] = pointwise(b, POINTWISE_ADD, (struct factors){scale, 1}, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next);
         now = next;
     }
     if (c->bias) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] =
-            pointwise(b, POINTWISE_ADD, now, tensor(b, UID_BIAS, bias_dim, b->graph->bias_is_narrow ? data : DATA_FLOAT, false), next);
+        ops[count++] = pointwise(b, POINTWISE_ADD, (struct factors){1, scale}, now,
+                                 tensor(b, UID_BIAS, bias_dim, b->graph->bias_is_narrow ? data : DATA_FLOAT, false), next);
         now = next;
     }
     if (c->activation)
-        ops[count++] = pointwise(b, modes[c->activation], now, NULL, y);
+        ops[count++] = pointwise(b, modes[c->activation], (struct factors){1, 1}, now, NULL, y);
     return count;
 }
 

@@ -56,7 +56,7 @@ bool cudnn_is_slow(const struct cudnn *h, const struct cudnn_conv *conv, int eng
         memcpy(like.more_before, conv->more_before, sizeof like.more_before);
         memcpy(like.more_after, conv->more_after, sizeof like.more_after);
         like.bias = conv->bias, like.residual = conv->residual, like.activation = conv->activation, like.alpha = conv->alpha,
-        like.most = conv->most;
+        like.most = conv->most, like.scale = conv->scale;
         int64_t was = c->n * (c->o ? c->o : 1) * c->p * c->q, is = conv->n * (conv->o ? conv->o : 1) * conv->p * conv->q;
         found = h->slow[i].engine == engine && cudnn_conv_same(&like, conv) && conv->c >= c->c && conv->k >= c->k && is >= was;
     }

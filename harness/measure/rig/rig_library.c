@@ -15,6 +15,8 @@ static void fuse(struct cudnn_conv *out, const struct epilogue *e)
         [EPILOGUE_GELU_TANH] = CUDNN_GELU_TANH, [EPILOGUE_CLIP] = CUDNN_CLIP};
     out->bias |= e->kind == EPILOGUE_BIAS;
     out->residual |= e->kind == EPILOGUE_RESIDUAL;
+    if (e->kind == EPILOGUE_RESIDUAL && e->scale != 1)
+        out->scale = e->scale;
     if (activations[e->kind])
         out->activation = activations[e->kind];
     if (e->kind == EPILOGUE_LEAKY_RELU || e->kind == EPILOGUE_CLIP)

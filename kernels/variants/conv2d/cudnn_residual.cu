@@ -1,7 +1,7 @@
 /* bench 1
 what: the library with the residual in its graph too - bias, residual and activation by one of its engines
 like: cudnn
-needs: has(residual)
+needs: has(residual) and scale(epilogue) != 0      # its additions have factors
 epilogue: [bias, residual, relu, leaky_relu]
 */
 

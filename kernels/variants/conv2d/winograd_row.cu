@@ -15,21 +15,30 @@ exact: no
 epilogue: [bias, residual, relu, leaky_relu]
 ablate: [store, maths]
 let:
-  strips: ceil(q, 64)
-  bands: floor(p + 3, 8)                               # 8 rows by 64 columns are what a block computes at once, each warpgroup half of it
-  rests: n * strips * (ceil(p, 8) - bands)             # the last rows of an image, if at most 4 are left: half a unit
+  strips: ceil(q, strip)
+  bands: floor(p + tall - 1, 2 * tall)                 # 2 tall rows by a strip are what a block computes at once, each warpgroup half of it
+  rests: n * strips * (ceil(p, 2 * tall) - bands)      # the last rows of an image, if at most half are left: half a unit
   blocks_k: ceil(k, 64)
   depths: ceil(c, 32) * 2
   blocks: max(1, min(n * strips * bands + rests, floor(sm_count, blocks_k)))
   left: n * strips * bands % blocks                    # units of a last round; in halves if there are enough blocks
   split: select(2 * left + rests <= blocks, left, 0)
   whole: n * strips * bands - split
+  alone: select(whole % blocks == 0, ceil(2 * split + rests, blocks), select(whole % blocks + rests > blocks, 1, 0)) # half rounds behind the whole units
   smem: 1024 + 3 * 36864 + 2 * 45056 + 8 * 2048 + 256 + 112 # weights, image rows, outputs of each warp, bias, barriers
+candidates:
+  unit:
+    rows:
+      wide:   {strip: 64, tall: 4}                     # columns of a unit, and rows of each warpgroup
+      narrow: {strip: 32, tall: 8}
+    least: 2 * ceil(whole, blocks) + alone
 where:
   - cc == 90
   - smem <= smem_per_block_optin
 define:
   PAD_MORE: pad_left - pad_top                         # of columns, beside that of rows
+  FOLLOWS: follows                                     # begins before the layer before it ends
+  STRIP_WIDTH: strip
   TYPE: type(input)
   CHANNELS: c
   OUTPUTS: k
@@ -40,8 +49,8 @@ define:
   EPI_SCALE: scale(epilogue)
   EPI_SLOPE: slope(epilogue)
 tensor_maps:
-  input_map: {of: input, box: "32, 65, 10, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
-  fours_map: {of: input, dims: "c, max(1, floor(w, 4)), h, 4, n", strides: "4 * c, w * c, c, h * w * c", box: "32, 17, 10, 1, 1", swizzle: 64, l2: 256} # the same, without strides
+  input_map: {of: input, box: "32, strip + 1, 2 * tall + 2, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
+  fours_map: {of: input, dims: "c, max(1, floor(w, 4)), h, 4, n", strides: "4 * c, w * c, c, h * w * c", box: "32, floor(strip, 4) + 1, 2 * tall + 2, 1, 1", swizzle: 64, l2: 256} # the same, without strides
   output_map: {of: output, box: "32, 32, 1, 1", swizzle: 64}
 scratch:
   transformed: input[blocks_k * depths * 18432]
@@ -55,6 +64,7 @@ steps:
     grid: blocks, blocks_k
     block: 256
     smem: smem
+    attributes: {pdl: follows}
     args: input_map, fours_map, output_map, transformed, bias, residual, p, pad_top, bands, whole, split, whole + 2 * split + rests
 */
 
@@ -62,7 +72,8 @@ steps:
  * channels for four outputs, and 18 with F(4, 3) along each row; downwards it stays direct. The points are 0, +-3/4, +-3/2 and infinity, which f16 represents
  * exactly and whose error is about half that of 0, +-1, +-2 (simulated).
  *
- * A warpgroup computes 4 rows by 64 columns of outputs, 64 channels: 16 tiles in each of 4 rows are the 64 rows of its products. Six sums, one of each point, are 192
+ * A warpgroup computes 4 rows by 64 columns of outputs, 64 channels: 16 tiles in each of 4 rows are the 64 rows of its products; or 8 rows by 32 columns, where that leaves fewer
+ * places empty: of 96 x 160 pixels and 256 channels every block has one unit then, which were a round and a half. Six sums, one of each point, are 192
  * registers of a thread; four outputs come from them once, at the end. A lane loads pixels of two rows and transforms them in registers; a row that was the lower one is
  * the upper one of the filter's next row. The first two rows of a step are loaded before the last products of the step before. Weights arrive for 16 channels at a time, 36 KiB;
  * pixels for 32, of both warpgroups, four boxes of every fourth pixel each, so that tiles lie side by side and no two lanes meet at a bank. With boxes of 16 channels the copy
@@ -88,10 +99,11 @@ steps:
 constexpr int DEPTHS = (CHANNELS + 31) / 32 * 2;                /* steps of 16 channels */
 constexpr int SLICE = 36864, WEIGHT_SLOTS = 3;                  /* all matrices of a step, for 64 output channels */
 constexpr int PAIR = 4096;                                      /* two matrices: 64 rows of 64 bytes, swizzled */
-constexpr int ROWS = 10;                                        /* of the image, for 8 rows of outputs */
-constexpr int ROW = 17 * 64, PHASE = 11264, SLOT = 4 * PHASE;   /* every fourth pixel of a row, 32 channels of each; of all rows, in blocks of 512 bytes; all four phases */
+constexpr int TALL = 256 / STRIP_WIDTH, ROWS = 2 * TALL + 2;    /* rows of outputs of a warpgroup; of the image, for those of both */
+constexpr int ROW = (STRIP_WIDTH / 4 + 1) * 64, PHASE = 11264, SLOT = 4 * PHASE;   /* every fourth pixel of a row, 32 channels of each; of all rows, in blocks of 512 bytes; all four phases */
+constexpr int WARPS = STRIP_WIDTH / 32;                         /* beside each other in a row */
 constexpr int SLOTS = 2, LOADS = DEPTHS / 2;                    /* of 32 channels */
-constexpr unsigned STRIPS = (COLUMNS + 63) / 64;
+constexpr unsigned STRIPS = (COLUMNS + STRIP_WIDTH - 1) / STRIP_WIDTH;
 /* The points are 0, +-A, +-B and infinity. */
 constexpr float A = 0.75f, B = 1.5f, AA = A * A, BB = B * B;
 
@@ -189,8 +201,8 @@ struct places {
     unsigned weights, slots, staging, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS */
 };
 
-/* What a block does: units of 8 rows by 64 columns, then halves of units, 4 rows each, which its first warpgroup computes alone: of the units that would leave processors idle in
- * the last round, and the last rows of an image, if at most 4 are left. */
+/* What a block does: units of both warpgroups' rows, then halves of units, which its first warpgroup computes alone: of the units that would leave processors idle in
+ * the last round, and the last rows of an image, if at most half are left. */
 struct list {
     int whole, split, bands; /* items that are whole units; units in two halves; whole units, one below the other */
 };
@@ -204,8 +216,8 @@ static __device__ __forceinline__ place place_of(const list &all, int item)
     bool last_rows = half >= 2 * all.split;
     unsigned u = last_rows ? half - 2 * all.split : half < 0 ? item : all.whole + half / 2, line = u / STRIPS, strip = u - line * STRIPS;
     unsigned image = last_rows ? line : (int)line < all.bands ? 0 : line / all.bands;
-    unsigned y = last_rows ? all.bands * 8 : (line - image * all.bands) * 8 + (half < 0 ? 0 : half % 2 * 4);
-    return {(int)strip * 64, (int)y, (int)image};
+    unsigned y = last_rows ? all.bands * 2 * TALL : (line - image * all.bands) * 2 * TALL + (half < 0 ? 0 : half % 2 * TALL);
+    return {(int)strip * STRIP_WIDTH, (int)y, (int)image};
 }
 
 /* As matrix_rows_128, for rows of 64 bytes that are swizzled in blocks of 8 (512 bytes). */
@@ -255,7 +267,7 @@ static __device__ __forceinline__ void ask_pixels(const places &at, const image_
     int x = to.x + phase - maps.pad - PAD_MORE, y = to.y - maps.pad;
     barrier_wait(at.empty + slot * 8, m / SLOTS & 1 ^ 1);
     barrier_arrive_expect(full, ROWS * ROW);
-    if (WIDTH % 4 == 0 || to.x + 65 <= WIDTH / 4 * 4)
+    if (WIDTH % 4 == 0 || to.x + STRIP_WIDTH + 1 <= WIDTH / 4 * 4)
         copy_box_5d(box, maps.fours, full, load * 32, x >> 2, y, x & 3, to.image);
     else
         copy_box_4d(box, maps.all, full, load * 32, x, y, to.image);
@@ -356,7 +368,7 @@ static __device__ __forceinline__ void store(const float sum[6][32], const TYPE 
 {
     constexpr int ROW_OF = COLUMNS * OUTPUTS;
     int warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4;
-    int p = to.y + warpgroup_index() * 4 + warp / 2 * 2, first = to.x + warp % 2 * 32, q = first + g * 4, k = blockIdx.y * 64 + t * 8;
+    int p = to.y + warpgroup_index() * TALL + warp / WARPS * 2, first = to.x + warp % WARPS * 32, q = first + g * 4, k = blockIdx.y * 64 + t * 8;
     const TYPE *more_from = residual + (((size_t)to.image * P + p) * COLUMNS + q) * OUTPUTS + k;
     unsigned own = staging + g * 256 + ((t ^ g % 2 * 2) << 4), odd = g % 2 * 64;
 #pragma unroll
@@ -474,17 +486,26 @@ static __device__ __forceinline__ void accompany(const work &w, ring turns, unsi
     }
 }
 
+/* What that layer writes is read behind this: pixels and residuals. */
+static __device__ __forceinline__ void wait_for_layer_before()
+{
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256, 1)
 conv_winograd_row(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map fours_map, const __grid_constant__ tensor_map output_map, const TYPE *transformed, const float *bias,
                   const TYPE *residual, int P, int pad, int bands, int whole, int split, int items)
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, staging = slots + SLOTS * SLOT, end = staging + 8 * 2048, barriers = end + 256;
     const places at = {base, slots, staging, end, barriers, barriers + 32, barriers + 64, barriers + 96};
+    if (FOLLOWS)
+        asm volatile("griddepcontrol.launch_dependents;"); /* the next layer's kernel takes the place of each block that ends */
     init_barriers(at);
     load_bias(at.bias, bias);
     __syncthreads();
     int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4;
-    int row = me * 4 + warp / 2 * 2, x = warp % 2 * 8 + g;
+    int row = me * TALL + warp / WARPS * 2, x = warp % WARPS * 8 + g;
     lane of = {at.slots + row * ROW + x * 64 + t % 2 * 8, (unsigned)(row + x) * 8, (unsigned)t / 2 * 32};
     work w = {at,
               {&input_map, &fours_map, pad},
@@ -493,11 +514,15 @@ conv_winograd_row(const __grid_constant__ tensor_map input_map, const __grid_con
               steps_of(items),
               steps_of(me ? whole : items),
               threadIdx.x % 32 == 0 ? 1 + (int)threadIdx.x / 32 : 0};
+    if (threadIdx.x / 32 > 3)
+        wait_for_layer_before();
     if (w.leads > 4)
         ask_pixels(at, w.maps, w.leads - 5, place_of(w.all, blockIdx.x), 0, 0);
     if (w.leads == 1)
         for (unsigned i = 0; i < 2; i++)
             ask_weights(at, w.weights + i * (SLICE / 2), i, 1);
+    if (threadIdx.x / 32 <= 3)
+        wait_for_layer_before();
     __syncwarp();
     asm volatile("" : "+r"(w.leads), "+r"(of.own), "+r"(of.turn)); /* the compiler would compute them from the thread's index again and again */
     float sum[6][32] = {};
