@@ -9,7 +9,7 @@
 
 #include "emu/handlers.h"
 
-enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_DEPTH = 128 /* most elements along k */ };
+enum { TENSOR_LANES = 128, TENSOR_COLUMNS = 512, TENSOR_DEPTH = 128 /* most elements along k */, TENSOR_SCALES = 6 /* most of a row */ };
 
 struct tensor_memory {
     uint32_t cell[TENSOR_LANES][TENSOR_COLUMNS];
@@ -20,7 +20,7 @@ struct tensor_memory {
     bool relinquished;
     uint32_t agent, group; /* of what is issued: id among the block's clocks; groups that tcgen05.commit has ended */
     float a[TENSOR_LANES * TENSOR_DEPTH], b[256 * TENSOR_DEPTH]; /* operands of one product: rows of k; of each 8 columns k rows of 8 */
-    float scale_a[TENSOR_LANES][4], scale_b[256][4];
+    float scale_a[TENSOR_LANES][TENSOR_SCALES], scale_b[256][TENSOR_SCALES];
 };
 
 /* insn.kind of loads and stores: .32x32b, .16x64b, .16x128b, .16x256b, .16x32bx2. insn.list: columns in each of the repetitions, a part of
@@ -39,6 +39,7 @@ enum {
     PRODUCT_A,
     PRODUCT_A_AT,
     PRODUCT_A_INSIDE, /* a is in tensor memory */
+    PRODUCT_ASHIFT,   /* ... and each row of 32 but the last is the next one */
     PRODUCT_B,
     PRODUCT_IDESC,
     PRODUCT_SCALE_A,
@@ -60,24 +61,31 @@ void tensor_memory_end(struct block *b);
 bool tensor_memory_allows(struct warp *w, const struct insn *ip, struct block *b, uint32_t quarter, uint32_t column, uint32_t count,
                           bool write, bool issued);
 
+/* The block, or for cta_group::2 (ip->size 2) both of its pair; false, reported: it has no other one. */
+bool tensor_pair(struct warp *w, const struct insn *ip, int lane, struct block *of[2]);
+
 const struct insn *emu_tensor_alloc(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_dealloc(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_ld(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_st(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_cp(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_commit(struct warp *w, const struct insn *ip);
+const struct insn *emu_tensor_shift(struct warp *w, const struct insn *ip);
 
 /* A descriptor of shared memory as tcgen05 has it; false: a form that emu does not know, reported. */
 struct tensor_descriptor {
     uint32_t start, leading, stride; /* bytes */
     uint32_t swizzle;                /* 0, 32, 64 or 128 */
     bool wide;                       /* 128 bytes in atoms of 32 */
+    bool absolute;                   /* leading: where a row of 128 bytes goes on when it has ended */
 };
 /* Offset in shared memory of the 16-byte chunk that tensor_chunk finds. */
 static inline uint32_t descriptor_chunk(const struct tensor_descriptor *d, uint32_t r, uint32_t k, bool across)
 {
-    uint32_t w = d->swizzle, at = d->start;
-    if (!across)
+    uint32_t w = d->swizzle, at = d->start, in_row = at % 128 + k;
+    if (d->absolute && in_row >= 128)
+        at = d->leading + r / 8 * d->stride + r % 8 * 128 + in_row - 128;
+    else if (!across)
         at += !w ? r / 8 * d->stride + r % 8 * 16 + k / 16 * d->leading
                  : r / 8 * d->stride + r % 8 * w + k / w * d->leading + k % w / 16 * 16;
     else if (!w)
@@ -105,6 +113,11 @@ struct product {
 };
 bool product_read(struct warp *w, const struct insn *ip, int lane, struct product *p);
 bool product_operands(struct warp *w, const struct insn *ip, int lane, const struct product *p, uint32_t rank);
+/* The lane that `lane` gets when 32 lanes move down by one; the last stays. */
+static inline uint32_t lane_below(uint32_t lane)
+{
+    return lane % 32 == 31 ? lane : lane + 1;
+}
 /* Lane and column of row `row` (of one block), column n of the result that begins at address `base`. */
 void product_place(const struct product *p, uint32_t base, uint32_t row, uint32_t n, uint32_t *lane, uint32_t *column);
 int product_type(const struct product *p, uint32_t type);

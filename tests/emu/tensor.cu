@@ -1,6 +1,6 @@
 /* Products in tensor memory (sm_100a): right with `fault` 0, else wrong in one place each. Blocks of 128 threads. */
 #define KERNEL extern "C" __global__ void
-enum { M = 128, N = 64, K = 16, COLUMNS = 64 };
+enum { M = 128, N = 64, K = 16, COLUMNS = 64, IMAGE = 65536, SCALES = 32 };
 enum { NONE, READS_EARLY, NEVER_FREES, NO_FENCE, OVERWRITES, OTHER_LANES, NOT_ALLOCATED, ADDS_TO_NOTHING, TOO_MUCH, NO_SHAPE };
 __device__ unsigned at_shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void alloc(unsigned *to, int n) { asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(at_shared(to)), "r"(n) : "memory"); }
@@ -167,4 +167,94 @@ KERNEL own_map(const float *in, unsigned char *kept, float *out, int rows, int f
     __syncthreads();
     await(&full, 0);
     out[t] = box[t];
+}
+
+/* tcgen05.shift of eight columns (how 0), or a product of them, 128 x 16 halves, with
+ * .ashift and ones on the diagonal of b. */
+KERNEL shifted(const unsigned *in, unsigned *out, int how)
+{
+    __shared__ __align__(128) unsigned short y[16 * K];
+    __shared__ unsigned long long done;
+    __shared__ unsigned where;
+    const unsigned t = threadIdx.x, warp = t / 32;
+    unsigned v[16];
+    for (int k = 0; k < K && t < 16; k++)
+        y[place(t, k)] = t == k ? 0x3c00 : 0;
+    if (t == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
+    if (warp == 0)
+        alloc(&where, 32);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    for (int i = 0; i < 8; i++)
+        asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(where + (warp << 21) + i), "r"(in[t * 8 + i]) : "memory");
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+    asm volatile("tcgen05.fence::before_thread_sync;");
+    __syncthreads();
+    asm volatile("tcgen05.fence::after_thread_sync;");
+    if (t == 0) {
+        if (how == 0)
+            asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(where) : "memory");
+        else
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::f16.ashift [%0], [%1], %2, %3, p; }" ::"r"(where + 16), "r"(where),
+                         "l"(descriptor(y)), "r"(1 << 4 | 16 / 8 << 17 | M / 16 << 24)
+                         : "memory");
+        commit(&done);
+    }
+    await(&done, 0);
+    asm volatile("tcgen05.fence::after_thread_sync;");
+    for (int i = 0; i < 16; i++)
+        asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(v[i]) : "r"(where + (warp << 21) + (how ? 16 : 0) + (how ? i : i % 8)));
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    for (int i = 0; i < 16; i++)
+        out[t * 16 + i] = v[i];
+    __syncthreads();
+    if (warp == 0)
+        dealloc(where, 32);
+}
+
+/* A scaled product of an image of shared memory and one of the columns from 256 on; `a` and `b` are descriptors relative to the image. */
+KERNEL by_image(const unsigned *image, const unsigned *scales, float *out, unsigned long long a, unsigned long long b, unsigned idesc, int block)
+{
+    extern __shared__ __align__(1024) unsigned shared[];
+    __shared__ unsigned long long done;
+    __shared__ unsigned where;
+    const unsigned t = threadIdx.x, warp = t / 32, n = (idesc >> 17 & 63) * 8;
+    for (unsigned i = t; i < IMAGE / 4; i += 128)
+        shared[i] = image[i];
+    if (t == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
+    if (warp == 0)
+        alloc(&where, 512);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    for (int i = 0; i < SCALES; i++)
+        asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(where + (warp << 21) + 256 + i), "r"(scales[t * SCALES + i]) : "memory");
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+    asm volatile("tcgen05.fence::before_thread_sync;");
+    __syncthreads();
+    asm volatile("tcgen05.fence::after_thread_sync;");
+    if (t == 0) {
+        const unsigned long long base = at_shared(shared) >> 4, da = a + base + (a >> 52 & 1 ? base << 16 : 0), db = b + base + (b >> 52 & 1 ? base << 16 : 0);
+        if (block == 16)
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%0], %1, %2, %3, [%4], [%5], p; }" ::"r"(where),
+                         "l"(da), "l"(db), "r"(idesc), "r"(where + 256), "r"(where + 256 + 16)
+                         : "memory");
+        else
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%0], %1, %2, %3, [%4], [%5], p; }" ::"r"(where), "l"(da),
+                         "l"(db), "r"(idesc), "r"(where + 256), "r"(where + 256 + 16)
+                         : "memory");
+        commit(&done);
+    }
+    await(&done, 0);
+    asm volatile("tcgen05.fence::after_thread_sync;");
+    for (unsigned c = 0; c < n; c++) {
+        unsigned v;
+        asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(v) : "r"(where + (warp << 21) + c));
+        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+        out[t * n + c] = __uint_as_float(v);
+    }
+    __syncthreads();
+    if (warp == 0)
+        dealloc(where, 512);
 }

@@ -269,6 +269,10 @@ static void what_is_said(void **state)
                         "taken: PTX line 10, column 1: 'ldmatrx.sync': emu does not support this instruction; the nearest is 'ldmatrix'");
     assert_false(taken("add.u32.stat r1, r2, r3;", &err));
     assert_string_equal(err.text, "taken: PTX line 10, column 8: 'add.u32.stat': emu does not support '.stat' here; the nearest is '.sat'");
+    assert_false(taken("@p1 mov.b32 r1, d1;", &err));
+    assert_string_equal(err.text, "taken: PTX line 10, column 5: 'mov.b32': operand 'd1' has the wrong size");
+    assert_false(taken("  bra nowhere;", &err));
+    assert_string_equal(err.text, "taken: PTX line 10, column 3: 'bra' to an unknown label");
     assert_false(taken("setmaxnreg.inc.sync.aligned.u32 100;", &err));
     assert_non_null(strstr(err.text, "registers of a thread go from"));
     SCOPED char *scaled = text_format(".version 9.0\n.target sm_120a\n.address_size 64\n" BODY,

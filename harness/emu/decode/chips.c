@@ -29,7 +29,7 @@ static const struct {
     {"cvt", "bf16", "u16 u32 u64 s16 s32 s64", "90+"},
     {"cvt", "e2m1x2 e2m3x2 e3m2x2 ue8m0x2", NULL, BLACKWELL},
     {"cvt", "bf16x2", "e4m3x2 e5m2x2", BLACKWELL},
-    {"cvt", "rs", NULL, "100a 103a"},
+    {"cvt", "rs", NULL, "100a 103a 107a"},
     {"ld st atom red fence", "cluster", NULL, "90+"},
     {"fence", "async mbarrier_init acquire release tensormap::generic", NULL, "90+"},
     {"ld st", "v8", NULL, "100+"},
@@ -55,6 +55,7 @@ static const struct {
     {"tensormap", "replace", NULL, "90 " BLACKWELL},
     {"tcgen05", NULL, NULL, "100 103 107 110"},
     {"tcgen05", "kind::i8", NULL, "100a 110a"},
+    {"tcgen05", "shift", NULL, "100a 103a 107a 110a"},
     {"tcgen05", "scale_vec::4X", NULL, "100a 103a 107a 110a"},
     {"clusterlaunchcontrol", NULL, NULL, "100+"},
 };

@@ -12,8 +12,9 @@ static bool set_failed(struct decode *d, enum error_kind kind, const char *forma
         return false;
     d->failed = true;
     char what[256], op[160] = "", column[32] = "";
-    if (d->column > 0)
-        snprintf(column, sizeof column, ", column %d", d->column);
+    int at_column = d->column > 0 ? d->column : d->in ? d->in->column : 0;
+    if (at_column > 0)
+        snprintf(column, sizeof column, ", column %d", at_column);
     vsnprintf(what, sizeof what, format, args);
     if (d->in)
         ptx_instr_text(d->in, op, sizeof op);

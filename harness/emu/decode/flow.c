@@ -92,10 +92,12 @@ static bool block_successors(struct arena *arena, const struct ptx_module *m, co
         target = last->count == 1 ? last->operands[0].target : -1;
         falls = last->guard >= 0;
         if (target < 0)
-            return error_set(err, ERROR_USAGE, "%s: PTX line %d: 'bra' to an unknown label", m->label, last->ptx_line);
+            return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: 'bra' to an unknown label", m->label, last->ptx_line,
+                             last->column);
     } else if (instr_is(last, "brx")) {
         if (!(list = brx_list(f, last)))
-            return error_set(err, ERROR_USAGE, "%s: PTX line %d: 'brx' without a list of targets", m->label, last->ptx_line);
+            return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: 'brx' without a list of targets", m->label, last->ptx_line,
+                             last->column);
         falls = last->guard >= 0;
     } else if (instr_is(last, "ret") || instr_is(last, "exit") || instr_is(last, "trap")) {
         falls = last->guard >= 0;
@@ -109,7 +111,8 @@ static bool block_successors(struct arena *arena, const struct ptx_module *m, co
     for (int i = 0; list && i < list->count; i++) {
         int t = list->items[i].target;
         if (t < 0)
-            return error_set(err, ERROR_USAGE, "%s: PTX line %d: 'brx' to an unknown label", m->label, last->ptx_line);
+            return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: 'brx' to an unknown label", m->label, last->ptx_line,
+                             last->column);
         if (t < f->instr_count)
             b->next[b->next_count++] = g->block_of[t];
     }

@@ -191,11 +191,9 @@ static bool decode_cvt_pack(struct decode *d)
 /* cvt.rs: two floats by name or four as a vector, then the random bits. */
 static bool decode_cvt_random(struct decode *d)
 {
-    static const char *const types[] = {"f16x2", "bf16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", NULL};
-    static const uint16_t forms[] = {FORM_F16, FORM_BF16, FORM_E4M3, FORM_E5M2, FORM_E2M3, FORM_E3M2};
+    static const char *const types[] = {"f16x2", "bf16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4", NULL};
+    static const uint16_t forms[] = {FORM_F16, FORM_BF16, FORM_E4M3, FORM_E5M2, FORM_E2M3, FORM_E3M2, FORM_E2M1};
     int64_t flags = CONVERT_RANDOM | (decode_take(d, "satfinite") ? CONVERT_FINITE : 0) | (decode_take(d, "relu") ? CONVERT_RELU : 0);
-    if (decode_take(d, "e2m1x4"))
-        return decode_fail(d, "'.rs' to e2m1x4 is not supported: which random bits round which element is not public") || true;
     int type = decode_take_word(d, types), count = type < 2 ? 2 : 4;
     const struct ptx_operand *random = decode_operand(d, count == 4 ? 2 : 3);
     if (type < 0 || decode_take_type(d) != T_F32 || (count == 4 && !(flags & CONVERT_FINITE)) || random->kind != OPERAND_REG)
@@ -206,12 +204,13 @@ static bool decode_cvt_random(struct decode *d)
     uint32_t *list = decode_list(d, count);
     for (int i = 0; i < count; i++)
         list[i] = decode_source(d, count == 4 ? &from->items[i] : decode_operand(d, 1 + i), T_F32, false);
-    uint32_t c = decode_source(d, random, T_B32, false), to = decode_target(d, decode_operand(d, 0), T_B32, false);
+    bool half = forms[type] == FORM_E2M1;
+    uint32_t c = decode_source(d, random, T_B32, false), to = decode_target(d, decode_operand(d, 0), half ? T_B16 : T_B32, false);
     struct insn *ip = decode_emit(d, OP_cvt);
     ip->d = to, ip->c = c, ip->list = list;
     ip->kind = FORM_F32;
     ip->aux = forms[type];
-    ip->size = ip->count = 4;
+    ip->size = 4, ip->count = half ? 2 : 4;
     ip->imm = flags;
     return true;
 }

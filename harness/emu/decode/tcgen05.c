@@ -95,6 +95,17 @@ static bool copy_in(struct decode *d)
     return true;
 }
 
+static bool shift(struct decode *d)
+{
+    uint32_t a, offset;
+    if (!tensor_address(d, 0, &a, &offset))
+        return true;
+    struct insn *ip = decode_emit(d, OP_tensor_shift);
+    ip->a = a, ip->imm = (int64_t)offset;
+    ip->size = group_size(d);
+    return true;
+}
+
 static bool commit(struct decode *d)
 {
     struct place_ref at;
@@ -162,13 +173,16 @@ static bool product(struct decode *d)
     bool negated = false;
     uint32_t keep = NO_REF, *l = decode_list(d, PRODUCT_HEADER + 8);
     memset(l, 0, (PRODUCT_HEADER + 8) * sizeof *l);
-    if (instr_has(d->in, "ashift") || instr_has(d->in, "sp"))
-        return decode_fail(d, "emu supports no shifted and no sparse operand") || true;
+    if (instr_has(d->in, "sp"))
+        return decode_fail(d, "emu supports no sparse operand") || true;
     l[PRODUCT_STATIONARY] = instr_has(d->in, "ws");
     l[PRODUCT_BLOCK] = instr_has(d->in, "block_scale") ? scale_block(d, kind) : 0;
     if (instr_has(d->in, "block_scale") && !l[PRODUCT_BLOCK])
         return decode_wrong(d, "this kind needs another .scale_vec") || true;
     l[PRODUCT_A_INSIDE] = a->kind == OPERAND_ADDRESS;
+    l[PRODUCT_ASHIFT] = instr_has(d->in, "ashift");
+    if (l[PRODUCT_ASHIFT] && !l[PRODUCT_A_INSIDE])
+        return decode_wrong(d, "'.ashift' needs a matrix in tensor memory") || true;
     if (!tensor_address(d, 0, &l[PRODUCT_D], &l[PRODUCT_D_AT]) ||
         (l[PRODUCT_A_INSIDE] && !tensor_address(d, 1, &l[PRODUCT_A], &l[PRODUCT_A_AT])))
         return true;
@@ -205,6 +219,8 @@ bool decode_tcgen05(struct decode *d)
         return copy_in(d);
     if (instr_has(d->in, "commit"))
         return commit(d);
+    if (instr_has(d->in, "shift"))
+        return shift(d);
     if (instr_has(d->in, "alloc") || instr_has(d->in, "dealloc") || instr_has(d->in, "relinquish_alloc_permit"))
         return allocate(d);
     decode_emit(d, OP_nop); /* waits and fences: what they wait for is done */

@@ -296,7 +296,8 @@ static uint32_t reversed_16(uint32_t v)
 
 /* PTX ISA, cvt: 13 random bits for each f16, 16 for each bf16. Of four results two share 16 bits: the lower of them takes these bits, the
  * upper takes them from last to first (FlashInfer's authors verified that for e4m3 on sm_100a; the manual shows one layout for all four
- * types of 8 and 6 bits). */
+ * types of 8 and 6 bits). For e2m1 the 16 bits are a byte of each half, which the authors of quack found for every value of these bytes on
+ * a B300. */
 static void convert_random(struct warp *w, const struct insn *ip, int i)
 {
     bool half = ip->aux == FORM_F16 || ip->aux == FORM_BF16;
@@ -311,14 +312,16 @@ static void convert_random(struct warp *w, const struct insn *ip, int i)
     uint32_t all, v = 0;
     memcpy(&all, lane_at(w, ip->c, 4, i), 4);
     for (int k = 0; k < count; k++) { /* the first source goes to the top */
-        uint32_t bits = all >> (2 * k < count ? 16 : 0) & (ip->aux == FORM_F16 ? 0x1fff : 0xffff);
+        bool top = 2 * k < count;
+        uint32_t bits = ip->aux == FORM_E2M1 ? (all >> (top ? 16 : 8) & 0xff00) | (all >> (top ? 8 : 0) & 0xff)
+                                             : all >> (top ? 16 : 0) & (ip->aux == FORM_F16 ? 0x1fff : 0xffff);
         if (!half && k % 2 == 0)
             bits = reversed_16(bits);
         struct number n = fetch(lane_at(w, ip->list[k], 4, i), FORM_F32, 4);
         n.f = round_random((ip->imm & CONVERT_RELU) && n.f < 0 ? 0 : n.f, p, e, ldexp(bits, ip->aux == FORM_F16 ? -13 : -16));
-        v |= (uint32_t)convert_one(n, ip->aux, ip->imm & ~(int64_t)CONVERT_RANDOM) << 32 / count * (count - 1 - k);
+        v |= (uint32_t)convert_one(n, ip->aux, ip->imm & ~(int64_t)CONVERT_RANDOM) << 8 * ip->count / count * (count - 1 - k);
     }
-    memcpy(lane_at(w, ip->d, 4, i), &v, 4);
+    memcpy(lane_at(w, ip->d, ip->count, i), &v, ip->count);
 }
 
 void emu_convert(struct warp *w, const struct insn *ip)

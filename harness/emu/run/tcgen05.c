@@ -30,12 +30,28 @@ static bool shape_is_legal(const struct product *p, bool stationary)
     return rows && p->n >= 8 && p->n <= 256 && p->n % (scaled(p->kind) ? 8 : step) == 0;
 }
 
+/* The depth of a scaled product: that of bit 3 or 31 is of one chip. */
+static bool product_depth(struct warp *w, const struct insn *ip, int lane, uint32_t v, struct product *p)
+{
+    int cc = w->runner->launch->chip->cc;
+    bool mx8 = p->kind == KIND_MXF8F6F4, twice = mx8 ? v >> 31 : v >> 3 & 1, ultra = !mx8 && v >> 31;
+    if ((mx8 && (v >> 3 & 1)) || (ultra && twice))
+        return wrong(w, ip, lane, v, "emu supports no other depth (bits 3 and 31)");
+    if (twice && (cc != 107 || 2 * p->k / ip->list[PRODUCT_BLOCK] > 4))
+        return wrong(w, ip, lane, v, "twice the depth is of sm_107 alone, and emu reads at most four scales of a row");
+    if (ultra && cc != 103)
+        return wrong(w, ip, lane, v, "a depth of 96 is of sm_103 alone");
+    if (ultra && ip->list[PRODUCT_BLOCK] == 16 && ((v >> 29 & 1) || (v >> 4 & 1)))
+        return wrong(w, ip, lane, v, "six scales of a row begin at byte 0 or 2");
+    p->k = ultra ? 96 : p->k << twice; /* twice as Triton 3.9 writes it for sm_107 */
+    return true;
+}
+
 bool product_read(struct warp *w, const struct insn *ip, int lane, struct product *p)
 {
     static const uint32_t depth[] = {16, 8, 32, 32, 32, 64, 64};
     const uint32_t *l = ip->list;
     uint32_t v = SLOT(const uint32_t, w, l[PRODUCT_IDESC])[lane];
-    struct block *b = w->block;
     *p = (struct product){.kind = (enum tensor_kind)ip->kind, .groups = ip->size, .n = (v >> 17 & 63) << 3};
     p->k = depth[p->kind];
     p->m = scaled(p->kind) ? (v >> 27 & 3) << 7 : (v >> 24 & 31) << 4;
@@ -49,30 +65,22 @@ bool product_read(struct warp *w, const struct insn *ip, int lane, struct produc
     p->saturate = !scaled(p->kind) && (v >> 3 & 1);
     if (v >> 2 & 1)
         return wrong(w, ip, lane, v, "emu supports no sparse matrices");
-    bool deep = scaled(p->kind) && (p->kind == KIND_MXF8F6F4 ? v >> 31 : v >> 3 & 1);
-    if (scaled(p->kind) && !deep && (v >> 31 || (v >> 3 & 1)))
-        return wrong(w, ip, lane, v, "emu supports no other depth (bits 3 and 31)");
-    if (deep && (w->runner->launch->chip->cc != 107 || 2 * p->k / l[PRODUCT_BLOCK] > 4))
-        return wrong(w, ip, lane, v, "twice the depth is of sm_107 alone, and emu reads at most four scales of a row");
-    p->k <<= deep; /* as Triton 3.9 writes it for sm_107 */
+    if (scaled(p->kind) && !product_depth(w, ip, lane, v, p))
+        return false;
     if (!shape_is_legal(p, l[PRODUCT_STATIONARY])) {
         emu_report(w, ip, lane, "descriptor", "instruction descriptor 0x%x: a product of %u x %u with %u block%s does not exist", v, p->m,
                    p->n, p->groups, p->groups == 1 ? "" : "s");
         return false;
     }
+    if (l[PRODUCT_ASHIFT] && p->m < 128)
+        return wrong(w, ip, lane, v, "'.ashift' needs 128 or 256 rows");
     if (product_type(p, p->type_a) < 0 || product_type(p, p->type_b) < 0 || (p->kind == KIND_F16 && p->type_a != p->type_b))
         return wrong(w, ip, lane, v, "these types do not go with the kind of the instruction");
     if (p->kind == KIND_I8 ? p->type_d != 2 : p->type_d > 1 || (p->kind == KIND_TF32 && p->type_d != 1))
         return wrong(w, ip, lane, v, "the result has a type that does not go with the kind of the instruction");
     if ((p->across_a || p->across_b) && (p->kind == KIND_MXF4 || p->kind == KIND_MXF4NVF4))
         return wrong(w, ip, lane, v, "matrices of 4 bits are K-major");
-    p->of[0] = b;
-    if (p->groups == 2) {
-        if (b->cluster_count < 2)
-            return wrong(w, ip, lane, v, "cta_group::2 needs a cluster of two blocks or more");
-        p->of[0] = b->cluster[b->cluster_rank & ~1], p->of[1] = b->cluster[b->cluster_rank | 1];
-    }
-    return true;
+    return tensor_pair(w, ip, lane, p->of);
 }
 
 /* ---- elements ---- */
@@ -168,6 +176,7 @@ static bool a_from_tensor(struct warp *w, const struct insn *ip, const struct pr
         uint8_t bytes[4 * TENSOR_DEPTH];
         product_place(p, ip->list[PRODUCT_STATIONARY] != 0, row, 0, &lane, &column);
         lane = (lane + (address >> 16)) % TENSOR_LANES;
+        lane = ip->list[PRODUCT_ASHIFT] ? lane_below(lane) : lane;
         memcpy(bytes, &t->cell[lane][address & 0xffff], 4 * columns);
         for (uint32_t k = 0; k < p->k; k++) {
             float v = element_at(element_bits[type] < 8 ? bytes + k : bytes, element_bits[type] < 8 ? 0 : k, type);
@@ -182,24 +191,42 @@ static float scale_of(uint8_t v, bool e8m0)
     return e8m0 ? v == 255 ? NAN : ldexpf(1, v - 127) : emu_fp8(v & 0x7f, true);
 }
 
-/* Scales: row r has its bytes in lane r % 32, column r / 32. */
+/* Scales: row r has its bytes in lane r % 32, column r / 32. Bytes behind the fourth are those of the next columns, 4 for up to 128 rows
+ * and else 8 further: PTX ISA, "Layout of the Scale Factor A Matrix for block16 with K=96", and CUTLASS's tmem_sf_frg. */
 static bool read_scales(struct warp *w, const struct insn *ip, struct block *b, uint32_t address, uint32_t rows, uint32_t first,
-                        uint32_t count, bool e8m0, bool own, float (*out)[4])
+                        uint32_t count, bool e8m0, bool own, float (*out)[TENSOR_SCALES])
 {
+    uint32_t next = rows > 128 ? 8 : 4, wraps = count > 2 && count != 4, words = wraps ? (first + count + 3) / 4 : 1;
     for (uint32_t q = 0; q < 4; q++)
-        if (!tensor_memory_allows(w, ip, b, q, address & 0xffff, (rows + 31) / 32, false, true))
+        if (!tensor_memory_allows(w, ip, b, q, address & 0xffff, (words - 1) * next + (rows + 31) / 32, false, true))
             return false;
-    for (uint32_t r = 0; r < rows; r++) {
-        uint32_t lane = r % 32 + (own ? r / 32 % 4 * 32 : 0), column = (address & 0xffff) + r / 32;
-        if (!b->tensor->known[lane][column] && (w->checks & CHECK_KNOWN)) {
-            emu_report(w, ip, -1, "uninitialised", "the scale of row %u, in lane %u and column %u of tensor memory, was never written", r,
-                       lane, column);
-            return false;
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t lane = r % 32 + (own ? r / 32 % 4 * 32 : 0), byte = first + i,
+                     column = (address & 0xffff) + r / 32 + (wraps ? byte / 4 * next : 0);
+            if (!b->tensor->known[lane][column] && (w->checks & CHECK_KNOWN)) {
+                emu_report(w, ip, -1, "uninitialised", "the scale of row %u, in lane %u and column %u of tensor memory, was never written",
+                           r, lane, column);
+                return false;
+            }
+            out[r][i] = scale_of((uint8_t)(b->tensor->cell[lane][column] >> 8 * (byte & 3)), e8m0);
         }
-        for (uint32_t i = 0; i < count; i++)
-            out[r][i] = scale_of((uint8_t)(b->tensor->cell[lane][column] >> 8 * ((first + i) & 3)), e8m0);
-    }
     return true;
+}
+
+/* Rows of 48 bytes: those that end in the next 128 bytes need the address of these. */
+static bool operand_descriptor(struct warp *w, const struct insn *ip, int lane, const struct product *p, uint64_t v,
+                               struct tensor_descriptor *d)
+{
+    if (!tensor_descriptor_read(w, ip, lane, v, d))
+        return false;
+    bool splits = p->k == 96 && d->swizzle && d->start % d->swizzle + 48 > d->swizzle;
+    if (d->absolute ? p->k == 96 && d->swizzle == 128 : !splits)
+        return true;
+    emu_report(w, ip, lane, "descriptor", "matrix descriptor 0x%llx: %s", (unsigned long long)v,
+               d->absolute ? "an absolute leading dimension (bit 52) is for rows of 48 bytes and a swizzle of 128"
+                           : "rows of 48 bytes that end in the next atom need its address (bit 52)");
+    return false;
 }
 
 bool product_operands(struct warp *w, const struct insn *ip, int lane, const struct product *p, uint32_t rank)
@@ -209,7 +236,7 @@ bool product_operands(struct warp *w, const struct insn *ip, int lane, const str
     struct tensor_memory *t = b->tensor;
     struct tensor_descriptor da, db;
     uint32_t idesc = SLOT(const uint32_t, w, l[PRODUCT_IDESC])[lane];
-    if (!tensor_descriptor_read(w, ip, lane, SLOT(const uint64_t, w, l[PRODUCT_B])[lane], &db))
+    if (!operand_descriptor(w, ip, lane, p, SLOT(const uint64_t, w, l[PRODUCT_B])[lane], &db))
         return false;
     if (l[PRODUCT_A_INSIDE]) {
         uint32_t at = SLOT(const uint32_t, w, l[PRODUCT_A])[lane] + l[PRODUCT_A_AT];
@@ -217,7 +244,7 @@ bool product_operands(struct warp *w, const struct insn *ip, int lane, const str
             return false;
     } else {
         struct operand a = {b, &da, (enum element)product_type(p, p->type_a), p->across_a, p->negative_a, p->rows};
-        if (!tensor_descriptor_read(w, ip, lane, SLOT(const uint64_t, w, l[PRODUCT_A])[lane], &da) ||
+        if (!operand_descriptor(w, ip, lane, p, SLOT(const uint64_t, w, l[PRODUCT_A])[lane], &da) ||
             !from_shared(w, ip, lane, p, &a, t->a, false))
             return false;
     }

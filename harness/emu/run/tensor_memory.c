@@ -54,6 +54,19 @@ static uint32_t same_operand(struct warp *w, const struct insn *ip, uint32_t ref
     return v[first];
 }
 
+bool tensor_pair(struct warp *w, const struct insn *ip, int lane, struct block *of[2])
+{
+    struct block *b = w->block;
+    of[0] = b;
+    if (ip->size == 2 && b->cluster_count < 2) {
+        emu_report(w, ip, lane, "descriptor", "cta_group::2 needs a cluster of two blocks or more");
+        return false;
+    }
+    if (ip->size == 2)
+        of[0] = b->cluster[b->cluster_rank & ~1], of[1] = b->cluster[b->cluster_rank | 1];
+    return true;
+}
+
 /* ---- allocation ---- */
 const struct insn *emu_tensor_alloc(struct warp *w, const struct insn *ip)
 {
@@ -253,14 +266,17 @@ bool tensor_descriptor_read(struct warp *w, const struct insn *ip, int lane, uin
 {
     static const uint32_t widths[] = {0, 128, 128, 0, 64, 0, 32, 0};
     uint32_t mode = (uint32_t)(v >> 61);
-    *d = (struct tensor_descriptor){(uint32_t)(v & 0x3fff) << 4, (uint32_t)(v >> 16 & 0x3fff) << 4, (uint32_t)(v >> 32 & 0x3fff) << 4,
-                                    widths[mode], mode == 1};
-    if ((v >> 46 & 7) == 1 && (v >> 49 & 7) == 0 && !(v >> 52 & 1) && (!mode || widths[mode]))
+    *d = (struct tensor_descriptor){(uint32_t)(v & 0x3fff) << 4,
+                                    (uint32_t)(v >> 16 & 0x3fff) << 4,
+                                    (uint32_t)(v >> 32 & 0x3fff) << 4,
+                                    widths[mode],
+                                    mode == 1,
+                                    v >> 52 & 1};
+    if ((v >> 46 & 7) == 1 && (v >> 49 & 7) == 0 && (!mode || widths[mode]))
         return true;
     emu_report(w, ip, lane, "descriptor", "matrix descriptor 0x%llx: %s", (unsigned long long)v,
                (v >> 46 & 7) != 1   ? "bits 46 to 48 must be 1"
                : (v >> 49 & 7) != 0 ? "emu supports no base offset"
-               : (v >> 52 & 1)      ? "emu supports no absolute leading dimension"
                                     : "there is no such swizzle");
     return false;
 }
@@ -298,10 +314,11 @@ const struct insn *emu_tensor_cp(struct warp *w, const struct insn *ip)
     int lane = __builtin_ctz(w->mask), kind = ip->kind;
     uint32_t base = SLOT(const uint32_t, w, ip->a)[lane] + (uint32_t)ip->imm, column = COLUMN_OF(base);
     struct tensor_descriptor d;
-    if (!tensor_descriptor_read(w, ip, lane, SLOT(const uint64_t, w, ip->b)[lane], &d))
+    struct block *pair[2];
+    if (!tensor_descriptor_read(w, ip, lane, SLOT(const uint64_t, w, ip->b)[lane], &d) || !tensor_pair(w, ip, lane, pair))
         return ip + 1;
     for (uint32_t g = 0; g < ip->size; g++) {
-        struct block *b = ip->size == 2 ? w->block->cluster[(w->block->cluster_rank & ~1) + (int)g] : w->block;
+        struct block *b = pair[g];
         bool ok = true;
         for (uint32_t q = 0; q < 4 && ok; q++)
             ok = tensor_memory_allows(w, ip, b, q, column, 4u * sizes[kind].chunks, true, true);
@@ -317,6 +334,31 @@ const struct insn *emu_tensor_cp(struct warp *w, const struct insn *ip)
                 for (uint32_t i = 0; i < copies; i++)
                     put_chunk(b->tensor, (at + i * apart) % TENSOR_LANES, column + 4 * c, from, ip->count);
             }
+    }
+    w->memos[ip->memo].events++;
+    return ip + 1;
+}
+
+/* Eight columns of all lanes move down by one lane; the last of each 32 stays. The manual does not say where rows end; this is what
+ * others read back on a B200. */
+const struct insn *emu_tensor_shift(struct warp *w, const struct insn *ip)
+{
+    int lane = __builtin_ctz(w->mask);
+    uint32_t base = SLOT(const uint32_t, w, ip->a)[lane] + (uint32_t)ip->imm, column = COLUMN_OF(base);
+    struct block *pair[2];
+    if (LANE_OF(base))
+        emu_report(w, ip, lane, "descriptor", "emu shifts matrices that begin at lane 0, not at lane %u", LANE_OF(base));
+    if (LANE_OF(base) || !tensor_pair(w, ip, lane, pair))
+        return ip + 1;
+    for (uint32_t g = 0; g < ip->size; g++) {
+        struct block *b = pair[g];
+        bool ok = true;
+        for (uint32_t q = 0; q < 4 && ok; q++)
+            ok = tensor_memory_allows(w, ip, b, q, column, 8, true, true);
+        for (uint32_t to = 0; to < TENSOR_LANES && ok; to++) {
+            memcpy(&b->tensor->cell[to][column], &b->tensor->cell[lane_below(to)][column], 8 * sizeof(uint32_t));
+            memcpy(&b->tensor->known[to][column], &b->tensor->known[lane_below(to)][column], 8);
+        }
     }
     w->memos[ip->memo].events++;
     return ip + 1;
