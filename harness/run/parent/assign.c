@@ -22,8 +22,6 @@ void fleet_index(struct fleet *f, const double *seconds)
                     f->queue.pin[c] = k;
     for (int i = plan->row_count - 1; i >= 0; i--)
         f->first[plan->rows[i].case_index] = i;
-    for (int c = 0; c < plan->case_count; c++)
-        f->feasible += fleet_rows(f, c);
     for (int i = 0; i < plan->row_count; i++) {
         int c = plan->rows[i].case_index;
         if (plan->rows[i].kind != PLAN_CHAIN)
@@ -72,11 +70,20 @@ static void add_rows_for(const struct fleet *f, int c, const struct gpu *g, stru
                 wire_rows_add(t, i, s->rows[i]);
 }
 
-/* Has so much more to count than another GPU that the others can meanwhile run what is left. */
+/* What a case that waits costs, in counts of a row: each row runs, and layers' rows are counted. */
+static double counts_of(const struct fleet *f, int c)
+{
+    double rows = 0;
+    for (int i = f->first[c], end = fleet_case_end(f, c); i < end; i++)
+        rows += f->s->plan.rows[i].facts.feasible;
+    return RUN_OVER_COUNT * rows + fleet_rows(f, c);
+}
+
+/* Has so much more to count than another GPU that the others can meanwhile run and count what is left. */
 static bool is_behind(const struct fleet *f, const struct gpu *g)
 {
+    const struct case_queue *q = &f->queue;
     int least = g->rows, others = 0;
-    double left = (double)f->feasible * f->queue.waiting / (f->queue.count + 1.0);
     for (int k = 0; k < f->count; k++) {
         const struct gpu *other = &f->gpus[k];
         if (other == g || other->child.pid <= 0 || other->ended || other->health == HEALTH_REFUSED)
@@ -84,7 +91,10 @@ static bool is_behind(const struct fleet *f, const struct gpu *g)
         least = other->rows < least ? other->rows : least;
         others++;
     }
-    return RUN_OVER_COUNT * left < (double)(g->rows - least) * others;
+    double left = 0, more = (double)(g->rows - least) * others;
+    for (int at = q->head; at < q->count && left < more; at++)
+        left += q->state[q->order[at]] == CASE_WAITING ? counts_of(f, q->order[at]) : 0;
+    return left < more;
 }
 
 static void answer(struct fleet *f, struct gpu *g, int c)

@@ -67,7 +67,6 @@ struct fleet {
     int *first;      /* by case: its first row; [case_count] is behind the last */
     bool *wanted;    /* by case: its rows are needed until the end, because it is a network or a layer of one */
     json_t *choices; /* of the networks' rows that ran: [[row, links], ...] */
-    int feasible;    /* rows that run and are counted */
     bool *dirty;     /* by row: received, not stored yet */
     int running;     /* cases that GPUs have */
     int *received, received_count;
