@@ -24,6 +24,7 @@ struct chip {
     double l2_bytes_s;   /* architectural peak at clock_max_hz, 0 when not known */
     /* architectural FLOP per SM and clock, dense (2 per multiply-add); 0 = the chip has no such pipe */
     double flop_f32, flop_f16_simt, flop_f16_tensor, flop_bf16_tensor, flop_tf32_tensor, flop_i8_tensor, flop_f64;
+    size_t dram_bytes; /* of this GPU's memory, as its driver says; 0: not known */
 };
 
 /* By chip name (GH100), board (H200), or arch (sm_90, sm_90a, 90); case does not matter. NULL when unknown. */

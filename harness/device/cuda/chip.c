@@ -45,6 +45,9 @@ void cuda_chip(struct device *dev)
     c->smem_per_block_optin = (size_t)attribute(s, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     c->smem_reserved = (size_t)attribute(s, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     c->l2_bytes = (size_t)attribute(s, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    size_t spare = 0;
+    if (s->api->cuMemGetInfo(&spare, &c->dram_bytes) != CUDA_SUCCESS)
+        c->dram_bytes = 0;
     double clock_hz = 1e3 * attribute(s, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
     /* The table's clocks of another board with the same chip do not apply to this one. */
     if (clock_hz > 0) {

@@ -11,9 +11,10 @@
 #define START_LIMIT_S 120.0
 #define DEATHS_MAX 3 /* of counting workers in one run */
 /* Limits of rows and memory per count. Rows of several cases are counted together, because every count costs CUPTI half a second before
- * its first pass. */
+ * its first pass. They are all on the GPU, beside what the timing process has there. */
 #define TOGETHER 160
-#define TOGETHER_BYTES 24e9
+#define TOGETHER_SHARE 0.4  /* of the GPU's memory */
+#define TOGETHER_BYTES 24e9 /* where that is not known */
 
 static bool asked_for(const struct counter_wish *wish)
 {
@@ -140,8 +141,8 @@ static void mark(struct session *s, const char *why)
  * counted. */
 bool session_count_due(const struct session *s)
 {
-    return s->uncounted_count >= TOGETHER || s->uncounted_bytes > TOGETHER_BYTES ||
-           (s->uncounted_count && s->options->plan.counters.source);
+    double memory = (double)s->device.chip.dram_bytes, most = memory > 0 ? TOGETHER_SHARE * memory : TOGETHER_BYTES;
+    return s->uncounted_count >= TOGETHER || s->uncounted_bytes > most || (s->uncounted_count && s->options->plan.counters.source);
 }
 
 void session_count_later(struct session *s, int first, int last)
