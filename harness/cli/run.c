@@ -67,6 +67,14 @@ static void free_sides(struct side **sides)
     free(*sides);
 }
 
+static int run_elsewhere(struct run_on *on, const char *out_dir, struct option *options, struct plan_arguments *a, const char *scenario)
+{
+    on->out_dir = out_dir;
+    on->options = options;
+    on->arguments = a;
+    return cli_run_on(on, scenario);
+}
+
 int cli_run(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
@@ -74,10 +82,10 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *out = NULL, *shard = NULL;
     struct run_on on = {0};
-    bool quiet = false, no_report = false, in_process = false;
+    bool quiet = false, no_report = false, in_process = false, by_rule = false;
     SCOPED_BY(option_list_free) struct option_list side_list = {0};
     SCOPED_BY(free_sides) struct side *sides = NULL;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 20] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 21] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
@@ -85,6 +93,9 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--resume", 0, OPTION_FLAG, NULL, "continue the last run of this scenario: keep the rows whose key is unchanged", &o.resume},
         {"--tuned", 0, OPTION_FLAG, NULL, "run each variant with the configuration that bench tune found for the layer (bench tune --list)",
          &o.tuned},
+        {"--by-rule", 0, OPTION_FLAG, NULL,
+         "rules (conv2d/auto) choose by their conditions; without it bench times a few variants on a layer that is new to this GPU",
+         &by_rule},
         {"--as-given", 0, OPTION_FLAG, NULL, "do not add densities by bisection", &o.as_given},
         {"--ablate", 0, OPTION_FLAG, NULL, "also time verified rows without store, bias or math, if the head supports it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write the tensors and an error map of every wrong row", &o.dump},
@@ -114,12 +125,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 1)
         return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
-    if (on.on && !o.on_every_gpu) {
-        on.out_dir = cli_out_dir(out);
-        on.options = options;
-        on.arguments = &a;
-        return cli_run_on(&on, rest[0]);
-    }
+    if (on.on && !o.on_every_gpu)
+        return run_elsewhere(&on, cli_out_dir(out), options, &a, rest[0]);
     if (on.on || on.wait || on.print || (o.on_every_gpu && !o.gpus))
         return cli_usage(verb, on.on ? "--on-every-gpu compares the GPUs of one host: start it on each, and import what they stored"
                                : on.wait || on.print ? "--wait and --print belong to --on"
@@ -127,6 +134,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.as_given = o.as_given || o.on_every_gpu;
+    o.decides = !by_rule;
     o.plan = a.plan;
     o.plan.sides = sides;
     o.inside = in_process ? &worker_inside : NULL;

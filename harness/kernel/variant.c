@@ -68,12 +68,16 @@ bool variant_is_library(const struct variant *v)
     return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
 }
 
+void variant_config_clear(struct variant_config *config)
+{
+    free(config->names);
+    free(config->values);
+    free(config->label);
+}
+
 void variant_configs_free(struct variant_config *configs, int count)
 {
-    for (int i = 0; i < count; i++) {
-        free(configs[i].names);
-        free(configs[i].values);
-        free(configs[i].label);
-    }
+    for (int i = 0; i < count; i++)
+        variant_config_clear(&configs[i]);
     free(configs);
 }

@@ -60,6 +60,7 @@ struct variant_config {
     struct value *values;
     char *label; /* "BPS=2,CC=16": all parameters, sorted; "" if the variant has none */
 };
+void variant_config_clear(struct variant_config *config);
 void variant_configs_free(struct variant_config *configs, int count);
 
 #endif

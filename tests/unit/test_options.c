@@ -13,7 +13,7 @@ static const struct scenario_wish wishes[] = {
     {"t/a[mask=iid:0.10]", 1 / 3.0, NULL, NULL}, {"t/b", 0, "conv2d/naive", "BLOCK=16,CC=4"}, {0}};
 static const char *const words[] = {"a b", "\xe2\x82\xac", "", NULL};
 static const struct tuned_config configs[] = {
-    {"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned", "yes"}, {"def", "my/x", "", NULL, ""}, {0}};
+    {"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned", "yes", "12", "stored"}, {"def", "my/x", "", NULL, "", "", ""}, {0}};
 static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o", "my=/a\nyour=/b"}, {0}};
 static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .device = "cuda:0",
@@ -24,6 +24,8 @@ static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .bundle = "f.tar",
                                          .budget_s = 1 / 3.0,
                                          .tune = true,
+                                         .choose = true,
+                                         .tuned_rules = true,
                                          .remember = true,
                                          .layers_only = true,
                                          .tuned = configs,
@@ -74,7 +76,8 @@ static void round_trip(const struct plan_options *a)
     same_text(a->compiler, b.compiler);
     same_text(a->bundle, b.bundle);
     assert_true(a->budget_s == b.budget_s && a->tune == b.tune && a->remember == b.remember && a->layers_only == b.layers_only);
-    same_list((const char *const *)a->tuned, (const char *const *)b.tuned, 4);
+    assert_true(a->choose == b.choose && a->tuned_rules == b.tuned_rules);
+    same_list((const char *const *)a->tuned, (const char *const *)b.tuned, 7);
     same_list((const char *const *)a->sides, (const char *const *)b.sides, 6);
     assert_true(a->counters.off == b.counters.off && a->counters.source == b.counters.source);
     assert_int_equal(a->counters.required, b.counters.required);

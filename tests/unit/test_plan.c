@@ -147,7 +147,8 @@ static void searches_and_remembered_points(void **state)
     assert_string_not_equal(signature, same);
     plan_free(&plan);
 
-    const struct tuned_config tuned[] = {{signature, "conv2d/tconv", "MB=16,MT=4,NB=8,NT=4", "configuration tuned long ago", ""}, {0}};
+    const struct tuned_config tuned[] = {{signature, "conv2d/tconv", "MB=16,MT=4,NB=8,NT=4", "configuration tuned long ago", "", "", ""},
+                                         {0}};
     options = (struct plan_options){.scenario_path = path, .tuned = tuned};
     if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
         fail_msg("%s", err.text);
@@ -188,9 +189,9 @@ static void rules_take_what_won(void **state)
     struct plan plan;
     char signature[HASH_TEXT], own[64] = "";
     for (int i = -1; i < 3; i++) {
-        const struct tuned_config tuned[] = {
-            {i < 0 ? NULL : signature, i < 0 ? "" : tries[i].variant, i < 0 ? "" : tries[i].params, "found", i < 0 ? "" : tries[i].wins},
-            {0}};
+        const struct tuned_config tuned[] = {{i < 0 ? NULL : signature, i < 0 ? "" : tries[i].variant, i < 0 ? "" : tries[i].params,
+                                              "found", i < 0 ? "" : tries[i].wins, "", ""},
+                                             {0}};
         struct plan_options options = {.scenario_path = path, .tuned = tuned};
         if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
             fail_msg("%s", err.text);
@@ -205,6 +206,60 @@ static void rules_take_what_won(void **state)
         plan_free(&plan);
     }
     assert_null(strstr(own, "wgmma_rows"));
+    unlink(path);
+    free(path);
+}
+
+/* Makes the plan of one layer with a rule; `choose`: only what it is to race. */
+static void plan_rule(struct plan *plan, const char *path, const struct tuned_config *tuned, bool choose)
+{
+    struct error err = {0};
+    struct plan_options options = {
+        .scenario_path = path, .tuned = tuned, .tuned_rules = true, .tune = choose, .choose = choose, .layers_only = choose};
+    if (!plan_make(&options, "cuda", chip_find("H200"), plan, &err))
+        fail_msg("%s", err.text);
+}
+
+/* A rule with `race:` is raced with its rivals on a layer without a stored choice; it takes the stored one while its sources are the same.
+ */
+static void rules_take_what_was_raced(void **state)
+{
+    char *path =
+        text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 40, h: 64, w: 56, k: 24, kernel: 3, pad: 1, dtype: f16, layout: NHWC}\n"
+                  "  b: {op: conv2d, n: 1, c: 64, h: 720, w: 1280, k: 64, kernel: 3, pad: 1, dtype: f16, layout: NHWC}\n"
+                  "variants: [conv2d/auto, conv2d/naive]\n");
+    struct plan plan, decided;
+    char signature[HASH_TEXT], hash[HASH_TEXT], params[400] = "none";
+    plan_rule(&plan, path, NULL, true);
+    assert_true(plan.row_count >= 4); /* the library, the rule's choice and two rivals; none of b, for which the kernel was written */
+    for (int i = 0; i < plan.row_count; i++) {
+        const struct program *p = plan_program(&plan, i);
+        assert_int_equal(plan.rows[i].case_index, 0);
+        assert_string_equal(plan.rows[i].variant->name, i ? "conv2d/auto" : "conv2d/cudnn");
+        assert_true(p->feasible && strcmp(p->params, params));
+        snprintf(params, sizeof params, "%s", p->params);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(plan_id(&plan, k), plan_id(&plan, i));
+    }
+    SCOPED char *last = text_format("t/a/conv2d/auto[%s]", params);
+    assert_string_equal(plan_id(&plan, plan.row_count - 1), last);
+    work_signature(&plan.cases[0].work, signature);
+    plan_search_hash(&plan, 1, hash);
+    const struct tuned_config tuned[] = {{signature, "conv2d/auto", params, "found", "", hash, "measured"}, {0}};
+    for (int fresh = 1; fresh >= 0; fresh--) { /* then a source has changed since */
+        plan_rule(&decided, path, tuned, false);
+        assert_int_equal(decided.row_count, 6);
+        assert_string_equal(plan_id(&decided, 1), "t/a/conv2d/auto");
+        assert_true(fresh ? !strcmp(decided.rows[1].how, "measured") : !decided.rows[1].how);
+        assert_int_equal(strcmp(plan_program(&decided, 1)->params, params) == 0, fresh);
+        assert_true(plan_undecided(&decided));
+        plan_free(&decided);
+        plan_rule(&decided, path, tuned, true);
+        assert_true(fresh ? !decided.row_count : decided.row_count == plan.row_count);
+        plan_free(&decided);
+        hash[0] ^= 1;
+    }
+    plan_free(&plan);
     unlink(path);
     free(path);
 }
@@ -453,12 +508,18 @@ static void the_library_on_padded_channels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layer_takes_its_variants),     cmocka_unit_test(masks_that_are_missing),
-        cmocka_unit_test(files_are_told_apart),           cmocka_unit_test(only_leaves_the_denominator),
-        cmocka_unit_test(the_library_on_padded_channels), cmocka_unit_test(split3_has_its_own_floor),
-        cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rules_take_what_won),
-        cmocka_unit_test(names_without_a_layer),          cmocka_unit_test(rows_name_their_networks),
-        cmocka_unit_test(networks_have_images),           cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),
+                                       cmocka_unit_test(masks_that_are_missing),
+                                       cmocka_unit_test(files_are_told_apart),
+                                       cmocka_unit_test(only_leaves_the_denominator),
+                                       cmocka_unit_test(the_library_on_padded_channels),
+                                       cmocka_unit_test(split3_has_its_own_floor),
+                                       cmocka_unit_test(searches_and_remembered_points),
+                                       cmocka_unit_test(rules_take_what_won),
+                                       cmocka_unit_test(rules_take_what_was_raced),
+                                       cmocka_unit_test(names_without_a_layer),
+                                       cmocka_unit_test(rows_name_their_networks),
+                                       cmocka_unit_test(networks_have_images),
+                                       cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

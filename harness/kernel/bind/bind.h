@@ -105,6 +105,8 @@ bool bind_python(struct bind *b, struct error *err);
 /* select.c */
 /* Gives the rule's program the steps of the chosen variant: `conv2d/auto[is=wgmma_rs]`. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner);
+/* Appends the configurations of `race:` whose conditions hold, feasible or not. */
+bool bind_race(struct bind *b, struct variant_config **configs, int *count, struct error *err);
 /* Replaces the program by that of the first variant of `select:` that can do the work. */
 bool bind_select(struct bind *b, struct error *err);
 

@@ -6,20 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The one configuration of a variant that an item names. */
+static bool one_config(const struct head_step *s, const struct variant *v, struct variant_config **config, struct error *err)
+{
+    int count = variant_configs(v, s->params, config, err);
+    if (count < 0 || count == 1)
+        return count == 1;
+    variant_configs_free(*config, count);
+    return node_error(s->params, err, "a choice is one configuration of %s, not %d", v->name, count);
+}
+
 /* Binds one candidate to the whole work; its program may be infeasible. */
 static bool bind_candidate(struct bind *b, const struct head_step *s, const struct variant *v, struct program *inner, struct error *err)
 {
-    struct variant_config *configs = NULL;
+    struct variant_config *config = NULL;
     if (b->depth >= BIND_MAX_DEPTH || v == b->config->variant)
         return node_error(s->node, err,
                           v == b->config->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
                           BIND_MAX_DEPTH);
-    int count = variant_configs(v, s->params, &configs, err);
-    if (count < 0)
-        return false;
-    bool done = count == 1 || node_error(s->params, err, "a choice is one configuration of %s, not %d", v->name, count);
-    done = done && b->bind(b->set, &configs[0], b->work, b->chip, b->depth + 1, inner, err);
-    variant_configs_free(configs, count);
+    bool done = one_config(s, v, &config, err) && b->bind(b->set, config, b->work, b->chip, b->depth + 1, inner, err);
+    variant_configs_free(config, config ? 1 : 0);
     return done;
 }
 
@@ -64,21 +70,45 @@ static bool asks_one_side(struct bind *b, struct error *err)
     return true;
 }
 
+/* *holds: the item's `when:` is absent or true. */
+static bool item_holds(struct bind *b, const struct head_step *s, bool *holds, struct error *err)
+{
+    char clause[400];
+    *holds = true;
+    if (!s->when || expr_test(s->when, &b->env, holds, clause, sizeof clause, err))
+        return true;
+    *holds = false;
+    return asks_one_side(b, err);
+}
+
+bool bind_race(struct bind *b, struct variant_config **configs, int *count, struct error *err)
+{
+    const struct head *h = b->h;
+    for (int i = h->step_count - h->race_count; i < h->step_count; i++) {
+        const struct head_step *s = &h->steps[i];
+        struct variant_config *one = NULL;
+        bool holds;
+        if (!item_holds(b, s, &holds, err))
+            return false;
+        const struct variant *v = holds ? variant_find(b->set, s->name, h->op, s->node, err) : NULL;
+        if (holds && (!v || !one_config(s, v, &one, err)))
+            return false;
+        if (holds)
+            *APPEND(*configs, *count) = *one;
+        free(one);
+    }
+    return true;
+}
+
 bool bind_select(struct bind *b, struct error *err)
 {
     SCOPED_TEXT why = {0};
     bool done = false, broken = false;
-    for (int i = 0; i < b->h->step_count && !done && !broken; i++) {
+    for (int i = 0; i < b->h->step_count - b->h->race_count && !done && !broken; i++) {
         const struct head_step *s = &b->h->steps[i];
         struct program inner;
-        bool truth = true;
-        char clause[400];
-        if (s->when && !expr_test(s->when, &b->env, &truth, clause, sizeof clause, err)) {
-            if ((broken = !asks_one_side(b, err)))
-                break;
-            truth = false;
-        }
-        if (!truth)
+        bool holds;
+        if ((broken = !item_holds(b, s, &holds, err)) || !holds)
             continue;
         const struct variant *v = variant_find(b->set, s->name, b->h->op, s->node, err);
         if (!v || !bind_candidate(b, s, v, &inner, err)) {

@@ -169,7 +169,7 @@ struct head *head_read(const struct node *root, struct error *err)
                                        "algorithm", "exact",  "check",      "graph",      "epilogue", "mask",        "params",
                                        "let",       "where",  "define",     "specialise", "scratch",  "tensor_maps", "prepare",
                                        "steps",     "select", "columns",    "predict",    "ablate",   "source",      "on",
-                                       "claims",    "like",   "candidates", "measured",   "slices",   NULL};
+                                       "claims",    "like",   "candidates", "measured",   "slices",   "race",        NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&

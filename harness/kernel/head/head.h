@@ -158,8 +158,8 @@ struct head {
     struct head_map *maps;
     int map_count;
     bool selects;            /* `select:`: the steps are variants; the first that can do the whole work is taken */
-    struct head_step *steps; /* prepare steps first */
-    int step_count;
+    struct head_step *steps; /* prepare steps first; those of `race:` last */
+    int step_count, race_count;
     struct head_column *columns;
     int column_count;
     bool ablations[ABLATE_COUNT];

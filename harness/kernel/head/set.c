@@ -207,3 +207,18 @@ bool variant_selects(const struct variant *v)
     const struct head *h = v->parsed;
     return h->selects;
 }
+
+bool variant_races(const struct variant_set *set, const struct variant *v, char hash[HASH_TEXT])
+{
+    const struct head *head = v->parsed;
+    if (!head->race_count)
+        return false;
+    struct hash *h = hash_begin();
+    hash_add_text(h, v->hash);
+    for (int i = head->step_count - head->race_count; i < head->step_count; i++) {
+        const struct variant *raced = variant_find(set, head->steps[i].name, v->op, NULL, NULL);
+        hash_add_text(h, raced ? raced->hash : "");
+    }
+    hash_end(h, hash);
+    return true;
+}

@@ -251,21 +251,30 @@ static bool read_list(struct head *h, const struct node *list, const char *what,
     return true;
 }
 
-/* `select:` has the form of steps that are variants, without buffers: each would do the whole work. */
+/* Items of `select:` or `race:` have the form of steps that are variants, without buffers: each would do the whole work. */
+static bool read_items(struct head *h, const struct node *list, const char *what, struct error *err)
+{
+    static const char *const keys[] = {"variant", "when", "claimed", "params", NULL};
+    for (int i = 0; list->kind == NODE_LIST && i < list->count; i++)
+        if (list->items[i]->kind != NODE_MAP || !node_get(list->items[i], "variant"))
+            return node_error(list->items[i], err, "an item of %s must be `variant: NAME`, optionally with `when:` and `params:`", what);
+        else if (!node_check_keys(list->items[i], "the item", keys, err))
+            return false;
+    return read_list(h, list, what, false, err);
+}
+
 static bool read_select(struct head *h, const struct node *root, const struct node *list, struct error *err)
 {
     static const char *const alone[] = {"scratch", "tensor_maps", "prepare", "steps", "define", "specialise", "columns"};
-    static const char *const keys[] = {"variant", "when", "claimed", "params", NULL};
+    const struct node *race = node_get(root, "race");
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (node_get(root, alone[i]))
             return node_error(node_get(root, alone[i]), err, "a head with `select:` must not have `%s:`", alone[i]);
-    for (int i = 0; list->kind == NODE_LIST && i < list->count; i++)
-        if (list->items[i]->kind != NODE_MAP || !node_get(list->items[i], "variant"))
-            return node_error(list->items[i], err, "an item of select must be `variant: NAME`, optionally with `when:` and `params:`");
-        else if (!node_check_keys(list->items[i], "the item", keys, err))
-            return false;
     h->selects = true;
-    return read_list(h, list, "select", false, err);
+    if (!read_items(h, list, "select", err) || (race && !read_items(h, race, "race", err)))
+        return false;
+    h->race_count = race ? race->count : 0;
+    return true;
 }
 
 bool head_read_steps(struct head *h, const struct node *root, struct error *err)
@@ -275,6 +284,8 @@ bool head_read_steps(struct head *h, const struct node *root, struct error *err)
         return read_select(h, root, select, err);
     if (node_get(root, "measured"))
         return node_error(node_get(root, "measured"), err, "`measured:` is only for rules (`select:`); use `claims:` for a kernel");
+    if (node_get(root, "race"))
+        return node_error(node_get(root, "race"), err, "`race:` is only for rules (`select:`)");
     const struct node *prepare = node_get(root, "prepare");
     return (!prepare || read_list(h, prepare, "prepare", true, err)) && read_list(h, node_get(root, "steps"), "steps", false, err);
 }

@@ -55,7 +55,7 @@ bool tried_refuse(struct tried_list *tried, const struct job *job, int index, st
 {
     if (plan_pinned(&job->plan, index) || !plan_program(&job->plan, index)->feasible)
         return false;
-    char *why = refusal(job, index, row);
+    char *why = plan_chooses(&job->plan, index) ? NULL : refusal(job, index, row); /* a rule takes what is fast, spills or not */
     int twin = why ? -1 : same_as(tried, job, index, row);
     if (twin >= 0) {
         why = text_format("same launches of the same machine code as %s", job->plan.rows[twin].config->label);

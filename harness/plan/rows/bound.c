@@ -81,29 +81,35 @@ static bool bind_row(const struct plan *plan, const struct plan_row *row, struct
     if (row->remembered && row->remembered->variant != row->variant) {
         if (!variant_bind_choice(set, row->config, row->remembered, work, &plan->chip, out, err))
             return false;
-        if (out->feasible)
+        if (out->feasible || plan->tune)
             return true;
         program_free(out);
     }
     return variant_bind(set, row->config, work, &plan->chip, out, err);
 }
 
+bool plan_choice_config(const struct variant_set *set, const char *params, const struct op *op, struct variant_config **config)
+{
+    const struct variant *chosen = NULL;
+    struct error gone = {0};
+    SCOPED char *copy = xstrdup(params);
+    SCOPED_TEXT own = {0};
+    char *rest = copy, *word;
+    while ((word = strsep(&rest, ",")))
+        if (!strncmp(word, "is=", 3))
+            chosen = plan_resolve(set, word + 3, op);
+        else
+            text_addf(&own, "%s%s", own.len ? "," : "", word);
+    return chosen && variant_at(chosen, text_get(&own), config, &gone);
+}
+
 bool plan_bind_choice(const struct plan *plan, const struct plan_row *row, const struct program *own, const struct work *part,
                       struct program *out)
 {
     const struct variant_set *set = plan_set(plan, row->side);
-    const struct variant *chosen = NULL;
     struct variant_config *config = NULL;
     struct error gone = {0};
-    SCOPED_TEXT params = {0};
-    for (int i = 0; i < own->param_count; i++) {
-        const struct program_param *p = &own->param[i];
-        if (!strcmp(p->name, "is"))
-            chosen = plan_resolve(set, p->value, part->op);
-        else
-            text_addf(&params, "%s%s=%s", params.len ? "," : "", p->name, p->value);
-    }
-    bool bound = chosen && variant_at(chosen, text_get(&params), &config, &gone) &&
+    bool bound = plan_choice_config(set, own->params, part->op, &config) &&
                  variant_bind_choice(set, row->config, config, part, &plan->chip, out, &gone);
     variant_configs_free(config, config ? 1 : 0);
     return bound;

@@ -1,3 +1,4 @@
+#include "kernel/bind/variant_bind.h"
 #include "plan/rows/private.h"
 #include "base/file.h"
 #include "base/named.h"
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #define HEADER_MAX_BYTES (16u << 20)
+#define CHOICE_BUDGET_S 0.08 /* of the race for one rule on one layer, which has at least 6 rounds (race.h) */
+#define CHOICE_HALF_WIDTH 0.02
 
 bool plan_pinned(const struct plan *plan, int index)
 {
@@ -17,15 +20,48 @@ bool plan_pinned(const struct plan *plan, int index)
     return row->row_index == 0 || (row->variant && variant_is_library(row->variant));
 }
 
-/* The configuration that a search found for a variant on a layer; for a rule the best of all variants. NULL: none. */
-static const struct tuned_config *remembered(const struct plan_options *o, const struct work *work, const struct variant *variant)
+void plan_search_hash(const struct plan *plan, int row, char out[HASH_TEXT])
 {
-    char signature[HASH_TEXT];
+    const struct plan_row *p = &plan->rows[row];
+    if (!variant_races(plan_set(plan, p->side), p->variant, out))
+        memcpy(out, p->variant->hash, HASH_TEXT);
+}
+
+bool plan_chooses(const struct plan *plan, int row)
+{
+    return plan->rows[row].variant && variant_selects(plan->rows[row].variant);
+}
+
+bool plan_undecided(const struct plan *plan)
+{
+    char hash[HASH_TEXT];
+    bool undecided = false;
+    for (int i = 0; i < plan->row_count && !undecided; i++) {
+        const struct plan_row *p = &plan->rows[i];
+        undecided = !p->how && plan_chooses(plan, i) && variant_races(plan_set(plan, p->side), p->variant, hash);
+    }
+    return undecided;
+}
+
+/* The configuration that a search found for a variant on a layer; for a rule the best of all variants, else the choice that was measured
+ * for it, with the sources of today. NULL: none. */
+static const struct tuned_config *remembered(const struct plan_options *o, const struct variant_set *set, const struct work *work,
+                                             const struct variant *variant)
+{
+    char signature[HASH_TEXT], hash[HASH_TEXT];
+    const struct tuned_config *own = NULL;
+    bool races = variant_races(set, variant, hash);
     work_signature(work, signature);
-    for (const struct tuned_config *t = o->tuned; t && t->signature; t++)
-        if (!strcmp(t->signature, signature) && (variant_selects(variant) ? *t->wins != 0 : !strcmp(t->variant, variant->name)))
+    for (const struct tuned_config *t = o->tuned; t && t->signature; t++) {
+        if (strcmp(t->signature, signature))
+            continue;
+        bool same = !strcmp(t->variant, variant->name);
+        if (variant_selects(variant) ? *t->wins != 0 : same && !o->tuned_rules)
             return t;
-    return NULL;
+        if (same && races && !strcmp(t->hash, hash))
+            own = t;
+    }
+    return own;
 }
 
 /* The configuration that `t` names, of the variant itself or of the variant that a rule takes; *note says where it comes from, or why there
@@ -36,7 +72,7 @@ static struct variant_config *tuned_config_of(struct plan *plan, const struct va
     struct variant_config *config = NULL;
     struct error gone = {0};
     const struct variant *v = plan_resolve(set, t->variant, op);
-    if (v && variant_at(v, t->params, &config, &gone)) {
+    if (v && (variant_selects(v) ? plan_choice_config(set, t->params, op, &config) : variant_at(v, t->params, &config, &gone))) {
         *note = xstrdup(t->note);
         return plan_configs_keep(plan, config, 1);
     }
@@ -88,16 +124,51 @@ static void add_row(struct plan *plan, int before, const struct plan_row *like, 
     plan_row_add(plan, &row);
 }
 
+/* Adds the rows of a rule that are raced: its own choice, and each variant that its head names beside it. */
+static bool add_raced(struct plan *plan, const struct plan_options *o, const struct plan_row *like, int *row_index, struct error *err)
+{
+    struct variant_config *raced, *names;
+    const struct configs *list = configs_of(plan, o, like->variant, NULL, err);
+    struct plan_row row = *like;
+    int before = plan->row_count;
+    int count =
+        list ? variant_race(plan_set(plan, like->side), &list->configs[0], &plan->cases[like->case_index].work, &plan->chip, &raced, err)
+             : -1;
+    if (count <= 0)
+        return !count;
+    row.config = &list->configs[0];
+    row.remembered = NULL;
+    names = xcalloc((size_t)count, sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = (struct variant_config){
+            .variant = like->variant,
+            .label = text_format("%s%sis=%s", raced[i].label, *raced[i].label ? "," : "", variant_own_name(raced[i].variant->name))};
+    plan_configs_keep(plan, raced, count);
+    plan_configs_keep(plan, names, count);
+    add_row(plan, before, &row, row_index, NULL);
+    for (int i = 0; i < count; i++) {
+        row.config = &names[i];
+        row.remembered = &raced[i];
+        add_row(plan, before, &row, row_index, NULL);
+    }
+    return true;
+}
+
 /* Adds the rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_configs(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                         const struct side *side, const struct node *params, struct error *err)
 {
     SCOPED char *note = NULL;
     const struct scenario_case *c = &plan->cases[case_index];
-    const struct tuned_config *t = o->tune ? NULL : remembered(o, &c->work, variant);
-    struct variant_config *tuned = t ? tuned_config_of(plan, plan_set(plan, side), t, c->work.op, &note) : NULL;
+    const struct variant_set *set = plan_set(plan, side);
+    const struct tuned_config *t = o->tune && !o->choose ? NULL : remembered(o, set, &c->work, variant);
+    struct variant_config *tuned = t ? tuned_config_of(plan, set, t, c->work.op, &note) : NULL;
     struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .variant = variant, .side = side, .remembered = tuned};
     int before = plan->row_count;
+    if (o->tune && variant_selects(variant) && *row_index)
+        return (o->choose && tuned) || add_raced(plan, o, &row, row_index, err);
+    if (tuned && variant_selects(variant) && !strcmp(t->variant, variant->name))
+        row.how = t->how;
     if (tuned && tuned->variant == variant) {
         row.config = tuned;
         add_row(plan, before, &row, row_index, note);
@@ -208,6 +279,12 @@ static bool let_in(struct plan *plan, const struct scenario_case *c, const char 
     return is_wanted(plan, c, v) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
 }
 
+/* With `choose`, only rules have rows beside the baseline. */
+static bool asks_choice(const struct plan_options *o, const struct variant *v)
+{
+    return !o->choose || variant_selects(v);
+}
+
 /* The scenario's configurations of the baseline; NULL: its default. */
 static const struct node *baseline_params(const struct plan *plan, const struct scenario_case *c, const struct variant *first)
 {
@@ -244,13 +321,13 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
         if (!v)
             continue;
         used[i] = true;
-        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(plan, c, device_kind, v) &&
+        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(plan, c, device_kind, v) && asks_choice(o, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     for (int i = 0; i < plan->variants.count; i++) {
         const struct variant *v = plan->variants.items[i];
-        if (v->op == op && uninvited(&plan->variants, plan->scenario, v) && is_wanted(plan, c, v) &&
+        if (v->op == op && uninvited(&plan->variants, plan->scenario, v) && is_wanted(plan, c, v) && asks_choice(o, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
             return false;
     }
@@ -376,19 +453,30 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         goto done;
     plan->time = plan->scenario->time;
     plan->tune = o->tune;
+    if (o->choose) {
+        plan->time.budget_s = CHOICE_BUDGET_S;
+        plan->time.half_width = CHOICE_HALF_WIDTH;
+    }
     if (o->budget_s > 0)
         plan->time.budget_s = o->budget_s;
     if (!hash_files(plan, err))
         goto done;
     used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
-    for (int i = 0; i < plan->case_count; i++)
+    for (int i = 0, before = 0; i < plan->case_count; i++, before = plan->row_count) {
         if (!plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
+        if (o->choose && plan->row_count > before && !variant_selects(plan->rows[plan->row_count - 1].variant))
+            plan->row_count = before; /* nothing to choose from */
+    }
     if (!o->by_need)
         plan_bind_all(plan);
     if ((!o->tune && !o->layers_only && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
-        (!o->variant_names && !plan_entries_exist(plan, used, o->may_lack, err)))
+        (!o->variant_names && !o->choose && !plan_entries_exist(plan, used, o->may_lack, err)))
         goto done;
+    if (o->choose) {
+        ok = true;
+        goto done;
+    }
     if (o->tune && !something_to_search(plan)) {
         error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path,
                   o->filter.only ? " --only " : "", o->filter.only ? o->filter.only : "");

@@ -21,6 +21,8 @@ struct tuned_config {
     const char *signature, *variant, *params, *note; /* work_signature of the layer; NULL ends a list */
     const char
         *wins; /* "yes": the fastest of all variants tuned for this layer on this chip, and faster than the library; "": not known to be */
+    const char *hash; /* of the sources, as stored; "": found on another chip or with another compiler */
+    const char *how;  /* of a rule's choice: "measured" at the beginning of this run, or "stored" by an earlier one */
 };
 /* One of several builds that are compared in one run: each has a row of every id. NULL folders: bench's own. */
 struct side {
@@ -42,6 +44,8 @@ struct plan_options {
     const char *seed;     /* seed of further input sets and of the order of rounds; NULL until the run has drawn one */
     double budget_s;      /* instead of the scenario's; 0 = the scenario's */
     bool tune;            /* a search: all configurations of every variant with parameters, besides the baseline and the library's rows */
+    bool choose;          /* with tune: only the choices of rules that are not known yet (`race:`), and the baseline */
+    bool tuned_rules;     /* takes only the choices of rules from `tuned` */
     const struct tuned_config *tuned; /* may be NULL */
     const struct side *sides;         /* NULL: one, bench itself */
     bool layers_only;                 /* no networks, no sequences */
@@ -94,6 +98,7 @@ struct plan_row {
     const struct variant_config *config;
     const struct variant_config
         *remembered;                   /* the configuration from a search: `config` itself, or the choice that a rule takes; or NULL */
+    const char *how;                   /* of that choice: tuned_config.how; NULL: not a rule with one of its own */
     _Atomic(struct program *) program; /* use plan_program; of a layer it is bound when needed. Chain, sequence: always here */
     struct program *part;              /* emu: the same for the part of the layer that is verified; NULL: the whole layer is */
     struct row_facts facts;            /* use plan_row_facts */
@@ -178,6 +183,12 @@ int plan_unit_of(const struct program *program, const struct unit *unit);
 bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 bool plan_sequences_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 void plan_chains_free(struct plan *plan);
+/* The hash of the sources that a stored configuration or choice of the row's variant depends on. */
+void plan_search_hash(const struct plan *plan, int row, char out[HASH_TEXT]);
+/* True if a row is a rule's that names variants to race (`race:`) and has no choice stored for its layer. */
+bool plan_undecided(const struct plan *plan);
+/* True for a row of a rule: another variant, by its choice. */
+bool plan_chooses(const struct plan *plan, int row);
 /* True for a row of the library, which a search only compares with. */
 bool plan_pinned(const struct plan *plan, int index);
 /* The minimum work of a case, with its mask. False with err when the mask cannot be made. */

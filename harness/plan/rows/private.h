@@ -46,6 +46,8 @@ bool plan_only_check(struct plan *plan, const struct plan_options *o, struct err
 /* True for every case but those that the run added for some variants: there, if the variant (config not NULL: that configuration) is one of
  * them. */
 bool plan_wants(const struct scenario_case *c, const struct variant *v, const struct variant_config *config);
+/* The configuration of the variant that a rule took, from its parameters: "ROWS=8,is=mma_any". False: it no longer exists. */
+bool plan_choice_config(const struct variant_set *set, const char *params, const struct op *op, struct variant_config **config);
 /* The variants of a side; NULL: bench's own. */
 const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
 /* Add a part to a plan, which then owns it. Configurations and ways keep their address; rows and cases are referred to by index. */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "device/chip/floor.h"
 #include "op/mask/mask.h"
+#include "kernel/head/load.h"
 #include "plan/rows/private.h"
 #include "store/family.h"
 #include <math.h>
@@ -213,6 +214,8 @@ static void add_notes(struct row *row, const struct plan_row *p, const struct pr
         library |= program->units[i].code == CODE_LIBRARY;
     if (p->note)
         row_add_note(row, "%s", p->note);
+    if (p->variant && variant_selects(p->variant))
+        snprintf(row->chosen_by, sizeof row->chosen_by, "%s", p->how ? p->how : "rule");
     if (program->guess)
         row_add_note(row,
                      "its rules were measured on other chips, so its choice may not be the best here: bench tune, then bench run --tuned");

@@ -38,10 +38,10 @@ static bool same_point(const struct view *v, const struct view *rule, const char
 
 struct tally {
     char rule[VARIANT_BASE], zero[VARIANT_BASE];
-    bool zeros_differ; /* cases have other baselines than the one named */
-    int cases, near, behind;
-    struct text off;     /* sentences; where they are many, */
-    struct table *table; /* a line each */
+    bool zeros_differ;                 /* cases have other baselines than the one named */
+    int cases, near, behind, measured; /* measured: or stored; the others were chosen by conditions */
+    struct text off;                   /* sentences; where they are many, */
+    struct table *table;               /* a line each */
 };
 
 static void start_table(struct tally *tally)
@@ -78,6 +78,7 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
     tally->cases++;
     tally->near += over <= NEAR;
     tally->behind += behind > PAR;
+    tally->measured += rule->row->chosen_by[0] && strcmp(rule->row->chosen_by, "rule") != 0;
     if (c->zero) {
         tally->zeros_differ |= tally->zero[0] && strcmp(tally->zero, c->zero_name) != 0;
         strcpy(tally->zero, c->zero_name);
@@ -121,6 +122,8 @@ void selector_document(struct document *d, const struct run *run, struct row *co
         if (tally.zero[0])
             text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zeros_differ ? "the baseline" : tally.zero,
                       tally.behind);
+        if (tally.measured)
+            text_addf(&lines, "; %d of the choices were measured before", tally.measured);
         text_addf(&lines, "\n%s", many ? "" : text_get(&tally.off));
     }
     document_lines(d, "Selector", "selector", &lines);

@@ -39,6 +39,8 @@ static const struct option options_table[] = {
     OPTION(remember, BOOL),
     OPTION(budget_s, REAL),
     OPTION(tune, BOOL),
+    OPTION(choose, BOOL),
+    OPTION(tuned_rules, BOOL),
     OPTION_RECORDS(tuned, struct tuned_config),
     OPTION_RECORDS(sides, struct side),
     OPTION(layers_only, BOOL),

@@ -255,19 +255,36 @@ static bool take_kept(struct session *s)
     return true;
 }
 
-void session_keep(struct session *s)
+struct session_kept *session_lend(struct session *s)
 {
-    if (!s->options->kept || s->interrupted || !s->worker.ready || s->worker.ahead)
-        return;
-    struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
+    struct session_kept *k = xcalloc(1, sizeof *k);
     *k = (struct session_kept){
-        .device = s->device, .worker = s->worker, .gpu_lock = s->gpu_lock, .rows = s->rows, .row_count = s->plan.row_count};
+        .device = s->device, .worker = s->worker, .gpu_lock = s->gpu_lock, .rows = s->rows, .row_count = s->rows ? s->plan.row_count : 0};
     memcpy(k->files, s->plan.files, sizeof k->files);
     k->worker.ahead = 0;
     k->worker.launched = k->worker.ready = false; /* it needs a new setup */
     s->worker = (struct child){.fd = -1, .errors = -1};
     s->gpu_lock = -1;
     s->rows = NULL;
+    return k;
+}
+
+bool session_take_back(struct session *s, struct session_kept *kept)
+{
+    if (!kept)
+        return false;
+    s->device = kept->device;
+    s->worker = kept->worker;
+    s->gpu_lock = kept->gpu_lock;
+    rows_free(kept->rows, kept->row_count);
+    free(kept);
+    return true;
+}
+
+void session_keep(struct session *s)
+{
+    if (s->options->kept && !s->interrupted && s->worker.ready && !s->worker.ahead)
+        *s->options->kept = session_lend(s);
 }
 
 void session_keep_gpus(const struct session *s, struct gpu *gpus, int count)
@@ -315,7 +332,7 @@ static bool hold_known(struct session *s, const char *spec, struct error *err)
     return true;
 }
 
-static bool find_device(struct session *s, struct error *err)
+bool session_find(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
     struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: making the plan requires the device */
@@ -379,10 +396,38 @@ static bool open_fed(struct session *s, struct error *err)
                      s->plan.chip.name);
 }
 
+/* Reads the stored configurations that the plan may use. */
+static bool recall(struct session *s, const char *since, struct error *err)
+{
+    const struct session_options *o = s->options;
+    if (!o->tuned && !o->decides)
+        return true;
+    session_remembered_free(s->remembered);
+    s->remembered = NULL;
+    if (!session_remembered(o->database, &s->device, o->tuned, since, &s->remembered, err))
+        return false;
+    s->asked.tuned = s->remembered;
+    s->asked.tuned_rules = !o->tuned;
+    return true;
+}
+
+/* Measures the choices that the plan lacks, and makes it again with them. */
+static bool choose_first(struct session *s, struct error *err)
+{
+    const struct session_options *o = s->options;
+    char since[32];
+    bool decided = false, asks = spec_is_timed(s->device.spec) && !o->no_time && !o->gpus && !o->shards && !o->inside && !o->plan.sides;
+    session_now(since);
+    if (!asks || !plan_undecided(&s->plan) || !session_decide(s, &decided, err) || !decided)
+        return !asks || err->kind == ERROR_NONE;
+    plan_free(&s->plan);
+    return recall(s, since, err) && plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err);
+}
+
 bool session_open(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
-    if (!take_kept(s) && !find_device(s, err))
+    if (!take_kept(s) && !session_find(s, err))
         return false;
     if (o->feed)
         return open_fed(s, err);
@@ -392,9 +437,8 @@ bool session_open(struct session *s, struct error *err)
         return error_hint(err,
                           "a search needs a GPU; bench tune --no-time verifies every configuration here and lists the infeasible ones");
     }
-    if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
+    if (!recall(s, NULL, err))
         return false;
-    s->asked.tuned = s->remembered;
     if (s->follows && !o->gpus) /* the worker makes the same plan meanwhile, from the files of the previous run */
         session_launch(s, &s->worker, &(struct error){0});
     char files[HASH_TEXT];
@@ -403,6 +447,8 @@ bool session_open(struct session *s, struct error *err)
         return false;
     if (s->follows && strcmp(files, s->plan.files))
         return error_set(err, ERROR_USAGE, "the scenario or a variant file changed during the run; start it again");
+    if (o->decides && !choose_first(s, err))
+        return false;
     own_shard(s);
     if (o->lacks) {
         plan_lacks_free(o->lacks);

@@ -217,13 +217,22 @@ bool session_gate_identify(struct session *s, struct error *err);
 /* The verified rows of a case that form pairs, with the library's first one; *gate: further fields of the command. New references. */
 json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate);
 
+/* decide.c: times the variants that rules of the plan name (`race:`), for layers without a stored choice, and stores the fastest. Leaves
+ * the device and its worker as they were; *decided: the plan must be made again. */
+bool session_decide(struct session *s, bool *decided, struct error *err);
+/* begin.c: finds, locks and opens the device of the options. */
+bool session_find(struct session *s, struct error *err);
+/* Hands the device and its worker to another session, and takes them back. */
+struct session_kept *session_lend(struct session *s);
+bool session_take_back(struct session *s, struct session_kept *kept);
 /* ablate.c: times the parts of each verified row of a case that offers them; a failure only becomes a note of the row. */
 bool session_ablate(struct session *s, int first, int last, struct error *err);
 
-/* remember.c. Reads the stored configurations for --tuned, as plan_options.tuned wants them, from the run's own database; *list is NULL
- * if there are none. */
-bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
+/* remember.c. Reads the stored configurations, as plan_options.tuned wants them, from the run's own database; *list is NULL if there are
+ * none. wins: marks the one that a rule takes. since: choices of rules of that time (session_now) or later are measured, not stored. */
+bool session_remembered(const char *database, const struct session_device *device, bool wins, const char *since, struct tuned_config **list,
                         struct error *err);
+void session_now(char out[32]);
 void session_remembered_free(struct tuned_config *list);
 /* After the plan and the store: notes each row that runs a stored configuration whose source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);

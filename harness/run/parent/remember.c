@@ -20,7 +20,7 @@ static const char *chip_of(const struct session_device *device)
     return spec_is_timed(device->spec) ? device->chip.name : SPEC_COUNTS;
 }
 
-static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
+static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, const char *compiler, const char *since)
 {
     struct text t = {0};
     text_addf(&t, "configuration tuned %.10s on %s with %s", w->tuned, w->chip, w->compiler);
@@ -28,8 +28,14 @@ static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, co
         text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))
         text_addf(&t, "; stale: this compiler is %s", compiler);
-    return (struct tuned_config){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t),
-                                 xstrdup("")};
+    bool here = !strcmp(w->chip, chip) && !strcmp(w->compiler, compiler);
+    return (struct tuned_config){.signature = xstrdup(w->signature),
+                                 .variant = xstrdup(w->variant),
+                                 .params = xstrdup(w->params ? w->params : ""),
+                                 .note = text_take(&t),
+                                 .wins = xstrdup(""),
+                                 .hash = xstrdup(here ? w->source_hash : ""),
+                                 .how = xstrdup(since && strcmp(w->tuned, since) >= 0 ? "measured" : "stored")};
 }
 
 /* Marks the configuration that a rule takes: for each layer the fastest one on this chip, if it was faster than the library. */
@@ -48,7 +54,7 @@ static void mark_winners(struct tuned_config *list, const struct wisdom *const *
 }
 
 /* The parent knows the sources only after making the plan, so session_judge_remembered checks them later. */
-bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
+bool session_remembered(const char *database, const struct session_device *device, bool wins, const char *since, struct tuned_config **list,
                         struct error *err)
 {
     struct store *store = NULL;
@@ -63,7 +69,7 @@ bool session_remembered(const char *database, const struct session_device *devic
     }
     struct tuned_config *out = xcalloc((size_t)count + 1, sizeof *out);
     const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
-    const char *chip = chip_of(device);
+    const char *chip = chip_of(device), *compiler = device->compiler;
     for (int i = 0; i < count; i++) {
         int best = i;
         bool seen = false; /* sorted by variant and layer, but another entry may describe the same layer */
@@ -76,10 +82,11 @@ bool session_remembered(const char *database, const struct session_device *devic
         }
         if (!seen) {
             from[made] = &all[best];
-            out[made++] = tuned_of(&all[best], chip, compiler);
+            out[made++] = tuned_of(&all[best], chip, compiler, since);
         }
     }
-    mark_winners(out, from, made, chip);
+    if (wins)
+        mark_winners(out, from, made, chip);
     free(from);
     for (int i = 0; i < count; i++)
         wisdom_clear(&all[i]);
@@ -92,8 +99,8 @@ bool session_remembered(const char *database, const struct session_device *devic
 void session_remembered_free(struct tuned_config *list)
 {
     for (struct tuned_config *t = list; t && t->signature; t++) {
-        const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins};
-        for (int i = 0; i < 5; i++)
+        const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins, t->hash, t->how};
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             free((void *)(uintptr_t)texts[i]);
     }
     free(list);
@@ -108,7 +115,7 @@ bool session_judge_remembered(struct session *s, struct error *err)
         struct plan_row *p = &s->plan.rows[i];
         char signature[HASH_TEXT];
         bool same_source = false;
-        if (!p->remembered)
+        if (!p->remembered || p->how) /* a choice of other sources is not taken */
             continue;
         work_signature(&s->plan.cases[p->case_index].work, signature);
         for (int k = 0; k < count && !same_source; k++)
@@ -127,7 +134,7 @@ bool session_judge_remembered(struct session *s, struct error *err)
     return count >= 0;
 }
 
-static void now_utc(char out[32])
+void session_now(char out[32])
 {
     time_t now = time(NULL);
     strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
@@ -165,8 +172,8 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
                          .points = last - first,
                          .timed = timed};
     work_signature(&s->plan.cases[s->plan.rows[first].case_index].work, w->signature);
-    memcpy(w->source_hash, s->plan.rows[first].variant->hash, sizeof w->source_hash);
-    now_utc(w->tuned);
+    plan_search_hash(&s->plan, first, w->source_hash);
+    session_now(w->tuned);
     return true;
 }
 

@@ -45,7 +45,8 @@ static void tell_unknown(struct session *s, const struct error *why)
 static bool has_ceilings(const struct session *s)
 {
     bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
-    return timed && s->device.uuid[0] && !s->options->inside && !s->options->gate; /* a gate judges rows by each other, not by a roof */
+    return timed && s->device.uuid[0] && !s->options->inside && !s->options->gate &&
+           !s->asked.choose; /* a gate judges rows by each other, not by a roof */
 }
 
 void session_roofs(struct session *s)

@@ -70,6 +70,7 @@ struct session_options {
     int shard, shards;               /* run only this shard of the plan, 1 .. shards; 0: all of it */
     bool resume;
     bool tuned;                          /* uses for each variant the configuration stored for the layer in `database`, if there is one */
+    bool decides;                        /* a rule's choice for a layer is stored in `database`; one that is not is measured first */
     bool dump;                           /* write tensors and error map of wrong rows */
     const struct message_server *inside; /* the server in this process, for debuggers; NULL: worker processes */
     bool as_given;                       /* only the scenario's own densities: the interval of a break-even stays as wide as they leave

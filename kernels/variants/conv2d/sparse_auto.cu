@@ -34,6 +34,14 @@ select:
   - variant: delta_tile
   - {variant: wgmma_pixels, when: math == tf32 and marks(mask) != 'both'}    # dense: no sparse kernel has room for so many channels
   - variant: sparse_naive
+# who may be faster for this pattern and density: on 59 random masks one of these or the rule's choice was within 5 % of the fastest
+race:
+  - {variant: sparse_sync, when: half}
+  - {variant: sparse_stages, when: half}
+  - {variant: sparse_deep, when: half and plain}
+  - {variant: sparse_mma, when: half or math == tf32}
+  - {variant: auto, when: groups == 1 and marks(mask) != 'both' and (half or math == tf32)}
+  - {variant: cudnn, when: groups == 1 and marks(mask) != 'both' and math == tf32 and cc >= 80}
 */
 
 /* No kernel: a rule, as conv2d/auto is for dense layers. The host knows the shape only; which way of computing a mask wants, sparse_either finds out on the device,

@@ -1,0 +1,97 @@
+/* Measures what a rule's head leaves open (`race:`): a short race for each layer without a stored choice, in a session of its own whose
+ * rows are not stored. Its times choose; the run then times the row anew, so that the samples that judge a choice are not those that made
+ * it. */
+#include "base/file.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/parent/parent.h"
+#include <stdio.h>
+#include <unistd.h>
+
+/* Adds the choices that a session stored in the database `from` to the run's own. */
+static bool take_choices(const char *from, const char *into, int *count, struct error *err)
+{
+    struct wisdom *list = NULL;
+    struct store *store = NULL;
+    *count = 0;
+    if (!store_open(from, true, &store, err))
+        return false;
+    int found = store_wisdom(store, &list, err);
+    store_close(store);
+    store = NULL;
+    bool ok = found >= 0 && (!found || store_open(into, false, &store, err));
+    for (int i = 0; i < found && ok; i++)
+        *count += ok = store_wisdom_put(store, &list[i], err);
+    store_close(store);
+    wisdom_free(list, found > 0 ? found : 0);
+    return ok;
+}
+
+/* What the race shows of its progress. */
+static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+{
+    struct session *s = context;
+    SCOPED char *text = text_format("choosing: %s", what);
+    if (s->sink->progress)
+        s->sink->progress(s->sink->context, done, total, seconds, eta_s, text);
+}
+
+static void on_note(void *context, const char *text)
+{
+    struct session *s = context;
+    session_note(s, "%s", text);
+}
+
+static bool race_choices(struct session *s, const struct plan_options *plan, const char *database, struct error *err)
+{
+    struct session_kept *kept = session_lend(s);
+    struct session_sink sink = {.context = s, .progress = on_progress, .note = on_note};
+    struct session_result result;
+    struct session_options o = {.plan = *plan,
+                                .database = database,
+                                .verb = "tune",
+                                .argv = s->options->argv,
+                                .kept = &kept,
+                                .time_limit_s = s->options->time_limit_s,
+                                .interrupted = s->options->interrupted};
+    bool ok = session_run(&o, &sink, &result, err);
+    for (int i = 0; ok && i < PHASE_COUNT; i++)
+        phase_move(&s->clock, (enum phase)i, result.spent_s[i]);
+    if (!session_take_back(s, kept)) { /* its worker died: a run that begins opens the device */
+        struct error lost = {0};
+        ok = session_find(s, ok ? err : &lost) && ok;
+    }
+    return ok;
+}
+
+bool session_decide(struct session *s, bool *decided, struct error *err)
+{
+    struct plan_options plan = s->asked;
+    struct plan due;
+    plan.tune = plan.choose = plan.layers_only = plan.counters.off = true;
+    plan.device = s->device.spec;
+    plan.seed = s->asked.seed;
+    if (!plan_make(&plan, spec_kind(s->device.spec), &s->device.chip, &due, err))
+        return false;
+    bool any = due.row_count > 0;
+    plan_free(&due);
+    if (!any)
+        return true;
+    SCOPED char *folder = file_dir(s->options->database), *database = text_format("%s/choice-%d.db", folder, (int)getpid());
+    struct error why = {0};
+    int count = 0;
+    if (!file_make_dirs(folder, err))
+        return false;
+    bool ok = race_choices(s, &plan, database, &why) && take_choices(database, s->options->database, &count, &why);
+    static const char *const files[] = {"", "-wal", "-shm", ".lock"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        SCOPED char *file = text_format("%s%s", database, files[i]);
+        unlink(file);
+    }
+    *decided = count > 0;
+    if (!ok && why.kind == ERROR_INTERRUPTED)
+        *err = why;
+    else if (!ok)
+        session_note(s, "rules choose without measurement, because the race failed: %s", why.text);
+    return ok || why.kind != ERROR_INTERRUPTED;
+}
