@@ -304,6 +304,11 @@ static void what_the_target_has_not(void **state)
         if (strstr(err.text, "unknown"))
             fail_msg("%s", err.text);
     }
+    assert_false(taken("min.f32 f1, f2, f3, f4;", &err)); /* of sm_100; what names no chip may have it */
+    SCOPED char *anywhere = text_format(".version 9.0\n.target compute_90\n.address_size 64\n" BODY, "min.f32 f1, f2, f3, f4;");
+    err = (struct error){0};
+    if (!emu_test_takes("GH100", anywhere, &err))
+        fail_msg("%s", err.text);
 }
 
 /* Types that an instruction does not have, modifiers that it must have, operands that it has not: what ptxas 13.0 refuses, and what it

@@ -77,7 +77,7 @@ bool decode_of_chip(struct decode *d)
         if (decode_listed(table[i].ops, in->op) && decode_has_one_of(in, table[i].words) && decode_has_one_of(in, table[i].others) &&
             !has_chip(d, table[i].chips))
             chips = table[i].chips;
-    if ((decode_is(d, "min") || decode_is(d, "max")) && in->count == 4 && !has_chip(d, "100+"))
+    if (d->sm && (decode_is(d, "min") || decode_is(d, "max")) && in->count == 4 && !has_chip(d, "100+"))
         chips = "100+";
     for (int i = 0; i < in->count && d->sm && !chips; i++)
         if (in->operands[i].kind == OPERAND_SPECIAL && (strstr(in->operands[i].name, "cluster") || strstr(in->operands[i].name, "aggr")) &&
