@@ -329,17 +329,19 @@ static void who_is_wrong_first_harms_nobody(void **state)
 /* A network run whole sees several sets of inputs like any row; one that stops working once it was believed is found out. */
 static void a_network_is_timed_on_several_inputs(void **state)
 {
-    for (int idle = 0; idle < 2; idle++) {
+    for (int idle = 0, launches = 0; idle < 3; idle++) {
         begin();
         timing.whole = "my/ours";
         timing.noise = 1e-6; /* intervals have a width */
-        timing.idle = idle ? "conv_ours" : NULL;
-        timing.idle_from = 20;
+        timing.idle = "conv_ours";
+        timing.idle_from = !idle ? INT_MAX : idle == 1 ? 20 : launches - 40; /* then only its steps are timed */
         struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 40]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
         const struct row *best = row_of(&r, "chain/best");
         const struct row_time *t = row_time(best, MODE_COLD);
         bool places[6] = {false};
         assert_int_equal(best->status, idle ? ROW_WRONG : ROW_OK);
+        assert_true(!idle || strstr(best->reason, "(the output of a timed launch"));
+        launches = idle ? launches : timing.launches;
         for (int i = 0; !idle && i < t->rounds; i++)
             places[(int)t->places[i]] = true;
         for (int i = 0; !idle && i < 6; i++)

@@ -248,10 +248,12 @@ bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struc
     rig_arrays(rig);
     if (!load_modules(rig, err) || !make_buffers(rig, err))
         goto done;
-    for (int i = 0; i < program->step_count; i++)
-        if (!make_step(rig, i, err))
-            goto done;
-    ok = rig_library_workspace(rig, err);
+    phase_part(dev->clock, "steps");
+    ok = true;
+    for (int i = 0; ok && i < program->step_count; i++)
+        ok = make_step(rig, i, err);
+    phase_pop(dev->clock);
+    ok = ok && rig_library_workspace(rig, err);
     rig->images = NULL;
 done:
     if (!ok) {

@@ -73,7 +73,9 @@ static bool keep_sums(struct rig *rig, bool weights, struct error *err)
     struct card_span *spans = xcalloc(most, sizeof *spans);
     uint64_t *sums = xcalloc(most, sizeof *sums);
     int count = rig_fed_spans(rig, weights, spans, fed);
+    phase_part(rig->dev->clock, "sums of inputs");
     bool ok = card_sums(card, spans, count, sums, err);
+    phase_pop(rig->dev->clock);
     for (int i = 0; ok && i < count; i++)
         *fed[i].sum = sums[i];
     free(fed);

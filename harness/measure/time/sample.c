@@ -270,12 +270,13 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
     return ok;
 }
 
-static bool first_check(struct sample_group *f, int i, struct error *err)
+/* Checks the outputs of the launch that was queued last, on the first input set. */
+static bool check_launch(struct sample_group *f, int i, struct error *err)
 {
     struct rig *rig = f->candidates[i].rig;
     enum rig_left left;
-    return !rig_checksum_awaits(rig) || (rig_checksum(rig, err) && f->dev->ops->sync(f->dev, err) &&
-                                         rig_checksum_matches(rig, &left, err) && sample_recheck(f, i, 0, left, err));
+    return rig_checksum(rig, err) && f->dev->ops->sync(f->dev, err) && rig_checksum_matches(rig, &left, err) &&
+           sample_recheck(f, i, 0, left, err);
 }
 
 /* Runs each alone, so that a crash can be attributed, and checks the output if no launch on these inputs was. */
@@ -288,7 +289,8 @@ static bool first_runs(struct sample_group *f, struct error *err)
         watch->announce(watch->context, i);
         f->candidates[i].batch = 1;
         rig_select(rig, 0, 0);
-        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) || !first_check(f, i, err))
+        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) ||
+            (rig_checksum_awaits(rig) && !check_launch(f, i, err)))
             return false;
         watch->announce(watch->context, i); /* the check has announced nobody */
         if (!f->candidates[i].out && !(f->plan->sustained ? sustained_build(f, i, err) : slot_learn(f, i, err)))
@@ -362,7 +364,7 @@ static bool step_pass(struct sample_group *f, int candidate, struct error *err)
     for (int i = 0; i < p->step_count; i++)
         e->step_ns[i] = p->steps[i].prepare ? NULL : xcalloc((size_t)plan->step_rounds, sizeof(double));
     double start = clock_s();
-    for (int r = 0; r < plan->step_rounds; r++) {
+    for (int r = 0; r < plan->step_rounds && !e->out; r++) {
         if (r >= 3 && clock_s() - start > STEPS_S)
             break;
         e->step_rounds = r + 1;
@@ -370,7 +372,7 @@ static bool step_pass(struct sample_group *f, int candidate, struct error *err)
         if (!before(f, candidate, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err))
             goto done;
         sample_let_go(dev);
-        if (!dev->ops->sync(dev, err) || !rig_poison_all(e->rig, err))
+        if (!check_launch(f, candidate, err) || !rig_poison_all(e->rig, err))
             goto done;
         for (int i = 0, k = 0; i < p->step_count; i++)
             if (!p->steps[i].prepare) {

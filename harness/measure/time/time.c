@@ -185,8 +185,7 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
     if (ok)
         report(b, candidates, plan, &result);
     for (int i = 0; i < b->count; i++)
-        b->looks[i] =
-            !plan->sustained && !candidates[i].step_ns ? LOOKS_EACH : LOOKS_FEW; /* graphs and step passes do not sum each launch */
+        b->looks[i] = plan->sustained ? LOOKS_FEW : LOOKS_EACH; /* a graph sums only the last of its launches */
     for (int i = 0; i < count; i++)
         sample_candidate_free(&candidates[i], rig_program(candidates[i].rig)->step_count);
     free(candidates);
