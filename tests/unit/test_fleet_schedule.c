@@ -123,31 +123,51 @@ static void sim_end(struct sim *g, struct fleet *f, int k, const struct measured
     f->gpus[k].asks = true;
 }
 
-/* Seconds of a run on `count` GPUs. */
-static double makespan(const struct measured *m, int count)
+/* A scenario on `count` GPUs whose processes are sockets: g[k].fd is the other end. */
+static void shared(const char *scenario, int count, struct session *s, struct fleet *f, struct sim *g)
 {
+    static const struct session_sink sink;
+    static const struct session_options options = {.gpus = "all"};
     struct error err = {0};
-    const struct session_sink sink = {0};
-    const struct session_options options = {.gpus = "all"};
-    SCOPED char *file = text_format("scenarios/%s.yaml", m->scenario);
+    SCOPED char *file = text_format("scenarios/%s.yaml", scenario);
     const struct plan_options asked = {.scenario_path = file};
-    struct session s = SESSION_OF(&options, &sink);
-    struct fleet f = {.s = &s, .count = count, .gpus = xcalloc((size_t)count, sizeof *f.gpus)};
-    struct sim g[8] = {{0}};
-    double now = 0;
-    if (!plan_make(&asked, "cuda", chip_find("H200"), &s.plan, &err))
+    *s = (struct session)SESSION_OF(&options, &sink);
+    *f = (struct fleet){.s = s, .count = count, .gpus = xcalloc((size_t)count, sizeof *f->gpus)};
+    if (!plan_make(&asked, "cuda", chip_find("H200"), &s->plan, &err))
         fail_msg("%s", err.text);
-    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
-    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
-    SCOPED double *seconds = xcalloc((size_t)s.plan.case_count + 1, sizeof *seconds);
-    plan_costs(&s.plan, true, seconds);
-    fleet_index(&f, seconds);
+    s->rows = xcalloc((size_t)s->plan.row_count, sizeof *s->rows);
+    s->kept = xcalloc((size_t)s->plan.row_count, sizeof *s->kept);
+    SCOPED double *seconds = xcalloc((size_t)s->plan.case_count + 1, sizeof *seconds);
+    plan_costs(&s->plan, true, seconds);
+    fleet_index(f, seconds);
     for (int k = 0; k < count; k++) {
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-        f.gpus[k].child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = 1 << 30}; /* of no process */
-        g[k] = (struct sim){.state = SIM_COUNTS, .runs = -1, .until = m->first_s, .fd = ends[1]};
+        f->gpus[k].child = (struct child){.fd = ends[0], .errors = -1, .guarded = -1, .pid = 1 << 30}; /* of no process */
+        g[k].fd = ends[1];
     }
+}
+
+static void shared_close(struct session *s, struct fleet *f, const struct sim *g)
+{
+    for (int k = 0; k < f->count; k++)
+        close(g[k].fd);
+    fleet_close(f);
+    plan_free(&s->plan);
+    free(s->rows);
+    free(s->kept);
+}
+
+/* Seconds of a run on `count` GPUs. */
+static double makespan(const struct measured *m, int count)
+{
+    struct session s;
+    struct fleet f;
+    struct sim g[8] = {{0}};
+    double now = 0;
+    shared(m->scenario, count, &s, &f, g);
+    for (int k = 0; k < count; k++)
+        g[k] = (struct sim){.state = SIM_COUNTS, .runs = -1, .until = m->first_s, .fd = g[k].fd};
     for (;;) {
         int next = -1;
         for (int k = 0; k < count; k++)
@@ -163,14 +183,9 @@ static double makespan(const struct measured *m, int count)
                 sim_obey(&g[k], &f, m, now);
     }
     assert_int_equal(f.queue.left, 0);
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < count; k++)
         assert_int_equal(g[k].state, SIM_OVER);
-        close(g[k].fd);
-    }
-    fleet_close(&f);
-    plan_free(&s.plan);
-    free(s.rows);
-    free(s.kept);
+    shared_close(&s, &f, g);
     return now;
 }
 
@@ -185,8 +200,33 @@ static void gpus_share_the_work(void **state)
     }
 }
 
+/* What the first of two GPUs is told while so many of its rows wait to be counted, and few cases are left. */
+static int told_with(int rows)
+{
+    struct session s;
+    struct fleet f;
+    struct sim g[2] = {{0}};
+    char line[256] = "";
+    shared("edsr", 2, &s, &f, g);
+    while (f.queue.waiting > 1)
+        assert_true(queue_take(&f.queue, 1) >= 0);
+    f.gpus[0].rows = rows;
+    f.gpus[0].running = f.running = 1;
+    f.gpus[0].asks = true;
+    fleet_assign(&f);
+    assert_true(recv(g[0].fd, line, sizeof line - 1, MSG_DONTWAIT) > 0);
+    shared_close(&s, &f, g);
+    return atoi(strstr(line, "\"case\":") + 7);
+}
+
+static void a_gpu_that_is_behind_counts_first(void **state)
+{
+    assert_int_equal(told_with(150), FEED_COUNT);
+    assert_true(told_with(0) >= 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_share_the_work)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_share_the_work), cmocka_unit_test(a_gpu_that_is_behind_counts_first)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,16 +172,16 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
 {
     const struct program *p = rig->program;
     enum rig_weights weights = data->exact ? WEIGHTS_EXACT : WEIGHTS_PRECISION;
+    bool weigh = all || rig->weights_are != weights, ok = true;
     rig->right[rig->set] = 0;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written && (all || rig->fresh[rig_tensor_index(rig, i)]) && !feed_tensor(rig, i, data, err))
-            return false;
-    bool weigh = all || rig->weights_are != weights;
-    for (int i = 0; weigh && i < p->constant_count; i++)
-        if (!feed_constant(rig, i, data, err))
-            return false;
+    phase_part(rig->dev->clock, "feed");
+    for (int i = 0; ok && i < p->tensor_count; i++)
+        ok = p->tensors[i].written || !(all || rig->fresh[rig_tensor_index(rig, i)]) || feed_tensor(rig, i, data, err);
+    for (int i = 0; ok && weigh && i < p->constant_count; i++)
+        ok = feed_constant(rig, i, data, err);
+    phase_pop(rig->dev->clock);
     rig->weights_are = weights;
-    return keep_sums(rig, weigh, err) && rig_library_prepare(rig, err);
+    return ok && keep_sums(rig, weigh, err) && rig_library_prepare(rig, err);
 }
 
 bool rig_feed_small(struct rig *rig, const struct op_data *data, size_t most, struct error *err)

@@ -200,10 +200,7 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
         rig_select(b->rigs[i], set, 0);
         if (!timing_data(b, i, set, &data, err))
             return false;
-        phase_part(job->dev->clock, "feed");
-        bool fed = rig_feed(b->rigs[i], data, err); /* of rows that are already wrong as well: others share the first row's inputs */
-        phase_pop(job->dev->clock);
-        if (!fed)
+        if (!rig_feed(b->rigs[i], data, err)) /* feeds rows that are already wrong as well, because others share the first row's inputs */
             return false;
         if (!set)
             first_launch_expect(b->timing->first, b->index[i], b->rigs[i]);

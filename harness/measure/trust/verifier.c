@@ -160,17 +160,11 @@ static bool launch(struct trial *t, struct op_data *data, enum trial_left left, 
     job_stage(t->v->job, t->index, "load", LOAD_LIMIT_S);
     if (dev->ops->clear)
         dev->ops->clear(dev);
-    phase_part(dev->clock, "feed");
-    bool fed = (left == LEFT_NOTHING ? rig_feed(t->rig, data, err) : rig_refeed(t->rig, data, err)) &&
-               (left != LEFT_SCRATCH || rig_poison(t->rig, err));
-    phase_pop(dev->clock);
-    if (!fed)
+    if (!(left == LEFT_NOTHING ? rig_feed(t->rig, data, err) : rig_refeed(t->rig, data, err)) ||
+        (left == LEFT_SCRATCH && !rig_poison(t->rig, err)))
         return false;
     job_stage(t->v->job, t->index, "run", t->v->job->time_limit_s + 5);
-    phase_part(dev->clock, "prepare");
-    bool ready = rig_prepare(t->rig, prepare_ns, err) && rig_state_keep(t->rig, err);
-    phase_pop(dev->clock);
-    if (!ready)
+    if (!rig_prepare(t->rig, prepare_ns, err) || !rig_state_keep(t->rig, err))
         return false;
     double start = clock_s();
     bool ok = run_once(t, counted, err);
@@ -406,9 +400,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         }
     t->build = build;
     job_stage(v->job, t->index, "load", LOAD_LIMIT_S);
-    phase_part(t->dev->clock, "scan");
     build_scan(build);
-    phase_pop(t->dev->clock);
     struct text how = {0};
     if (rig_may_remember(build->images, build->count, &how)) {
         t->row->status = ROW_STATEFUL;
