@@ -118,6 +118,9 @@ static void unknown_nodes(void **state)
                                            {"LSTM", "a w w", "", "there is no op for it"},
                                            {"ReduceL2", "a", "axes 1", "there is no op for it"},
                                            {"GRU", "a w w", "", "there is no op for it"},
+                                           {"Conv", "a w", "pads 1 1 1", "an attribute is no list of one number for each axis"},
+                                           {"Conv", "a w", "kernel_shape 5 5", "its filter is not as large as its kernel_shape"},
+                                           {"Conv", "a w", "=group 0", "its group is not at least 1"},
                                            {"Resize", "a", "=antialias 1", "only constant factors of height and width are supported"}};
     const int square[] = {4, 4, 3, 3};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
@@ -145,6 +148,53 @@ static void unknown_nodes(void **state)
         assert_null(strstr(text_get(&out), "network:"));
         text_free(&out);
     }
+}
+
+/* Values that nobody writes, or two nodes, or one that reads them first. */
+static void values_out_of_order(void **state)
+{
+    static const char *const nodes[][5] = {
+        {"x w", "a", "b", "y", "Relu 'y' reads 'b', which is no input, no constant and no node's output"},
+        {"y w", "a", "a", "y", "Conv 'a' reads 'y', which is only written behind it"},
+        {"x w", "y", "y", "y", "Relu 'y' writes 'y', which is there already"},
+        {"x w", "w", "w", "y", "Conv 'w' writes 'w', which is there already"}};
+    const int square[] = {4, 4, 3, 3};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        struct text graph = {0};
+        model.len = 0;
+        constant(&graph, "w", 4, square, 1, 0);
+        value(&graph, 11, "x", (const int[]){1, 4, 9, 9});
+        value(&graph, 12, "y", NULL);
+        node(&graph, "Conv", nodes[i][0], nodes[i][1], "");
+        node(&graph, "Relu", nodes[i][2], nodes[i][3], "");
+        finish(&graph, 18);
+        refused(nodes[i][4]);
+    }
+}
+
+static void sums_of_several(void **state)
+{
+    struct text out = {0}, graph = {0};
+    struct error err;
+    int unknown;
+    const int square[] = {4, 4, 1, 1};
+    static const char *const wanted[] = {"  b: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1, epilogue: [residual]}\n",
+                                         "  c: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1, epilogue: [residual]}\n",
+                                         "    - {layer: b, input: input, residual: a}\n    - {layer: c, input: input, residual: b}\n"};
+    model.len = 0;
+    value(&graph, 11, "x", (const int[]){1, 4, 20, 9});
+    value(&graph, 12, "y", NULL);
+    constant(&graph, "w", 4, square, 1, 0);
+    for (int i = 0; i < 3; i++)
+        node(&graph, "Conv", "x w", (const char *[]){"a", "b", "c"}[i], "");
+    node(&graph, "Sum", "a b c", "s", "");
+    node(&graph, "Sum", "s", "y", "");
+    finish(&graph, 18);
+    if (!imported(&out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(unknown, 0);
+    has_all(&out, wanted, sizeof wanted / sizeof *wanted);
+    text_free(&out);
 }
 
 /* A difference is a sum with a negated filter; a constant that is joined to a tensor, and pads of channels, are layers of their own; the
@@ -531,10 +581,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_of_nodes),     cmocka_unit_test(damaged_models),      cmocka_unit_test(unknown_nodes),
-        cmocka_unit_test(sums_and_joins),      cmocka_unit_test(readers_of_views),    cmocka_unit_test(no_weights),
-        cmocka_unit_test(weights_of_nodes),    cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),
-        cmocka_unit_test(axes_are_views),      cmocka_unit_test(patterns_are_layers), cmocka_unit_test(products_of_tensors),
-        cmocka_unit_test(equal_layers_are_one)};
+        cmocka_unit_test(values_out_of_order), cmocka_unit_test(sums_of_several),     cmocka_unit_test(sums_and_joins),
+        cmocka_unit_test(readers_of_views),    cmocka_unit_test(no_weights),          cmocka_unit_test(weights_of_nodes),
+        cmocka_unit_test(weights_elsewhere),   cmocka_unit_test(channels_move),       cmocka_unit_test(axes_are_views),
+        cmocka_unit_test(patterns_are_layers), cmocka_unit_test(products_of_tensors), cmocka_unit_test(equal_layers_are_one)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     text_free(&model);
     return failed;

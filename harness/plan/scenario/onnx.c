@@ -224,6 +224,36 @@ static bool take_inputs(struct graph *g, const char *shape, struct error *err)
     return true;
 }
 
+/* Each value is written once, before it is read, as ONNX prescribes. */
+static bool check_order(struct graph *g, struct error *err)
+{
+    const struct onnx_model *m = g->m;
+    SCOPED bool *later = xcalloc(g->slots, sizeof *later);
+    for (int i = 0; i < m->node_count; i++)
+        for (int k = 0; k < m->nodes[i].output_count; k++)
+            later[find_value(g, m->nodes[i].outputs[k]) - g->values] = true;
+    for (int i = 0; i < m->input_count; i++)
+        find_value(g, m->inputs[i].name)->written = true;
+    for (int i = 0; i < m->node_count; i++) {
+        const struct onnx_node *n = &m->nodes[i];
+        for (int k = 0; k < n->input_count; k++) {
+            struct place *p = find_value(g, n->inputs[k]);
+            if (*n->inputs[k] && !p->written && !p->constant)
+                return error_set(err, ERROR_USAGE, "%s: %.40s '%.100s' reads '%.100s', which is %s", g->file, n->op, n->name, p->name,
+                                 later[p - g->values] ? "only written behind it: the nodes are not in order, or a cycle"
+                                                      : "no input, no constant and no node's output");
+        }
+        for (int k = 0; k < n->output_count; k++) {
+            struct place *p = find_value(g, n->outputs[k]);
+            if (*n->outputs[k] && (p->written || p->constant))
+                return error_set(err, ERROR_USAGE, "%s: %.40s '%.100s' writes '%.100s', which is there already", g->file, n->op, n->name,
+                                 p->name);
+            p->written = true;
+        }
+    }
+    return true;
+}
+
 /* What an operation without an op leaves: the shape that the file states, from which layers can go on. */
 static void leave_unknown(struct graph *g, const struct onnx_node *n)
 {
@@ -431,7 +461,7 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
     ok = ok && (!o->weights || onnx_load(file, &m, err));
     if (ok)
         count_uses(&g);
-    ok = ok && take_inputs(&g, o->shape, err);
+    ok = ok && take_inputs(&g, o->shape, err) && check_order(&g, err);
     if (ok)
         patterns_find(&g);
     if (ok && !walk(&g, &comments)) {

@@ -258,6 +258,25 @@ bool fold_add(struct graph *g, const struct onnx_node *n, const char **why)
     return graph_leaves(g, n, a->dim[1], a->dim[2], a->dim[3]);
 }
 
+bool fold_sum(struct graph *g, const struct onnx_node *n, const char **why)
+{
+    char *sum = n->input_count ? n->inputs[0] : NULL;
+    if (n->input_count < 2)
+        return n->input_count ? move_rename(g, n, why) : graph_lacks(why, "it has no input");
+    for (int i = 1; i < n->input_count; i++) {
+        struct place *part = i < n->input_count - 1 ? graph_inner(g) : NULL;
+        char *inputs[] = {sum, n->inputs[i]}, *outputs[] = {part ? (char *)(uintptr_t)part->name : n->outputs[0]};
+        struct onnx_node add = {
+            .name = n->name, .op = "Add", .domain = n->domain, .inputs = inputs, .outputs = outputs, .input_count = 2, .output_count = 1};
+        if (part)
+            part->uses = 1;
+        if (!view_each(g, &add, fold_add, why))
+            return false;
+        sum = outputs[0];
+    }
+    return true;
+}
+
 /* Does only an addition read the value, of something that is already there and runs before this layer? */
 static bool is_added(struct graph *g, const struct place *v, const struct place *x)
 {

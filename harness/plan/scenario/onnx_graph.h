@@ -34,7 +34,7 @@ struct place {
     int64_t pad[4];                     /* then: top, left, bottom, right */
     const struct onnx_tensor *constant; /* NULL: computed */
     int64_t dim[4];                     /* n, c, h, w where known */
-    bool known;
+    bool known, written;                /* written: by a node */
     int uses, layer;
 };
 /* The values of a layer's tensors: filter (as the file has it) and bias, then scale and shift by output channel. */
@@ -165,9 +165,9 @@ void weights_free(struct made_weights *w);
 /* onnx_move.c, onnx_axes.c, onnx_join.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of its own; of one
  * that is an item of an epilogue. */
 graph_maker move_concat, move_shuffle, move_resize, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split, axes_slice,
-    axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add, fold_multiply,
-    fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_product, nodes_instance_norm,
-    nodes_group_norm, axes_unit;
+    axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add, fold_sum,
+    fold_multiply, fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_product,
+    nodes_instance_norm, nodes_group_norm, axes_unit;
 /* An axis as 0 .. rank - 1; -1: there is no such axis. */
 int axes_number(int64_t axis, int rank);
 /* The mean, or the largest, of all pixels of each channel. */

@@ -25,10 +25,26 @@ struct window {
     const char *same;                                  /* the word of an auto_pad; NULL: pad says it */
 };
 
+/* Has each list attribute a number for each axis, or is it empty? */
+static bool lists_fit(const struct onnx_node *n, int axes)
+{
+    static const char *const lists[] = {"kernel_shape", "strides", "dilations", "output_padding", "pads"};
+    bool fit = true;
+    for (int i = 0; i < 5; i++) {
+        const struct onnx_attribute *a = onnx_attribute(n, lists[i]);
+        fit &= !a || a->int_count == axes * (i == 4 ? 2 : 1) || (!a->int_count && !a->text && !a->real_count && !a->tensor);
+    }
+    return fit;
+}
+
 static bool read_window(const struct onnx_node *n, struct window *v, const char **why)
 {
     const struct onnx_attribute *given = onnx_attribute(n, "auto_pad");
     bool automatic = given && given->text && strcmp(given->text, "NOTSET");
+    if (!lists_fit(n, v->flat ? 1 : 2))
+        return graph_lacks(why, "an attribute is no list of one number for each axis");
+    if (automatic && strcmp(given->text, "VALID") && strcmp(given->text, "SAME_UPPER") && strcmp(given->text, "SAME_LOWER"))
+        return graph_lacks(why, "its auto_pad is unknown");
     for (int i = 0; i < 2; i++) {
         v->stride[i] = v->dilation[i] = 1;
         int from = v->flat ? i - 1 : i;
@@ -98,6 +114,8 @@ static bool conv(struct graph *g, const struct onnx_node *n, const char **why)
     v.kernel[0] = v.flat ? 1 : f->constant->dim[2], v.kernel[1] = f->constant->dim[rank - 1];
     if (!read_window(n, &v, why))
         return false;
+    if (v.kernel[1] != f->constant->dim[rank - 1] || (!v.flat && v.kernel[0] != f->constant->dim[2]))
+        return graph_lacks(why, "its filter is not as large as its kernel_shape");
     for (int i = 0; given->padded && i < 4; i++)
         if ((v.pad[i] += given->pad[i]) > 255)
             return graph_lacks(why, "a pad is not between 0 and 255");
@@ -105,7 +123,9 @@ static bool conv(struct graph *g, const struct onnx_node *n, const char **why)
         graph_list(n, "output_padding", NULL, i - v.flat, &extra[i]);
     if (turned && onnx_attribute(n, "output_shape"))
         return graph_lacks(why, "output_shape is not supported");
-    if (groups < 1 || groups > SIZE_MAX_LAYER || f->constant->dim[0] > SIZE_MAX_LAYER || f->constant->dim[1] > SIZE_MAX_LAYER)
+    if (groups < 1)
+        return graph_lacks(why, "its group is not at least 1");
+    if (groups > SIZE_MAX_LAYER || f->constant->dim[0] > SIZE_MAX_LAYER || f->constant->dim[1] > SIZE_MAX_LAYER)
         return graph_lacks(why, "its filter has more than a million channels");
     int64_t k = turned ? f->constant->dim[1] * groups : f->constant->dim[0],
             depth = turned ? f->constant->dim[0] : f->constant->dim[1] * groups;
@@ -345,6 +365,7 @@ bool graph_node(struct graph *g, const struct onnx_node *n, const char **why)
                {"ReduceMax", axes_reduce, NULL},
                {"Add", fold_add, view_each},
                {"Sub", fold_add, view_each},
+               {"Sum", fold_sum, NULL},
                {"Neg", fold_negate, view_each},
                {"Mul", fold_multiply, view_each},
                {"Div", fold_divide, view_each},

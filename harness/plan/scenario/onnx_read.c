@@ -368,6 +368,15 @@ static bool read_graph(struct wire *w, struct onnx_model *m)
             struct onnx_tensor *t = APPEND(m->constants, m->constant_count);
             *t = (struct onnx_tensor){0};
             ok = read_tensor(&in, t);
+        } else if (f.number == 15) { /* a sparse one: its name is known, its values are not */
+            struct onnx_tensor *t = APPEND(m->constants, m->constant_count);
+            *t = (struct onnx_tensor){0};
+            for (struct field g; ok && wire_next(&in, &g);) {
+                struct wire values = wire_in(w, g.bytes);
+                ok = g.number != 1 || t->name || read_tensor(&values, t);
+            }
+            t->type = t->rank = 0;
+            ok &= !in.bad;
         } else if (f.number >= 11 && f.number <= 13) {
             struct onnx_value *v = f.number == 11   ? APPEND(m->inputs, m->input_count)
                                    : f.number == 12 ? APPEND(m->outputs, m->output_count)
@@ -411,6 +420,8 @@ bool onnx_read(const char *file, const char *data, size_t bytes, struct onnx_mod
     }
     if (!w.bad && (!graph || !m->node_count))
         wire_bad(&w, "there is no graph with nodes in the file");
+    if (!w.bad && !m->opset)
+        wire_bad(&w, "no opset of ONNX is named");
     if (!w.bad && (m->opset < 7 || m->opset > 23)) {
         w.bad = true;
         error_set(err, ERROR_USAGE, "%s: opset %lld; 7 to 23 are supported", file, (long long)m->opset);
