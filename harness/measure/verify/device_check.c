@@ -144,7 +144,9 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
     ok = ok && card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
-         (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) && card_room_reference(d, count, is.bounds, to, err);
+         (!sums ||
+          (card_room(d, "input in double", card_lines_bytes(&g), &lines, err) && card_lines_in(d, &g, CARD_INPUT, input, lines, err))) &&
+         card_room_reference(d, count, is.bounds, to, err);
     phase_pop(d->card->dev->clock);
     union card_arg args[8];
     int arg_count = 0;

@@ -14,8 +14,16 @@ struct host_room {
     double *at;
     size_t bytes;
 };
+/* Device memory that links use one after another: allocating and mapping it takes longer than what fills it. */
+struct link_room {
+    uint64_t at;
+    size_t bytes;
+    bool apart, used;
+};
 struct net {
     struct card_data *d;
+    struct link_room *link_rooms;
+    int link_room_count;
     bool again; /* for further input sets: the reference of the first set was compared with the CPU's on whole samples */
     const struct chain *chain;
     uint64_t input;   /* in double */
@@ -48,6 +56,54 @@ static void release(const struct card_data *d, uint64_t *address)
     if (*address)
         d->card->dev->ops->release(d->card->dev, *address);
     *address = 0;
+}
+
+/* Gives back what no link uses. */
+static void drop_rooms(struct net *k)
+{
+    for (int i = k->link_room_count - 1; i >= 0; i--)
+        if (!k->link_rooms[i].used) {
+            release(k->d, &k->link_rooms[i].at);
+            k->link_rooms[i] = k->link_rooms[--k->link_room_count];
+        }
+}
+
+/* apart: from kernels under test. Its contents are what was left there. */
+static bool take_room(struct net *k, const char *label, bool apart, size_t bytes, uint64_t *address, struct error *err)
+{
+    bool (*const room)(struct card_data *, const char *, size_t, uint64_t *, struct error *) = apart ? card_room_apart : card_room;
+    struct error full = {0};
+    for (int i = 0; i < k->link_room_count; i++) {
+        struct link_room *known = &k->link_rooms[i];
+        if (!known->used && known->apart == apart && known->bytes == bytes) {
+            known->used = true;
+            *address = known->at;
+            return true;
+        }
+    }
+    if (!room(k->d, label, bytes, address, &full)) {
+        drop_rooms(k);
+        if (!room(k->d, label, bytes, address, err))
+            return false;
+    }
+    *APPEND(k->link_rooms, k->link_room_count) = (struct link_room){*address, bytes, apart, true};
+    return true;
+}
+
+static void leave_room(struct net *k, uint64_t *address)
+{
+    for (int i = 0; *address && i < k->link_room_count; i++)
+        if (k->link_rooms[i].at == *address)
+            k->link_rooms[i].used = false;
+    *address = 0;
+}
+
+/* Another owner releases it. */
+static void forget_room(struct net *k, uint64_t address)
+{
+    for (int i = k->link_room_count - 1; i >= 0; i--)
+        if (k->link_rooms[i].at == address)
+            k->link_rooms[i] = k->link_rooms[--k->link_room_count];
 }
 
 static uint64_t values_of(const struct net *k, int link)
@@ -183,13 +239,14 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     struct device *dev = d->card->dev;
     const struct card_layer *g = &own->g;
     int64_t count = g->n * g->out_c * g->out_h * g->out_w;
-    if (!card_room_apart(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
-        !card_room_apart(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
+    if (!take_room(k, "reference of a link", true, (size_t)count * sizeof(double), reference, err) ||
+        !take_room(k, "bounds of a link", true, (size_t)count * sizeof(float), &own->bound, err))
         return false;
     if (!w->op->has_filter) /* a layout change of the same values */
         return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
                dev->ops->fill(dev, own->bound, 0, (size_t)count * sizeof(float), err) && dev->ops->sync(dev, err);
-    if (!card_lines_in(d, g, CARD_INPUT_WIDE, own->x, &own->lines, err))
+    if (!take_room(k, "input in double", false, card_lines_bytes(g), &own->lines, err) ||
+        !card_lines_in(d, g, CARD_INPUT_WIDE, own->x, own->lines, err))
         return false;
     union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->lines),    card_int((int64_t)own->wide),
                              card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
@@ -251,6 +308,8 @@ static bool settle(struct net *k, const struct work *w, struct link_data *own, u
     uint64_t more_at = 0;
     d->at[SLOT_OUTPUT].reference = reference;
     d->at[SLOT_OUTPUT].bound = own->bound;
+    forget_room(k, reference);
+    forget_room(k, own->bound);
     own->bound = 0;
     d->at[SLOT_OUTPUT].elements = to->elements = (size_t)w->n * channels * plane;
     d->channels = channels;
@@ -301,12 +360,15 @@ static bool walk_link(struct net *k, int i, struct error *err)
             k->errors[i] = e, k->values[i] = reference;
         reference = 0;
     }
-    uint64_t *const all[] = {&own.layer, &own.lines, &own.filter, &own.wide, &own.bias, &own.slopes, &own.bound, &reference};
+    uint64_t *const all[] = {&own.layer, &own.filter, &own.wide, &own.bias, &own.slopes}, *const rooms[] = {&own.lines, &own.bound,
+                                                                                                            &reference};
     for (size_t a = 0; a < sizeof all / sizeof *all; a++)
         release(d, all[a]);
+    for (size_t a = 0; a < sizeof rooms / sizeof *rooms; a++)
+        leave_room(k, rooms[a]);
     for (int j = 0; j < i; j++)
         if (k->last_use[j] == i)
-            release(d, &k->values[j]);
+            leave_room(k, &k->values[j]);
     return ok || error_where(err, "link %d (%s)", i, l->name);
 }
 
@@ -328,9 +390,11 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     for (int i = 0; ok && i < chain->count; i++)
         ok = walk_link(&k, i, err);
     for (int i = 0; i < chain->count; i++) {
-        release(d, &k.values[i]);
+        leave_room(&k, &k.values[i]);
         chain_errors_free(&k.errors[i]);
     }
+    drop_rooms(&k);
+    free(k.link_rooms);
     release(d, &k.input);
     release(d, &k.marks_at);
     chain_errors_free(&k.clean);

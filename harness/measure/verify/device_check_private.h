@@ -109,8 +109,9 @@ bool card_layer_up(struct card_data *data, const struct work *work, const struct
  * filter. The caller releases it after the run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
 /* Converts a layer's input, from device values in logical order, to the form that sums of kernels/reference/conv.cu read (CARD_INPUT:
- * floats, CARD_INPUT_WIDE: doubles). The caller releases it. */
-bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t *lines,
+ * floats, CARD_INPUT_WIDE: doubles), which takes so many bytes. */
+size_t card_lines_bytes(const struct card_layer *layer);
+bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t lines,
                    struct error *err);
 /* Allocates memory of the check, or uploads to it; an error names the check as the owner. */
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);

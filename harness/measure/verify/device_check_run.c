@@ -282,12 +282,15 @@ bool card_filter(struct card_data *d, const struct card_layer *g, uint64_t filte
     return ok && card_launch(d->card, CARD_FILTER, count, args, 6, err);
 }
 
-bool card_lines_in(struct card_data *d, const struct card_layer *g, enum card_kernel kernel, uint64_t from, uint64_t *lines,
+size_t card_lines_bytes(const struct card_layer *g)
+{
+    return (size_t)(g->n * g->c * g->h * ((g->w + CARD_LINE - 1) / CARD_LINE) * CARD_LINE) * sizeof(double);
+}
+
+bool card_lines_in(struct card_data *d, const struct card_layer *g, enum card_kernel kernel, uint64_t from, uint64_t lines,
                    struct error *err)
 {
-    int64_t across = (g->w + CARD_LINE - 1) / CARD_LINE, count = g->n * g->c * g->h * g->w;
-    union card_arg args[] = {card_int((int64_t)from), {0}, card_int(g->n), card_int(g->c), card_int(g->h), card_int(g->w)};
-    bool ok = card_room(d, "input in double", (size_t)(g->n * g->c * g->h * across * CARD_LINE) * sizeof(double), lines, err);
-    args[1] = card_int((int64_t)*lines);
-    return ok && card_launch(d->card, kernel, count, args, 6, err);
+    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)lines), card_int(g->n),
+                             card_int(g->c),          card_int(g->h),           card_int(g->w)};
+    return card_launch(d->card, kernel, g->n * g->c * g->h * g->w, args, 6, err);
 }
