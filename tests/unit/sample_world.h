@@ -23,6 +23,7 @@ struct rig {
     double copy_ns;                   /* of a result to its buffer, behind the end of a timed run */
     bool kept;                        /* such a copy is left */
     double wipe_ns;                   /* above 0: it keeps something, and a wipe in a graph takes so long */
+    double gap_ns;                    /* of a run in a graph behind a preparation */
     bool caught[16];                  /* a program's own graph, by set and replica */
     int wrong_from;                   /* its run of this number leaves other bits; 0: none */
     int idle_from, idle_to;           /* these runs of a graph do nothing; 0: none */
@@ -38,8 +39,8 @@ struct device_graph {
     int launches;
 };
 static struct world {
-    double now_ns, drift; /* drift: how much longer everything takes a second */
-    bool capturing;
+    double now_ns, drift;     /* drift: how much longer everything takes a second */
+    bool capturing, prepared; /* prepared: the last call was rig_prepare */
     double captured_ns;
     int in_graph;  /* runs of the last graph */
     double hz[64]; /* of the next samples, where there is a clock */
@@ -203,6 +204,9 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
     sits(rig);
     if (world.capturing && world.no_capture)
         return error_set(err, ERROR_ENVIRONMENT, "it cannot be captured");
+    if (world.capturing && world.prepared)
+        spend(rig->gap_ns);
+    world.prepared = false;
     made(rig);
     for (int i = 0; i < rig->program.step_count; i++) {
         spend(rig->ns * (rig->program.step_count == 1 ? 1 : i ? 0.75 : 0.25));
@@ -221,6 +225,7 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
         return false;
     say("p");
     world.made += 3, world.seen += 3;
+    world.prepared = true;
     return spend(5000);
 }
 const struct program *rig_program(const struct rig *rig)

@@ -1,7 +1,8 @@
 /* Times back-to-back runs in a graph. A row with memory that survives a run (rig_has_state) could find there the results of repeated
  * inputs, or count its runs. For such a row the graph poisons the replica and prepares it anew before each run; a graph without the runs
- * measures that overhead, and bench subtracts it. bench checks the last run on each replica. So that the other runs are checked too,
- * shorter graphs of the same runs, of random lengths, are launched first. */
+ * measures that overhead, and bench subtracts it. With two replicas it prepares both, then runs on both, and the other graph lacks only the
+ * second run: what is left is a run right behind another one, without the gap behind the fills. bench checks the last run on each replica.
+ * So that the other runs are checked too, shorter graphs of the same runs, of random lengths, are launched first. */
 #include "measure/time/sample_private.h"
 #include <math.h>
 
@@ -43,6 +44,12 @@ static bool look_at_seats(struct sample_group *f, int i, struct error *err)
     return true;
 }
 
+/* Do its runs come in pairs, one on each replica, behind the preparation of both? */
+static bool is_paired(const struct sample_group *f, int i)
+{
+    return f->replicas == 2 && rig_has_state(f->candidates[i].rig);
+}
+
 bool sustained_take(struct sample_group *f, int i, struct error *err)
 {
     double rest_ns = 0;
@@ -52,6 +59,8 @@ bool sustained_take(struct sample_group *f, int i, struct error *err)
     if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &f->ns[i], err))
         return false;
     f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* a small difference of two times is unreliable */
+    if (is_paired(f, i))                                                              /* the difference has every second run */
+        f->ns[i] *= 2;
     return look_at_seats(f, i, err);
 }
 
@@ -65,13 +74,18 @@ static int next_set(struct sample_group *f, int before, int first)
     return set;
 }
 
-/* The first runs visit each replica once, and so do the last ones; in between replicas are random, and a replica's set changes every
- * time. */
-static void choose_places(struct sample_group *f, struct sample_candidate *e, int (*places)[2])
+/* The first runs visit each replica once, and so do the last ones; in between replicas are random (of a pair the first), and a replica's
+ * set changes every time. */
+static void choose_places(struct sample_group *f, int i, int (*places)[2])
 {
+    struct sample_candidate *e = &f->candidates[i];
     int first[SAMPLE_REPLICAS_MOST];
+    bool paired = is_paired(f, i);
+    e->batch -= paired && e->batch % 2;
     for (int k = 0; k < e->batch; k++) {
         int left = e->batch - 1 - k, replica = k < f->replicas ? k : left < f->replicas ? left : sample_draw(f, f->replicas);
+        if (paired && k % 2)
+            replica = 1 - places[k - 1][1];
         if (k < f->replicas)
             first[replica] = e->last[replica] = sample_draw(f, f->sets);
         else
@@ -79,6 +93,12 @@ static void choose_places(struct sample_group *f, struct sample_candidate *e, in
         places[k][0] = e->last[replica];
         places[k][1] = replica;
     }
+}
+
+static void take_place(struct rig *rig, const int place[2])
+{
+    rig_select(rig, place[0], place[1]);
+    rig_use_code(rig, 0); /* keeps the code in the instruction caches, as for a kernel that runs repeatedly */
 }
 
 static bool build(struct sample_group *f, int i, int (*const places)[2], bool runs, struct device_graph **graph, struct error *err)
@@ -89,11 +109,16 @@ static bool build(struct sample_group *f, int i, int (*const places)[2], bool ru
     bool ok = true;
     if (!ops->graph_begin(f->dev, err))
         return false;
-    for (int k = 0; k < e->batch && ok; k++) {
-        rig_select(e->rig, places[k][0], places[k][1]);
-        rig_use_code(e->rig, 0); /* keeps the code in the instruction caches, as for a kernel that runs repeatedly */
-        ok = !rig_has_state(e->rig) || (rig_poison_all(e->rig, err) && rig_prepare(e->rig, NULL, err));
-        ok = ok && (!runs || rig_run_stepwise(e->rig, NULL, NULL, err));
+    int each = is_paired(f, i) ? 2 : 1;
+    for (int k = 0; k < e->batch && ok; k += each) {
+        for (int j = 0; j < each && ok && rig_has_state(e->rig); j++) {
+            take_place(e->rig, places[k + j]);
+            ok = rig_poison_all(e->rig, err) && rig_prepare(e->rig, NULL, err);
+        }
+        for (int j = 0; j < each && ok; j++) {
+            take_place(e->rig, places[k + j]);
+            ok = !(runs || j + 1 < each) || rig_run_stepwise(e->rig, NULL, NULL, err);
+        }
     }
     if (ops->graph_end(f->dev, graph, &end))
         return ok;
@@ -110,7 +135,7 @@ static bool prove(struct sample_group *f, int i, struct error *err)
     int places[SUSTAINED_MAX][2], whole = e->batch;
     struct device_graph *graph = NULL;
     e->batch = f->replicas + sample_draw(f, whole - f->replicas);
-    choose_places(f, e, places);
+    choose_places(f, i, places);
     bool ok = build(f, i, places, true, &graph, err) && clear_seats(f, e, err) && ops->graph_launch(f->dev, graph, err) &&
               ops->sync(f->dev, err) && look_at_seats(f, i, err);
     if (graph)
@@ -135,6 +160,6 @@ bool sustained_build(struct sample_group *f, int i, struct error *err)
     for (int proofs = wanted < SUSTAINED_MIN ? 1 : PROOFS; proofs && !e->out; proofs--)
         if (!prove(f, i, err))
             return false;
-    choose_places(f, e, places);
+    choose_places(f, i, places);
     return build(f, i, places, true, &f->graphs[i], err) && (!rig_has_state(e->rig) || build(f, i, places, false, &f->rests[i], err));
 }
