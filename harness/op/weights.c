@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "op/convert.h"
 #include "op/op.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,15 @@ bool weights_take(struct work *work, const char *prefix, struct error *err)
             continue;
         if (!npy_read_shape(path, list[i].dim, list[i].rank, &a, err))
             return false;
+        size_t held = 0;
+        while (held < a.count && isfinite(a.value[held]) && dtype_holds(list[i].dtype, a.value[held]))
+            held++;
+        if (held < a.count) {
+            error_set(err, ERROR_USAGE, "%s: element %zu is %g, which %s cannot hold", path, held, a.value[held],
+                      dtype_name(list[i].dtype));
+            npy_free(&a);
+            return false;
+        }
         hash = mix(hash ^ (uint64_t)list[i].role->slot, a.value, a.count);
         npy_free(&a);
         taken++;

@@ -330,6 +330,9 @@ static void weights_of_nodes(void **state)
     assert_null(scenario_load(file, &err));
     assert_non_null(strstr(err.text, "layer 'a'"));
     assert_non_null(strstr(err.text, "its shape is 7, but the op's is 8"));
+    assert_true(npy_write(bias, (const int64_t[]){8}, 1, (const float[8]){0, 0, NAN}, &err));
+    assert_null(scenario_load(file, &err));
+    assert_non_null(strstr(err.text, "a.bias.npy: element 2 is nan, which f32 cannot hold"));
     text_free(&out);
     file_remove_flat(weights);
     file_remove_flat(folder);
