@@ -2,6 +2,7 @@
  * is named. Then into the type and layout in which a variant wants them, and back to a sum over all bits. */
 #include "storage.cuh"
 #include "draw.h"
+#define SUMMED 4 /* words of a thread at a time */
 
 static __device__ float rounded(int type, float v)
 {
@@ -108,13 +109,25 @@ extern "C" __global__ void data_pack(const float *from, void *to, int type, int6
 extern "C" __global__ void data_sum(const void *from, int64_t bytes, unsigned long long *sum)
 {
     const uint64_t *words = (const uint64_t *)from;
-    int64_t count = bytes / 8;
+    const int64_t count = bytes / 8, stride = (int64_t)gridDim.x * blockDim.x;
     unsigned long long own = 0;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
-        own += draw_mix(words[i] + draw_mix((uint64_t)i));
+    int64_t at = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+#pragma unroll 1
+    for (; at + (SUMMED - 1) * stride < count; at += SUMMED * stride) {
+        uint64_t word[SUMMED];
+#pragma unroll
+        for (int k = 0; k < SUMMED; k++) /* all are asked for before the first is looked at */
+            word[k] = words[at + k * stride];
+#pragma unroll
+        for (int k = 0; k < SUMMED; k++)
+            own += draw_bits(word[k], (uint64_t)(at + k * stride));
+    }
+#pragma unroll 1
+    for (; at < count; at += stride)
+        own += draw_bits(words[at], (uint64_t)at);
     if (!blockIdx.x && !threadIdx.x)
         for (int64_t i = count * 8; i < bytes; i++)
-            own += draw_mix(((const uint8_t *)from)[i] + draw_mix((uint64_t)i));
+            own += draw_bits(((const uint8_t *)from)[i], (uint64_t)i);
     for (int lane = 16; lane; lane >>= 1)
         own += __shfl_xor_sync(~0u, own, lane);
     if (threadIdx.x % 32 == 0)
