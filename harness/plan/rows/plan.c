@@ -32,6 +32,14 @@ bool plan_chooses(const struct plan *plan, int row)
     return plan->rows[row].variant && variant_selects(plan->rows[row].variant);
 }
 
+bool plan_searches_rules(const struct plan *plan)
+{
+    bool only = true;
+    for (int i = 0; i < plan->row_count && only; i++)
+        only = plan_pinned(plan, i) || plan_chooses(plan, i);
+    return only;
+}
+
 bool plan_undecided(const struct plan *plan)
 {
     char hash[HASH_TEXT];

@@ -22,7 +22,7 @@ struct tuned_config {
     const char
         *wins; /* "yes": the fastest of all variants tuned for this layer on this chip, and faster than the library; "": not known to be */
     const char *hash; /* of the sources, as stored; "": found on another chip or with another compiler */
-    const char *how;  /* of a rule's choice: "measured" at the beginning of this run, or "stored" by an earlier one */
+    const char *how;  /* of a rule's choice: "measured" at the beginning of this run, "stored" by an earlier one, or "predicted" on emu */
 };
 /* One of several builds that are compared in one run: each has a row of every id. NULL folders: bench's own. */
 struct side {
@@ -187,6 +187,8 @@ void plan_chains_free(struct plan *plan);
 void plan_search_hash(const struct plan *plan, int row, char out[HASH_TEXT]);
 /* True if a row is a rule's that names variants to race (`race:`) and has no choice stored for its layer. */
 bool plan_undecided(const struct plan *plan);
+/* True if nothing but rules is searched. */
+bool plan_searches_rules(const struct plan *plan);
 /* True for a row of a rule: another variant, by its choice. */
 bool plan_chooses(const struct plan *plan, int row);
 /* True for a row of the library, which a search only compares with. */

@@ -215,7 +215,11 @@ static void add_notes(struct row *row, const struct plan_row *p, const struct pr
     if (p->note)
         row_add_note(row, "%s", p->note);
     if (p->variant && variant_selects(p->variant))
-        snprintf(row->chosen_by, sizeof row->chosen_by, "%s", p->how ? p->how : "rule");
+        snprintf(row->chosen_by, sizeof row->chosen_by, "%s",
+                 p->how              ? p->how
+                 : *p->config->label ? ""
+                 : p->remembered     ? "stored"
+                                     : "rule"); /* a label: one of those raced */
     if (program->guess)
         row_add_note(row,
                      "its rules were measured on other chips, so its choice may not be the best here: bench tune, then bench run --tuned");

@@ -431,12 +431,6 @@ bool session_open(struct session *s, struct error *err)
         return false;
     if (o->feed)
         return open_fed(s, err);
-    bool timed = spec_is_timed(s->device.spec);
-    if (o->plan.tune && !timed && !o->no_time) {
-        error_set(err, ERROR_ENVIRONMENT, "%s measures no time, so it cannot compare configurations", s->device.spec);
-        return error_hint(err,
-                          "a search needs a GPU; bench tune --no-time verifies every configuration here and lists the infeasible ones");
-    }
     if (!recall(s, NULL, err))
         return false;
     if (s->follows && !o->gpus) /* the worker makes the same plan meanwhile, from the files of the previous run */
@@ -445,6 +439,12 @@ bool session_open(struct session *s, struct error *err)
     memcpy(files, s->plan.files, sizeof files);
     if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;
+    if (o->plan.tune && !spec_is_timed(s->device.spec) && !o->no_time && !(o->predict && plan_searches_rules(&s->plan))) {
+        error_set(err, ERROR_ENVIRONMENT, "%s measures no time, so it cannot compare configurations", s->device.spec);
+        return error_hint(
+            err, "a search needs a GPU, but of rules (--only auto); bench tune --no-time verifies every configuration here and lists "
+                 "the infeasible ones");
+    }
     if (s->follows && strcmp(files, s->plan.files))
         return error_set(err, ERROR_USAGE, "the scenario or a variant file changed during the run; start it again");
     if (o->decides && !choose_first(s, err))

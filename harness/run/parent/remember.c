@@ -3,6 +3,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,7 +36,9 @@ static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, co
                                  .note = text_take(&t),
                                  .wins = xstrdup(""),
                                  .hash = xstrdup(here ? w->source_hash : ""),
-                                 .how = xstrdup(since && strcmp(w->tuned, since) >= 0 ? "measured" : "stored")};
+                                 .how = xstrdup(!strcmp(w->chip, SPEC_COUNTS)           ? "predicted"
+                                                : since && strcmp(w->tuned, since) >= 0 ? "measured"
+                                                                                        : "stored")};
 }
 
 /* Marks the configuration that a rule takes: for each layer the fastest one on this chip, if it was faster than the library. */
@@ -140,19 +143,24 @@ void session_now(char out[32])
     strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
 }
 
-/* The stored entry for the best of rows first..last-1, all of one variant; false if none is valid. */
-static bool best_of(const struct session *s, int first, int last, struct wisdom *w)
+/* The stored entry for the best of rows first..last-1, all of one variant; false if none is valid. predicted_ns (of these rows; NULL: they
+ * were raced): the least of them is the best. */
+static bool best_of(const struct session *s, int first, int last, const double *predicted_ns, struct wisdom *w)
 {
     const struct row *best = NULL;
-    const struct row_time *time = NULL;
+    struct row_time predicted = {.median_ns = INFINITY, .low_ns = NAN, .high_ns = NAN, .ratio = NAN, .ratio_low = NAN, .ratio_high = NAN};
+    const struct row_time *time = &predicted;
     int timed = 0;
     for (int i = first; i < last; i++) {
         const struct row *row = s->rows[i];
-        const struct row_time *t = row->status == ROW_OK ? row_time(row, MODE_COLD) : NULL;
+        const struct row_time *t = row->status == ROW_OK && !predicted_ns ? row_time(row, MODE_COLD) : NULL;
         timed += t != NULL;
         if (t && row_metric(row, -1, "tune.best_of")) {
             best = row;
             time = t;
+        } else if (row->status == ROW_OK && predicted_ns && predicted_ns[i - first] < predicted.median_ns) {
+            best = row;
+            predicted.median_ns = predicted_ns[i - first];
         }
     }
     if (!best)
@@ -179,11 +187,14 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
 
 bool session_learn(struct session *s, int first, int last, struct error *err)
 {
+    SCOPED double *predicted_ns = spec_is_timed(s->device.spec) ? NULL : xcalloc((size_t)(last - first), sizeof *predicted_ns);
+    if (predicted_ns)
+        s->options->predict(&s->run, s->rows + first, last - first, predicted_ns);
     for (int from = first, to; from < last; from = to) {
         struct wisdom w;
         for (to = from; to < last && s->plan.rows[to].variant == s->plan.rows[from].variant;)
             to++;
-        if (plan_pinned(&s->plan, from) || !best_of(s, from, to, &w))
+        if (plan_pinned(&s->plan, from) || !best_of(s, from, to, predicted_ns ? predicted_ns + (from - first) : NULL, &w))
             continue;
         bool ok = store_wisdom_put(s->store, &w, err);
         wisdom_clear(&w);
