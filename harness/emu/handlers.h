@@ -57,6 +57,7 @@ const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx
 void emu_load_frame(struct warp *w, const struct insn *ip);
 void emu_store_frame(struct warp *w, const struct insn *ip);
 void emu_discard(struct warp *w, const struct insn *ip);
+void emu_store_bulk(struct warp *w, const struct insn *ip);
 void emu_isspace(struct warp *w, const struct insn *ip);
 /* Addresses of operand a + imm in all lanes, as 64 bits. */
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
@@ -150,7 +151,7 @@ void atomic_reduce(uint8_t *to, const uint8_t *from, uint64_t bytes, enum atomic
 const struct insn *emu_atom(struct warp *w, const struct insn *ip);
 /* ---- control.c ---- */
 /* insn.kind of a fence: wider than the block; fence.mbarrier_init; towards the async proxy, for shared and for global memory */
-enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8 };
+enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8, FENCE_MAP = 16 /* tensor maps */ };
 const struct insn *emu_fence(struct warp *w, const struct insn *ip);
 const struct insn *emu_brx(struct warp *w, const struct insn *ip);
 const struct insn *emu_call(struct warp *w, const struct insn *ip);

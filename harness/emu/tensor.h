@@ -91,4 +91,7 @@ void sparse_picks(struct warp *w, const struct insn *ip, const struct sparse *s,
 /* Eight columns of a sparse wgmma, from column n on: a has 16 rows of k stored elements, b is 2 k by 8. */
 void sparse_columns(struct warp *w, const uint32_t *list, const float *a, const float *b, const uint8_t *pick, uint32_t n, bool keep);
 
+/* insn.kind of ldmatrix and stmatrix, beside 0 and 1 (.trans of halves): .trans of bytes */
+enum { MATRIX_BYTES = 2 };
+
 #endif

@@ -26,7 +26,9 @@ struct tensor_memory {
 /* insn.kind of loads and stores: .32x32b, .16x64b, .16x128b, .16x256b, .16x32bx2. insn.list: columns in each of the repetitions, a part of
  * 16 bits (0 or 1), the distance of the second half, registers, then their slots. */
 enum tensor_shape { SHAPE_32X32B, SHAPE_16X64B, SHAPE_16X128B, SHAPE_16X256B, SHAPE_16X32BX2 };
-enum { TENSOR_REPEAT, TENSOR_PACKED, TENSOR_SPLIT, TENSOR_COUNT, TENSOR_HEADER };
+enum { TENSOR_REPEAT, TENSOR_PACKED, TENSOR_SPLIT, TENSOR_COUNT, TENSOR_REDUCED /* where the reduction goes */, TENSOR_HEADER };
+/* insn.count of loads: of a reduction */
+enum { REDUCE_MAX = 1, REDUCE_SIGNED = 2, REDUCE_FLOAT = 4, REDUCE_ABS = 8, REDUCE_NAN = 16 };
 /* insn.kind of copies from shared memory */
 enum tensor_copy { COPY_128X256B, COPY_4X256B, COPY_128X128B, COPY_64X128B_02_13, COPY_64X128B_01_23, COPY_32X128B };
 

@@ -78,8 +78,7 @@ static void constant_expressions(void **state)
                             ".global .u64 there[2] = {generic(table + 8), generic(table)+8 * 2};\n" /* as NVRTC 13.0 writes `table + 2` */
                             ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %x<4>;\nld.param.u64 %x1, [out + 0 * 8];\n");
     for (int i = 0; i < CONSTANTS; i++)
-        text_addf(&ptx,
-                  "mov.b64 %%x2, %s;\nst.global.b64 [%%x1 + 2 * %d * (1 << 2)], %%x2;\nst.global.b64 [%%x1 - -%d * 8 + 8*%d], (%s);\n",
+        text_addf(&ptx, "mov.b64 %%x2, %s;\nst.global.b64 [%%x1 + 2 * %d * (1 << 2)], %%x2;\nst.global.b64 [%%x1 + %d * 8 + 8*%d], (%s);\n",
                   constants[i].text, i, i, CONSTANTS, constants[i].text);
     text_addf(&ptx,
               "ld.const.b64 %%x2, [table + 8 * 3];\nst.global.b64 [%%x1 + %d * 16 + 0], %%x2;\nld.const.b64 %%x2, [table + 16 - 8];\n"

@@ -305,7 +305,7 @@ static bool parse_directive(struct parser *p)
         bool fine = parse_loc(p);
         p->place = place;
         p->inlined = inlined;
-        return fine;
+        return fine && (!parser_is_punct(p, ';') || parser_fail(p, "no semicolon stands behind '.loc_intermediate'"));
     }
     if (parser_is(p, ".pragma"))
         return skip_statement(p);

@@ -163,7 +163,8 @@ bool parser_constant(struct parser *p, uint64_t *out)
 
 bool parser_offset(struct parser *p, uint64_t *offset)
 {
-    while (parser_is_punct(p, '+') || parser_is_punct(p, '-')) {
+    bool more = false; /* "a-4" is none, "a+8-4" and "a+-4" are */
+    for (; parser_is_punct(p, '+') || (more && parser_is_punct(p, '-')); more = true) {
         bool minus = parser_is_punct(p, '-');
         struct value v;
         parser_next(p);

@@ -26,7 +26,8 @@ bool parser_fail(struct parser *p, const char *format, ...)
     if (p->t.kind == TOKEN_END)
         error_set(p->err, ERROR_USAGE, "%s: PTX line %d: %s (at the end of the text)", p->m->label, p->t.line, what);
     else
-        error_set(p->err, ERROR_USAGE, "%s: PTX line %d: %s (at '%.*s')", p->m->label, p->t.line, what, len, p->t.at);
+        error_set(p->err, ERROR_USAGE, "%s: PTX line %d, column %d: %s (at '%.*s')", p->m->label, p->t.line, p->t.column, what, len,
+                  p->t.at);
     return false;
 }
 

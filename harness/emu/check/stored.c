@@ -26,6 +26,8 @@ void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *
 {
     const uint8_t *tile = SLOT(const uint8_t, w, ip->list[lane / 8]);
     int r = lane % 8;
-    for (int c = 0; c < 8; c++)
+    for (int c = 0; c < 16 && ip->kind == MATRIX_BYTES; c++) /* two rows of 8 and their two neighbours make a register */
+        row[c] = tile[16 * (c % 8) + r / 2 * 4 + r % 2 + c / 8 * 2];
+    for (int c = 0; c < 8 && ip->kind != MATRIX_BYTES; c++)
         memcpy(row + 2 * c, ip->kind ? tile + 16 * c + 2 * r : tile + 16 * r + 2 * c, 2);
 }

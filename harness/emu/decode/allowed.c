@@ -16,6 +16,7 @@ static const struct {
     {"prmt lop3 fns activemask shfl", NULL, "b32", NULL},
     {"shf bmsk", NULL, "b32", "clamp wrap"},
     {"szext", NULL, "u32 s32", "clamp wrap"},
+    {"clmad", NULL, "u64", "lo hi"},
     {"nanosleep", NULL, "u32", NULL},
     {"testp", NULL, "f32 f64", NULL},
     {"dp4a", NULL, "u32 s32", NULL},

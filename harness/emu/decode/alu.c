@@ -429,6 +429,12 @@ static bool decode_bits(struct decode *d)
         decode_simple(d, ptx_type_signed(t) ? (wrap ? OP_szext_wrap_s32 : OP_szext_s32) : wrap ? OP_szext_wrap_u32 : OP_szext_u32, t, 2);
         return true;
     }
+    if (decode_is(d, "clmad")) {
+        bool high = decode_take(d, "hi");
+        decode_take(d, "lo");
+        decode_simple(d, high ? OP_clmad_hi : OP_clmad_lo, decode_take_type(d), 3);
+        return true;
+    }
     if (decode_is(d, "fns")) {
         decode_simple(d, OP_fns, decode_take_type(d), 3);
         return true;

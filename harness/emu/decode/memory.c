@@ -383,7 +383,10 @@ static bool decode_fence(struct decode *d)
     bool async = instr_has(d->in, "async") || instr_has(d->in, "async::generic"), global = instr_has(d->in, "global"),
          shared = instr_has(d->in, "shared::cta") || instr_has(d->in, "shared::cluster") || instr_has(d->in, "async::generic");
     unsigned proxy = async ? (global ? 0u : FENCE_ASYNC_SHARED) | (shared ? 0u : FENCE_ASYNC_GLOBAL) : 0u;
-    decode_emit(d, OP_fence)->kind = (uint8_t)(instr_has(d->in, "proxy") ? proxy : (narrow ? 0u : FENCE_WIDE) | (init ? FENCE_INIT : 0u));
+    bool map = instr_has(d->in, "tensormap::generic");
+    decode_emit(d, OP_fence)->kind = (uint8_t)(map                         ? (narrow ? 0u : FENCE_WIDE) | FENCE_MAP
+                                               : instr_has(d->in, "proxy") ? proxy
+                                                                           : (narrow ? 0u : FENCE_WIDE) | (init ? FENCE_INIT : 0u));
     return true;
 }
 
@@ -400,6 +403,30 @@ static bool decode_discard(struct decode *d)
         return true;
     struct insn *ip = decode_emit(d, OP_discard);
     ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
+    return true;
+}
+
+/* st.bulk: zeros. */
+static bool decode_store_bulk(struct decode *d)
+{
+    struct place_ref at;
+    enum ptx_space space = instr_has(d->in, "shared::cta") ? SPACE_SHARED : SPACE_GENERIC;
+    if (!decode_form(d) || !decode_operand_count(d, 3, 3))
+        return true;
+    d->taken = ~0u;
+    const struct ptx_operand *size = decode_operand(d, 1), *value = decode_operand(d, 2);
+    if (value->kind != OPERAND_INT || value->bits)
+        return decode_wrong(d, "the value is 0") || true;
+    if (size->kind == OPERAND_INT && size->bits % 8)
+        return decode_wrong(d, "the size is a multiple of 8") || true;
+    if (!decode_address(d, decode_operand(d, 0), space, &at))
+        return true;
+    uint32_t bytes = decode_source(d, size, size->kind == OPERAND_REG && decode_reg_bytes(d, size->reg) == 4 ? T_U32 : T_U64, false);
+    struct insn *ip = decode_emit(d, OP_store_bulk);
+    ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
+    ip->b = bytes;
+    ip->size = size->kind == OPERAND_REG && decode_reg_bytes(d, size->reg) == 4 ? 4 : 8;
+    ip->aux = (uint16_t)space;
     return true;
 }
 
@@ -424,6 +451,8 @@ bool decode_memory(struct decode *d)
         return load_store(d, true);
     if (decode_is(d, "st") && !instr_has(d->in, "async") && !instr_has(d->in, "bulk"))
         return load_store(d, false);
+    if (decode_is(d, "st") && instr_has(d->in, "bulk"))
+        return decode_store_bulk(d);
     if (decode_is(d, "atom"))
         return decode_atom(d, false);
     if (decode_is(d, "red") && !instr_has(d->in, "async"))

@@ -55,6 +55,16 @@ static bool barriers(struct decode *d)
     return decode_operand_count(d, instr_has(in, "expect_tx") || instr_has(in, "noComplete") ? 3 : 2, 3);
 }
 
+static bool each_once(struct decode *d)
+{
+    const struct ptx_operand *regs = decode_operand(d, 0);
+    for (int i = 0; regs->kind == OPERAND_VECTOR && i < regs->count; i++)
+        for (int k = 0; k < i; k++)
+            if (regs->items[i].kind == OPERAND_REG && regs->items[k].kind == OPERAND_REG && regs->items[i].reg == regs->items[k].reg)
+                return decode_wrong(d, "register %d of the list is register %d again", i + 1, k + 1);
+    return true;
+}
+
 static bool tensor_memory(struct decode *d)
 {
     const struct ptx_instr *in = d->in;
@@ -66,8 +76,8 @@ static bool tensor_memory(struct decode *d)
     if (instr_has(in, "commit"))
         return decode_operand_count(d, 1 + many, 1 + many);
     if (instr_has(in, "ld") || instr_has(in, "st")) {
-        int n = 2 + instr_has(in, "16x32bx2");
-        return decode_operand_count(d, n, n);
+        int n = 2 + instr_has(in, "16x32bx2") + instr_has(in, "red");
+        return decode_operand_count(d, n, n) && (instr_has(in, "st") || each_once(d));
     }
     return true;
 }
@@ -80,7 +90,7 @@ static bool counts(struct decode *d)
         int least, most;
     } table[] = {
         {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3},
-        {"mad madc mad24 fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
+        {"mad madc mad24 clmad fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
         {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2},
         {"min max setp set", 3, 4},
         {"bfi", 5, 5},

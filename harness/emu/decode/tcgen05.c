@@ -52,12 +52,13 @@ static bool load_or_store(struct decode *d, bool store)
     static const char *const repeats[] = {"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128", NULL};
     static const int registers[] = {1, 1, 2, 4, 1};
     int shape = word_of(d, shapes), repeat = 1 << word_of(d, repeats);
-    bool packed = instr_has(d->in, "pack::16b") || instr_has(d->in, "unpack::16b"), split = shape == SHAPE_16X32BX2;
+    bool packed = instr_has(d->in, "pack::16b") || instr_has(d->in, "unpack::16b"), split = shape == SHAPE_16X32BX2,
+         reduces = instr_has(d->in, "red");
     const struct ptx_operand *regs = decode_operand(d, store ? (split ? 2 : 1) : 0),
-                             *distance = split ? decode_operand(d, store ? 1 : 2) : NULL;
+                             *distance = split ? decode_operand(d, store ? 1 : 2 + reduces) : NULL;
     int count = repeat * registers[shape], have = regs->kind == OPERAND_VECTOR ? regs->count : 1;
     uint32_t a, offset;
-    if (!tensor_address(d, store ? 0 : 1, &a, &offset))
+    if (!tensor_address(d, store ? 0 : 1 + reduces, &a, &offset))
         return true;
     if (have != count || count < 1 || count > 128)
         return decode_wrong(d, "%d registers are given, the shape has %d", have, count) || true;
@@ -70,10 +71,14 @@ static bool load_or_store(struct decode *d, bool store)
         const struct ptx_operand *o = regs->kind == OPERAND_VECTOR ? &regs->items[i] : regs;
         l[TENSOR_HEADER + i] = store ? decode_source(d, o, T_B32, false) : decode_target(d, o, T_B32, false);
     }
+    l[TENSOR_REDUCED] = reduces ? decode_target(d, decode_operand(d, 1), T_B32, false) : NO_REF;
     struct insn *ip = decode_emit(d, store ? OP_tensor_st : OP_tensor_ld);
     ip->a = a, ip->imm = (int64_t)offset;
     ip->list = l;
     ip->kind = (uint8_t)shape;
+    ip->count = (uint8_t)((instr_has(d->in, "max") ? REDUCE_MAX : 0) | (instr_has(d->in, "s32") ? REDUCE_SIGNED : 0) |
+                          (instr_has(d->in, "f32") ? REDUCE_FLOAT : 0) | (instr_has(d->in, "abs") ? REDUCE_ABS : 0) |
+                          (instr_has(d->in, "NaN") ? REDUCE_NAN : 0));
     return true;
 }
 

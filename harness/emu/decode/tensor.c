@@ -277,16 +277,18 @@ static bool decode_matrix_move(struct decode *d, bool store)
     static const char *const counts[] = {"x1", "x2", "x4", NULL};
     decode_take(d, "sync");
     decode_take(d, "aligned");
-    bool shape = decode_take(d, "m8n8"), bytes = !shape && !store && decode_take(d, "m8n16");
+    bool shape = decode_take(d, "m8n8"), tall = !shape && decode_take(d, store ? "m16n8" : "m16n16"),
+         bytes = !shape && !store && (tall || decode_take(d, "m8n16"));
     int count = decode_take_word(d, counts);
     bool trans = decode_take(d, "trans");
     enum ptx_space space = decode_take_space(d);
     int packed = bytes && decode_take(d, "b8x16") ? decode_take_word(d, (const char *const[]){"b4x16_p64", "b6x16_p32", NULL}) : -1;
-    enum ptx_type t = bytes ? T_NONE : decode_take_type(d);
+    enum ptx_type t = packed >= 0 ? T_NONE : decode_take_type(d);
     const struct ptx_operand *regs = decode_operand(d, store ? 1 : 0);
     struct place_ref at;
-    if ((bytes ? packed < 0 || trans : !shape || t != T_B16) || count < 0 || (space != SPACE_SHARED && space != SPACE_GENERIC) ||
-        length(regs) != 1 << count)
+    bool known = tall ? trans && (packed >= 0 || t == T_B8) : bytes ? packed >= 0 && !trans : shape && t == T_B16;
+    count += tall && !store; /* in eights of rows */
+    if (!known || count < 0 || count > 2 || (space != SPACE_SHARED && space != SPACE_GENERIC) || length(regs) != 1 << count)
         return decode_fail(d, "this form is not supported") || true;
     if (!decode_address(d, decode_operand(d, store ? 0 : 1), space, &at))
         return true;
@@ -296,7 +298,7 @@ static bool decode_matrix_move(struct decode *d, bool store)
     ip->a = at.a, ip->imm = at.imm;
     ip->flags = at.flags | (space == SPACE_GENERIC); /* a generic address of shared memory: its low 32 bits */
     ip->count = (uint8_t)(1 << count);
-    ip->kind = trans;
+    ip->kind = tall ? MATRIX_BYTES : trans;
     ip->aux = packed < 0 ? 0 : packed ? 6 : 4;
     ip->list = l;
     if (!store)

@@ -304,9 +304,10 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
     } else {
         char word[8] = "";
         snprintf(word, sizeof word, "%.*s", space ? (int)(space - text) : 0, text);
-        bool wide = !strcmp(word, "i64") || !strcmp(word, "u64");
+        bool wide = !strcmp(word, "i64") || !strcmp(word, "u64"), half = !strcmp(word, "i16");
         const char *number = space ? space + 1 : text;
         type = wide                                                    ? DTYPE_NONE
+               : half                                                  ? DTYPE_U16
                : space                                                 ? dtype_parse(word)
                : text_to_int(text, &whole) || field_named(e, text, &v) ? DTYPE_I32
                                                                        : DTYPE_F32;
@@ -315,6 +316,10 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
         if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_number(number, &v) || (wide && !text_to_int(number, &whole)))))
             return node_error(n, err, "a field of argument %d must be a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
                               index + 1, text);
+        if (half && v >= -32768 && v < 32768) /* the same bits */
+            v += v < 0 ? 65536 : 0;
+        else if (half)
+            type = DTYPE_U16, v = -1;
         if (!wide && !emulate_holds(type, v))
             return node_error(n, err, "a field of argument %d: %s cannot hold %.40s", index + 1, dtype_name(type), number);
         bytes = wide ? 8 : (uint32_t)dtype_bytes(type);

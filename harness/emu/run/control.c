@@ -406,7 +406,7 @@ const struct insn *emu_bar(struct warp *w, const struct insn *ip)
 
 const struct insn *emu_fence(struct warp *w, const struct insn *ip)
 {
-    if (ip->kind & FENCE_ASYNC_GLOBAL)
+    if (ip->kind & (FENCE_ASYNC_GLOBAL | FENCE_MAP))
         races_fence_async(w);
     if (ip->kind & FENCE_ASYNC_SHARED)
         race_proxy_fence(w);

@@ -362,6 +362,25 @@ void emu_discard(struct warp *w, const struct insn *ip)
     }
 }
 
+/* b = bytes, which have `size` bytes themselves */
+void emu_store_bulk(struct warp *w, const struct insn *ip)
+{
+    uint64_t address[32];
+    lane_addresses(w, ip, (enum ptx_space)ip->aux, address);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint64_t bytes = ip->size == 4 ? SLOT(const uint32_t, w, ip->b)[i] : SLOT(const uint64_t, w, ip->b)[i];
+        if (bytes % 8)
+            emu_report(w, ip, i, "misaligned", "st.bulk of %llu bytes, not a multiple of 8", (unsigned long long)bytes);
+        for (uint64_t at = 0; at + 8 <= bytes; at += 8) {
+            uint8_t *host = resolve_lane(w, ip, i, (enum ptx_space)ip->aux, address[i] + at, 8, ACCESS_WRITE);
+            if (!host)
+                break;
+            memset(host, 0, 8);
+        }
+    }
+}
+
 void emu_isspace(struct warp *w, const struct insn *ip)
 {
     uint32_t m = 0;

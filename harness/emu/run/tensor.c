@@ -306,6 +306,17 @@ static bool matrix_rows(struct warp *w, const struct insn *ip, uint8_t **rows)
     return true;
 }
 
+/* Row r of the upper or lower half of 16 x 16 bytes that are turned; bits: of elements that become bytes, or 0. */
+static void turn_bytes(uint8_t **rows, int half, int r, int bits, uint8_t *out)
+{
+    for (int k = 0; k < 16; k++) {
+        uint8_t row[16];
+        if (bits)
+            unpack_chunk(rows[k], bits, row);
+        out[k] = bits ? row[8 * half + r] : rows[k][8 * half + r];
+    }
+}
+
 const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
 {
     lanes_exchange(w);
@@ -314,6 +325,10 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
         return ip + 1;
     for (int i = 0; i < ip->count; i++)
         for (int r = 0; r < 8; r++) {
+            if (ip->kind == MATRIX_BYTES) {
+                turn_bytes(rows + i / 2 * 16, i % 2, r, ip->aux, tile[i] + 16 * r);
+                continue;
+            }
             if (ip->aux) {
                 unpack_chunk(rows[8 * i + r], ip->aux, tile[i] + 16 * r);
                 continue;

@@ -228,6 +228,34 @@ static void move_register(struct warp *w, const struct insn *ip, struct tensor_m
     }
 }
 
+static uint32_t reduced(uint32_t a, uint32_t b, unsigned how)
+{
+    bool most = how & REDUCE_MAX;
+    if (how & REDUCE_FLOAT) {
+        float x, y;
+        memcpy(&x, &a, 4);
+        memcpy(&y, &b, 4);
+        if (x != x || y != y)
+            return how & REDUCE_NAN || (x != x && y != y) ? 0x7fffffff : x != x ? b : a;
+        return x == y ? (most ? a & b : a | b) : (x < y) == most ? b : a; /* -0 is less than 0 */
+    }
+    bool less = how & REDUCE_SIGNED ? (int32_t)a < (int32_t)b : a < b;
+    return less == most ? b : a;
+}
+
+/* tcgen05.ld.red: the least or the largest of the registers of each thread. */
+static void reduce_registers(struct warp *w, const struct insn *ip)
+{
+    const uint32_t *l = ip->list;
+    uint32_t *to = SLOT(uint32_t, w, l[TENSOR_REDUCED]), keep = ip->count & REDUCE_ABS ? 0x7fffffff : ~0u;
+    for (int i = 0; i < 32; i++) {
+        uint32_t v = SLOT(const uint32_t, w, l[TENSOR_HEADER])[i] & keep;
+        for (uint32_t r = 1; r < l[TENSOR_COUNT]; r++)
+            v = reduced(v, SLOT(const uint32_t, w, l[TENSOR_HEADER + r])[i] & keep, ip->count);
+        to[i] = v;
+    }
+}
+
 static const struct insn *move(struct warp *w, const struct insn *ip, bool store)
 {
     const uint32_t *l = ip->list;
@@ -247,6 +275,8 @@ static const struct insn *move(struct warp *w, const struct insn *ip, bool store
               (ip->kind != SHAPE_16X32BX2 || tensor_memory_allows(w, ip, b, quarter, column + l[TENSOR_SPLIT], count, store, false));
     for (uint32_t r = 0; r < l[TENSOR_COUNT] && ok; r++)
         move_register(w, ip, b->tensor, base, r, store);
+    if (l[TENSOR_REDUCED] != NO_REF && ok)
+        reduce_registers(w, ip);
     w->memos[ip->memo].events++;
     return ip + 1;
 }
