@@ -38,10 +38,10 @@ expect_exit() { # STATUS COMMAND...
 limited() { # SECONDS COMMAND...
     (ulimit -t $(($1 * ${SLOWER:-1})) && shift && exec "$@")
 }
-# Whole seconds of CPU time that the case's commands have used so far.
-cpu_seconds() {
+# Sets $cpu to the hundredths of a second of CPU time that the case's commands have used so far. Not for $(...), whose shell has used none.
+cpu_time() {
     times >.times
-    awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' .times
+    cpu=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int(($1 * 60 + $2 + $3 * 60 + $4) * 100) }' .times)
 }
 # A number from 0 to BELOW - 1, the next of a repeatable series; SEED=N picks another series.
 random_state=${SEED:-1}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define JUDGE_S 60.0 /* a GPU that has not been checked by then is not judged */
@@ -451,8 +452,12 @@ static bool start_all(struct fleet *f, struct error *err)
 
 void fleet_close(struct fleet *f)
 {
+    char how[512];
     for (int k = 0; k < f->count; k++)
-        child_stop(&f->gpus[k].child, NULL, 0);
+        if (f->gpus[k].child.pid > 0)
+            shutdown(f->gpus[k].child.fd, SHUT_WR); /* it ends its worker, so that the worker's CPU time counts as this command's */
+    for (int k = 0; k < f->count; k++)
+        child_stop(&f->gpus[k].child, how, sizeof how);
     for (int i = 0; i < f->said_count; i++)
         free(f->said[i]);
     free(f->said);
