@@ -38,8 +38,6 @@ static uint32_t compile_operations(struct compiler *j, const struct insn *ip, ui
     if (floats) {
         X86(&j->code, 0xb8, 0xff, 0xff, 0xff, 0x7f); /* mov eax, 0x7fffffff */
         x86_vector(&j->code, broadcast, X86_ZMM, NAN_REG, 0, EAX, 0);
-        X86(&j->code, 0xb8, 0x00, 0x11, 0x11, 0x11); /* a NaN: what stands there; else the operand */
-        x86_vector(&j->code, broadcast, X86_ZMM, TABLE, 0, EAX, 0);
     }
     for (; done < most; done++) {
         struct compiler before = *j;

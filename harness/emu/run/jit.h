@@ -7,7 +7,7 @@
 
 enum { FRAME = 2, CONSTANTS = 1, WARP = 7, INSN = 6, EAX = 0 }; /* rdx, rcx: warp.base; rdi, rsi: a handler's arguments */
 /* Vectors: below CACHE, registers of the stretch. T0 and T1: what a load has read. */
-enum { CACHE = 25, T4 = 25, T0, T1, T2, T3, NAN_REG, TABLE };
+enum { CACHE = 25, T4 = 25, T0, T1, T2, T3, NAN_REG };
 enum { K_LOOK = 1, K0 = 2, K1 = 3, K_FIRST = 4, K_COUNT = 4 };
 
 struct value { /* half of a PTX register's lanes, in vector registers `reg`; of a predicate reg[0] is a mask register */
@@ -16,6 +16,7 @@ struct value { /* half of a PTX register's lanes, in vector registers `reg`; of 
     uint8_t half;
     uint8_t reg[2];
     bool dirty;    /* the frame does not hold it yet */
+    bool raw;      /* f32 whose NaN may be any: made canonical before anything but arithmetic sees it */
     uint32_t used; /* by this step last */
 };
 struct values {
@@ -43,8 +44,11 @@ bool jit_is_float(const struct insn *ip);
 void jit_operation(struct compiler *j, const struct insn *ip);
 /* The same for a load of all lanes: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
 void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
-/* The vectors of a register, of the half in hand; loaded if `load`. They stay until the step ends. */
-struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, bool load, bool write);
+/* The vectors of a register, of the half in hand. They stay until the step ends. */
+enum jit_use { JIT_READ, JIT_READ_RAW, JIT_WRITE, JIT_WRITE_RAW };
+struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use use);
+/* Makes each NaN of a vector the canonical one. */
+void jit_canonical(struct compiler *j, int reg);
 /* Stores what the frame does not hold yet. */
 void jit_flush(struct compiler *j, const struct values *values);
 

@@ -44,7 +44,6 @@ static const struct x86_form k_move = {1, 0, 0, 0x90}, k_from = {1, 0, 0, 0x92},
 static const struct x86_form k_or = {1, 0, 0, 0x45}, k_and = {1, 0, 0, 0x41}, k_xor = {1, 0, 0, 0x47};
 static const struct x86_form k_shift = {3, 1, 1, 0x30};
 static const struct x86_form k_or_test = {1, 0, 0, 0x98}, look = {2, 1, 1, 0x27};
-static const struct x86_form fix_up = {3, 1, 0, 0x54};
 static const struct x86_form spread_32 = {2, 1, 0, 0x58}, spread_64 = {2, 1, 1, 0x59}, first_32 = {1, 1, 0, 0x7e},
                              first_64 = {1, 1, 1, 0x7e};
 static const struct x86_form subtract_32 = {1, 1, 0, 0xfa}, subtract_64 = {1, 1, 1, 0xfb}, sext_32 = {2, 1, 0, 0x25};
@@ -132,21 +131,23 @@ static void shift_by(struct compiler *j, struct x86_form f, int how, int to, int
     vector_by(j, f, how, to, from, by); /* the field of the first operand says which way */
 }
 
-/* `from` with each NaN made the canonical one. */
-static void canonical(struct compiler *j, int to, int from)
-{
-    vector(j, move, to, 0, NAN_REG);
-    vector_by(j, fix_up, to, from, TABLE, 0);
-}
-
 static struct value source(struct compiler *j, uint32_t ref, int bytes)
 {
-    return jit_hold(j, ref, bytes, true, false);
+    return jit_hold(j, ref, bytes, JIT_READ);
+}
+/* Operands of arithmetic, whose NaN may be any: its result is made canonical only where something else sees it. */
+static int source_float(struct compiler *j, uint32_t ref)
+{
+    return jit_hold(j, ref, 4, JIT_READ_RAW).reg[0];
+}
+static int target_float(struct compiler *j, uint32_t ref)
+{
+    return jit_hold(j, ref, 4, JIT_WRITE_RAW).reg[0];
 }
 /* The result's vectors, after all sources are held. */
 static struct value target(struct compiler *j, uint32_t ref, int bytes)
 {
-    return jit_hold(j, ref, bytes, false, true);
+    return jit_hold(j, ref, bytes, JIT_WRITE);
 }
 
 /* ---- operations ---- */
@@ -179,7 +180,8 @@ static void compare(struct compiler *j, const struct insn *ip, const struct oper
 {
     static const uint8_t whole[] = {0, 4, 1, 2, 6, 5};
     static const uint8_t real[] = {0x00, 0x0c, 0x11, 0x12, 0x1e, 0x1d, 0x08, 0x04, 0x19, 0x1a, 0x16, 0x15, 0x07, 0x03};
-    const struct value a = source(j, ip->a, 4), b = source(j, ip->b, 4);
+    const enum jit_use use = o->shape == SHAPE_COMPARE ? JIT_READ : JIT_READ_RAW;
+    const struct value a = jit_hold(j, ip->a, 4, use), b = jit_hold(j, ip->b, 4, use);
     const int join = ip->flags & JOIN_MASK, c = join ? predicate(j, ip->c, ip->flags & JOIN_NEGATED, K1) : 0;
     const struct value d = target(j, ip->d, 0);
     if (ip->count == 2)
@@ -241,15 +243,17 @@ static void multiply_high(struct compiler *j, const struct insn *ip, const struc
 /* f32 to f16 in the lower half of `to`; `scratch` may be written. */
 static void round_half(struct compiler *j, int from, int to, int scratch)
 {
-    canonical(j, scratch, from);
+    vector(j, move, scratch, 0, from);
+    jit_canonical(j, scratch);
     vector_by(j, to_half, scratch, 0, to, 0);
 }
 
 static void convert(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
     const int from = o->shape == SHAPE_NARROW ? 8 : o->shape == SHAPE_GROW || o->shape == SHAPE_HALF || o->shape == SHAPE_BF16 ? 2 : 4;
-    const struct value a = source(j, ip->a, from), b = o->shape == SHAPE_PAIR ? source(j, ip->b, 4) : a;
-    const struct value d = target(j, ip->d, o->bytes);
+    const enum jit_use use = o->shape == SHAPE_ROUND || o->shape == SHAPE_PAIR ? JIT_READ_RAW : JIT_READ;
+    const struct value a = jit_hold(j, ip->a, from, use), b = o->shape == SHAPE_PAIR ? jit_hold(j, ip->b, 4, use) : a;
+    const struct value d = jit_hold(j, ip->d, o->bytes, o->shape == SHAPE_HALF ? JIT_WRITE_RAW : JIT_WRITE);
     switch (o->shape) {
     case SHAPE_WIDEN:
         widen(j, o->form, d.reg[0], a.reg[0], 0);
@@ -270,10 +274,6 @@ static void convert(struct compiler *j, const struct insn *ip, const struct oper
         shift_by(j, by_count_32, LEFT, T1, T1, 16);
         vector(j, or_32, d.reg[0], T1, T2);
         break;
-    case SHAPE_HALF:
-        vector(j, o->form, T0, 0, a.reg[0]);
-        canonical(j, d.reg[0], T0);
-        break;
     default:
         vector(j, o->form, d.reg[0], 0, a.reg[0]);
         if (o->shape == SHAPE_BF16)
@@ -283,20 +283,24 @@ static void convert(struct compiler *j, const struct insn *ip, const struct oper
 
 static void fuse(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
-    const int a = source(j, ip->a, 4).reg[0], b = source(j, ip->b, 4).reg[0], c = source(j, ip->c, 4).reg[0];
-    const int d = target(j, ip->d, 4).reg[0];
-    vector(j, move, T0, 0, c);
-    vector(j, o->form, T0, a, b);
-    canonical(j, d, T0);
+    const int a = source_float(j, ip->a), b = source_float(j, ip->b), c = source_float(j, ip->c), d = target_float(j, ip->d);
+    const int sum = d == a || d == b ? T0 : d;
+    if (sum != c)
+        vector(j, move, sum, 0, c);
+    vector(j, o->form, sum, a, b);
+    if (sum != d)
+        vector(j, move, d, 0, sum);
 }
 
 static void compute(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
     const bool shift = o->shape == SHAPE_SHIFT,
                one = o->shape == SHAPE_ONE || o->shape == SHAPE_MOVE || o->shape == SHAPE_NEGATE || o->shape == SHAPE_SIGN;
-    const struct value a = source(j, ip->a, o->bytes), b = one ? a : source(j, ip->b, shift ? 4 : o->bytes);
+    const bool real = o->shape == SHAPE_FLOAT;
+    const enum jit_use use = real ? JIT_READ_RAW : JIT_READ;
+    const struct value a = jit_hold(j, ip->a, o->bytes, use), b = one ? a : jit_hold(j, ip->b, shift ? 4 : o->bytes, use);
     const struct value c = o->shape == SHAPE_MULTIPLY || o->shape == SHAPE_LOGIC3 ? source(j, ip->c, o->bytes) : a;
-    const struct value d = target(j, ip->d, o->bytes);
+    const struct value d = jit_hold(j, ip->d, o->bytes, real ? JIT_WRITE_RAW : JIT_WRITE);
     for (int i = 0; i < vectors_of(&d); i++)
         switch (o->shape) {
         case SHAPE_SHIFT:
@@ -320,10 +324,6 @@ static void compute(struct compiler *j, const struct insn *ip, const struct oper
             vector_by(j, ternary, T0, T0, T0, 255);
             shift_by(j, by_count_32, o->next.opcode, T0, T0, o->next.opcode == LEFT ? 31 : 1);
             vector(j, o->form, d.reg[i], a.reg[i], T0);
-            break;
-        case SHAPE_FLOAT:
-            vector(j, o->form, T0, a.reg[i], b.reg[i]);
-            canonical(j, d.reg[i], T0);
             break;
         case SHAPE_ONE:
         case SHAPE_MOVE: vector(j, o->form, d.reg[i], 0, a.reg[i]); break;

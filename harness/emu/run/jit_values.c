@@ -4,7 +4,14 @@
 
 static const struct x86_form k_move = {1, 0, 0, 0x90}, k_put = {1, 0, 0, 0x91}, k_to = {1, 0, 0, 0x93}, k_to_32 = {1, 3, 0, 0x93};
 static const struct x86_form k_shift = {3, 1, 1, 0x30}, k_unpack = {1, 0, 0, 0x4b};
-static const struct x86_form move = {1, 1, 1, 0x6f}, move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, put = {1, 1, 1, 0x7f};
+static const struct x86_form move = {1, 1, 1, 0x6f}, move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, compare = {1, 0, 0, 0xc2}, put = {1, 1, 1, 0x7f};
+
+void jit_canonical(struct compiler *j, int reg)
+{
+    x86_vector(&j->code, compare, X86_ZMM, K_LOOK, reg, reg, 0);
+    x86_byte(&j->code, 3); /* unordered */
+    x86_vector(&j->code, move_32, X86_ZMM, reg, 0, NAN_REG, K_LOOK);
+}
 
 /* Lanes that are off keep what stands there. Whole vectors are stored: a masked store is not forwarded to the load that follows. */
 static void store_vector(struct compiler *j, const struct value *v, int i)
@@ -44,6 +51,8 @@ static void store_mask(struct compiler *j, const struct value *v)
 
 static void store_value(struct compiler *j, const struct value *v)
 {
+    if (v->raw)
+        jit_canonical(j, v->reg[0]);
     for (int i = 0; i < vectors_of(v) && v->bytes; i++)
         store_vector(j, v, i);
     if (!v->bytes)
@@ -124,9 +133,9 @@ static int take_register(struct compiler *j, bool predicate)
     return reg;
 }
 
-/* The vectors of the half in hand; loaded if `load`. */
-struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, bool load, bool write)
+struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use use)
 {
+    const bool load = use == JIT_READ || use == JIT_READ_RAW, write = !load;
     struct value *v = NULL;
     for (int i = 0; i < j->values.count && !v; i++)
         if (j->values.at[i].ref == ref && j->values.at[i].bytes == bytes && j->values.at[i].half == j->half)
@@ -152,6 +161,9 @@ struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, bool load, bo
     }
     v->used = j->now;
     v->dirty |= write;
+    if (v->raw && use == JIT_READ)
+        jit_canonical(j, v->reg[0]);
+    v->raw = use == JIT_WRITE_RAW || (v->raw && use == JIT_READ_RAW);
     if (write && ref == j->proved)
         j->proved = NO_REF;
     return *v;
