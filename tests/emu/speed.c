@@ -57,7 +57,6 @@ static bool fastest(struct worker *w, struct rig *rig, int threads, bool checks,
 
 static bool time_row(struct worker *w, int index, int rounds, struct error *err)
 {
-    const struct plan_row *p = &w->job.plan.rows[index];
     struct build build = {0};
     struct rig *rig = NULL;
     struct op_data *data;

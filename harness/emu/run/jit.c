@@ -1,7 +1,7 @@
 /* emu/run/jit: compiles stretches of a basic block to AVX-512 code: lane-wise operations, loads that find what they found the last time,
  * and the branch that ends them. The code becomes the handler of the first operation of the stretch. Registers stay in vectors where there
- * are enough. A load that is to take its handler stores them and leaves the stretch; behind it begins another one, without loads. If only
- * some lanes run, so does the part before the first load. Each NaN is made the canonical one: the results have the bits of the handlers'.
+ * are enough. A load that is to take its handler stores them and leaves the stretch; behind it begins another one, without loads. Code of
+ * its own runs where some lanes are off. A NaN is made the canonical one before it is seen: the results have the bits of the handlers'.
  */
 #include "emu/run/jit.h"
 #include "emu/ops.h"
@@ -113,28 +113,17 @@ static void put_end(struct machine_code *c, const struct program *p, const struc
     }
 }
 
-/* Goes on with the handler `fn` of an operation. */
-static void put_handler(struct machine_code *c, const struct insn *ip, op_fn fn)
-{
-    put_address(c, INSN, ip);
-    put_address(c, EAX, (const void *)(uintptr_t)fn);
-    X86(c, 0xff, 0xe0); /* jmp rax */
-}
-
-/* Compiles up to `most` operations from ip on, of which `plain` come before the first load; returns how many. */
-static uint32_t compile_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, uint32_t plain)
+/* The code of up to `most` operations from ip on, of which some are loads or none, and of what comes behind; returns how many. */
+static uint32_t put_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, bool with_loads, bool some)
 {
     struct machine_code *c = &j->code;
     struct stretch loads = {0};
-    put_field(c, 0x83, 7, offsetof(struct warp, mask)); /* cmp dword [rdi + mask], -1 */
-    x86_byte(c, 255);
-    const size_t some = x86_jump(c, JUMP_NOT_ZERO);
-    if (most > plain)
+    if (with_loads)
         X86(c, 0x53, 0x48, 0x89, 0xfb); /* push rbx; mov rbx, rdi */
     jit_bases(c);
-    const uint32_t n = compile_operations(j, ip, most, false, &loads);
+    const uint32_t n = compile_operations(j, ip, most, some, &loads);
     jit_flush(j, &j->values);
-    if (most > plain)
+    if (with_loads)
         x86_byte(c, 0x5b); /* pop rbx */
     put_address(c, INSN, ip + n);
     put_end(c, p, ip + n);
@@ -145,22 +134,24 @@ static uint32_t compile_stretch(struct compiler *j, const struct program *p, con
         jit_bases(c);
         jit_flush(j, &l->values);
         x86_byte(c, 0x5b);
-        put_handler(c, ip + l->load, ip[l->load].fn);
-    }
-    x86_land(c, some);
-    plain = n < plain ? n : plain;
-    if (plain) {
-        jit_bases(c);
-        compile_operations(j, ip, plain, true, &loads);
-        jit_flush(j, &j->values);
-    }
-    if (plain < n) {
-        put_handler(c, ip + plain, ip[plain].fn);
-    } else {
-        put_address(c, INSN, ip + n);
-        put_end(c, p, ip + n);
+        put_address(c, INSN, ip + l->load);
+        put_address(c, EAX, (const void *)(uintptr_t)ip[l->load].fn);
+        X86(c, 0xff, 0xe0); /* jmp rax */
     }
     free(loads.leaving);
+    return n;
+}
+
+/* The same for all lanes and for some; both go on where the next stretch begins. */
+static uint32_t compile_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, bool with_loads)
+{
+    put_field(&j->code, 0x83, 7, offsetof(struct warp, mask)); /* cmp dword [rdi + mask], -1 */
+    x86_byte(&j->code, 255);
+    const size_t some = x86_jump(&j->code, JUMP_NOT_ZERO);
+    const uint32_t n = put_stretch(j, p, ip, most, with_loads, false);
+    x86_land(&j->code, some);
+    if (n)
+        put_stretch(j, p, ip, n, with_loads, true);
     return n;
 }
 
@@ -181,7 +172,6 @@ static uint8_t *map_code(const struct machine_code *c, size_t bytes)
 static uint32_t stretch_at(const struct program *p, uint32_t i, bool with_loads, uint32_t end, uint32_t *plain)
 {
     uint32_t n = 0;
-    bool lanes = false;
     *plain = 0;
     if (i && p->code[i - 1].op == OP_guard) /* runs alone */
         return 0;
@@ -189,10 +179,7 @@ static uint32_t stretch_at(const struct program *p, uint32_t i, bool with_loads,
         if (!jit_can(p->code + i + n) && !(with_loads && jit_can_load(p, p->code + i + n)))
             break;
         *plain += *plain == n && jit_can(p->code + i + n);
-        lanes |= jit_can(p->code + i + n);
     }
-    if (!lanes) /* loads alone leave nothing in registers for each other */
-        n = 0;
     return n;
 }
 
@@ -220,7 +207,7 @@ void jit_compile(struct program *p)
             put_end(&j->code, p, p->code + i);
             count++;
         }
-        n = most ? compile_stretch(j, p, p->code + i, most, plain) : 0;
+        n = most ? compile_stretch(j, p, p->code + i, most, plain < most) : 0;
         count += n > 0;
         if (n && !behind && plain < n) {
             end = i + n;

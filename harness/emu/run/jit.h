@@ -42,7 +42,7 @@ bool jit_can_load(const struct program *p, const struct insn *ip);
 bool jit_is_float(const struct insn *ip);
 /* Adds its code. `full`: it does not fit, and what was added is to be dropped. */
 void jit_operation(struct compiler *j, const struct insn *ip);
-/* The same for a load of all lanes: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
+/* The same for a load: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
 void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
 /* The vectors of a register, of the half in hand. They stay until the step ends. */
 enum jit_use { JIT_READ, JIT_READ_RAW, JIT_WRITE, JIT_WRITE_RAW };
@@ -52,8 +52,8 @@ void jit_canonical(struct compiler *j, int reg);
 /* Stores what the frame does not hold yet. */
 void jit_flush(struct compiler *j, const struct values *values);
 
-/* jit_reach.c, called by compiled code: they change ordinary registers, T0 to T3 and the masks below K_FIRST only. The lanes' addresses
- * lie as the memo says, from `first` on, and all run. NULL: the load's handler is to run, and nothing is counted yet; else where the first
+/* jit_reach.c, called by compiled code: they change ordinary registers, T0 to T3 and the masks below K_FIRST only. The running lanes'
+ * addresses lie as the memo says, from `first` on. NULL: the load's handler is to run, and nothing is counted yet; else where the first
  * address is in the host's memory, and T0 and T1 are lanes 0 to 15 and 16 to 31 (32 bits), or T0 is all lanes (16 bits). */
 enum jit_take { JIT_UNIFORM, JIT_ANY_16, JIT_ANY_32, JIT_ROWS }; /* which patterns, of elements of how many bits; rows of four words */
 const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take);

@@ -39,8 +39,9 @@ static const struct x86_form add_64 = {1, 1, 1, 0xd4}, move = {1, 1, 1, 0x6f}, m
 static const struct x86_form zext = {2, 1, 0, 0x35}, grow_u = {2, 1, 0, 0x33}, or_32 = {1, 1, 0, 0xeb}, xor_32 = {1, 1, 0, 0xef};
 static const struct x86_form extract = {3, 1, 1, 0x3b}, insert = {3, 1, 1, 0x3a}, by_count_32 = {1, 1, 0, 0x72},
                              by_count_64 = {1, 1, 1, 0x73};
-static const struct x86_form to_half = {3, 1, 0, 0x1d}, ternary = {3, 1, 0, 0x25};
-static const struct x86_form k_move = {1, 0, 0, 0x90}, k_from = {1, 0, 0, 0x92}, k_not = {1, 0, 0, 0x44};
+static const struct x86_form to_half = {3, 1, 0, 0x1d}, ternary = {3, 1, 0, 0x25}, ternary_64 = {3, 1, 1, 0x25};
+static const struct x86_form from_32 = {2, 1, 0, 0x7c}, from_64 = {2, 1, 1, 0x7c}, pick_32 = {2, 1, 0, 0x76}, pick_64 = {2, 1, 1, 0x76};
+static const struct x86_form k_move = {1, 0, 0, 0x90}, k_move_8 = {1, 1, 0, 0x90}, k_from = {1, 0, 0, 0x92}, k_not = {1, 0, 0, 0x44};
 static const struct x86_form k_or = {1, 0, 0, 0x45}, k_and = {1, 0, 0, 0x41}, k_xor = {1, 0, 0, 0x47};
 static const struct x86_form k_shift = {3, 1, 1, 0x30};
 static const struct x86_form k_or_test = {1, 0, 0, 0x98}, look = {2, 1, 1, 0x27};
@@ -384,21 +385,53 @@ bool jit_can_load(const struct program *p, const struct insn *ip)
     return ip->op == OP_ld_global;
 }
 
-/* T3: what differs between the lanes' addresses and those of the memo behind rsi. */
+/* K_LOOK: the running ones of `lanes` (8 or 16) lanes, the i-th so many. */
+static void running(struct compiler *j, uint32_t lanes, int i)
+{
+    x86_mask_at(&j->code, lanes == 8 ? k_move_8 : k_move, K_LOOK, WARP, (uint32_t)offsetof(struct warp, mask) + lanes / 8 * (uint32_t)i);
+}
+
+/* T0: the address of the first lane that runs, in each lane. */
+static void first_address(struct compiler *j, const struct value a[2], bool wide)
+{
+    struct machine_code *c = &j->code;
+    if (!j->some) {
+        vector(j, wide ? spread_64 : spread_32, T0, 0, a[0].reg[0]);
+        return;
+    }
+    X86(c, 0xf3); /* tzcnt eax, [rdi + mask] */
+    X86(c, 0x0f);
+    put_field(c, 0xbc, EAX, offsetof(struct warp, mask));
+    vector(j, wide ? from_64 : from_32, T0, 0, EAX);
+    if (!wide) { /* of two vectors the one that T0 says */
+        vector(j, pick_32, T0, a[0].reg[0], a[1].reg[0]);
+        return;
+    }
+    X86(c, 0x83, 0xf8, 16); /* cmp eax, 16 */
+    const size_t upper = x86_jump(c, JUMP_NOT_BELOW);
+    vector(j, pick_64, T0, a[0].reg[0], a[0].reg[1]);
+    const size_t end = x86_jump(c, 0);
+    x86_land(c, upper);
+    vector(j, pick_64, T0, a[1].reg[0], a[1].reg[1]);
+    x86_land(c, end);
+}
+
+/* T3: what differs between the addresses of the lanes that run and those of the memo behind rsi. */
 static void compare_addresses(struct compiler *j, const struct value a[2], bool wide, uint32_t memo)
 {
     const uint32_t rel = memo + (uint32_t)offsetof(struct memo, rel);
-    vector(j, wide ? spread_64 : spread_32, T0, 0, a[0].reg[0]);
     for (int i = 0; i < (wide ? 4 : 2); i++) {
         vector(j, wide ? subtract_64 : subtract_32, T1, wide ? a[i / 2].reg[i % 2] : a[i].reg[0], T0);
         if (wide)
             x86_vector_at(&j->code, sext_32, X86_ZMM, T2, INSN, rel + 32 * (uint32_t)i);
         else
             x86_vector_at(&j->code, move, X86_ZMM, T2, INSN, rel + 64 * (uint32_t)i);
-        if (i)
-            vector_by(j, ternary, T3, T1, T2, 0xf6); /* T3 | (T1 ^ T2) */
-        else
-            vector(j, xor_32, T3, T1, T2);
+        if (!i)
+            vector(j, xor_32, T3, T3, T3);
+        if (j->some)
+            running(j, wide ? 8 : 16, i);
+        x86_vector(&j->code, wide ? ternary_64 : ternary, X86_ZMM, T3, T1, T2, j->some ? K_LOOK : 0);
+        x86_byte(&j->code, 0xf6); /* T3 | (T1 ^ T2) */
     }
 }
 
@@ -427,10 +460,14 @@ static void put_rows(struct compiler *j, const struct insn *ip, uint32_t memo)
     struct machine_code *c = &j->code;
     int d[2][4];
     size_t other, end;
+    if (j->some)
+        x86_byte(c, 0x50); /* push rax: to store a predicate takes it */
     j->now++;
     for (j->half = 0; j->half < 2; j->half++)
         for (int v = 0; v < ip->count; v++)
             d[j->half][v] = ip->list[v] == NO_REF ? -1 : target(j, ip->list[v], 4).reg[0];
+    if (j->some)
+        x86_byte(c, 0x58); /* pop rax */
     put_memos(c);
     compare_pattern(c, memo);
     other = x86_jump(c, JUMP_NOT_ZERO);
@@ -470,6 +507,7 @@ void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct
     j->now++;
     for (j->half = 0; j->half < 2; j->half++)
         a[j->half] = source(j, ip->a, wide ? 8 : 4);
+    first_address(j, a, wide);
     put_memos(c);
     if (j->proved == ip->a) { /* alike lanes stay alike */
         compare_pattern(c, j->proved_memo);
@@ -486,8 +524,8 @@ void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct
         x86_land(c, known[1]);
     else if (!(ip->a & 1))
         j->proved = ip->a, j->proved_memo = memo;
-    x86_vector(c, wide ? first_64 : first_32, 0, a[0].reg[0], 0, FRAME, 0); /* rdx: the first address */
-    X86(c, 0x48, 0x81, 0xc2);                                               /* add rdx, imm */
+    x86_vector(c, wide ? first_64 : first_32, 0, T0, 0, FRAME, 0); /* rdx: the first address */
+    X86(c, 0x48, 0x81, 0xc2);                                      /* add rdx, imm */
     x86_word(c, (uint32_t)ip->imm);
     X86(c, 0x48, 0x81, 0xc6); /* add rsi, memo */
     x86_word(c, memo);

@@ -52,6 +52,7 @@ static inline void x86_land(struct machine_code *c, size_t jump)
 {
     x86_land_at(c, jump, c->count);
 }
+#define JUMP_NOT_BELOW 0x83u
 #define JUMP_ZERO 0x84u
 #define JUMP_NOT_ZERO 0x85u
 #define JUMP_BELOW_EQUAL 0x86u
