@@ -208,7 +208,6 @@ struct memo {
     uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
     bool gaps, doubles;        /* the spans hold bytes of no lane; lanes share an address */
     uint8_t wavefronts, ideal; /* ideal: shared: the fewest wavefronts; global: sectors that would do */
-    int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
     uint8_t quarters;          /* by eight lanes, a bit: all are on, and their words of 4 bytes side by side */
     uint8_t runs;              /* lanes side by side, of 2 or 4 bytes each: few such runs make the pattern; 0: not so */
     uint32_t run_lanes[RUNS_MAX];
@@ -216,12 +215,14 @@ struct memo {
     struct buffer *buffer;
     uint32_t low_at, high_at; /* shared: where the instruction may go */
     bool lanes_known;
-    uint8_t lane_of[128]; /* shared: the lane of each grain of the spans, MANY_LANES */
     /* A load that needs no more than a look (reach.inc): its first byte lies at most quick_span behind quick_from. Above all addresses:
      * none is so. */
     uint64_t quick_from, quick_span;
     uint32_t quick_mask;   /* of a misaligned address */
     uint8_t quick_lane;    /* the first of mask */
+    /* what of these a pattern has: memo_copy */
+    int32_t from[32], to[32]; /* bytes of each span, as rel; ascending */
+    uint8_t lane_of[128];     /* shared: the lane of each grain of the spans, MANY_LANES */
     struct memo *others;   /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
     uint32_t learnt;       /* how many it has learnt */
     struct bypass *bypass; /* what some of its cp.async.cg cost: async.c */
@@ -242,8 +243,8 @@ static inline void memo_add_waves(struct memo *m)
     m->wave_sum += (m->requests - m->waved) * m->wavefronts;
     m->waved = m->requests;
 }
-#define PATTERN_BYTES offsetof(struct memo, others)
-#define MEMO_WAYS 32
+#define PATTERN_BYTES offsetof(struct memo, from)
+#define MEMO_WAYS 128
 struct block_count {
     uint64_t executions, threads;
 };
@@ -414,6 +415,8 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     struct block **by_rank;
     int resident_count;
     float *wgmma_tiles; /* B of one wgmma */
+    void *matrix_a;     /* of the last mma: run/mma.inc */
+#define MATRIX_A_BYTES 4096
     int index;
     uint32_t moment, base_tag; /* the race check's clock; tags below are of earlier launches */
     struct order *order;       /* NULL: blocks know nothing of each other */

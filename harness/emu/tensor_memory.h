@@ -81,8 +81,20 @@ struct tensor_descriptor {
     bool wide;                       /* 128 bytes in atoms of 32 */
     bool absolute;                   /* leading: where a row of 128 bytes goes on when it has ended */
 };
-/* Offset in shared memory of the 16-byte chunk that tensor_chunk finds. */
-static inline uint32_t descriptor_chunk(const struct tensor_descriptor *d, uint32_t r, uint32_t k, bool across)
+/* Offset in shared memory of the 16-byte chunk that tensor_chunk finds: before it is swizzled, and behind. Eight rows from a multiple of
+ * eight on (`across`: eight k) lie `descriptor_step` bytes apart before. */
+static inline uint32_t descriptor_step(const struct tensor_descriptor *d)
+{
+    return d->swizzle ? d->swizzle : 16;
+}
+static inline uint32_t descriptor_swizzled(const struct tensor_descriptor *d, uint32_t at)
+{
+    const uint32_t w = d->swizzle;
+    if (d->wide)
+        return at ^ (at >> 7 & 3) << 5;
+    return at ^ (at >> 7 & (w == 128 ? 7u : w == 64 ? 3u : w == 32 ? 1u : 0u)) << 4;
+}
+static inline uint32_t descriptor_plain(const struct tensor_descriptor *d, uint32_t r, uint32_t k, bool across)
 {
     uint32_t w = d->swizzle, at = d->start, in_row = at % 128 + k;
     if (d->absolute && in_row >= 128)
@@ -94,9 +106,11 @@ static inline uint32_t descriptor_chunk(const struct tensor_descriptor *d, uint3
         at += r / 16 * d->stride + k % 8 * 16 + k / 8 * d->leading;
     else
         at += r % w / 16 * 16 + r / w * d->leading + k % 8 * w + k / 8 * d->stride;
-    if (d->wide)
-        return at ^ (at >> 7 & 3) << 5;
-    return at ^ (at >> 7 & (w == 128 ? 7u : w == 64 ? 3u : w == 32 ? 1u : 0u)) << 4;
+    return at;
+}
+static inline uint32_t descriptor_chunk(const struct tensor_descriptor *d, uint32_t r, uint32_t k, bool across)
+{
+    return descriptor_swizzled(d, descriptor_plain(d, r, k, across));
 }
 bool tensor_descriptor_read(struct warp *w, const struct insn *ip, int lane, uint64_t v, struct tensor_descriptor *d);
 /* The 16 bytes at element (r, byte kb) of a K-major matrix, or where r runs inside of them (`across`: k is an element, r a byte). NULL:

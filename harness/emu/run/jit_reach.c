@@ -12,9 +12,12 @@
 GENERAL static inline void take_runs_32(const struct memo *m, const uint8_t *host)
 {
     ASM("vpxord %%zmm26, %%zmm26, %%zmm26; vpxord %%zmm27, %%zmm27, %%zmm27", "r"(host));
-    for (int r = 0; r < m->runs; r++)
-        ASM("kmovd %1, %%k1; kshiftrd $16, %%k1, %%k2; vmovdqu32 (%0), %%zmm26%{%%k1%}; vmovdqu32 64(%0), %%zmm27%{%%k2%}",
-            "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
+    for (int r = 0; r < m->runs; r++) { /* a load without lanes may take long */
+        if (m->run_lanes[r] & 0xffff)
+            ASM("kmovd %1, %%k1; vmovdqu32 (%0), %%zmm26%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
+        if (m->run_lanes[r] >> 16)
+            ASM("kmovd %1, %%k1; vmovdqu32 64(%0), %%zmm27%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r] >> 16));
+    }
 }
 GENERAL static inline void take_runs_16(const struct memo *m, const uint8_t *host)
 {

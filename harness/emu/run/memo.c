@@ -119,14 +119,25 @@ static struct memo *memo_place(struct memo *m, uint32_t mask, const int32_t *rel
     uint32_t h = mask ^ phase; /* of some lanes: two patterns of one hash take turns */
     for (int i = 3; i < 32; i += 4)
         h = (h ^ (uint32_t)rel[i]) * 2654435761u;
-    return &m->others[h >> 27];
+    return &m->others[h >> 25];
+}
+
+static void memo_copy(struct memo *to, const struct memo *from)
+{
+    memcpy(to, from, PATTERN_BYTES);
+    for (int s = 0; s < from->spans; s += 4) { /* few, and of fixed size: no call */
+        memcpy(to->from + s, from->from + s, 16);
+        memcpy(to->to + s, from->to + s, 16);
+    }
+    if (from->space == SPACE_SHARED && from->lanes_known)
+        memcpy(to->lane_of, from->lane_of, sizeof to->lane_of);
 }
 
 static bool memo_recall(struct memo *m, const struct memo *place, uint32_t mask, const int32_t *rel, uint8_t space, uint8_t phase)
 {
     if (!place || place->mask != mask || place->space != space || place->phase != phase || memcmp(place->rel, rel, sizeof place->rel) != 0)
         return false;
-    memcpy(m, place, PATTERN_BYTES);
+    memo_copy(m, place);
     return true;
 }
 
@@ -153,7 +164,7 @@ bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const ui
         int fewest;
         m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, (uint32_t)first_address & 3, bytes, &fewest);
         if (place)
-            memcpy(place, m, PATTERN_BYTES);
+            memo_copy(place, m);
     }
     m->buffer = b;
     return true;
@@ -253,7 +264,7 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
     m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, m->phase, bytes, &ideal);
     m->ideal = (uint8_t)ideal;
     if (place)
-        memcpy(place, m, PATTERN_BYTES);
+        memo_copy(place, m);
 }
 
 /* ldmatrix: rows of 16 bytes, in groups of eight */

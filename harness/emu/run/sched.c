@@ -449,6 +449,7 @@ static void runner_new(struct runner *k, struct launch *l, int index, int reside
     k->by_rank = xcalloc((size_t)residents, sizeof *k->by_rank);
     k->resident_count = residents;
     k->wgmma_tiles = xmalloc(32 * 4 * 64 * sizeof *k->wgmma_tiles);
+    k->matrix_a = room(MATRIX_A_BYTES);
     for (int i = 0; i < residents; i++) {
         resident_new(k, &k->residents[i], warps);
         k->by_rank[i] = &k->residents[i];
@@ -547,6 +548,7 @@ void launch_free(struct launch *l)
         free(k->residents);
         free(k->by_rank);
         free(k->wgmma_tiles);
+        free(k->matrix_a);
         free(k->counted);
         free(k->blocks);
         for (uint32_t m = 0; m < l->program->memo_count && k->memos; m++) {
