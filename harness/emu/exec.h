@@ -218,14 +218,14 @@ struct memo {
     /* A load that needs no more than a look (reach.inc): its first byte lies at most quick_span behind quick_from. Above all addresses:
      * none is so. */
     uint64_t quick_from, quick_span;
-    uint32_t quick_mask;   /* of a misaligned address */
-    uint8_t quick_lane;    /* the first of mask */
+    uint32_t quick_mask; /* of a misaligned address */
+    uint8_t quick_lane;  /* the first of mask */
     /* what of these a pattern has: memo_copy */
     int32_t from[32], to[32]; /* bytes of each span, as rel; ascending */
     uint8_t lane_of[128];     /* shared: the lane of each grain of the spans, MANY_LANES */
-    struct memo *others;   /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
-    uint32_t learnt;       /* how many it has learnt */
-    struct bypass *bypass; /* what some of its cp.async.cg cost: async.c */
+    struct memo *others;      /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
+    uint32_t learnt;          /* how many it has learnt */
+    struct bypass *bypass;    /* what some of its cp.async.cg cost: async.c */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
     uint64_t wave_sum, waved;                           /* global: wavefronts of so many of the requests; the others have this pattern */

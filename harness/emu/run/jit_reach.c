@@ -35,8 +35,7 @@ GENERAL static inline void take_each_32(const int32_t *rel, const uint8_t *host)
         "r"(host), "r"((int64_t)rel[4 * i]), "r"((int64_t)rel[4 * i + 1]), "r"((int64_t)rel[4 * i + 2]), "r"((int64_t)rel[4 * i + 3])); \
     if (i == 3) \
         rel += 16;
-    FOUR("26", 0) FOUR("26", 1) FOUR("26", 2) FOUR("26", 3)
-    FOUR("27", 0) FOUR("27", 1) FOUR("27", 2) FOUR("27", 3)
+    FOUR("26", 0) FOUR("26", 1) FOUR("26", 2) FOUR("26", 3) FOUR("27", 0) FOUR("27", 1) FOUR("27", 2) FOUR("27", 3)
 }
 GENERAL static inline void take_each_16(const int32_t *rel, const uint8_t *host)
 {
@@ -44,8 +43,7 @@ GENERAL static inline void take_each_16(const int32_t *rel, const uint8_t *host)
     ASM("vpinsrw $" #i ", (%0,%1), %%xmm28, %%xmm28; vpinsrw $" #i " + 1, (%0,%2), %%xmm28, %%xmm28", "r"(host), "r"((int64_t)rel[i]), \
         "r"((int64_t)rel[i + 1]));
 #define EIGHT(i) \
-    TWO(0) TWO(2) TWO(4) TWO(6) \
-    ASM(PART("26", i), "r"(host)); \
+    TWO(0) TWO(2) TWO(4) TWO(6) ASM(PART("26", i), "r"(host)); \
     rel += 8;
     EIGHT(0) EIGHT(1) EIGHT(2) EIGHT(3)
 }

@@ -4,7 +4,8 @@
 
 static const struct x86_form k_move = {1, 0, 0, 0x90}, k_put = {1, 0, 0, 0x91}, k_to = {1, 0, 0, 0x93}, k_to_32 = {1, 3, 0, 0x93};
 static const struct x86_form k_shift = {3, 1, 1, 0x30}, k_unpack = {1, 0, 0, 0x4b};
-static const struct x86_form move = {1, 1, 1, 0x6f}, move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, compare = {1, 0, 0, 0xc2}, put = {1, 1, 1, 0x7f};
+static const struct x86_form move = {1, 1, 1, 0x6f}, move_16 = {1, 3, 1, 0x6f}, move_32 = {1, 1, 0, 0x6f}, compare = {1, 0, 0, 0xc2},
+                             put = {1, 1, 1, 0x7f};
 
 void jit_canonical(struct compiler *j, int reg)
 {
