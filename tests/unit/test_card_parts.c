@@ -262,11 +262,40 @@ static void what_lies_around_is_known(void **state)
     op_data_free(&host);
 }
 
+/* Sums of equal words are known without a buffer; of others each bit counts, also past the last whole word, and each word's place. */
+static void sums_see_each_bit(void **state)
+{
+    need_card();
+    static const size_t words[] = {1, 1000, 1700000}; /* the last: several for each thread */
+    const uint64_t word = UINT64_C(0x7fc07fc07fc07fc0);
+    struct error err = {0};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        size_t bytes = words[k] * sizeof word + 3;
+        uint64_t address, sums[4], swapped[] = {1, word};
+        unsigned char last = 1;
+        assert_true(dev->ops->alloc(dev, "words", bytes, &address, &err) && dev->ops->fill(dev, address, (uint32_t)word, bytes, &err));
+        assert_true(card_sum(card, address, words[k] * sizeof word, &sums[0], &err));
+        assert_true(sums[0] == card_sum_of(word, words[k]));
+        for (int i = 0; i < 2; i++) {
+            size_t at = i ? bytes - 1 : words[k] / 2 * sizeof word;
+            assert_true(card_sum(card, address, bytes, &sums[0], &err) && dev->ops->write(dev, address + at, &last, 1, &err) &&
+                        card_sum(card, address, bytes, &sums[1], &err));
+            assert_true(sums[0] != sums[1]);
+        }
+        for (int i = 0; i < 2 && k; i++) { /* two words, then the same in the other order */
+            assert_true(dev->ops->write(dev, address, swapped, sizeof swapped, &err) && card_sum(card, address, bytes, &sums[2 + i], &err));
+            swapped[0] = word, swapped[1] = 1;
+        }
+        assert_true(!k || sums[2] != sums[3]);
+        dev->ops->release(dev, address);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads),    cmocka_unit_test(of_another_work),
-                                       cmocka_unit_test(one_bit_is_seen),          cmocka_unit_test(nothing_of_the_kind),
-                                       cmocka_unit_test(rows_that_there_are),      cmocka_unit_test(each_element_is_seen),
-                                       cmocka_unit_test(what_lies_around_is_known)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads),     cmocka_unit_test(of_another_work),
+                                       cmocka_unit_test(one_bit_is_seen),           cmocka_unit_test(nothing_of_the_kind),
+                                       cmocka_unit_test(rows_that_there_are),       cmocka_unit_test(each_element_is_seen),
+                                       cmocka_unit_test(what_lies_around_is_known), cmocka_unit_test(sums_see_each_bit)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
