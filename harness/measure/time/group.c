@@ -196,7 +196,7 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
     code_take_rounds(&job->plan.rows[b->index[i]], p, b->builds[i].images);
     rig_set_name(b->rigs[i], plan_id(&job->plan, b->index[i]));
     for (int set = 0; set < (b->pool ? buffer_pool_sets(b->pool) : 1); set++) {
-        bool awaits = b->warms && (set || rig_library_step(b->rigs[i], 0) < 0); /* a plan is checked before it is timed */
+        bool awaits = b->warms;
         rig_select(b->rigs[i], set, 0);
         if (!timing_data(b, i, set, &data, err))
             return false;
