@@ -122,7 +122,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     }
     SCOPED char *dir = file_join(out, "profile"), *database = cli_database(dir),
                 *line = text_format("bench why --measure %s %s", p->row.scenario, p->row.words);
-    struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line, .verb = "why"};
+    struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line, .verb = "why", .decides = true};
     o.plan.device = device.spec;
     o.plan.filter.layers = p->layers;
     o.plan.filter.only = p->only;

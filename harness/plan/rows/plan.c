@@ -42,13 +42,17 @@ bool plan_searches_rules(const struct plan *plan)
 
 bool plan_undecided(const struct plan *plan)
 {
-    char hash[HASH_TEXT];
-    bool undecided = false;
-    for (int i = 0; i < plan->row_count && !undecided; i++) {
+    int raced = 0;
+    for (int i = 0; i < plan->row_count && !raced; i++) {
         const struct plan_row *p = &plan->rows[i];
-        undecided = !p->how && plan_chooses(plan, i) && variant_races(plan_set(plan, p->side), p->variant, hash);
+        struct variant_config *configs = NULL;
+        struct error ignored; /* the plan to race says it */
+        if (!plan_chooses(plan, i) || p->how)
+            continue;
+        raced = variant_race(plan_set(plan, p->side), p->config, &plan->cases[p->case_index].work, &plan->chip, &configs, &ignored);
+        variant_configs_free(configs, raced > 0 ? raced : 0);
     }
-    return undecided;
+    return raced != 0;
 }
 
 /* The configuration that a search found for a variant on a layer; for a rule the best of all variants, else the choice that was measured

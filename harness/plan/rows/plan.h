@@ -185,7 +185,7 @@ bool plan_sequences_add(struct plan *plan, const struct plan_options *options, c
 void plan_chains_free(struct plan *plan);
 /* The hash of the sources that a stored configuration or choice of the row's variant depends on. */
 void plan_search_hash(const struct plan *plan, int row, char out[HASH_TEXT]);
-/* True if a row is a rule's that names variants to race (`race:`) and has no choice stored for its layer. */
+/* True if a row is a rule's that has variants to race (`race:`) and no choice stored for its layer. */
 bool plan_undecided(const struct plan *plan);
 /* True if nothing but rules is searched. */
 bool plan_searches_rules(const struct plan *plan);

@@ -2,7 +2,6 @@
  * rows are not stored. Its times choose; the run then times the row anew, so that the samples that judge a choice are not those that made
  * it. */
 #include "base/file.h"
-#include "base/spec.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
 #include <stdio.h>
@@ -67,16 +66,9 @@ static bool race_choices(struct session *s, const struct plan_options *plan, con
 bool session_decide(struct session *s, bool *decided, struct error *err)
 {
     struct plan_options plan = s->asked;
-    struct plan due;
     plan.tune = plan.choose = plan.layers_only = plan.counters.off = true;
     plan.device = s->device.spec;
     plan.seed = s->asked.seed;
-    if (!plan_make(&plan, spec_kind(s->device.spec), &s->device.chip, &due, err))
-        return false;
-    bool any = due.row_count > 0;
-    plan_free(&due);
-    if (!any)
-        return true;
     SCOPED char *folder = file_dir(s->options->database), *database = text_format("%s/choice-%d.db", folder, (int)getpid());
     struct error why = {0};
     int count = 0;

@@ -207,7 +207,7 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     o.gpus = NULL;
     o.feed = &feed;
     o.shard = o.shards = 0;
-    o.resume = o.tuned = false;
+    o.resume = o.tuned = o.decides = false;
     o.kept = s->options->kept ? &kept : NULL;
     o.lacks = NULL;
     o.before = NULL;

@@ -171,8 +171,8 @@ race:
   - {variant: depthwise_bulk_f32_nchw, when: planes and math == f32}
   - {variant: cudnn, when: open and dtype != i8 and cc >= 80}
   - {variant: cudnn_plain, when: open and dtype != i8 and cc >= 80 and (nchw or math == f32 or math == tf32 or groups > 1 or r * s >= 25)}
-  - {variant: cudnn_padded, when: groups == 1 and half and odder and cc >= 80}
-  - {variant: cudnn_residual, when: has(residual) and cc >= 80}
+  - {variant: cudnn_padded, when: open and groups == 1 and half and odder and cc >= 80}
+  - {variant: cudnn_residual, when: open and has(residual) and cc >= 80}
   - {variant: cudnn_s8, when: dtype == i8 and groups == 1 and cc >= 80}
 */
 
