@@ -46,7 +46,7 @@ bool plan_undecided(const struct plan *plan)
     for (int i = 0; i < plan->row_count && !raced; i++) {
         const struct plan_row *p = &plan->rows[i];
         struct variant_config *configs = NULL;
-        struct error ignored; /* the plan to race says it */
+        struct error ignored = {0}; /* the plan to race says it */
         if (!plan_chooses(plan, i) || p->how)
             continue;
         raced = variant_race(plan_set(plan, p->side), p->config, &plan->cases[p->case_index].work, &plan->chip, &configs, &ignored);

@@ -22,7 +22,9 @@ let:
   odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
   odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
   # not so: large layers of a kernel that was written for them
-  open: not (half and n * p * q >= 500000 and (c % 64 == 0 and k % 64 == 0 and r * s == 9 or c <= 4 and k % 64 == 0 or c % 64 == 0 and k <= 4))
+  grown: n * p * q >= 100000
+  whole: r * s == 9 and c % 64 == 0 and k % 64 == 0 or half and r * s == 9 and n * p * q >= 500000 and c % 16 == 0 and c <= 64 and (k % 64 == 0 or k <= 4)
+  open: not (groups == 1 and grown and (whole or half and (c <= 4 and k % 64 == 0 or c % 64 == 0 and k <= 4)))
 measured: cc == 90
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
@@ -159,7 +161,7 @@ race:
   - {variant: wgmma_pixels, when: open and groups == 1 and (half or math == tf32)}
   - {variant: padded, when: open and groups == 1 and (half or math == tf32) and odd}
   - {variant: mma_few_out, when: open and half and k <= 8}
-  - {variant: through_nhwc, when: nchw and groups == 1 and math != f32}
+  - {variant: through_nhwc, when: open and nchw and groups == 1 and math != f32}
   - {variant: fma_any, when: open and groups == 1 and math == f32}
   - {variant: reg_tiled, when: groups == 1 and math == f32 and k <= 8 and layout == NHWC}
   - {variant: wgmma_rs_s8, when: dtype == i8 and groups == 1}
