@@ -255,6 +255,36 @@ static void others_are_told(void **state)
     close(pipe_to[0]);
 }
 
+/* In a run on several GPUs the command is two levels above a worker. It and its compilers are no others; a shell is. */
+static void a_grandparent_is_no_other(void **state)
+{
+    int wait_for[2], status;
+    assert_int_equal(pipe(wait_for), 0);
+    pid_t command = getpid(), compiler = fork();
+    if (!compiler) {
+        char c;
+        close(wait_for[1]);
+        _exit(read(wait_for[0], &c, 1) != 0);
+    }
+    pid_t gpu = fork();
+    if (!gpu) {
+        pid_t worker = fork();
+        if (worker)
+            _exit(waitpid(worker, &status, 0) != worker || status);
+        struct others o = {0};
+        const long own[] = {getpid(), getppid(), command, compiler}, shell[] = {getpid(), 1};
+        others_add(own, 4, &o);
+        int told = o.count;
+        others_add(shell, 2, &o);
+        _exit(told != 0 || o.count != 1);
+    }
+    assert_int_equal(waitpid(gpu, &status, 0), gpu);
+    close(wait_for[1]);
+    waitpid(compiler, NULL, 0);
+    close(wait_for[0]);
+    assert_int_equal(status, 0);
+}
+
 static int files_in(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -353,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_lost_context_is_of_its_row),
         cmocka_unit_test(a_look_leaves_the_round_open),
         cmocka_unit_test(others_are_told),
+        cmocka_unit_test(a_grandparent_is_no_other),
         cmocka_unit_test(samples_and_counts_meet),
         cmocka_unit_test(the_hottest_instructions_are_kept),
         cmocka_unit_test(data_of_the_first_case_are_made),

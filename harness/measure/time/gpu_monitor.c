@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PIDS 64
+#define FAMILY 4 /* a worker, its GPU's process, the command, and one more */
 #define SENSE_S 0.02
 #define LOOK_S 0.25
 
@@ -51,16 +53,39 @@ static bool is_told(const struct others *others, long pid)
     return false;
 }
 
+/* Do both processes run the same file? */
+static bool same_program(long a, long b)
+{
+    struct stat of_a, of_b;
+    SCOPED char *path_a = text_format("/proc/%ld/exe", a), *path_b = text_format("/proc/%ld/exe", b);
+    return !stat(path_a, &of_a) && !stat(path_b, &of_b) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+/* This process's parent, and the bench processes that started it: a GPU's process of several has a parent, which also compiles. */
+static int family_of(long self, long family[FAMILY])
+{
+    int count = 0;
+    char name[16];
+    family[count++] = getppid();
+    for (long up; count < FAMILY && (up = parent_of(family[count - 1], name)) && same_program(up, self);)
+        family[count++] = up;
+    return count;
+}
+
 void others_add(const long *pids, int count, struct others *others)
 {
-    long self = getpid(), family = getppid();
+    long self = getpid(), family[FAMILY];
+    int family_count = family_of(self, family);
     bool seen = false; /* true if NVML uses our pids; in a container it may not, and then bench cannot identify processes */
     for (int i = 0; i < count; i++)
         seen |= pids[i] == self;
     for (int i = 0; i < count && seen; i++) {
         char name[16] = "";
         long parent = parent_of(pids[i], name);
-        if (pids[i] == self || pids[i] == family || parent == family || is_told(others, pids[i]))
+        bool own = pids[i] == self;
+        for (int k = 0; k < family_count; k++)
+            own |= pids[i] == family[k] || parent == family[k];
+        if (own || is_told(others, pids[i]))
             continue;
         text_addf(&others->said, "%spid %ld%s%s", others->count ? ", " : "", pids[i], *name ? " " : "", name);
         *APPEND(others->pids, others->count) = pids[i];

@@ -29,7 +29,7 @@ void board_restart(struct board *board);
 void board_sense(struct board *board, double *power_w, double *throttle);
 /* Stores the current memory clock and temperature in the rows that have a time. */
 void board_report(const struct board *board, struct row *const *rows, int count);
-/* Adds the processes in `pids`, except this process, its parent and other children of its parent. */
+/* Adds the processes in `pids`, except this process, its parent, the bench processes that started that one, and other children of these. */
 void others_add(const long *pids, int count, struct others *others);
 void others_free(struct others *others);
 
