@@ -440,7 +440,8 @@ static void a_simulated_fleet_is_served(void **state)
 /* A network that ran before its layers were counted gets its time of layout changes at the end, if all its layers are traced then. */
 static void a_network_is_completed_at_the_end(void **state)
 {
-    for (int traced = 0; traced < 2; traced++) {
+    for (int k = 0; k < 3; k++) {
+        bool traced = k > 0;
         char why[512];
         struct error err = {0};
         const struct session_sink sink = {0};
@@ -472,7 +473,7 @@ static void a_network_is_completed_at_the_end(void **state)
         stored_begin(&s);
         row_free(s.rows[chain]);
         s.rows[chain] = plan_row_new(&s.plan, chain, "cuda:0");
-        s.rows[chain]->status = ROW_OK;
+        s.rows[chain]->status = k == 2 ? ROW_SKIPPED : ROW_OK; /* too slow to run as a whole: also on one GPU */
         if (!fleet_serve(&f, &err))
             fail_msg("%s", err.text);
         assert_true(isfinite(row_value(s.rows[chain], -1, "chain.library_layout_ns")) == traced);

@@ -405,7 +405,7 @@ static void complete_networks(struct fleet *f)
         int i = (int)json_integer_value(json_array_get(one, 0));
         const json_t *links = json_array_get(one, 1), *row;
         struct row *of = i >= 0 && i < f->s->plan.row_count && f->s->plan.rows[i].kind == PLAN_CHAIN ? f->s->rows[i] : NULL;
-        if (!of || of->status != ROW_OK || isfinite(row_value(of, -1, "chain.library_layout_ns")) ||
+        if (!of || isfinite(row_value(of, -1, "chain.library_layout_ns")) ||
             (int)json_array_size(links) != f->s->plan.rows[i].chain->work->chain->count)
             continue;
         SCOPED int *choice = xcalloc(json_array_size(links) + 1, sizeof *choice);
