@@ -70,7 +70,7 @@ static bool has_chip(const struct decode *d, const char *chips)
     snprintf(number, sizeof number, "%d", d->sm);
     char last = d->m->target[strlen(d->m->target) - 1];
     return strchr(chips, '+') ? d->sm >= atoi(chips)
-                              : decode_listed(chips, d->m->target + 3) || ((last == 'a' || last == 'f') && decode_listed(chips, number));
+                              : (last == 'a' || last == 'f') && (decode_listed(chips, d->m->target + 3) || decode_listed(chips, number));
 }
 
 bool decode_of_chip(struct decode *d)

@@ -39,6 +39,9 @@ bool decode_video(struct decode *d)
             kind = i;
     if (kind < 0)
         return false;
+    for (int k = 1; k < 4; k++)
+        if (decode_operand(d, k)->kind != OPERAND_REG)
+            return decode_wrong(d, "operand %d must be a register", k + 1) || true;
     bool td = decode_take_type(d) == T_S32, ta = decode_take_type(d) == T_S32, tb = decode_take_type(d) == T_S32,
          sat = decode_take(d, "sat"), sum = decode_take(d, "add");
     uint32_t a = decode_source(d, decode_operand(d, 1), T_B32, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
