@@ -208,10 +208,26 @@ KERNEL sums_round(const float *in, float *out)
     __syncthreads();
     out[blockIdx.x * 256 + threadIdx.x] = s[lane % 4];
 }
+KERNEL sums_cancel(const float *in, float *out)
+{
+    __shared__ float s[64];
+    int lane = threadIdx.x % 32;
+    s[threadIdx.x / 32 * 8 + lane / 4] = lane / 4 ? 3.0f : 0.001f + lane % 2 * 1e-6f; // 215
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x % 8 + 1] + in[0];
+}
+KERNEL sums_cancel_too_much(const float *in, float *out)
+{
+    __shared__ float s[64];
+    int lane = threadIdx.x % 32;
+    s[threadIdx.x / 32 * 8 + lane / 4] = lane / 4 ? 3.0f : 0.001f + lane % 2 * 1e-4f; // 223
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x % 8 + 1] + in[0];
+}
 KERNEL counts_differ(const float *in, float *out)
 {
     __shared__ int s[8];
-    s[threadIdx.x / 32] = 20000000 + (int)threadIdx.x; // 214
+    s[threadIdx.x / 32] = 20000000 + (int)threadIdx.x; // 230
     __syncthreads();
     out[blockIdx.x * 256 + threadIdx.x] = (float)s[threadIdx.x % 8] + in[0];
 }

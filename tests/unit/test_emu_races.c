@@ -64,7 +64,9 @@ static const struct planted sanitizer[] = {
     {"lane_overtaken", 184, "which lane 1 of this warp read: no __syncwarp", NULL},
     {"lane_changes_its_own", 0, NULL, NULL},
     {"sums_round", 207, "write sums to shared memory at 0x400 that differ by rounding", "rounding"},
-    {"counts_differ", 214, "lanes 0 and 1 write different values to shared memory", NULL},
+    {"sums_cancel", 215, "that differ by rounding", "rounding"},
+    {"sums_cancel_too_much", 223, "lanes 0 and 1 write different values to shared memory", NULL},
+    {"counts_differ", 230, "lanes 0 and 1 write different values to shared memory", NULL},
     {NULL, 0, NULL, NULL},
 };
 

@@ -12,6 +12,8 @@ static struct step steps[3];
 static struct program program;
 static struct row row;
 
+static enum dtype dtype = DTYPE_F32;
+
 /* The row of these steps, all of one file, under a math mode and an algorithm; what its reason is, "" none. */
 static const char *said(int count, const char *ptx, enum math math, const char *algorithm,
                         void (*ask)(const struct program *, const struct build *, struct row *))
@@ -22,7 +24,7 @@ static const char *said(int count, const char *ptx, enum math math, const char *
     struct device_image image = {.ptx = ptx};
     struct build build = {.images = &image, .count = 1};
     program.work = conv_work(64, 64, 20, 20, 3);
-    program.work.dtype = DTYPE_F32;
+    program.work.dtype = dtype;
     program.work.math = math;
     program.algorithm = (char *)(uintptr_t)algorithm;
     program.steps = steps;
@@ -61,6 +63,12 @@ static void lesser_types(void **state)
                         "tensor cores multiply tf32 in b, which is not allowed for f32 with algorithm `winograd`");
     assert_string_equal(said(2, ptx, MATH_TF32, "direct", code_check_factors), "");
     assert_string_equal(said(2, ptx, MATH_F32, "split3", code_check_factors), "");
+    dtype = DTYPE_E4M3; /* whose values these types hold; what is added up in is another question */
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_factors), "");
+    steps[1] = kernel("a", BUFFER_SCRATCH, 0);
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_factors), "");
+    dtype = DTYPE_F32;
+    steps[1] = kernel("b", BUFFER_SCRATCH, 0);
     steps[1].kind = STEP_FILL; /* launches nothing */
     assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_factors), "");
     steps[0].kind = STEP_FILL, steps[1].kind = STEP_KERNEL; /* and what comes behind it is looked at */

@@ -339,13 +339,28 @@ uint32_t races_silent(struct warp *w, const struct insn *ip, const struct memo *
     return same;
 }
 
-bool races_rounding(const uint8_t *a, const uint8_t *b, size_t bytes)
+float races_scale(struct warp *w, const struct insn *ip)
+{
+    uint8_t value[32];
+    float most = 0, f;
+    for (uint32_t rest = w->mask; rest && ip->size == 4; rest &= rest - 1) {
+        lane_out(w, ip, __builtin_ctz(rest), value);
+        for (int v = 0; v < ip->count; v++) {
+            memcpy(&f, value + 4 * v, 4);
+            most = fabsf(f) > most && fabsf(f) < 0x1p60f ? fabsf(f) : most;
+        }
+    }
+    return most;
+}
+
+bool races_rounding(const uint8_t *a, const uint8_t *b, size_t bytes, float scale)
 {
     for (size_t at = 0; at < bytes; at += 4) {
         float x, y;
         memcpy(&x, a + at, 4);
         memcpy(&y, b + at, 4);
-        if (memcmp(a + at, b + at, 4) && !(fabsf(x) > 0x1p-60f && fabsf(x) < 0x1p60f && fabsf(x - y) <= 0x1p-20f * fabsf(x)))
+        if (memcmp(a + at, b + at, 4) &&
+            !(fabsf(x) > 0x1p-60f && fabsf(x) < 0x1p60f && fabsf(x - y) <= fmaxf(0x1p-20f * fabsf(x), 0x1p-16f * scale)))
             return false;
     }
     return true;
@@ -366,6 +381,7 @@ void races_fresh(struct launch *l, struct buffer *b, uint64_t offset, uint64_t b
 void races_doubles(struct warp *w, const struct insn *ip, const struct memo *m, uint64_t address, bool shared)
 {
     uint8_t value[2][32];
+    float scale = -1; /* not known yet */
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         lane_out(w, ip, i, value[0]);
@@ -376,7 +392,8 @@ void races_doubles(struct warp *w, const struct insn *ip, const struct memo *m, 
             lane_out(w, ip, k, value[1]);
             if (!memcmp(value[0], value[1], (size_t)ip->size * ip->count))
                 continue;
-            if (ip->size == 4 && races_rounding(value[0], value[1], 4u * ip->count)) {
+            scale = scale < 0 ? races_scale(w, ip) : scale;
+            if (ip->size == 4 && races_rounding(value[0], value[1], 4u * ip->count, scale)) {
                 emu_note(w, ip, k, "rounding", "lanes %d and %d write sums to %s memory at 0x%llx that differ by rounding", i, k,
                          shared ? "shared" : "global", (unsigned long long)(address + (uint64_t)(int64_t)m->rel[k]));
                 continue;

@@ -48,7 +48,9 @@ void races_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
 void races_lanes(struct warp *w, const struct insn *ip, const struct memo *m, uint64_t offset, uint32_t bytes, bool store);
 /* Are these words the same, or floats, neither large nor small, that differ in their last bits? Sums of the same numbers do, if one of them
  * was rounded more often: Triton's reductions store such to one address, and each of them is right. */
-bool races_rounding(const uint8_t *a, const uint8_t *b, size_t bytes);
+bool races_rounding(const uint8_t *a, const uint8_t *b, size_t bytes, float scale);
+/* The largest magnitude of an f32 that the lanes of a store write: sums that cancel differ by their parts' rounding. */
+float races_scale(struct warp *w, const struct insn *ip);
 /* Lanes of one store that write different values to one address; `shared`: of shared memory. */
 void races_doubles(struct warp *w, const struct insn *ip, const struct memo *m, uint64_t address, bool shared);
 /* Is this the run that tells of races? The others only find out whether there are some. */

@@ -172,7 +172,8 @@ static bool silent_shared(struct warp *w, const struct insn *ip, const struct bl
         matrix_row(w, ip, lane, value);
     else
         lane_out(w, ip, lane, value);
-    return !memcmp(value, b->shared + offset, bytes) || (ip->size == 4 && !matrix && races_rounding(value, b->shared + offset, bytes));
+    return !memcmp(value, b->shared + offset, bytes) ||
+           (ip->size == 4 && !matrix && races_rounding(value, b->shared + offset, bytes, races_scale(w, ip)));
 }
 
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,

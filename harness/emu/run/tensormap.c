@@ -105,6 +105,20 @@ static bool set_field(struct tensormap *t, enum map_field field, int k, uint64_t
     }
 }
 
+static const struct {
+    const char *name, *rule;
+} fields[] = {[MAP_ADDRESS] = {"address", "it must be a multiple of 16"},
+              [MAP_RANK] = {"rank", "0 to 4 are ranks 1 to 5"},
+              [MAP_BOX] = {"box", "it has 1 to 256 elements"},
+              [MAP_DIM] = {"size", "it has 1 element or more"},
+              [MAP_STRIDE] = {"stride", "it must be a multiple of 16 bytes and below 2^36"},
+              [MAP_ELEMENT_STRIDE] = {"element stride", "it is 1 to 8"},
+              [MAP_ELEMENT] = {"element type", "emu does not know it"},
+              [MAP_SWIZZLE] = {"swizzle", "emu knows 0 to 3"},
+              [MAP_INTERLEAVE] = {"interleaved layout", "emu knows none"},
+              [MAP_ATOMICITY] = {"swizzle atomicity", "emu knows that of 16 bytes"},
+              [MAP_FILL] = {"fill mode", "0 or 1"}};
+
 /* a = the map, b = the value, count = the dimension */
 const struct insn *emu_tensormap_replace(struct warp *w, const struct insn *ip)
 {
@@ -121,7 +135,8 @@ const struct insn *emu_tensormap_replace(struct warp *w, const struct insn *ip)
         memcpy(&t, host, sizeof t);
         t.magic = TENSORMAP_MAGIC; /* each of its other fields is checked where the map is used */
         if (!set_field(&t, (enum map_field)ip->kind, ip->count, v))
-            emu_report(w, ip, lane, "descriptor", "emu supports no tensor map with the value %llu in this field", (unsigned long long)v);
+            emu_report(w, ip, lane, "descriptor", "a tensor map with %llu as its %s: %s", (unsigned long long)v, fields[ip->kind].name,
+                       fields[ip->kind].rule);
         memcpy(host, &t, sizeof t);
     }
     return ip + 1;

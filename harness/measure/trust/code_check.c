@@ -23,7 +23,8 @@ void code_take_rounds(const struct plan_row *row, struct program *p, const struc
     p->rounds_known = true;
 }
 
-/* Tensor cores may multiply 8-bit floats if all floats that are read are such, or at least two tensors (others are biases, for example). */
+/* Tensor cores may multiply 8-bit floats, and wider ones that hold all of their values, if all floats that are read are such, or at least
+ * two tensors (others are biases, for example). */
 static unsigned tensor_factors(const struct work *work)
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -31,7 +32,7 @@ static unsigned tensor_factors(const struct work *work)
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
         if (!list[i].role->result && !dtype_is_whole(list[i].dtype))
             *(dtype_bytes(list[i].dtype) == 1 ? &narrow : &wide) += 1;
-    return narrow > 1 || (narrow && !wide) ? FACTOR_F8 : 0;
+    return narrow > 1 || (narrow && !wide) ? FACTOR_F8 | FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32 : 0;
 }
 
 void code_check_factors(const struct program *p, const struct build *build, struct row *row)
