@@ -62,6 +62,7 @@ struct compared {
     int64_t block, rows, columns; /* of the mask */
     int inactive_is;
     uint32_t inactive;
+    bool side_by_side; /* SOME channels of a pixel are one word of storage */
 };
 struct tally {
     unsigned long long compared, wrong, worst, suspects;
@@ -150,11 +151,15 @@ static __device__ void look_at_all(const compared &o, tally &t, const some &s)
     double got[SOME], want[SOME];
     float off[SOME];
     __half halves[SOME];
+    if (o.side_by_side) {
+        const uint2 word = *(const uint2 *)((const __half *)o.storage + s.at[0]);
+        memcpy(halves, &word, sizeof word);
+    }
 #pragma unroll
     for (int m = 0; m < SOME; m++) {
-        if (o.type == F16)
+        if (o.type == F16 && !o.side_by_side)
             halves[m] = ((const __half *)o.storage)[s.at[m]];
-        else
+        else if (o.type != F16)
             got[m] = value_at(o.storage, o.type, s.at[m]);
         want[m] = o.reference[s.index + m * s.apart];
         off[m] = o.bound ? o.bound[s.index + m * s.apart] : 0;
@@ -250,7 +255,8 @@ compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, i
                int64_t block, int inactive_is, uint32_t inactive, unsigned long long *counts)
 {
     const compared o = {storage,  type, a, b, c, d, sa, sb, sc, sd, reference, bound, carried, mask, factor, roundings * roundoff(type),
-                        roundings * underflow(type), lowest, highest, narrow != 0, large, roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
+                        roundings * underflow(type), lowest, highest, narrow != 0, large, roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive,
+                        type == F16 && sb == 1 && ((uint64_t)storage / 2 | b | sa | sc | sd) % SOME == 0};
     tally t = {0, 0, 0, 0, 0};
     const bool stored = (d == 1 || sd == 1) && (c == 1 || sc == d) && (b == 1 || sb == c * d) && (a == 1 || sa == b * c * d);
     const int64_t some_each = 32 * SOME,
