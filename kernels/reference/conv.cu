@@ -13,7 +13,9 @@ enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT, PRELU, SILU, SIGMOI
 #define SOME 16 /* channels that are added up before the next tap's */
 #define FILTERS 16 /* output channels of a thread, and */
 #define ROWS 2    /* rows: one value from the cache is a factor of as many products */
+#define SUMS (ROWS * FILTERS)
 #define SOON 4    /* channels */
+#define NEAR 32   /* channels whose lines stay in the cache while all taps read them */
 #define THREADS 256 /* of a block, as measure/verify/device_check.c launches them */
 
 struct step {
@@ -60,6 +62,90 @@ static __device__ double stored(int64_t type, double v, double e)
     return e + roundoff(type) * (fabs(v) + e) + underflow(type);
 }
 
+/* A warp has 32 pixels of ROWS rows, of FILTERS output channels each: SUMS of them a thread. Number m of those is of which? */
+struct place {
+    int row, filter, pixel;
+};
+
+#if __CUDA_ARCH__ >= 900
+static __device__ place place_of(int m)
+{
+    int lane = threadIdx.x % 32;
+    return {m / 16, lane / 4 + m / 2 % 2 * 8, m / 4 % 4 * 8 + lane % 4 * 2 + m % 2};
+}
+
+/* c += w * v: 16 output channels, 8 pixels, 8 input channels. */
+static __device__ void multiply(double *c, const double w[4], const double v[2])
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(w[0]), "d"(w[1]), "d"(w[2]), "d"(w[3]), "d"(v[0]), "d"(v[1]));
+}
+
+/* The sums of a warp from pixel `first` on, by the tensor cores' arithmetic in double. x as reference_input leaves it, f as reference_filter
+ * does, at its first channel. Sums of whole numbers need no magnitudes (bound_of_sum) other than whether there is one. */
+static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double y[SUMS], double a[SUMS])
+{
+    const int channels = (int)(g.c / g.groups), columns = (int)g.column_taps, rows = (int)g.row_taps, taps = rows * columns;
+    const int mine = threadIdx.x % 4, other = threadIdx.x % 32 / 4;
+    const int64_t all = g.c * LINE, line = (g.w + LINE - 1) / LINE * all;
+    const bool sizes = g.bounds && !g.whole;
+#pragma unroll
+    for (int m = 0; m < SUMS; m++)
+        y[m] = a[m] = 0;
+    /* all taps of some channels, then of the next: a line that several taps read is still in the cache */
+    for (int begin = 0; begin < channels; begin += NEAR)
+        for (int tap = 0; tap < taps; tap++) {
+            const double *from[ROWS][4], *weights = f + ((int64_t)tap * channels + begin + mine) * FILTERS + other;
+            const int end = min(channels, begin + NEAR);
+            bool there[ROWS][4];
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const int64_t q = first + 8 * j + other;
+                const int column = q < g.q ? (int)g.columns[q * columns + tap % columns] : -1;
+#pragma unroll
+                for (int i = 0; i < ROWS; i++) {
+                    const int row = p + i < g.p ? (int)g.rows[(p + i) * rows + tap / columns] : -1;
+                    there[i][j] = row >= 0 && column >= 0;
+                    from[i][j] = x + (there[i][j] ? row * line + column / LINE * all + column % LINE : 0) + (begin + mine) * LINE;
+                }
+            }
+#pragma unroll 1
+            for (int c = begin + mine; c - mine < end; c += 8, weights += 8 * FILTERS) {
+                double w[4], v[ROWS * 4][2];
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    w[e] = c + e / 2 * 4 < channels ? weights[e / 2 * 4 * FILTERS + e % 2 * 8] : 0;
+#pragma unroll
+                for (int k = 0; k < ROWS * 8; k++)
+                    v[k / 2][k % 2] = there[k / 8][k / 2 % 4] && c + k % 2 * 4 < channels ? from[k / 8][k / 2 % 4][k % 2 * 4 * LINE] : 0;
+#pragma unroll
+                for (int k = 0; k < ROWS * 4; k++) {
+                    from[k / 4][k % 4] += 8 * LINE;
+                    multiply(y + 4 * k, w, v[k]);
+                }
+                if (!sizes)
+                    continue;
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    w[e] = fabs(w[e]);
+#pragma unroll
+                for (int k = 0; k < ROWS * 4; k++) {
+                    const double size[2] = {fabs(v[k][0]), fabs(v[k][1])};
+                    multiply(a + 4 * k, w, size);
+                }
+            }
+        }
+#pragma unroll
+    for (int m = 0; m < SUMS && !sizes; m++)
+        a[m] = fabs(y[m]);
+}
+#else
+static __device__ place place_of(int m)
+{
+    return {m / FILTERS, m % FILTERS, (int)threadIdx.x % 32};
+}
+
 /* Inputs of some channels in a column, of ROWS rows; of a row that is not there (NULL) zeros. */
 static __device__ void inputs_of(const double *const x[ROWS], int c, int count, double v[SOON][ROWS])
 {
@@ -74,9 +160,11 @@ static __device__ void inputs_of(const double *const x[ROWS], int c, int count, 
  * filters lie in shared memory, those of the next turn are on their way meanwhile, and so are the inputs of channels that come SOON. x as
  * reference_input leaves it, f as reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one
  * rounds as the sum alone does. Magnitudes are an ingredient of a bound: they are summed in float, and enlarged by what that may have lost. */
-static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t q, double y[ROWS][FILTERS],
-                           float a[ROWS][FILTERS])
+static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double sums[SUMS], double magnitudes_of[SUMS])
 {
+    double y[ROWS][FILTERS] = {};
+    float a[ROWS][FILTERS] = {};
+    const int64_t q = first + threadIdx.x % 32;
     __shared__ double2 filters[THREADS / 32][SOME * FILTERS / 2];
     __shared__ float2 magnitudes[THREADS / 32][SOME * FILTERS / 2];
     const int channels = (int)(g.c / g.groups), columns = (int)g.column_taps, rows = (int)g.row_taps, taps = rows * columns;
@@ -132,7 +220,14 @@ static __device__ void sum(const layer &g, const double *x, const double *f, int
                 }
         }
     }
+    const double grow = 1 + (g.terms + 4) * 0x1p-24;
+#pragma unroll
+    for (int m = 0; m < SUMS; m++) {
+        sums[m] = y[m / FILTERS][m % FILTERS];
+        magnitudes_of[m] = a[m / FILTERS][m % FILTERS] * grow;
+    }
 }
+#endif
 
 /* Where an output is, through which taps it reads, and the stack of its formula with the sums of magnitudes beside it. */
 struct machine {
@@ -372,24 +467,28 @@ static __device__ void convolve(const layer &g, const double *x, const double *f
     /* Threads that follow one another have 32 pixels of a row, then the same pixels of other channels: what they read is the same. */
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
         int64_t part = t / 32 % (g.groups * parts), at = t / (32 * g.groups * parts), group = part / parts;
-        int64_t q = at % across * 32 + t % 32, p = at / across % pairs * ROWS, n = at / (across * pairs), k = part % parts * FILTERS;
-        double y[ROWS][FILTERS] = {}, left[2][ROWS * FILTERS], grow = 1 + (g.terms + 4) * 0x1p-24;
-        float a[ROWS][FILTERS] = {};
-        bool on[ROWS], any = false;
+        int64_t first = at % across * 32, p = at / across % pairs * ROWS, n = at / (across * pairs), k = part % parts * FILTERS;
+        double y[SUMS] = {}, a[SUMS] = {}, left[2][SUMS];
+        bool any = false;
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
-            any |= on[i] = p + i < g.p && q < g.q && active(g, mask, n, p + i, q);
+            any |= p + i < g.p && first + t % 32 < g.q && active(g, mask, n, p + i, first + t % 32);
         if (__any_sync(~0u, any))
-            sum(g, x + (n * g.h * wide * g.c + group * channels) * LINE, f + part * taps * channels * FILTERS, p, q, y, a);
+            sum(g, x + (n * g.h * wide * g.c + group * channels) * LINE, f + part * taps * channels * FILTERS, p, first, y, a);
 #pragma unroll
-        for (int i = 0; i < ROWS * FILTERS; i++) {
-            left[0][i] = on[i / FILTERS] ? y[i / FILTERS][i % FILTERS] : 0;
-            left[1][i] = on[i / FILTERS] ? a[i / FILTERS][i % FILTERS] * grow : 0;
+        for (int m = 0; m < SUMS; m++) {
+            left[0][m] = y[m];
+            left[1][m] = a[m];
         }
 #pragma unroll 1
-        for (int i = 0; i < ROWS * FILTERS; i++)
-            if (q < g.q && p + i / FILTERS < g.p && k + i % FILTERS < of_group)
-                leave(g, to, n, group * of_group + k + i % FILTERS, p + i / FILTERS, q, left[0][i], left[1][i]);
+        for (int m = 0; m < SUMS; m++) {
+            const place of = place_of(m);
+            const int64_t row = p + of.row, q = first + of.pixel, filter = k + of.filter;
+            if (q >= g.q || row >= g.p || filter >= of_group)
+                continue;
+            const bool on = active(g, mask, n, row, q);
+            leave(g, to, n, group * of_group + filter, row, q, on ? left[0][m] : 0, on ? left[1][m] : 0);
+        }
     }
 }
 
@@ -434,13 +533,20 @@ extern "C" __global__ void reference_filter(const float *from, double *to, int64
 
 /* An input as sums read it: in double, LINE pixels of a row and of each channel behind one another. A channel's plane is a power of two times
  * a few lines of the cache long: side by side, the channels of a pixel would all want the same places there. */
+template <typename X, typename I> static __device__ void lines_as(const X *from, double *to, I n, I c, I h, I w)
+{
+    const I across = (w + LINE - 1) / LINE, count = n * c * h * w;
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < (int64_t)count; t += (int64_t)gridDim.x * blockDim.x) {
+        const I i = (I)t, x = i % w, line = i / w, y = line % h, plane = line / h;
+        to[(((int64_t)(plane / c * h + y) * across + x / LINE) * c + plane % c) * LINE + x % LINE] = from[i];
+    }
+}
 template <typename X> static __device__ void lines_of(const X *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)
 {
-    int64_t across = (w + LINE - 1) / LINE;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * c * h * w; i += (int64_t)gridDim.x * blockDim.x) {
-        int64_t x = i % w, line = i / w, y = line % h, plane = line / h;
-        to[(((plane / c * h + y) * across + x / LINE) * c + plane % c) * LINE + x % LINE] = from[i];
-    }
+    if (n * c * h * w >> 32 == 0) /* a division of 64 bits takes five times as long */
+        lines_as<X, uint32_t>(from, to, (uint32_t)n, (uint32_t)c, (uint32_t)h, (uint32_t)w);
+    else
+        lines_as<X, int64_t>(from, to, n, c, h, w);
 }
 
 extern "C" __global__ void reference_input(const float *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)

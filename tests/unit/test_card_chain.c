@@ -209,7 +209,7 @@ static void a_faulty_kernel_is_seen(void **state)
     const char *home = getenv("BENCH_HOME");
     char *folder = text_format("%s.home", file_self()); /* what the compiler made of it before is found again */
     char *command = text_format("rm -rf %s && mkdir -p %s/kernels && cp -R %s/kernels/reference %s/kernels/ && "
-                                "sed -i 's/xs.i. = row >= 0/& \\&\\& row < g.h - 1/' %s/kernels/reference/conv.cu",
+                                "sed -i 's/= row >= 0/& \\&\\& row < g.h - 1/' %s/kernels/reference/conv.cu",
                                 folder, folder, home, folder, folder);
     assert_int_equal(system(command), 0);
     free(command);
