@@ -5,29 +5,29 @@
 #include "emu/run/jit.h"
 
 #if defined(__x86_64__)
-#define GENERAL __attribute__((target("general-regs-only"), no_sanitize("thread", "address", "undefined")))
+#define GENERAL __attribute__((target("general-regs-only,bmi2"), no_sanitize("thread", "address", "undefined")))
 #define ASM(text, ...) __asm__ volatile(text : : __VA_ARGS__ : "memory")
 
-/* T0 and T1, or T0: the lanes of a pattern that is not uniform. */
-GENERAL static inline void take_runs_32(const struct memo *m, const uint8_t *host)
+/* T0 and T1, or T0: the lanes of a pattern that is not uniform. Of lanes that are off they hold anything. */
+GENERAL static inline const uint8_t *take_runs_32(const struct memo *m, const uint8_t *host)
 {
-    ASM("vpxord %%zmm26, %%zmm26, %%zmm26; vpxord %%zmm27, %%zmm27, %%zmm27", "r"(host));
     for (int r = 0; r < m->runs; r++) { /* a load without lanes may take long */
         if (m->run_lanes[r] & 0xffff)
             ASM("kmovd %1, %%k1; vmovdqu32 (%0), %%zmm26%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
         if (m->run_lanes[r] >> 16)
             ASM("kmovd %1, %%k1; vmovdqu32 64(%0), %%zmm27%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r] >> 16));
     }
+    return host;
 }
-GENERAL static inline void take_runs_16(const struct memo *m, const uint8_t *host)
+GENERAL static inline const uint8_t *take_runs_16(const struct memo *m, const uint8_t *host)
 {
-    ASM("vpxord %%zmm26, %%zmm26, %%zmm26", "r"(host));
     for (int r = 0; r < m->runs; r++)
         ASM("kmovd %1, %%k1; vmovdqu16 (%0), %%zmm26%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
+    return host;
 }
 /* Lanes one by one, which takes less than half the time of a gather. Lanes that are off read what the first one reads. */
 #define PART(first, i) "vinserti32x4 $" #i ", %%xmm28, %%zmm" first ", %%zmm" first
-GENERAL static inline void take_each_32(const int32_t *rel, const uint8_t *host)
+GENERAL static __attribute__((noinline)) const uint8_t *take_each_32(const int32_t *rel, const uint8_t *host)
 {
 #define FOUR(first, i) \
     ASM("vmovd (%0,%1), %%xmm28; vpinsrd $1, (%0,%2), %%xmm28, %%xmm28; vpinsrd $2, (%0,%3), %%xmm28, %%xmm28; " \
@@ -35,9 +35,9 @@ GENERAL static inline void take_each_32(const int32_t *rel, const uint8_t *host)
         "r"(host), "r"((int64_t)rel[4 * i]), "r"((int64_t)rel[4 * i + 1]), "r"((int64_t)rel[4 * i + 2]), "r"((int64_t)rel[4 * i + 3])); \
     if (i == 3) \
         rel += 16;
-    FOUR("26", 0) FOUR("26", 1) FOUR("26", 2) FOUR("26", 3) FOUR("27", 0) FOUR("27", 1) FOUR("27", 2) FOUR("27", 3)
+    FOUR("26", 0) FOUR("26", 1) FOUR("26", 2) FOUR("26", 3) FOUR("27", 0) FOUR("27", 1) FOUR("27", 2) FOUR("27", 3) return host;
 }
-GENERAL static inline void take_each_16(const int32_t *rel, const uint8_t *host)
+GENERAL static __attribute__((noinline)) const uint8_t *take_each_16(const int32_t *rel, const uint8_t *host)
 {
 #define TWO(i) \
     ASM("vpinsrw $" #i ", (%0,%1), %%xmm28, %%xmm28; vpinsrw $" #i " + 1, (%0,%2), %%xmm28, %%xmm28", "r"(host), "r"((int64_t)rel[i]), \
@@ -45,7 +45,7 @@ GENERAL static inline void take_each_16(const int32_t *rel, const uint8_t *host)
 #define EIGHT(i) \
     TWO(0) TWO(2) TWO(4) TWO(6) ASM(PART("26", i), "r"(host)); \
     rel += 8;
-    EIGHT(0) EIGHT(1) EIGHT(2) EIGHT(3)
+    EIGHT(0) EIGHT(1) EIGHT(2) EIGHT(3) return host;
 }
 
 GENERAL const uint8_t *jit_rows(const uint8_t *host, const int32_t *rel)
@@ -67,26 +67,44 @@ GENERAL static inline bool takes(const struct memo *m, enum jit_take take)
 }
 GENERAL static inline const uint8_t *take_lanes(const struct memo *m, const uint8_t *host, enum jit_take take)
 {
-    if (m->pattern == PATTERN_UNIFORM)
-        if (take == JIT_ANY_16)
-            ASM("vpbroadcastw (%0), %%zmm26", "r"(host));
-        else
-            ASM("vpbroadcastd (%0), %%zmm26; vmovdqa64 %%zmm26, %%zmm27", "r"(host));
-    else if (take == JIT_ROWS)
-        return host;
-    else if (take == JIT_ANY_16 && m->runs)
-        take_runs_16(m, host);
-    else if (take == JIT_ANY_16)
-        take_each_16(m->rel, host);
-    else if (m->runs)
-        take_runs_32(m, host);
+    if (m->pattern != PATTERN_UNIFORM && take != JIT_ROWS) {
+        if (m->runs)
+            return take == JIT_ANY_16 ? take_runs_16(m, host) : take_runs_32(m, host);
+        return take == JIT_ANY_16 ? take_each_16(m->rel, host) : take_each_32(m->rel, host);
+    }
+    if (take == JIT_ANY_16)
+        ASM("vpbroadcastw (%0), %%zmm26", "r"(host));
     else
-        take_each_32(m->rel, host);
+        ASM("vpbroadcastd (%0), %%zmm26; vmovdqa64 %%zmm26, %%zmm27", "r"(host));
     return host;
 }
 
 /* Marks of eight sectors: without a call. */
 typedef uint64_t marks_t __attribute__((may_alias, aligned(1)));
+
+/* Are the sectors from byte `low` to `high` of the buffer few, and marked as read? */
+GENERAL static inline bool sectors_seen(const struct warp *w, const struct buffer *b, uint64_t low, uint64_t high)
+{
+    const uint64_t more = (high >> 5) - (low >> 5), marks = *(const marks_t *)(b->read + (low >> 5));
+    return more < 8 && !((marks ^ w->marks) << (8 * (7 - more)));
+}
+GENERAL static inline const uint8_t *global_counted(struct memo *m, uint64_t at, uint64_t sectors, uint64_t lines, enum jit_take take)
+{
+    m->requests++;
+    m->sector_sum += sectors;
+    m->line_sum += lines;
+    m->best_sum += m->ideal;
+    return take_lanes(m, m->buffer->host + (int64_t)at - m->min, take);
+}
+GENERAL static __attribute__((noinline)) const uint8_t *global_two(struct warp *w, struct memo *m, uint64_t at, enum jit_take take)
+{
+    const uint64_t end = at + (uint64_t)(uint32_t)(m->to[0] - m->min) - 1, low = at + (uint64_t)(uint32_t)(m->from[1] - m->min),
+                   high = at + (uint64_t)(uint32_t)(m->to[1] - m->min) - 1;
+    if (!sectors_seen(w, m->buffer, at, end) || !sectors_seen(w, m->buffer, low, high))
+        return NULL;
+    return global_counted(m, at, (end >> 5) - (at >> 5) + (high >> 5) - (low >> 5) + 2,
+                          (end >> 7) - (at >> 7) + 1 + (high >> 7) - (low >> 7) + (low >> 7 != end >> 7), take);
+}
 
 /* What reach_quick() does. */
 GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take)
@@ -94,26 +112,12 @@ GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first
     const uint64_t at = first - m->quick_from; /* of the first byte in the buffer */
     if (m->mask != w->mask || at > m->quick_span || (at & m->quick_mask) || !takes(m, take))
         return NULL;
-    const struct buffer *b = m->buffer;
+    if (m->spans == 2)
+        return global_two(w, m, at, take);
     const uint64_t end = at + (uint64_t)(uint32_t)(m->to[0] - m->min) - 1;
-    uint64_t more = (end >> 5) - (at >> 5), lines = (end >> 7) - (at >> 7) + 1, sectors = more + 1,
-             marks = *(const marks_t *)(b->read + (at >> 5));
-    uint64_t unseen = more < 8 ? (marks ^ w->marks) << (8 * (7 - more)) : 1;
-    if (m->spans == 2) {
-        const uint64_t low = at + (uint64_t)(uint32_t)(m->from[1] - m->min), high = at + (uint64_t)(uint32_t)(m->to[1] - m->min) - 1;
-        more = (high >> 5) - (low >> 5);
-        marks = *(const marks_t *)(b->read + (low >> 5));
-        unseen |= more < 8 ? (marks ^ w->marks) << (8 * (7 - more)) : 1;
-        sectors += more + 1;
-        lines += (high >> 7) - (low >> 7) + (low >> 7 != end >> 7);
-    }
-    if (unseen)
+    if (!sectors_seen(w, m->buffer, at, end))
         return NULL;
-    m->requests++;
-    m->sector_sum += sectors;
-    m->line_sum += lines;
-    m->best_sum += m->ideal;
-    return take_lanes(m, b->host + (int64_t)at - m->min, take);
+    return global_counted(m, at, (end >> 5) - (at >> 5) + 1, (end >> 7) - (at >> 7) + 1, take);
 }
 
 /* What watch_read() does: was all of it written in this block, and before the last barrier? Vectors are as wide as what is left: what a
