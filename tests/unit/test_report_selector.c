@@ -129,6 +129,19 @@ static void masked_cases_ask_the_sparse_rule(void **state)
     t = told(&f);
     assert_non_null(strstr(t, "in 1 of 2 cases"));
     free(t);
+    add(&f, 3, "dense", "conv2d/cudnn", "", 150); /* the same rule took a dense kernel, by measurement */
+    add(&f, 3, "dense", "conv2d/auto", "is=wgmma_rs", 90);
+    add(&f, 3, "dense", "conv2d/sparse_auto", "is=wgmma_rs", 100);
+    snprintf(f.rows[f.count - 1]->chosen_by, sizeof f.rows[0]->chosen_by, "measured");
+    for (int i = f.count - 3; i < f.count; i++) {
+        f.rows[i]->density_in = 0.9;
+        f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
+    }
+    t = told(&f);
+    if (!strstr(t, "in 1 of 3 cases, more than 10 % behind the baseline in 0; 1 of the choices was measured before\n") ||
+        !strstr(t, "dense: wgmma_rs takes 11.1 % more than auto\n"))
+        fail_msg("%s", t);
+    free(t);
     fixture_free(&f);
 }
 

@@ -8,6 +8,7 @@
 
 #define SUSTAINED_NS 10e6    /* a sustained sample lasts about this long */
 #define SUSTAINED_LEAST 0.02 /* the runs must take at least this share of the time of poisoning and preparing */
+#define PAIRED_TIMES 2       /* a difference of half of the runs is taken as often, and averaged */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 #define PROOFS 4 /* number of shorter graphs; one if the runs take longer than SUSTAINED_NS together */
@@ -52,15 +53,20 @@ static bool is_paired(const struct sample_group *f, int i)
 
 bool sustained_take(struct sample_group *f, int i, struct error *err)
 {
-    double rest_ns = 0;
+    bool paired = is_paired(f, i);
+    int times = paired ? PAIRED_TIMES : 1;
+    double rest_ns = 0, sum_ns = 0, ns;
     f->hz[i] = NAN;
-    if (f->rests[i] && !timed(f, i, f->rests[i], &rest_ns, err))
-        return false;
-    if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &f->ns[i], err))
-        return false;
-    f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* a small difference of two times is unreliable */
-    if (is_paired(f, i))                                                              /* the difference has every second run */
-        f->ns[i] *= 2;
+    for (int k = 0; k < times; k++) {
+        if (f->rests[i] && !timed(f, i, f->rests[i], &ns, err))
+            return false;
+        rest_ns += f->rests[i] ? ns / times : 0;
+        if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &ns, err))
+            return false;
+        sum_ns += ns / times;
+    }
+    double share = paired ? 0.5 : 1; /* of the runs, that the difference has */
+    f->ns[i] = sum_ns > rest_ns * (1 + share * SUSTAINED_LEAST) ? (sum_ns - rest_ns) / share : NAN; /* a small difference is unreliable */
     return look_at_seats(f, i, err);
 }
 

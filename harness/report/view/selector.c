@@ -9,8 +9,8 @@
 
 #define NEAR 0.05 /* docs/reference/reports.md, "Selector": a choice within this of the fastest is right */
 
-/* The choice of a rule's row, from its parameter `is`; NULL: none. With a mask, a rule over dense variants cannot choose the fastest row.
- */
+/* The choice of a rule's row, from its parameter `is`; NULL: none. With a mask, a rule that only knows dense variants cannot choose the
+ * fastest row. */
 static const char *chosen(const struct view *v)
 {
     bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
@@ -92,19 +92,24 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
     }
 }
 
-/* Adds the rule's row of a case; the first rule found in the run names the tally. */
+/* The first rule found in the run names the tally. */
+static bool name_rule(struct tally *tally, const struct case_view *c)
+{
+    for (int i = 0; i < c->count && !tally->rule[0] && !c->rows[0]->like_case; i++)
+        if (chosen(&c->views[i]))
+            variant_base(c->views[i].row, tally->rule);
+    return tally->rule[0];
+}
+
+/* Adds the rule's row of a case, also where a rule over sparse variants took a dense one. */
 static void look_at_case(struct tally *tally, const struct case_view *c)
 {
     for (int i = 0; i < c->count && !c->rows[0]->like_case; i++) {
         char name[VARIANT_BASE];
-        const char *is = chosen(&c->views[i]);
-        if (!is)
-            continue;
-        variant_base(c->views[i].row, name);
-        if (!tally->rule[0])
-            strcpy(tally->rule, name);
-        if (!strcmp(tally->rule, name)) {
-            selector_add_case(tally, c, &c->views[i], is);
+        const struct view *v = &c->views[i];
+        const char *is = v->ranked ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
+        if (is && !strcmp(tally->rule, variant_base(v->row, name))) {
+            selector_add_case(tally, c, v, is);
             return;
         }
     }
@@ -114,7 +119,11 @@ void selector_document(struct document *d, const struct run *run, struct row *co
 {
     struct tally tally = {.cases = 0};
     struct text lines = {0};
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+    bool named = false;
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; !named && case_next(&w);)
+        if ((named = name_rule(&tally, &w.view)))
+            case_view_free(&w.view);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; named && case_next(&w);)
         look_at_case(&tally, &w.view);
     bool many = tally.cases > 1 && tally.table && tally.table->line_count > SHOWN_ITEMS;
     if (tally.cases > 1) {
@@ -123,7 +132,7 @@ void selector_document(struct document *d, const struct run *run, struct row *co
             text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zeros_differ ? "the baseline" : tally.zero,
                       tally.behind);
         if (tally.measured)
-            text_addf(&lines, "; %d of the choices were measured before", tally.measured);
+            text_addf(&lines, "; %d of the choices %s measured before", tally.measured, tally.measured == 1 ? "was" : "were");
         text_addf(&lines, "\n%s", many ? "" : text_get(&tally.off));
     }
     document_lines(d, "Selector", "selector", &lines);

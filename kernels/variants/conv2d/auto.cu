@@ -154,11 +154,12 @@ select:
   - {variant: cudnn, when: cc >= 80}
   - variant: reg_tiled
   - variant: naive
-# who may be faster than the rule's choice: on 305 random layers one of these or that choice was within 5 % of the fastest in 303
+# who may be faster than the rule's choice: on 339 random layers one of these or that choice was within 5 % of the fastest in 337
 race:
   - {variant: wgmma_ragged, when: open and groups == 1 and (half or dtype == i8)}
   - {variant: mma_any, when: open and groups == 1 and math != f32 and dtype != i8}
   - {variant: wgmma_pixels, when: open and groups == 1 and (half or math == tf32)}
+  - {variant: wgmma_rs, when: open and half and plain and c <= 64 and n * p * q >= 16384}
   - {variant: padded, when: open and groups == 1 and (half or math == tf32) and odd}
   - {variant: mma_few_out, when: open and half and k <= 8}
   - {variant: through_nhwc, when: open and nchw and groups == 1 and math != f32}

@@ -12,6 +12,8 @@ let:
   few: c <= 64 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= select(half and c % 16 == 0 and c <= 32 and k <= 32, 32768, 60000) or c <= 128 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= 8192
   light: r * s == 1 and c <= 64 and k <= 128 and n * p * q >= 4096 and n * p * q <= select(half, 16384, 131072)      # a pixel is hardly more than its bytes
   dense: plain and (few or light) and marks(mask) != 'both' and (half or math == tf32)
+  instead: groups == 1 and marks(mask) != 'both'      # a dense row may run
+  thin: instead and n * p * q <= 300000
 measured: cc == 90
 select:
   # dense rows: they write no mask, and compute all outputs
@@ -34,14 +36,16 @@ select:
   - variant: delta_tile
   - {variant: wgmma_pixels, when: math == tf32 and marks(mask) != 'both'}    # dense: no sparse kernel has room for so many channels
   - variant: sparse_naive
-# who may be faster for this pattern and density: on 59 random masks one of these or the rule's choice was within 5 % of the fastest
+# who may be faster for this pattern and density: on 73 random masks one of these or the rule's choice was within 5 % of the fastest
 race:
   - {variant: sparse_sync, when: half}
   - {variant: sparse_stages, when: half}
   - {variant: sparse_deep, when: half and plain}
   - {variant: sparse_mma, when: half or math == tf32}
-  - {variant: auto, when: groups == 1 and marks(mask) != 'both' and (half or math == tf32)}
-  - {variant: cudnn, when: groups == 1 and marks(mask) != 'both' and math == tf32 and cc >= 80}
+  - {variant: auto, when: instead and (half or math == tf32)}
+  - {variant: wgmma_ragged, when: thin and half and plain}
+  - {variant: mma_any, when: thin and (half or math == tf32)}
+  - {variant: cudnn, when: (thin and half or instead and math == tf32) and cc >= 80}
 */
 
 /* No kernel: a rule, as conv2d/auto is for dense layers. The host knows the shape only; which way of computing a mask wants, sparse_either finds out on the device,
