@@ -43,6 +43,7 @@ static struct world {
     int executed, asked[4];
     int compiled, read; /* plans that were compiled; that came out of a text */
     bool reads_nothing;
+    int maker; /* the GPU that makes plans; texts of another one are refused, unless it is 0 */
 } world;
 
 static const unsigned char *attribute(const struct fake *d, int name, int64_t *count)
@@ -81,8 +82,10 @@ static int set(void *descriptor, int name, int type, int64_t count, const void *
     struct fake *d = descriptor;
     if (type == TYPE_CHAR) { /* a plan's text: whose it is */
         ptrdiff_t at;
+        int maker;
         assert_int_equal(name, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
-        if (world.reads_nothing || count != (int64_t)strlen(values) || sscanf(values, "{\"plan\":%td}", &at) != 1)
+        if (world.reads_nothing || count != (int64_t)strlen(values) || sscanf(values, "{\"plan\":%td,\"gpu\":%d}", &at, &maker) != 2 ||
+            (world.maker && maker != world.maker))
             return STATUS_NOT_SUPPORTED;
         d->of = &world.list[0][0] + at;
         world.read++;
@@ -183,7 +186,7 @@ static int get(void *descriptor, int name, int type, int64_t wanted, int64_t *co
         return STATUS_SUCCESS;
     case ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
         char text[64];
-        *count = snprintf(text, sizeof text, "{\"plan\":%td}", d->of - &world.list[0][0]);
+        *count = snprintf(text, sizeof text, "{\"plan\":%td,\"gpu\":%d}", d->of - &world.list[0][0], world.maker);
         assert_true(d->final && type == TYPE_CHAR && (wanted == 0) == !values);
         memcpy(values ? values : text, text, (size_t)wanted);
         return STATUS_SUCCESS;

@@ -58,6 +58,7 @@ static struct cudnn *opened(const char *builder, bool only_described)
     described = only_described;
     h->api = &api;
     h->builder = builder ? xstrdup(builder) : NULL;
+    h->place = xstrdup("of GPU 1");
     if (described) {
         h->properties = &gpu;
     } else {
@@ -164,9 +165,64 @@ static void damaged(void **state)
     closed(h);
 }
 
+static size_t version(void)
+{
+    return 91900;
+}
+
+static struct cudnn_api api_there;
+/* A handle on a GPU of that kind at that place, whose compiler is in that folder. */
+static struct cudnn *placed(const char *kind, int place, const char *compilers)
+{
+    struct cudnn *h = opened(NULL, false);
+    SCOPED char *device = text_format("{\"pciDeviceId\":%d,\"cudaDeviceId\":%d,\"deviceName\":\"%s\"}", place + 6, place, kind),
+                *compiler = text_format("%s/libnvrtc.so", compilers), *make = text_format("mkdir -p %s; echo 1 >%s", compilers, compiler);
+    assert_int_equal(system(make), 0);
+    free(h->place);
+    h->place = NULL;
+    api_there = api;
+    api_there.cudnnGetVersion = version;
+    snprintf(api_there.compiler.path, sizeof api_there.compiler.path, "%s", compiler);
+    h->api = &api_there;
+    cudnn_set_builder(h, device);
+    return h;
+}
+
+static int compiled_by(struct cudnn *h)
+{
+    struct error err = {0};
+    struct cudnn_plan **plans;
+    int count = cudnn_plans(h, &body, 24, &plans, &err), compiled = world.compiled;
+    assert_int_equal(count, 6);
+    while (count > 0)
+        cudnn_plan_free(plans[--count]);
+    free(plans);
+    closed(h);
+    return compiled;
+}
+
+/* GPUs of one kind share what they compile, wherever they and the compiler are; a GPU that cuDNN lets load only its own keeps its own. */
+static void on_any_gpu(void **state)
+{
+    SCOPED char *here = text_format("%s.here", folder), *there = text_format("%s.there", folder),
+                *command = text_format("rm -r %s.*", folder);
+    clear();
+    assert_int_equal(compiled_by(placed("H200", 0, here)), 3);
+    assert_int_equal(compiled_by(placed("H200", 1, there)), 0);
+    assert_int_equal(compiled_by(placed("H100", 0, here)), 3);
+    clear();
+    for (int round = 0; round < 2; round++)
+        for (int maker = 1; maker <= 2; maker++) {
+            struct cudnn *h = placed("H200", maker, here);
+            world.maker = maker;
+            assert_int_equal(compiled_by(h), round ? 0 : 3);
+        }
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(once_for_all), cmocka_unit_test(in_parts), cmocka_unit_test(not_too_many),
-                                       cmocka_unit_test(damaged)};
+                                       cmocka_unit_test(damaged), cmocka_unit_test(on_any_gpu)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

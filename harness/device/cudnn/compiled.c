@@ -2,6 +2,7 @@
  * lock. A plan that cuDNN serialises contains its compiled kernel and loads in a millisecond: it is kept in the compiler's cache, under
  * everything that may change the kernel. A process without a device can make it too (cudnn_compile), so that several processes compile in
  * parallel. */
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
@@ -23,11 +24,12 @@ static char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attri
     return NULL;
 }
 
-/* The key: library and compiler, GPU and driver, graph, engine and knobs. */
-static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
+/* The key: library and compiler, kind of GPU and driver, graph, engine and knobs. `own`: and this GPU's place, for the plans that cuDNN
+ * does not load because another GPU made them. */
+static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, bool own)
 {
     char hash[HASH_TEXT], *graph = cudnn_conv_text(conv);
-    char *all = text_format("%s | %s | %s | %s", h->builder, graph, facts->text, facts->notes);
+    char *all = text_format("%s%s | %s | %s | %s", h->builder, own ? h->place : "", graph, facts->text, facts->notes);
     hash_bytes(all, strlen(all), hash);
     free(all);
     free(graph);
@@ -52,13 +54,11 @@ static char *entry_read(const char *name)
     return NULL;
 }
 
-void *cudnn_compiled_find(const struct cudnn *h, void *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
+static void *entry_load(const struct cudnn *h, void *handle, const char *name)
 {
     const struct cudnn_api *api = h->api;
     void *plan = NULL;
-    if (!h->builder)
-        return NULL;
-    char *name = entry_name(h, conv, facts), *json = entry_read(name);
+    char *json = entry_read(name);
     bool made = json && api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) == STATUS_SUCCESS;
     if (made && (api->cudnnBackendSetAttribute(plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &handle) != STATUS_SUCCESS ||
                  api->cudnnBackendSetAttribute(plan, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(json), json) !=
@@ -68,13 +68,22 @@ void *cudnn_compiled_find(const struct cudnn *h, void *handle, const struct cudn
         plan = NULL;
     }
     free(json);
-    free(name);
+    return plan;
+}
+
+void *cudnn_compiled_find(const struct cudnn *h, void *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
+{
+    void *plan = NULL;
+    for (int own = 0; own < 2 && !plan && h->builder; own++) {
+        SCOPED char *name = entry_name(h, conv, facts, own);
+        plan = entry_load(h, handle, name);
+    }
     return plan;
 }
 
 bool cudnn_compiled_has(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
 {
-    char *name = entry_name(h, conv, facts), *json = entry_read(name);
+    char *name = entry_name(h, conv, facts, false), *json = entry_read(name);
     bool has = json != NULL;
     free(json);
     free(name);
@@ -87,20 +96,28 @@ void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, c
     if (!json)
         return;
     hash_bytes(json, strlen(json), hash);
-    char *name = entry_name(h, conv, facts), *entry = text_format("%s%s", hash, json);
+    char *name = entry_name(h, conv, facts, cudnn_compiled_has(h, conv, facts)), *entry = text_format("%s%s", hash, json);
     compile_cache_save(name, entry, strlen(entry));
     free(entry);
     free(name);
     free(json);
 }
 
-/* Another build of the compiler has another path or size. */
+/* Another build of the compiler has another name or size; another checkout has it elsewhere. Of the GPU its place in this machine is left
+ * out. */
 void cudnn_set_builder(struct cudnn *h, const char *device)
 {
     const char *compiler = h->api->compiler.path;
     struct stat about = {0};
-    if (device && !stat(compiler, &about))
-        h->builder = text_format("cudnn %zu | nvrtc %s %lld | %s", h->api->cudnnGetVersion(), compiler, (long long)about.st_size, device);
+    json_auto_t *all = device ? json_loads(device, 0, NULL) : NULL;
+    if (!all || stat(compiler, &about))
+        return;
+    json_object_del(all, "pciDeviceId");
+    json_object_del(all, "cudaDeviceId");
+    SCOPED char *kind = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
+    h->builder =
+        text_format("cudnn %zu | nvrtc %s %lld | %s", h->api->cudnnGetVersion(), file_base(compiler), (long long)about.st_size, kind);
+    h->place = xstrdup(device);
 }
 
 char *cudnn_device(struct cudnn *h)

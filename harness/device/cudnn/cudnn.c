@@ -68,6 +68,7 @@ void cudnn_close(struct cudnn *handle)
     json_decref(handle->choice_file);
     free(handle->choices_path);
     free(handle->builder);
+    free(handle->place);
     free(handle->choices);
     free(handle);
 }

@@ -28,7 +28,8 @@ struct cudnn {
     void *builders[CUDNN_BUILDERS - 1]; /* handles of the further threads that make plans; made when first needed */
     int builder_count;
     void *properties; /* a DEVICEPROP descriptor, or NULL */
-    char *builder;    /* library, compiler and GPU, part of the key of compiled plans (compiled.c); NULL: none are kept */
+    char *builder;    /* library, compiler and kind of GPU, part of the key of compiled plans (compiled.c); NULL: none are kept */
+    char *place;      /* the GPU as cuDNN describes it */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
     const struct library_plan *only;            /* cudnn_only; or NULL */
