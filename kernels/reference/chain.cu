@@ -16,22 +16,27 @@ extern "C" __global__ void chain_forget(double *values, const float *mask, int64
             values[i] = 0;
 }
 
-/* Of each channel the sum of squares of bounds, and of a rounding of each value (unit), over active pixels: own[c], own[channels + c]. A block
- * has a channel to itself and adds in a fixed order. */
+#define SLICES 16 /* of a channel; as in measure/verify/device_check_chain.c */
+
+/* Of each channel the sum of squares of bounds, and of a rounding of each value (unit), over active pixels, in parts: own[slice * 2 * channels
+ * + c], and channels behind it. A block has a slice to itself and adds in a fixed order. */
 extern "C" __global__ void chain_own(const double *values, const float *bounds, const float *mask, int64_t n, int64_t channels, int64_t pixels,
                                      double unit, double *own)
 {
     __shared__ double parts[2][256];
-    for (int64_t c = blockIdx.x; c < channels; c += gridDim.x) {
+    const int64_t some = (pixels + SLICES - 1) / SLICES;
+    for (int64_t turn = blockIdx.x; turn < channels * SLICES; turn += gridDim.x) {
+        const int64_t c = turn / SLICES, slice = turn % SLICES, end = min(pixels, (slice + 1) * some);
         double sums = 0, roundings = 0;
-        for (int64_t i = threadIdx.x; i < n * pixels; i += blockDim.x) {
-            int64_t at = (i / pixels * channels + c) * pixels + i % pixels;
-            if (mask && mask[i] == 0)
-                continue;
-            double b = bounds ? (double)bounds[at] : 0, r = unit * values[at];
-            sums += b * b;
-            roundings += r * r;
-        }
+        for (int64_t image = 0; image < n; image++)
+#pragma unroll 4
+            for (int64_t i = slice * some + threadIdx.x; i < end; i += blockDim.x) {
+                const int64_t at = (image * channels + c) * pixels + i;
+                const bool on = !mask || mask[image * pixels + i] != 0;
+                const double b = on && bounds ? (double)bounds[at] : 0, r = on ? unit * values[at] : 0;
+                sums += b * b;
+                roundings += r * r;
+            }
         parts[0][threadIdx.x] = sums;
         parts[1][threadIdx.x] = roundings;
         __syncthreads();
@@ -42,7 +47,7 @@ extern "C" __global__ void chain_own(const double *values, const float *bounds, 
             __syncthreads();
         }
         if (threadIdx.x < 2)
-            own[threadIdx.x * channels + c] = parts[threadIdx.x][0];
+            own[(slice * 2 + threadIdx.x) * channels + c] = parts[threadIdx.x][0];
         __syncthreads();
     }
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLICES 16 /* of a channel; as in kernels/reference/chain.cu */
+
 struct host_room {
     double *at;
     size_t bytes;
@@ -268,7 +270,8 @@ static bool add_own(struct net *k, const struct work *w, const struct link_data 
     struct device *dev = d->card->dev;
     int64_t channels = e->channels, plane = own->g.out_h * own->g.out_w;
     double pixels = (double)(plane * w->n) * (k->marks ? mask_density(k->marks, (size_t)(plane * w->n)) : 1);
-    double *sums = xmalloc((size_t)channels * 2 * sizeof *sums);
+    size_t bytes = (size_t)channels * 2 * SLICES * sizeof(double);
+    double *sums = xmalloc(bytes);
     uint64_t at = 0;
     union card_arg args[] = {card_int((int64_t)reference),
                              card_int((int64_t)own->bound),
@@ -280,13 +283,14 @@ static bool add_own(struct net *k, const struct work *w, const struct link_data 
                              {0}};
     bool ok = true;
     if ((w->op->has_filter || w->epilogue_count) && pixels >= 1) {
-        ok = card_room(d, "errors of a link", (size_t)channels * 2 * sizeof *sums, &at, err);
+        ok = card_room(d, "errors of a link", bytes, &at, err);
         args[7] = card_int((int64_t)at);
-        ok = ok && card_launch(d->card, CARD_OWN, channels * CARD_THREADS, args, 8, err) && dev->ops->sync(dev, err) &&
-             dev->ops->read(dev, at, sums, (size_t)channels * 2 * sizeof *sums, err);
-        for (int64_t c = 0; ok && c < channels; c++) {
-            e->sums[c] += sums[c] / pixels;
-            e->roundings[c] += sums[channels + c] / pixels;
+        ok = ok && card_launch(d->card, CARD_OWN, channels * SLICES * CARD_THREADS, args, 8, err) && dev->ops->sync(dev, err) &&
+             dev->ops->read(dev, at, sums, bytes, err);
+        for (int64_t i = 0; ok && i < channels * SLICES; i++) {
+            int64_t c = i % channels, slice = i / channels;
+            e->sums[c] += sums[slice * 2 * channels + c] / pixels;
+            e->roundings[c] += sums[(slice * 2 + 1) * channels + c] / pixels;
         }
     }
     union card_arg forget[] = {card_int((int64_t)reference), card_int((int64_t)k->marks_at), card_int(w->n), card_int(channels),
