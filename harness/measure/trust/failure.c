@@ -5,13 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-/* A kernel of bench's own that finds a buffer unwritten is not the cause. */
+/* A kernel of bench's own that finds a buffer unwritten is not the cause. (PTX of another compiler names its own sources.) */
 static void add_remedy(const struct device_report *report, const struct row *row, struct text *t)
 {
     const struct row_step *first = NULL;
     for (int i = 0; i < row->step_count && !first; i++)
         first = row->steps[i].file[0] && !row->steps[i].prepare ? &row->steps[i] : NULL;
-    if (!strcmp(report->kind, "uninitialised") && report->file[0] && first && strcmp(first->file, report->file))
+    if (!strcmp(report->kind, "uninitialised") && report->file[0] && first && strcmp(first->file, report->file) &&
+        !text_ends(first->file, ".ptx"))
         text_addf(t, "; %s of %s, which runs before, left it unwritten: check its grid and its last blocks", first->name,
                   file_base(first->file));
 }
