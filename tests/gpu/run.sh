@@ -10,7 +10,7 @@ db=/tmp/bench-run
 mkdir -p "$out"
 step() { printf '\n== %s (%s s)\n' "$1" "$(($(date +%s) - began))"; }
 began=$(date +%s)
-only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer counters counting source refused calibrate ncu}
+only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer counters counting source choices refused calibrate ncu}
 want() { case " $only " in *" $1 "*) step "$1" ;; *) return 1 ;; esac; }
 
 want doctor && { "$bench" doctor -o $db; nvidia-smi -q -d CLOCK,POWER,PERFORMANCE | head -60 >"$out/nvidia-smi.txt"; }
@@ -39,6 +39,18 @@ want source && {
     "$bench" run "$here/tests/gpu/compare.yaml" --only 'cudnn,mma_sync,tiled_halo,d2s_native,d2s_transpose_2pass' --device cuda:0 --source -o $db-source --budget 0.05 --no-report -q
     "$bench" show compare/body mma_sync -o $db-source >"$out/source.txt"
     grep -c 'long_scoreboard.*; ran ' "$out/source.txt"
+}
+# A rule's choices: measured by the first run, stored for the second, by its conditions with --by-rule.
+want choices && {
+    python3 "$here/ci/random-layers" 1 6 --wide >"$out/choices.yaml"
+    for how in measured stored rule; do
+        [ $how = rule ] && by=--by-rule || by=
+        "$bench" run "$out/choices.yaml" --device cuda:0 -o $db-choices --budget 0.05 --no-counters --no-report -q $by >"$out/choices-$how.txt" 2>&1
+        "$bench" export random_1 --format csv -o $db-choices | python3 -c '
+import csv, sys
+rows = [r for r in csv.DictReader(sys.stdin) if r["variant"].startswith("conv2d/auto") and r["status"] == "ok"]
+print(sys.argv[1], sum(r["chosen_by"] == sys.argv[1] for r in rows), "of", len(rows))' $how
+    done
 }
 want refused && [ -f "${FAKE:-}/libcupti.so.13" ] && sh "$here/tests/gpu/refused.sh" "$bench" "$FAKE" | tee "$out/refused.txt" | tail -n 1
 want calibrate && { # both devices into one database; the table is reports/emu-calibration.md
