@@ -43,20 +43,21 @@ static void on_note(void *context, const char *text)
 
 static bool race_choices(struct session *s, const struct plan_options *plan, const char *database, struct error *err)
 {
-    struct session_kept *kept = session_lend(s);
+    bool fleet = s->options->gpus; /* its first GPU is free and races: the others have a process each, later */
+    struct session_kept *kept = fleet ? NULL : session_lend(s);
     struct session_sink sink = {.context = s, .progress = on_progress, .note = on_note};
     struct session_result result;
     struct session_options o = {.plan = *plan,
                                 .database = database,
                                 .verb = "tune",
                                 .argv = s->options->argv,
-                                .kept = &kept,
+                                .kept = fleet ? NULL : &kept,
                                 .time_limit_s = s->options->time_limit_s,
                                 .interrupted = s->options->interrupted};
     bool ok = session_run(&o, &sink, &result, err);
     for (int i = 0; ok && i < PHASE_COUNT; i++)
         phase_move(&s->clock, (enum phase)i, result.spent_s[i]);
-    if (!session_take_back(s, kept)) { /* its worker died: a run that begins opens the device */
+    if (!fleet && !session_take_back(s, kept)) { /* its worker died: a run that begins opens the device */
         struct error lost = {0};
         ok = session_find(s, ok ? err : &lost) && ok;
     }
