@@ -85,7 +85,7 @@ bool session_roofs_settle(struct session *s, struct error *err)
     bool ok = true;
     if (!s->ceilings.ahead)
         return true;
-    if (s->worker.launched && !session_ready(s, err)) /* what it does ahead uses the GPU */
+    if (!s->options->feed && s->worker.launched && !session_ready(s, err)) /* what it does ahead uses the GPU */
         return s->interrupted;
     child_send(&s->ceilings, command_new(COMMAND_ENOUGH, "{}"));
     enum phase former = phase_turn(&s->clock, PHASE_MEASURING);
