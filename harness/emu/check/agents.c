@@ -112,8 +112,6 @@ void race_leaves_out(struct warp *w, const struct block *b)
         return;
     release_in_part(w, &w->part_released);
     w->block->parted = true;
-    for (int i = 0; i < b->warp_count; i++)
-        b->warps[i].clock_watch = false;
 }
 
 void race_arrive(struct warp *w, struct block *b, uint32_t offset)
