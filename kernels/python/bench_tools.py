@@ -36,12 +36,12 @@ def block_of(ptx, entry, otherwise=None):
 
 
 def entry_of(ptx, name):
-    """The entry of that name, or the only one, or the one that contains the name."""
+    """The entry of that name, or the only one, or the shortest that contains the name: `rows_wrong` contains that of `rows`."""
     entries = re.findall(r"\.entry\s+([\w$.]+)", ptx)
     found = [e for e in entries if e == name] or [e for e in entries if name in e] or entries
     if not found:
         raise bench.Mistake("the tool made no kernel (.entry) of it")
-    return found[0]
+    return min(found, key=len)
 
 
 def parameter_count(ptx, entry):
