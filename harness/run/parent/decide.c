@@ -1,6 +1,7 @@
 /* Measures what a rule's head leaves open (`race:`): a short race for each layer without a stored choice, in a session of its own whose
  * rows are not stored. Its times choose; the run then times the row anew, so that the samples that judge a choice are not those that made
  * it. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
@@ -73,6 +74,7 @@ bool session_decide(struct session *s, bool *decided, struct error *err)
     SCOPED char *folder = file_dir(s->options->database), *database = text_format("%s/choice-%d.db", folder, (int)getpid());
     struct error why = {0};
     int count = 0;
+    double began_s = clock_s();
     if (!file_make_dirs(folder, err))
         return false;
     bool ok = race_choices(s, &plan, database, &why) && take_choices(database, s->options->database, &count, &why);
@@ -82,6 +84,9 @@ bool session_decide(struct session *s, bool *decided, struct error *err)
         unlink(file);
     }
     *decided = count > 0;
+    if (*decided)
+        session_note(s, "rules had no choice for %d layer%s (or masks): their variants raced for %.1f s; later runs take what %s has",
+                     count, text_s(count), clock_s() - began_s, s->options->database);
     if (!ok && why.kind == ERROR_INTERRUPTED)
         *err = why;
     else if (!ok)
