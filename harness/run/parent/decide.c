@@ -8,21 +8,35 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* Notes variants that failed in the race, which have no row in the run. */
+static void note_failed(struct session *s, struct store *raced, int64_t run)
+{
+    struct error ignored = {0};
+    struct row **rows = NULL;
+    int count = store_rows(raced, run, &rows, &ignored);
+    for (int i = 0; i < count; i++)
+        if (row_status_failed(rows[i]->status))
+            session_note(s, "%s is out of the race: %s%s%s", rows[i]->id, row_status_name(rows[i]->status), rows[i]->reason ? ", " : "",
+                         rows[i]->reason ? rows[i]->reason : "");
+    rows_free(rows, count > 0 ? count : 0);
+}
+
 /* Adds the choices that a session stored in the database `from` to the run's own. */
-static bool take_choices(const char *from, const char *into, int *count, struct error *err)
+static bool take_choices(struct session *s, const char *from, int64_t run, int *count, struct error *err)
 {
     struct wisdom *list = NULL;
     struct store *store = NULL;
-    *count = 0;
     if (!store_open(from, true, &store, err))
         return false;
     int found = store_wisdom(store, &list, err);
+    note_failed(s, store, run);
     store_close(store);
     store = NULL;
-    bool ok = found >= 0 && (!found || store_open(into, false, &store, err));
+    bool ok = found >= 0 && (!found || store_open(s->options->database, false, &store, err));
     for (int i = 0; i < found && ok; i++)
         *count += ok = store_wisdom_put(store, &list[i], err);
-    store_close(store);
+    if (store)
+        store_close(store);
     wisdom_free(list, found > 0 ? found : 0);
     return ok;
 }
@@ -42,9 +56,11 @@ static void on_note(void *context, const char *text)
     session_note(s, "%s", text);
 }
 
-static bool race_choices(struct session *s, const struct plan_options *plan, const char *database, struct error *err)
+/* A session on the device of this one, which has it again afterwards; *lost: its worker died with it. */
+static bool race_choices(struct session *s, const struct plan_options *plan, const char *database, int *count, bool *lost,
+                         struct error *err)
 {
-    bool fleet = s->options->gpus; /* its first GPU is free and races: the others have a process each, later */
+    bool fleet = s->options->gpus; /* its first GPU is free and races: the GPUs have a process each, later */
     struct session_kept *kept = fleet ? NULL : session_lend(s);
     struct session_sink sink = {.context = s, .progress = on_progress, .note = on_note};
     struct session_result result;
@@ -58,11 +74,8 @@ static bool race_choices(struct session *s, const struct plan_options *plan, con
     bool ok = session_run(&o, &sink, &result, err);
     for (int i = 0; ok && i < PHASE_COUNT; i++)
         phase_move(&s->clock, (enum phase)i, result.spent_s[i]);
-    if (!fleet && !session_take_back(s, kept)) { /* its worker died: a run that begins opens the device */
-        struct error lost = {0};
-        ok = session_find(s, ok ? err : &lost) && ok;
-    }
-    return ok;
+    *lost = !fleet && !session_take_back(s, kept);
+    return ok && take_choices(s, database, result.run_id, count, err);
 }
 
 bool session_decide(struct session *s, bool *decided, struct error *err)
@@ -74,10 +87,11 @@ bool session_decide(struct session *s, bool *decided, struct error *err)
     SCOPED char *folder = file_dir(s->options->database), *database = text_format("%s/choice-%d.db", folder, (int)getpid());
     struct error why = {0};
     int count = 0;
+    bool lost = false;
     double began_s = clock_s();
     if (!file_make_dirs(folder, err))
         return false;
-    bool ok = race_choices(s, &plan, database, &why) && take_choices(database, s->options->database, &count, &why);
+    bool ok = race_choices(s, &plan, database, &count, &lost, &why);
     static const char *const files[] = {"", "-wal", "-shm", ".lock"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         SCOPED char *file = text_format("%s%s", database, files[i]);
@@ -87,9 +101,11 @@ bool session_decide(struct session *s, bool *decided, struct error *err)
     if (*decided)
         session_note(s, "rules had no choice for %d layer%s (or masks): their variants raced for %.1f s; later runs take what %s has",
                      count, text_s(count), clock_s() - began_s, s->options->database);
-    if (!ok && why.kind == ERROR_INTERRUPTED)
+    if (!ok && why.kind == ERROR_INTERRUPTED) {
         *err = why;
-    else if (!ok)
+        return false;
+    }
+    if (!ok)
         session_note(s, "rules choose without measurement, because the race failed: %s", why.text);
-    return ok || why.kind != ERROR_INTERRUPTED;
+    return !lost || session_find(s, err);
 }
