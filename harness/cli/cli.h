@@ -136,6 +136,8 @@ const struct chip *cli_chip(const char *name, const char *option, struct error *
 int cli_fits(const struct plan_options *like, const char *variant, const char *op, struct text *t);
 /* Runs a session, prints its progress and results, returns the exit code. */
 enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8, CLI_SHOW_PROGRESS = 16 };
+/* session_options.predict: by the model of the chip. */
+void cli_predict(const struct run *run, struct row *const *rows, int count, double *ns);
 int cli_session(struct session_options *o, int show);
 /* Runs a session and prints progress and notes only; the rows are in its database. */
 bool cli_session_rows(struct session_options *o, struct session_result *result, struct error *err);

@@ -57,6 +57,14 @@ static bool take_shard(const char *text, struct session_options *o, struct error
     return error_hint(err, "shards count from 1: with an index from 0, --shard $((INDEX + 1))/N");
 }
 
+static bool take_choose(const char *how, struct session_options *o, struct error *err)
+{
+    bool race = how && !strcmp(how, "race");
+    o->decides = !how || race;
+    o->predict = race ? cli_predict : NULL;
+    return o->decides || !strcmp(how, "rule") || error_set(err, ERROR_USAGE, "--choose %.60s: race or rule is expected", how);
+}
+
 static void free_sides(struct side **sides)
 {
     for (struct side *s = *sides; s && s->name; s++) {
@@ -80,9 +88,9 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     struct session_options o = {0};
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const char *out = NULL, *shard = NULL;
+    const char *out = NULL, *shard = NULL, *choose = NULL;
     struct run_on on = {0};
-    bool quiet = false, no_report = false, in_process = false, by_rule = false;
+    bool quiet = false, no_report = false, in_process = false;
     SCOPED_BY(option_list_free) struct option_list side_list = {0};
     SCOPED_BY(free_sides) struct side *sides = NULL;
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 21] = {{0}};
@@ -93,9 +101,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--resume", 0, OPTION_FLAG, NULL, "continue the last run of this scenario: keep the rows whose key is unchanged", &o.resume},
         {"--tuned", 0, OPTION_FLAG, NULL, "run each variant with the configuration that bench tune found for the layer (bench tune --list)",
          &o.tuned},
-        {"--by-rule", 0, OPTION_FLAG, NULL,
-         "rules (conv2d/auto) choose by their conditions; without it bench times a few variants on a layer that is new to this GPU",
-         &by_rule},
+        {"--choose", 0, OPTION_TEXT, "race|rule",
+         "what conv2d/auto does on a new layer: race a few variants (default on a GPU), or go by its rule", &choose},
         {"--as-given", 0, OPTION_FLAG, NULL, "do not add densities by bisection", &o.as_given},
         {"--ablate", 0, OPTION_FLAG, NULL, "also time verified rows without store, bias or math, if the head supports it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write the tensors and an error map of every wrong row", &o.dump},
@@ -131,10 +138,10 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return cli_usage(verb, on.on ? "--on-every-gpu compares the GPUs of one host: start it on each, and import what they stored"
                                : on.wait || on.print ? "--wait and --print belong to --on"
                                                      : "--on-every-gpu is missing --gpus LIST");
-    if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
+    if (!take_shard(shard, &o, &err) || !take_choose(choose, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) ||
+        !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.as_given = o.as_given || o.on_every_gpu;
-    o.decides = !by_rule;
     o.plan = a.plan;
     o.plan.sides = sides;
     o.inside = in_process ? &worker_inside : NULL;

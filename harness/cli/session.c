@@ -9,6 +9,7 @@
 #include "report/break_even/break_even.h"
 #include "report/page/run_profile.h"
 #include "report/view/number.h"
+#include "report/view/predict.h"
 #include "report/view/tune.h"
 #include <math.h>
 #include <signal.h>
@@ -412,6 +413,19 @@ bool cli_session_rows(struct session_options *o, struct session_result *result, 
     struct screen screen;
     return run_session(o, CLI_SHOW_PROGRESS, &screen, result, err) &&
            (!result->interrupted || error_set(err, ERROR_INTERRUPTED, "interrupted; stored rows are kept"));
+}
+
+void cli_predict(const struct run *run, struct row *const *rows, int count, double *ns)
+{
+    struct judge judge;
+    struct case_view c;
+    judge_open(&judge);
+    case_view_make(&c, run, rows, count);
+    case_predict(&c, &judge);
+    for (int i = 0; i < count; i++)
+        ns[i] = c.views[i].predicted.ns;
+    case_view_free(&c);
+    judge_close(&judge);
 }
 
 int cli_session(struct session_options *o, int show)

@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "report/view/predict.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -53,20 +52,6 @@ static int cli_wisdom(const char *out_dir, const char *to, const char *from)
     return ok ? 0 : cli_fail(&err);
 }
 
-/* Predicted times, for rules on a device that keeps no time. */
-static void predicted_times(const struct run *run, struct row *const *rows, int count, double *ns)
-{
-    struct judge judge;
-    struct case_view c;
-    judge_open(&judge);
-    case_view_make(&c, run, rows, count);
-    case_predict(&c, &judge);
-    for (int i = 0; i < count; i++)
-        ns[i] = c.views[i].predicted.ns;
-    case_view_free(&c);
-    judge_close(&judge);
-}
-
 int cli_tune(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
@@ -114,7 +99,7 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     o.plan.tune = true;
     o.plan.counters.off = true; /* counting every configuration would be the longest part of a search */
     o.out_dir = cli_out_dir(out);
-    o.predict = predicted_times;
+    o.predict = cli_predict;
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
     o.verb = verb->name;

@@ -40,11 +40,11 @@ want source && {
     "$bench" show compare/body mma_sync -o $db-source >"$out/source.txt"
     grep -c 'long_scoreboard.*; ran ' "$out/source.txt"
 }
-# A rule's choices: measured by the first run, stored for the second, by its conditions with --by-rule.
+# A rule's choices: measured by the first run, stored for the second, by its conditions with --choose rule.
 want choices && {
     python3 "$here/ci/random-layers" 1 6 --wide >"$out/choices.yaml"
     for how in measured stored rule; do
-        [ $how = rule ] && by=--by-rule || by=
+        [ $how = rule ] && by="--choose rule" || by=
         "$bench" run "$out/choices.yaml" --device cuda:0 -o $db-choices --budget 0.05 --no-counters --no-report -q $by >"$out/choices-$how.txt" 2>&1
         "$bench" export random_1 --format csv -o $db-choices | python3 -c '
 import csv, sys

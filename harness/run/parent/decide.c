@@ -69,6 +69,7 @@ static bool race_choices(struct session *s, const struct plan_options *plan, con
                                 .verb = "tune",
                                 .argv = s->options->argv,
                                 .kept = fleet ? NULL : &kept,
+                                .predict = s->options->predict,
                                 .time_limit_s = s->options->time_limit_s,
                                 .interrupted = s->options->interrupted};
     bool ok = session_run(&o, &sink, &result, err);

@@ -80,7 +80,8 @@ struct session_options {
     struct session_kept **kept;          /* takes the state of the previous run from here and stores its own (NULL in it: none yet);
                                             NULL: ends with the run */
     const struct session_result *before; /* the previous run of the same command; NULL: none */
-    /* On a device that keeps no time: the predicted times of a case's rows, NaN: none. A search of rules goes by them; NULL: no search. */
+    /* On a device that keeps no time: the predicted times of a case's rows, NaN: none. A search of rules goes by them; NULL: no search, no
+     * race. */
     void (*predict)(const struct run *run, struct row *const *rows, int count, double *ns);
     double time_limit_s;                /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
