@@ -114,9 +114,6 @@ static __device__ __forceinline__ __half *row_of(__half *moved, int place, int s
 {
     return moved + ((((size_t)place * STRIPS + strip) * CHUNKS + chunk16) * ROWS + y + 1) * (ROW / 2);
 }
-/* 8 channels of a point of tile g. */
-static __device__ __forceinline__ uint4 *point_of(__half *row, int point, int octet, int g) { return reinterpret_cast<uint4 *>(row) + (point * 2 + octet % 2) * 8 + g; }
-
 /* Values of six pixels of 8 channels. */
 template <int POINT> static __device__ __forceinline__ uint4 value(const uint4 d[6])
 {
@@ -132,21 +129,16 @@ template <int POINT> static __device__ __forceinline__ uint4 value(const uint4 d
     }
     return make_uint4(v[0], v[1], v[2], v[3]);
 }
-static __device__ __forceinline__ void add_to(uint4 *to, const uint4 &v)
-{
-    const unsigned more[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-    for (int e = 0; e < 4; e++)
-        asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;" ::"l"(reinterpret_cast<unsigned *>(to) + e), "r"(more[e]) : "memory");
-}
+static __device__ __forceinline__ void add_to(unsigned *to, unsigned v) { asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;" ::"l"(to), "r"(v) : "memory"); }
 /* For others to add to. */
 static __device__ __forceinline__ void clear(uint4 *to) { asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(to), "r"(0) : "memory"); }
-static __device__ __forceinline__ void put_inner(__half *row, int octet, int g, const uint4 d[6])
+/* All but points 0 and infinity. own: point 0 of these channels and this tile. */
+static __device__ __forceinline__ void put_inner(uint4 *own, const uint4 d[6])
 {
-    *point_of(row, 2, octet, g) = value<2>(d);
-    *point_of(row, 3, octet, g) = value<3>(d);
-    *point_of(row, 4, octet, g) = value<4>(d);
-    *point_of(row, 5, octet, g) = value<5>(d);
+    own[2 * 16] = value<2>(d);
+    own[3 * 16] = value<3>(d);
+    own[4 * 16] = value<4>(d);
+    own[5 * 16] = value<5>(d);
 }
 
 /* The input, as a link leaves its outputs; and what the first link adds to, cleared. */
@@ -164,13 +156,14 @@ extern "C" __global__ void __launch_bounds__(256) transform_input(const __half *
         }
         if (q >= WIDTH)
             continue;
-        *point_of(row, 0, octet, g) = value<0>(d);
-        *point_of(row, 1, octet, g) = value<1>(d);
-        put_inner(row, octet, g, d);
+        uint4 *own = reinterpret_cast<uint4 *>(row) + octet % 2 * 8 + g, *clear_of = reinterpret_cast<uint4 *>(next) + octet % 2 * 8 + g;
+        own[0] = value<0>(d);
+        own[16] = value<1>(d);
+        put_inner(own, d);
         if (g == 0)
-            *point_of(next, 0, octet, g) = make_uint4(0, 0, 0, 0);
+            clear(clear_of);
         if (g == 7)
-            *point_of(next, 1, octet, g) = make_uint4(0, 0, 0, 0);
+            clear(clear_of + 16);
     }
 }
 
@@ -246,8 +239,9 @@ static __device__ __forceinline__ void keep_order(int place)
 
 /* What a link does behind its products. */
 struct finish {
-    float scale, slope;
-    bool adds;
+    float scale;
+    unsigned slope; /* of both halves */
+    bool adds, steep; /* steep: the slope is above 1 */
 };
 /* Outputs of a lane: four pixels of one row, 8 channels. Unit U of 4: row U / 2, half U % 2 of its channels. */
 template <int U> static __device__ __forceinline__ void outputs(uint4 v[4], const uint4 more[4], float sum[6][32], unsigned bias, const finish &end)
@@ -258,7 +252,7 @@ template <int U> static __device__ __forceinline__ void outputs(uint4 v[4], cons
             keep_order(U * 4 + i);
         float y[4][2];
         int at = (U % 2 * 4 + i) * 4 + U / 2 * 2;
-        float2 b = load_shared_2(bias + (U % 2 * 32 + threadIdx.x % 4 * 8 + i * 2) * 4);
+        float2 b = load_shared_2(bias + (U % 2 * 32 + i * 2) * 4);
 #pragma unroll
         for (int e = 0; e < 2; e++) {
             float m[6], of = e ? b.y : b.x;
@@ -273,15 +267,22 @@ template <int U> static __device__ __forceinline__ void outputs(uint4 v[4], cons
             y[2][e] = AA * even_a + (BB * even_b + of);
             y[3][e] = AA * A * odd_a + (BB * B * odd_b + (m[1] + of));
         }
+        if (end.adds)
+#pragma unroll
+            for (int x = 0; x < 4; x++) {
+                float2 add = __half22float2(reinterpret_cast<const __half2 *>(&more[x])[i]);
+                y[x][0] = y[x][0] * end.scale + add.x;
+                y[x][1] = y[x][1] * end.scale + add.y;
+            }
 #pragma unroll
         for (int x = 0; x < 4; x++) {
-            float2 add = __half22float2(reinterpret_cast<const __half2 *>(&more[x])[i]);
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                float z = end.adds ? y[x][e] * end.scale + (e ? add.y : add.x) : y[x][e];
-                y[x][e] = z < 0.0f ? z * end.slope : z;
-            }
-            reinterpret_cast<unsigned *>(&v[x])[i] = two_of<__half>(y[x][0], y[x][1]);
+            unsigned two = two_of<__half>(y[x][0], y[x][1]), less;
+            asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(less) : "r"(two), "r"(end.slope));
+            if (end.steep)
+                asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(two) : "r"(two), "r"(less));
+            else
+                asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(two) : "r"(two), "r"(less));
+            reinterpret_cast<unsigned *>(&v[x])[i] = two;
         }
     }
 }
@@ -289,20 +290,22 @@ template <int U> static __device__ __forceinline__ void outputs(uint4 v[4], cons
 struct targets {
     const __half *residual; /* like an image */
     __half *plain;          /* the same; NULL: nobody reads it */
-    __half *moved;          /* NULL: the last link */
-    int place, cleared;     /* of three: where it is left; where what the next link adds to is cleared */
+    __half *moved, *next;   /* where it is left; where what the next link adds to is cleared */
+    bool last;              /* nobody reads the first */
 };
-/* Where a lane's outputs are. */
+/* Where a lane's outputs of unit 0 are: their elements in an image and among what is moved. */
 struct spot {
-    int strip, y, q, k;
-    bool inside;
-    __device__ __forceinline__ size_t where() const { return ((size_t)y * WIDTH + q) * C + k; }
+    int y, image, moved;
+    bool inside, first, last; /* of the strip: beside another one */
+    bool before_end;          /* is there a tile behind it? */
 };
-static __device__ __forceinline__ spot spot_of(int unit)
+constexpr int PLACE = STRIPS * CHUNKS * ROWS * (ROW / 2), STRIP = CHUNKS * ROWS * (ROW / 2); /* elements */
+static __device__ __forceinline__ spot spot_of()
 {
-    int tile = blockIdx.x / GROUPS, strip = tile % STRIPS;
-    int y = tile / STRIPS * 16 + threadIdx.x / 32 * 2 + unit / 2, q = strip * 32 + threadIdx.x % 32 / 4 * 4;
-    return {strip, y, q, (int)blockIdx.x % GROUPS * 64 + unit % 2 * 32 + (int)threadIdx.x % 4 * 8, y < HEIGHT && q < WIDTH};
+    int tile = blockIdx.x / GROUPS, strip = tile % STRIPS, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    int y = tile / STRIPS * 16 + threadIdx.x / 32 * 2, q = strip * 32 + g * 4, k = (int)blockIdx.x % GROUPS * 64 + t * 8;
+    return {y, (y * WIDTH + q) * C + k, ((strip * CHUNKS + k / 16) * ROWS + y + 1) * (ROW / 2) + k / 8 % 2 * 64 + g * 8,
+            q < WIDTH, g == 0 && strip > 0, g == 7 && strip + 1 < STRIPS, q + 4 < WIDTH};
 }
 /* Of the lane of the tile before (-4) or behind (4). */
 static __device__ __forceinline__ uint4 shuffled(const uint4 &v, int from)
@@ -310,63 +313,61 @@ static __device__ __forceinline__ uint4 shuffled(const uint4 &v, int from)
     int lane = (threadIdx.x + from) % 32;
     return make_uint4(__shfl_sync(0xffffffff, v.x, lane), __shfl_sync(0xffffffff, v.y, lane), __shfl_sync(0xffffffff, v.z, lane), __shfl_sync(0xffffffff, v.w, lane));
 }
+static __device__ __forceinline__ uint4 only(bool when, const uint4 &v) { return make_uint4(when ? v.x : 0, when ? v.y : 0, when ? v.z : 0, when ? v.w : 0); }
 
-static __device__ __forceinline__ void load_residual(uint4 v[4], const targets &to, const finish &end, int unit)
+template <int U> static __device__ __forceinline__ void load_residual(uint4 v[4], const targets &to, const finish &end, const spot &at)
 {
-    spot at = spot_of(unit);
+    const __half *from = to.residual + at.image + U / 2 * WIDTH * C + U % 2 * 32;
+    if (end.adds && at.inside && at.y + U / 2 < HEIGHT)
 #pragma unroll
-    for (int x = 0; x < 4; x++) {
-        v[x] = make_uint4(0, 0, 0, 0);
-        if (end.adds && at.inside)
-            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[x].x), "=r"(v[x].y), "=r"(v[x].z), "=r"(v[x].w) : "l"(to.residual + at.where() + x * C) : "memory");
-    }
+        for (int x = 0; x < 4; x++)
+            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[x].x), "=r"(v[x].y), "=r"(v[x].z), "=r"(v[x].w) : "l"(from + x * C) : "memory");
 }
 
 /* What a link leaves for the next one. */
-static __device__ __forceinline__ void leave(const targets &to, const spot &at, uint4 d[6])
+template <int U> static __device__ __forceinline__ void leave(const targets &to, const spot &at, uint4 d[6])
 {
-    int g = threadIdx.x % 32 / 4, octet = at.k / 8;
-    const uint4 nothing = make_uint4(0, 0, 0, 0);
-    bool first = g == 0 && at.strip > 0, last = g == 7 && at.strip + 1 < STRIPS; /* beside another strip */
-    d[0] = shuffled(d[4], -4);
-    d[5] = shuffled(d[1], 4);
-    if (g == 0)
-        d[0] = nothing;
-    if (g == 7 || at.q + 4 >= WIDTH)
-        d[5] = nothing;
-    if (!at.inside)
+    bool first = threadIdx.x % 32 < 4, last = threadIdx.x % 32 >= 28;
+    d[0] = only(!first, shuffled(d[4], -4));
+    d[5] = only(!last && at.before_end, shuffled(d[1], 4));
+    if (!at.inside || at.y + U / 2 >= HEIGHT)
         return;
-    __half *row = row_of(to.moved, to.place, at.strip, octet / 2, at.y), *next = row_of(to.moved, to.cleared, at.strip, octet / 2, at.y);
-    put_inner(row, octet, g, d);
+    constexpr int UNIT = U % 2 * 2 * ROWS * (ROW / 2) + U / 2 * (ROW / 2);
+    uint4 *own = reinterpret_cast<uint4 *>(to.moved + at.moved + UNIT);
+    put_inner(own, d);
     uint4 zero = value<0>(d), infinity = value<1>(d);
-    if (first) {
-        add_to(point_of(row, 0, octet, g), zero);
-        add_to(point_of(row_of(to.moved, to.place, at.strip - 1, octet / 2, at.y), 1, octet, 7), d[1]);
-        clear(point_of(next, 0, octet, g));
-    } else
-        *point_of(row, 0, octet, g) = zero;
-    if (last) {
-        add_to(point_of(row, 1, octet, g), infinity);
-        d[0] = d[4], d[2] = d[4] = nothing;
-        add_to(point_of(row_of(to.moved, to.place, at.strip + 1, octet / 2, at.y), 0, octet, 0), value<0>(d));
-        clear(point_of(next, 1, octet, g));
-    } else
-        *point_of(row, 1, octet, g) = infinity;
+    if (!at.first)
+        own[0] = zero;
+    if (!at.last)
+        own[16] = infinity;
+    if (at.first || at.last) { /* points 0 and infinity are 16 places apart, the first tile and the last 7 */
+        uint4 *beside = own + (at.first ? -STRIP / 8 + 16 + 7 : STRIP / 8 - 7), *next = reinterpret_cast<uint4 *>(to.next + at.moved + UNIT) + (at.last ? 16 : 0);
+        const unsigned ours[4] = {at.first ? zero.x : infinity.x, at.first ? zero.y : infinity.y, at.first ? zero.z : infinity.z, at.first ? zero.w : infinity.w};
+        const unsigned pixel[4] = {at.first ? d[1].x : d[4].x, at.first ? d[1].y : d[4].y, at.first ? d[1].z : d[4].z, at.first ? d[1].w : d[4].w};
+        unsigned times = at.first ? 0x3c003c00 : H_AABB * 0x10001u;
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            unsigned theirs;
+            asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(theirs) : "r"(pixel[e]), "r"(times));
+            add_to(reinterpret_cast<unsigned *>(own + (at.last ? 16 : 0)) + e, ours[e]);
+            add_to(reinterpret_cast<unsigned *>(beside) + e, theirs);
+        }
+        clear(next);
+    }
 }
 
-template <int U> static __device__ __forceinline__ void store(float sum[6][32], uint4 more[2][4], const targets &to, const finish &end, unsigned bias)
+template <int U> static __device__ __forceinline__ void store(float sum[6][32], uint4 more[4], const targets &to, const finish &end, const spot &at, unsigned bias)
 {
-    spot at = spot_of(U);
     uint4 d[6];
+    outputs<U>(d + 1, more, sum, bias, end);
     if (U < 3)
-        load_residual(more[(U + 1) % 2], to, end, U + 1);
-    outputs<U>(d + 1, more[U % 2], sum, bias, end);
+        load_residual<(U + 1) % 4>(more, to, end, at);
+    if (to.plain && at.inside && at.y + U / 2 < HEIGHT)
 #pragma unroll
-    for (int x = 0; x < 4; x++)
-        if (to.plain && at.inside)
-            *reinterpret_cast<uint4 *>(to.plain + at.where() + x * C) = d[1 + x];
-    if (to.moved)
-        leave(to, at, d);
+        for (int x = 0; x < 4; x++)
+            *reinterpret_cast<uint4 *>(to.plain + at.image + U / 2 * WIDTH * C + U % 2 * 32 + x * C) = d[1 + x];
+    if (!to.last)
+        leave<U>(to, at, d);
 }
 
 /* Weights of a step, which may be in the next link. */
@@ -429,17 +430,18 @@ run_layers(const __half *input, const __half *weights, const float *links, __hal
         constexpr size_t ELEMENTS = (size_t)HEIGHT * WIDTH * C;
         int source = (int)own[3];
         bool last = link + 1 == runs, used = (link + 1 < runs && (int)own[8 + 3] == link + 1) || (link + 2 < runs && (int)own[16 + 3] == link + 1);
-        const finish end = {own[7], own[4], source >= 0};
+        const finish end = {own[7], two_of<__half>(own[4], own[4]), source >= 0, own[4] > 1};
         const targets to = {source == 0 ? input : kept + (source - 1 & 1) * ELEMENTS, last ? output : used ? kept + (link & 1) * ELEMENTS : NULL,
-                            last ? NULL : moved, (link + 1) % 3, (link + 2) % 3};
-        unsigned bias = base + turns.before() * SLOT + BIAS;
-        uint4 more[2][4];
-        load_residual(more[0], to, end, 0);
+                            moved + (link + 1) % 3 * PLACE, moved + (link + 2) % 3 * PLACE, last};
+        unsigned bias = base + turns.before() * SLOT + BIAS + threadIdx.x % 4 * 32;
+        const spot at = spot_of();
+        uint4 more[4] = {};
+        load_residual<0>(more, to, end, at);
         wgmma_wait<0>();
-        store<0>(sum, more, to, end, bias);
-        store<1>(sum, more, to, end, bias);
-        store<2>(sum, more, to, end, bias);
-        store<3>(sum, more, to, end, bias);
+        store<0>(sum, more, to, end, at, bias);
+        store<1>(sum, more, to, end, at, bias);
+        store<2>(sum, more, to, end, at, bias);
+        store<3>(sum, more, to, end, at, bias);
         __syncwarp();
         if (leads && !last)
             asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(done + blockIdx.x / GROUPS), "r"(1) : "memory");
