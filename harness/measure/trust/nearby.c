@@ -235,7 +235,7 @@ static int wanted(const struct job *job, int index)
     const struct plan_row *row = &job->plan.rows[index];
     bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows, in the same configurations, were checked
                                                            already */
-    if (added || !nearby_has_code(job, index) || !plan_has_nearby(job->plan.cases[row->case_index].work.op))
+    if (added || job->options.choose || !nearby_has_code(job, index) || !plan_has_nearby(job->plan.cases[row->case_index].work.op))
         return 0;
     return 1 + (is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU);
 }

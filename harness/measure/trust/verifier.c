@@ -271,15 +271,15 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     return true;
 }
 
-/* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without leftovers, where the result
- * must be right again. For most rows that are timed next, the first launch there serves as the second one. */
+/* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without, where it must be right again;
+ * if the row is timed next, mostly in its first launch there. Not in a race for a rule: the run verifies what it chose. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
 {
     struct op_data *data;
     bool failed;
     double ignored;
-    if (!part_data(t, DATA_PART_PRECISION, &data, err))
-        return false;
+    if (t->v->job->options.choose || !part_data(t, DATA_PART_PRECISION, &data, err))
+        return t->v->job->options.choose;
     /* if values decide which pixels are active, formerly active pixels hold data that no kernel has to overwrite */
     enum trial_left left = t->program->work.op->settle ? LEFT_SCRATCH : LEFT_ALL;
     if (!launch(t, data, left, false, &ignored, &ignored, err))
