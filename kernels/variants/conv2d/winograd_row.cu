@@ -7,14 +7,17 @@ needs:
   - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: the copy engine's grain
   - c > 64 and max(pad_top, pad_left, pad_bottom, pad_right) <= 1   # of an output with fewer products, roundings of its neighbours' inputs would be too large a share
   - c * h * w < 2147483648 and k * p * q < 2147483648
+  - not has(depth_to_space) or not has(residual) and k % 64 == 0 and line % 32 == 0 # what is stored together lies in one line of the output
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: f16, output: f16, bias: f32, accumulate: f32}
 claims: c >= 256 and k >= 256 and n * p * q >= 131072
 algorithm: winograd
 exact: no
-epilogue: [bias, residual, relu, leaky_relu]
+epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
 ablate: [store, maths]
 let:
+  folds: select(has(depth_to_space), block(epilogue), 1)
+  line: k / folds                                      # channels that lie side by side in the output; see mma_sync_d2s.cu
   strips: ceil(q, strip)
   bands: floor(p + tall - 1, 2 * tall)                 # 2 tall rows by a strip are what a block computes at once, each warpgroup half of it
   rests: n * strips * (ceil(p, 2 * tall) - bands)      # the last rows of an image, if at most half are left: half a unit
@@ -42,6 +45,8 @@ define:
   TYPE: type(input)
   CHANNELS: c
   OUTPUTS: k
+  D2S_BLOCK: folds
+  D2S_CRD: select(has(depth_to_space), mode(epilogue) == CRD, 0)
   WIDTH: w
   COLUMNS: q
   EPI_BIAS: has(bias)
@@ -51,7 +56,7 @@ define:
 tensor_maps:
   input_map: {of: input, box: "32, strip + 1, 2 * tall + 2, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
   fours_map: {of: input, dims: "c, max(1, floor(w, 4)), h, 4, n", strides: "4 * c, w * c, c, h * w * c", box: "32, floor(strip, 4) + 1, 2 * tall + 2, 1, 1", swizzle: 64, l2: 256} # the same, without strides
-  output_map: {of: output, box: "32, 32, 1, 1", swizzle: 64}
+  output_map: {of: output, dims: "line, q, p * folds, n", box: "32, 32, 1, 1", swizzle: 64}
 scratch:
   transformed: input[blocks_k * depths * 18432]
 prepare:
@@ -88,6 +93,8 @@ steps:
  * registers make it 4 % slower than those through shared memory. A map without element strides is worth half a per cent. A cluster of two blocks that shares the weights changes nothing. 64 channels with all
  * weights in shared memory take longer than winograd_rs, also when the warpgroups' units are independent and their pixels come to L2 ahead.
  *
+ * A depth_to_space is only another place: a block's 64 channels are such as lie side by side in a line of the output (wgmma_rs_d2s.cu).
+ *
  * Residuals are loaded where they are added. Loaded a quarter earlier they take more time, since registers are spilled; brought to L2 ahead, the same time.
  *
  * A few registers are spilled; in the loop some addresses are loaded again. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
@@ -113,6 +120,13 @@ extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weig
 static __device__ __forceinline__ int channel_at(int depth, int step) { return (depth % 8 / 4 * 2 + step) * 8 + depth % 4 / 2 * 4 + depth / 8 * 2 + depth % 2; }
 static __device__ __forceinline__ int output_at(int column) { return column / 32 * 32 + column % 8 / 2 * 8 + column / 8 % 4 * 2 + column % 2; }
 
+/* The output channel that is channel k here: channels of one line of a depth_to_space lie side by side. */
+static __device__ __forceinline__ int filter_of(int k)
+{
+    constexpr int line = OUTPUTS / D2S_BLOCK, depth = line / D2S_BLOCK;
+    return D2S_CRD ? (k % depth * D2S_BLOCK + k / line) * D2S_BLOCK + k % line / depth : k;
+}
+
 /* Pair 3 r + j of 16 input channels: of row r of the filter, points 0 and infinity (j = 0), A and -A (1), B and -B (2). */
 extern "C" __global__ void __launch_bounds__(256) transform_filter(const TYPE *filter, TYPE *transformed, int C, int K)
 {
@@ -125,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(256) transform_filter(const TYPE *f
         float g[3];
 #pragma unroll
         for (int s = 0; s < 3; s++)
-            g[s] = c < C && k < K ? to_f32(filter[((size_t)k * 9 + r * 3 + s) * C + c]) : 0.0f;
+            g[s] = c < C && k < K ? to_f32(filter[((size_t)filter_of(k) * 9 + r * 3 + s) * C + c]) : 0.0f;
         constexpr float by_a = 1 / (2 * AA * (AA - BB)), by_b = 1 / (2 * BB * (BB - AA));
         const float points[6] = {g[0] * (1 / (AA * BB)), g[2],
                                  (g[0] + A * g[1] + AA * g[2]) * by_a, (g[0] - A * g[1] + AA * g[2]) * by_a,
@@ -343,7 +357,7 @@ static __device__ __forceinline__ void load_bias(unsigned to, const float *bias)
 {
     int k = blockIdx.y * 64 + threadIdx.x;
     if (EPI_BIAS && threadIdx.x < 64)
-        store_shared(to + threadIdx.x * 4, __float_as_uint(k < OUTPUTS ? bias[k] : 0.0f));
+        store_shared(to + threadIdx.x * 4, __float_as_uint(k < OUTPUTS ? bias[filter_of(k)] : 0.0f));
 }
 
 static __device__ __forceinline__ void init_barriers(const places &at)
@@ -405,7 +419,9 @@ static __device__ __forceinline__ void store(const float sum[6][32], const TYPE 
             fence_async();
             __syncwarp();
             if (threadIdx.x % 32 == 0) {
-                store_box_4d(output_map, staging, blockIdx.y * 64 + half * 32, first, p + lower, to.image);
+                constexpr int line = OUTPUTS / D2S_BLOCK;
+                int k = blockIdx.y * 64 + half * 32, dy = D2S_BLOCK > 1 ? k / line : 0;
+                store_box_4d(output_map, staging, k - dy * line, first, (p + lower) * D2S_BLOCK + dy, to.image);
                 store_commit();
             }
 #endif
