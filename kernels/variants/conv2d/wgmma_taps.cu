@@ -1,0 +1,367 @@
+/* bench 1
+op: conv2d
+what: a filter row's taps side by side - its r * c values of an NHWC image are neighbours, so that 20 channels are 60 of a product's 64, not 20 of 32
+from: wgmma_ragged
+needs:
+  - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7 and pad_top < r and pad_left < s and pad_bottom < r and pad_right < s
+  - c * size(input) % 8 == 0 and k % 4 == 0 and c <= 64    # 8 bytes of a pixel are what a lane loads, 4 channels what it stores
+  - n * c * h * w < 1073741824 and n * k * p * q < 1073741824
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
+math: [f16_acc32, bf16_acc32, i8_acc32]
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+let:
+  blocks_k: ceil(k, 128)
+  kb: 16 * ceil(ceil(k, blocks_k), 16)
+  pixel: c * size(input)
+  depth: 32 * ceil(s * pixel, 32)                        # bytes, of a row of the filter
+  tiled: ceil(r * depth, 128) * kb * 128
+  line: select(blocks_k == 1 and k * size(output) % 32 != 0, 16 * k * size(output), 0)     # of a warp
+  room: smem_per_block_optin - 2048 - 4 * kb - depth - tiled - 12 * line
+  widest: max(1, floor(floor(room, r + 4) - 160 - pixel * pad_left, pixel) - s + 1)
+  strips: ceil(q, widest)
+  wide: ceil(q, strips)                                  # columns of a strip
+  row_bytes: 16 * ceil(pixel * pad_left, 16) + 16 * ceil((wide + s - 1) * pixel + 80, 16)
+  slots: min(16, floor(room, row_bytes))
+  tiles: n * strips * ceil(p * wide, 64)                 # 64 pixels of a strip, one after another through its rows
+  blocks: max(1, min(tiles, floor(sm_count, blocks_k)))
+  smem: 1024 + tiled + slots * row_bytes + depth + 64 + 4 * kb + 16 * slots + 16 + 12 * line
+where:
+  - cc == 90
+  - slots >= r + 2 + floor(63, wide) and wide >= 16
+  - smem <= smem_per_block_optin
+define:
+  TYPE: type(input)
+  OUTPUT_T: type(output)
+  IMAGES: n
+  CHANNELS: c
+  HEIGHT: h
+  WIDTH: w
+  OUTPUTS: k
+  ROWS: p
+  COLUMNS: q
+  R: r
+  S: s
+  PAD_TOP: pad_top
+  PAD_LEFT: pad_left
+  BLOCK_K: kb
+  STRIPS: strips
+  WIDE: wide
+  ROW_BYTES: row_bytes
+  SLOTS: slots
+  BLOCKS: blocks
+  LINE: line
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SCALE: scale(epilogue)
+  EPI_SLOPE: slope(epilogue)
+scratch:
+  arranged: filter[blocks_k * tiled / size(input)]
+prepare:
+  - kernel: arrange_weights
+    grid: ceil(blocks_k * tiled / size(input), 256)
+    block: 256
+    args: filter, arranged
+steps:
+  - kernel: conv_wgmma_taps
+    grid: blocks, blocks_k
+    block: 416
+    smem: smem
+    args: input, arranged, bias, residual, output
+*/
+
+/* What changed from wgmma_ragged: a product's depth. In an image of channels last, the pixels that a row of the filter covers are neighbours, and so are their s * c values: the
+ * depth of a product runs through them, and is rounded up to 16 once a row of the filter, not once a tap. 3x3 of 20 channels take 12 products where 18 were.
+ *
+ *  - Pixels are the rows of a product, in registers: a lane loads its values from the image row as it lies in memory, which only has to be brought to shared memory whole, by a copy of
+ *    bytes. So no channel is filled up, and no tile has a border of its own: 64 pixels of a strip go on in its next row. A strip is as wide as the shared memory allows.
+ *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
+ *  - A lane's four neighbours of the depth are 8 bytes. Which pixel is which row of the product is so chosen that no two lanes meet at a bank.
+ *  - Each of three warpgroups takes every third tile, and the next rows arrive meanwhile. */
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "tensor_core/wgmma_narrow.cuh"
+
+constexpr int GROUPS = 3;                                                        /* warpgroups; a further warp brings the pixels */
+constexpr int SIZE = sizeof(TYPE), PIXEL = CHANNELS * SIZE, GAP = (PAD_LEFT * PIXEL + 15) / 16 * 16; /* bytes; what is read in front of an image row is not used */
+constexpr int STEPS = (S * PIXEL + 31) / 32;                                     /* products of a row of the filter: 32 bytes of the depth each */
+constexpr int TILES = (R * STEPS + 3) / 4, TILE = BLOCK_K * 128;                 /* swizzled rows of 128 bytes */
+constexpr int BLOCKS_STRIP = (ROWS * WIDE + 63) / 64, BLOCKS_ALL = IMAGES * STRIPS * BLOCKS_STRIP;
+constexpr int LAST_ROW = ROWS + R - 2 - PAD_TOP < HEIGHT - 1 ? ROWS + R - 2 - PAD_TOP : HEIGHT - 1; /* of the image, that a filter reaches */
+constexpr int ZEROS = STEPS * 32;
+/* Pixels whose channels are no whole sectors leave through shared memory: sectors that are written in parts take twice as long. */
+constexpr bool STAGED = LINE > 0;
+constexpr bool PAIRS = sizeof(OUTPUT_T) == 2 && EPI_SLOPE == 0; /* relu after rounding, two at a time */
+template <int SIZE_OF> struct sum_of_bytes {
+    using type = float;
+};
+template <> struct sum_of_bytes<1> {
+    using type = int;
+};
+using sum_of = typename sum_of_bytes<SIZE>::type;
+
+extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, image rows, zeros, bias, barriers */
+
+/* Where the operands' orders put things: a lane holds 8 neighbouring bytes of a product's depth, and 4 neighbouring output channels. */
+static __device__ __forceinline__ int depth_at(int byte) { return byte % 16 / 4 * 8 + byte / 16 * 4 + byte % 4; }
+static __device__ __forceinline__ int output_at(int column) { return column / 16 * 16 + column % 8 / 2 * 4 + column / 8 % 2 * 2 + column % 2; }
+
+extern "C" __global__ void __launch_bounds__(256) arrange_weights(const TYPE *filter, TYPE *arranged)
+{
+    constexpr int WIDTH_TILE = 128 / SIZE;
+    int i = blockIdx.x * 256 + threadIdx.x, byte = i % WIDTH_TILE * SIZE, column = i / WIDTH_TILE % BLOCK_K, tile = i / WIDTH_TILE / BLOCK_K % TILES, block = i / WIDTH_TILE / BLOCK_K / TILES;
+    if (block * BLOCK_K >= OUTPUTS)
+        return;
+    int step = tile * 4 + byte / 32, r = step / STEPS, at = (step % STEPS * 32 + depth_at(byte % 32)) / SIZE, k = block * BLOCK_K + output_at(column);
+    TYPE v{};
+    if (r < R && at < S * CHANNELS && k < OUTPUTS)
+        v = filter[((size_t)k * R + r) * (S * CHANNELS) + at];
+    arranged[((size_t)(block * TILES + tile) * TILE + column * 128 + (byte / 16 ^ column % 8) * 16 + byte % 16) / SIZE] = v;
+}
+
+/* Row g + 8 i of a warp's 16: the four pixels that half a warp loads at once lie an odd multiple of 32 bytes apart, so that no two lanes meet at a bank. */
+static __device__ __forceinline__ int pixel_of(int g, int i)
+{
+    return PIXEL % 16 == 8 ? g % 4 * 4 + g / 4 + i * 2 : PIXEL % 32 == 16 ? g % 4 * 2 + g / 4 + i * 8 : g + i * 8;
+}
+
+struct places {
+    unsigned weights, slots, zeros, bias, full, empty, come;
+    unsigned char *lines;
+};
+
+/* What a block does: tiles first .. end - 1. A tile is 64 pixels of a strip. The image rows that they need arrive in order, each once in a strip, and are counted from the block's first. */
+struct share {
+    int first, end, strip, top; /* its first strip, and that one's first image row */
+};
+static __device__ __forceinline__ share share_of()
+{
+    constexpr int each = BLOCKS_ALL / BLOCKS, more = BLOCKS_ALL % BLOCKS;
+    int block = blockIdx.x, first = block * each + min(block, more), strip = first / BLOCKS_STRIP;
+    return {first, first + each + (block < more), strip, max(0, (first - strip * BLOCKS_STRIP) * 64 / WIDE - PAD_TOP)};
+}
+static __device__ __forceinline__ int count_of(const share &own, int strip, int y) { return (strip - own.strip) * (LAST_ROW + 1) - own.top + y; }
+/* The last image row that a tile needs. */
+static __device__ __forceinline__ int bottom_of(int local) { return min(LAST_ROW, min(ROWS - 1, (local * 64 + 63) / WIDE) + R - 1 - PAD_TOP); }
+static __device__ __forceinline__ int first_column(int strip) { return max(0, strip % STRIPS * WIDE - PAD_LEFT); }
+/* How far the first column of an image row lies behind a multiple of 16 bytes. */
+static __device__ __forceinline__ int shift_of(int line, int column) { return (line * (WIDTH * PIXEL % 16) + column * PIXEL) % 16; }
+
+static __device__ __forceinline__ void produce(const places &at, const share &own, const TYPE *input, const TYPE *weights)
+{
+    int last = (own.end - 1) / BLOCKS_STRIP, rows = count_of(own, last, bottom_of(own.end - 1 - last * BLOCKS_STRIP)) + 1;
+    int strip = own.strip, y = own.top;
+    for (int i = 0; i < rows; i++) {
+        unsigned slot = i % SLOTS, full = at.full + slot * 8;
+        int column = first_column(strip), line = strip / STRIPS * HEIGHT + y, columns = min(WIDTH, strip % STRIPS * WIDE + WIDE - PAD_LEFT + S - 1) - column;
+        int shift = shift_of(line, column);
+        size_t from = ((size_t)line * WIDTH + column) * PIXEL - shift, all = (size_t)IMAGES * HEIGHT * WIDTH * PIXEL;
+        unsigned to = at.slots + slot * ROW_BYTES + GAP, bytes = (shift + columns * PIXEL + 15) / 16 * 16;
+        const unsigned char *source = reinterpret_cast<const unsigned char *>(input) + from;
+        barrier_wait(at.empty + slot * 8, i / SLOTS & 1 ^ 1);
+        if (IMAGES * HEIGHT * WIDTH * PIXEL % 16 != 0 && from + bytes > all) { /* the copy engine moves 16 bytes at least; 8 are left */
+            bytes -= 16;
+            uint2 v = *reinterpret_cast<const uint2 *>(source + bytes);
+            asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to + bytes), "r"(v.x), "r"(v.y) : "memory");
+        }
+        barrier_arrive_expect(full, bytes);
+        copy_bytes(to, source, bytes, full);
+        if (i == min(2, rows - 1)) {
+            barrier_arrive_expect(at.come, TILES * TILE);
+            copy_bytes(at.weights, weights, TILES * TILE, at.come);
+        }
+        if (++y > LAST_ROW)
+            y = 0, strip++;
+    }
+}
+
+/* Rows that a warp has waited for, and that it needs no more. */
+struct progress {
+    int seen, gone;
+    __device__ __forceinline__ void wait(const places &at, int rows)
+    {
+        for (; seen < rows; seen++)
+            barrier_wait(at.full + seen % SLOTS * 8, seen / SLOTS & 1);
+    }
+    __device__ __forceinline__ void release(const places &at, int rows)
+    {
+        __syncwarp();
+        for (; gone < rows; gone++) {
+            wait(at, gone + 1);
+            if (threadIdx.x % 32 == 0)
+                barrier_arrive(at.empty + gone % SLOTS * 8);
+        }
+    }
+};
+
+template <typename T> static __device__ __forceinline__ void relu_pairs(pack<T, 4> &) {}
+#define RELU_PAIRS(T)                                                                    \
+    static __device__ __forceinline__ void relu_pairs(pack<T, 4> &out)                    \
+    {                                                                                    \
+        if (PAIRS)                                                                       \
+            out.word.x = relu_of<T>(out.word.x), out.word.y = relu_of<T>(out.word.y);    \
+    }
+RELU_PAIRS(__half)
+RELU_PAIRS(__nv_bfloat16)
+
+/* A warp's 16 pixels leave as words side by side. */
+static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *line, int image, int first, int left)
+{
+    constexpr int WORD = 8 / (int)sizeof(OUTPUT_T), WORDS = OUTPUTS / WORD; /* of 8 bytes */
+    __syncwarp();
+#pragma unroll 4
+    for (int i = threadIdx.x % 32; i < 16 * WORDS; i += 32) {
+        int pixel = i / WORDS, p = (first + pixel) / WIDE, q = first + pixel - p * WIDE + left;
+        if (p < ROWS && q < COLUMNS)
+            *reinterpret_cast<uint2 *>(output + (((size_t)image * ROWS + p) * COLUMNS + q) * OUTPUTS + (i - pixel * WORDS) * WORD) = *reinterpret_cast<const uint2 *>(line + i * WORD);
+    }
+    __syncwarp(); /* before the next pixels are put there */
+}
+
+/* A lane's two pixels of a tile: where their first taps lie in each row of the filter, or zeros; and of which products it loads a zero, since its tap is beside the image or none. */
+struct lane_pixels {
+    int p[2], q[2];
+    unsigned address[2][R];
+    bool keep[2][STEPS];
+    __device__ __forceinline__ void find(const places &at, const share &own, int strip, int first)
+    {
+        int t = threadIdx.x % 4, image = strip / STRIPS, left = strip % STRIPS * WIDE, column = first_column(strip);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            int pixel = first + pixel_of(threadIdx.x % 32 / 4, i);
+            p[i] = pixel / WIDE;
+            q[i] = pixel - p[i] * WIDE + left;
+            int count = count_of(own, strip, p[i] - PAD_TOP);
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                int y = p[i] + r - PAD_TOP;
+                unsigned row = at.slots + (count + r) % SLOTS * ROW_BYTES + GAP + shift_of(image * HEIGHT + y, column) + (q[i] - PAD_LEFT - column) * PIXEL;
+                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? row : at.zeros) + t * 8;
+            }
+#pragma unroll
+            for (int k = 0; k < STEPS; k++) {
+                int x = q[i] - PAD_LEFT + (k * 32 + t * 8) / PIXEL;
+                keep[i][k] = k * 32 + t * 8 < S * PIXEL && x >= 0 && x < WIDTH;
+            }
+        }
+    }
+    __device__ __forceinline__ void load(unsigned v[4], int i, int r, int k, unsigned zeros) const
+    {
+        unsigned from = keep[i][k] ? address[i][r] + k * 32 : zeros;
+        asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[i]), "=r"(v[2 + i]) : "r"(from) : "memory");
+    }
+};
+
+/* All products of a tile are on their way on return, and its pixels are loaded. */
+static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[2][STEPS][4], const lane_pixels &own, const places &at)
+{
+    unsigned long long matrix = matrix_rows_128(at.weights);
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        if (r >= 2)
+            wgmma_wait<1>();
+#pragma unroll
+        for (int k = 0; k < STEPS; k++)
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                own.load(v[r % 2][k], i, r, k, at.zeros);
+        wgmma_begin();
+#pragma unroll
+        for (int k = 0; k < STEPS; k++) {
+            int step = r * STEPS + k;
+            wgmma_registers<TYPE, BLOCK_K>(sum, v[r % 2][k], matrix + step / 4 * (TILE / 16) + step % 4 * 2, step > 0);
+        }
+        wgmma_commit();
+    }
+}
+
+/* A lane's pixel i to where it belongs, or with STAGED to the warp's line. */
+static __device__ __forceinline__ void store(const sum_of sum[BLOCK_K / 2], int i, const places &at, const OUTPUT_T *residual, OUTPUT_T *to)
+{
+    int t = threadIdx.x % 4;
+#pragma unroll
+    for (int j = 0; j < BLOCK_K / 16; j++) {
+        if (OUTPUTS % BLOCK_K != 0 && (int)blockIdx.y * BLOCK_K + j * 16 + t * 4 >= OUTPUTS)
+            continue;
+        float x[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            x[e] = (float)sum[j * 8 + e / 2 * 4 + i * 2 + e % 2];
+        if (EPI_BIAS) {
+            float2 b0 = load_shared_2(at.bias + (j * 16 + t * 4) * 4), b1 = load_shared_2(at.bias + (j * 16 + t * 4 + 2) * 4);
+            x[0] += b0.x, x[1] += b0.y, x[2] += b1.x, x[3] += b1.y;
+        }
+        if (EPI_RESIDUAL) {
+            pack<OUTPUT_T, 4> more = load_pack<OUTPUT_T, 4>(residual + j * 16);
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                x[e] = branch(x[e]) + to_f32(more.item[e]);
+        }
+        if (!PAIRS)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                x[e] = activate(x[e]);
+        pack<OUTPUT_T, 4> out = rounded<OUTPUT_T, 4>(x);
+        relu_pairs(out);
+        store_pack<OUTPUT_T, 4>(to + j * 16, out);
+    }
+}
+
+static __device__ __forceinline__ void consume(const places &at, const share &own, const OUTPUT_T *residual, OUTPUT_T *output)
+{
+    OUTPUT_T *line = reinterpret_cast<OUTPUT_T *>(at.lines + threadIdx.x / 32 * LINE);
+    int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4;
+    int last = (own.end - 1) / BLOCKS_STRIP, rows = count_of(own, last, bottom_of(own.end - 1 - last * BLOCKS_STRIP)) + 1;
+    progress mine = {0, 0};
+    for (int m = own.first + me; m < own.end; m += GROUPS) {
+        int strip = m / BLOCKS_STRIP, local = m - strip * BLOCKS_STRIP, image = strip / STRIPS, left = strip % STRIPS * WIDE;
+        lane_pixels lane;
+        sum_of sum[BLOCK_K / 2];
+        unsigned v[2][STEPS][4];
+        lane.find(at, own, strip, local * 64 + warp * 16);
+        mine.wait(at, count_of(own, strip, bottom_of(local)) + 1);
+        if (m < own.first + GROUPS)
+            barrier_wait(at.come, 0);
+        multiply(sum, v, lane, at);
+        int next = m + GROUPS, below = next / BLOCKS_STRIP;
+        mine.release(at, next < own.end ? count_of(own, below, max(0, (next - below * BLOCKS_STRIP) * 64 / WIDE - PAD_TOP)) : rows);
+        wgmma_wait<0>();
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            size_t pixel = (((size_t)image * ROWS + lane.p[i]) * COLUMNS + lane.q[i]) * OUTPUTS + blockIdx.y * BLOCK_K + t * 4;
+            if (lane.p[i] < ROWS && lane.q[i] < COLUMNS && lane.q[i] < left + WIDE)
+                store(sum, i, at, residual + pixel, STAGED ? line + pixel_of(threadIdx.x % 32 / 4, i) * OUTPUTS + t * 4 : output + pixel);
+        }
+        if (STAGED)
+            send(output, line, image, local * 64 + warp * 16, left);
+    }
+    mine.release(at, rows); /* a warpgroup without a tile */
+}
+
+extern "C" __global__ void __launch_bounds__(128 * GROUPS + 32, 1)
+conv_wgmma_taps(const TYPE *input, const TYPE *arranged, const float *bias, const OUTPUT_T *residual, OUTPUT_T *output)
+{
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + TILES * TILE, zeros = slots + SLOTS * ROW_BYTES, biases = zeros + ZEROS + 64,
+             barriers = biases + BLOCK_K * 4;
+    const places at = {base, slots, zeros, biases, barriers, barriers + SLOTS * 8, barriers + SLOTS * 16, shared_raw + (barriers - shared_address(shared_raw)) + SLOTS * 16 + 16};
+    for (unsigned i = threadIdx.x * 4; i < ZEROS + 64; i += blockDim.x * 4)
+        store_shared(zeros + i, 0);
+    if (threadIdx.x < BLOCK_K)
+        store_shared(biases + threadIdx.x * 4, __float_as_uint(EPI_BIAS && blockIdx.y * BLOCK_K + threadIdx.x < OUTPUTS ? bias[blockIdx.y * BLOCK_K + threadIdx.x] : 0.0f));
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < SLOTS; i++) {
+            barrier_init(at.full + i * 8, 1);
+            barrier_init(at.empty + i * 8, 4 * GROUPS);
+        }
+        barrier_init(at.come, 1);
+        barrier_init_done();
+    }
+    __syncthreads();
+    share own = share_of();
+    if (threadIdx.x >= 128 * GROUPS) {
+        if (threadIdx.x % 32 == 0)
+            produce(at, own, input, arranged + (size_t)blockIdx.y * (TILES * TILE / SIZE));
+    } else
+        consume(at, own, residual, output);
+}
