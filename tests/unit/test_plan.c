@@ -264,6 +264,36 @@ static void rules_take_what_was_raced(void **state)
     free(path);
 }
 
+/* At a density that the run added, a rule takes what was raced at the scenario's own. */
+static void added_densities_are_not_raced(void **state)
+{
+    char *path =
+        text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 32, h: 64, w: 56, k: 24, kernel: 3, pad: 1, dtype: f16, layout: NHWC}}\n"
+                  "axes: {mask: {values: [{pattern: iid, density: 0.1}]}}\nvariants: [conv2d/sparse_auto]\n");
+    struct plan plan;
+    struct error err = {0};
+    char signature[HASH_TEXT], hash[HASH_TEXT];
+    plan_rule(&plan, path, NULL, true);
+    assert_true(plan.row_count > 3);
+    SCOPED char *params = xstrdup(plan_program(&plan, plan.row_count - 1)->params);
+    work_signature(&plan.cases[0].work, signature);
+    plan_search_hash(&plan, 1, hash);
+    SCOPED char *id = xstrdup(plan.cases[0].id);
+    plan_free(&plan);
+    const struct tuned_config tuned[] = {{signature, "conv2d/sparse_auto", params, "found", "", hash, "stored"}, {0}};
+    const struct scenario_wish more[] = {{id, 0.05, NULL, NULL}, {0}};
+    struct plan_options options = {.scenario_path = path, .tuned = tuned, .tuned_rules = true, .filter.extra = more};
+    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(plan.case_count, 2);
+    assert_int_equal(plan.row_count, 4);
+    assert_true(plan.rows[3].how && !strcmp(plan_program(&plan, 3)->params, params));
+    assert_false(plan_undecided(&plan));
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 /* Every name of `variants` is one of an op that a layer has, also of a layer that a filter left out. */
 static void names_without_a_layer(void **state)
 {
@@ -508,18 +538,13 @@ static void the_library_on_padded_channels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),
-                                       cmocka_unit_test(masks_that_are_missing),
-                                       cmocka_unit_test(files_are_told_apart),
-                                       cmocka_unit_test(only_leaves_the_denominator),
-                                       cmocka_unit_test(the_library_on_padded_channels),
-                                       cmocka_unit_test(split3_has_its_own_floor),
-                                       cmocka_unit_test(searches_and_remembered_points),
-                                       cmocka_unit_test(rules_take_what_won),
-                                       cmocka_unit_test(rules_take_what_was_raced),
-                                       cmocka_unit_test(names_without_a_layer),
-                                       cmocka_unit_test(rows_name_their_networks),
-                                       cmocka_unit_test(networks_have_images),
-                                       cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_layer_takes_its_variants),     cmocka_unit_test(masks_that_are_missing),
+        cmocka_unit_test(files_are_told_apart),           cmocka_unit_test(only_leaves_the_denominator),
+        cmocka_unit_test(the_library_on_padded_channels), cmocka_unit_test(split3_has_its_own_floor),
+        cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rules_take_what_won),
+        cmocka_unit_test(rules_take_what_was_raced),      cmocka_unit_test(added_densities_are_not_raced),
+        cmocka_unit_test(names_without_a_layer),          cmocka_unit_test(rows_name_their_networks),
+        cmocka_unit_test(networks_have_images),           cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,6 +166,17 @@ static bool add_raced(struct plan *plan, const struct plan_options *o, const str
     return true;
 }
 
+/* The work whose stored configuration a row takes: of a rule in a case that the run added, that of the scenario's own case, so that no
+ * further density is raced. */
+static const struct work *work_asked(const struct plan *plan, const struct scenario_case *c, const struct variant *variant)
+{
+    const struct work *work = &c->work;
+    for (int i = 0; c->like && variant_selects(variant) && i < plan->case_count; i++)
+        if (!strcmp(plan->cases[i].id, c->like))
+            work = &plan->cases[i].work;
+    return work;
+}
+
 /* Adds the rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_configs(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                         const struct side *side, const struct node *params, struct error *err)
@@ -173,7 +184,7 @@ static bool add_configs(struct plan *plan, const struct plan_options *o, int cas
     SCOPED char *note = NULL;
     const struct scenario_case *c = &plan->cases[case_index];
     const struct variant_set *set = plan_set(plan, side);
-    const struct tuned_config *t = o->tune && !o->choose ? NULL : remembered(o, set, &c->work, variant);
+    const struct tuned_config *t = o->tune && !o->choose ? NULL : remembered(o, set, work_asked(plan, c, variant), variant);
     struct variant_config *tuned = t ? tuned_config_of(plan, set, t, c->work.op, &note) : NULL;
     struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .variant = variant, .side = side, .remembered = tuned};
     int before = plan->row_count;
