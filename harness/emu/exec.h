@@ -42,7 +42,7 @@ struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the f
         const struct function *callee;
     };
     uint32_t index; /* into program.cold */
-    uint32_t memo;  /* into runner.memos */
+    uint32_t memo;  /* into warp.memos */
     uint16_t op;
     uint8_t size, count; /* memory: bytes of an element, elements */
     uint8_t kind, flags; /* per handler */
@@ -410,7 +410,8 @@ struct launch;
 struct runner { /* one thread of the host and the blocks that are resident on it */
     struct launch *launch;
     struct block_count *blocks;
-    struct memo *memos;
+    struct memo *memos; /* memo_sets times program.memo_count: warps in different places of a block see different patterns */
+    uint32_t memo_sets;
     struct block *residents; /* one, a cluster, or a cooperative grid */
     struct block **by_rank;
     int resident_count;

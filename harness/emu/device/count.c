@@ -172,8 +172,8 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
             blocks[i].executions += l->runners[k].blocks[i].executions;
             blocks[i].threads += l->runners[k].blocks[i].threads;
         }
-        for (uint32_t i = 0; i < p->memo_count; i++) {
-            struct memo *to = &memos[i];
+        for (uint32_t i = 0; i < l->runners[k].memo_sets * p->memo_count; i++) {
+            struct memo *to = &memos[i % p->memo_count];
             struct memo *m = &l->runners[k].memos[i];
             memo_add_waves(m);
             to->wave_sum += m->wave_sum;

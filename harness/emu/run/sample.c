@@ -78,6 +78,7 @@ void sample_weigh(struct launch *l, const struct device_sample *sample)
         for (size_t i = 0; sample->groups[g].counts && i < count; i++)
             sums[i] += sample->groups[g].weight * sample->groups[g].counts[i];
     k->blocks = xcalloc(p->flow_count + 1, sizeof *k->blocks);
+    k->memo_sets = 1;
     k->memos = aligned_alloc(_Alignof(struct memo), bytes);
     if (!k->memos)
         abort();

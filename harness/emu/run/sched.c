@@ -15,8 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SMALL_S 100e-6  /* a launch of less than that runs on one thread */
-#define STALLS_MAX 2000 /* failed waits in a row */
+#define SMALL_S 100e-6            /* a launch of less than that runs on one thread */
+#define MEMO_SETS_MOST (1u << 20) /* bytes */
+#define MEMO_SETS_WARP 4096u      /* of each warp that will run */
+#define STALLS_MAX 2000           /* failed waits in a row */
 
 /* ---- resident blocks ---- */
 static void *room(size_t bytes)
@@ -66,7 +68,7 @@ static void resident_new(struct runner *k, struct block *b, int warps)
         w->runner = k;
         w->program = p;
         w->blocks = k->blocks;
-        w->memos = k->memos;
+        w->memos = k->memos + (size_t)((uint32_t)i % k->memo_sets) * p->memo_count;
         w->checks = l->checks;
         w->id = i;
         for (uint32_t lane = 0; lane < 32; lane++) {
@@ -437,14 +439,25 @@ static void run_share(void *context, int64_t index, int thread)
         }
 }
 
-static void runner_new(struct runner *k, struct launch *l, int index, int residents, int warps)
+/* A set of memos for each warp of a block, if the launch is worth their room. */
+static uint32_t memo_sets(const struct launch *l, uint64_t groups, int warps)
+{
+    const uint64_t one = (l->program->memo_count + 1) * sizeof(struct memo), worth = groups * (uint64_t)warps * MEMO_SETS_WARP,
+                   most = (worth < MEMO_SETS_MOST ? worth : MEMO_SETS_MOST) / one;
+    if (l->sample || most < 2)
+        return 1;
+    return (uint64_t)warps < most ? (uint32_t)warps : (uint32_t)most;
+}
+
+static void runner_new(struct runner *k, struct launch *l, int index, int residents, int warps, uint64_t groups)
 {
     const struct program *p = l->program;
     k->launch = l;
     k->index = index;
     runner_order(k);
     k->blocks = xcalloc(p->flow_count + 1, sizeof *k->blocks);
-    k->memos = room(((size_t)p->memo_count + 1) * sizeof *k->memos);
+    k->memo_sets = memo_sets(l, groups, warps);
+    k->memos = room(((size_t)k->memo_sets * p->memo_count + 1) * sizeof *k->memos);
     k->residents = xcalloc((size_t)residents, sizeof *k->residents);
     k->by_rank = xcalloc((size_t)residents, sizeof *k->by_rank);
     k->resident_count = residents;
@@ -487,7 +500,7 @@ static void run_once(struct launch *l, int threads)
     l->runner_count = threads;
     races_begin(l);
     for (int i = 0; i < threads; i++) {
-        runner_new(&l->runners[i], l, i, g.size, warps);
+        runner_new(&l->runners[i], l, i, g.size, warps, g.groups / (uint64_t)threads);
         l->runners[i].grid = &g;
         l->runners[i].stride = g.starts < g.groups ? g.starts : 0;
     }
@@ -551,7 +564,7 @@ void launch_free(struct launch *l)
         free(k->matrix_a);
         free(k->counted);
         free(k->blocks);
-        for (uint32_t m = 0; m < l->program->memo_count && k->memos; m++) {
+        for (uint32_t m = 0; m < k->memo_sets * l->program->memo_count && k->memos; m++) {
             free(k->memos[m].others);
             free(k->memos[m].bypass);
         }
