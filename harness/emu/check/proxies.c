@@ -3,6 +3,7 @@
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
+#include <string.h>
 #include <wchar.h>
 
 static uint32_t unordered_of(const struct warp *w, const struct shadow *s, uint32_t g)
@@ -18,6 +19,12 @@ static bool same_tags(const struct shadow *s, uint32_t g)
 {
     return s->writer[g] == s->writer[g + 1] && s->reader[g] == s->reader[g + 1] && s->lane[g] == s->lane[g + 1] &&
            (!s->source || s->source[g] == s->source[g + 1]) && (!s->lane_read || s->lane_read[g] == s->lane_read[g + 1]);
+}
+
+/* Is the same said of all grains from `low` to `high`? */
+static bool all_alike(const uint32_t *tags, uint32_t low, uint32_t high)
+{
+    return !tags || memcmp(tags + low, tags + low + 1, (high - low - 1) * sizeof *tags) == 0;
 }
 
 static void fill(uint32_t *tags, uint32_t count, uint32_t tag)
@@ -98,7 +105,9 @@ void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block 
     int shift = w->program->shared_shift;
     bool told = !(w->checks & CHECK_RACE);
     uint32_t low = offset >> shift, high = bytes ? (uint32_t)((offset + bytes - 1) >> shift) + 1 : low;
-    for (uint32_t g = low; s && g < high && !told; g++)
+    const bool alike = s && high > low && all_alike(s->writer, low, high) && all_alike(s->reader, low, high) &&
+                       all_alike(s->lane, low, high) && all_alike(s->source, low, high) && all_alike(s->lane_read, low, high);
+    for (uint32_t g = low; s && g < (alike ? low + 1 : high) && !told; g++)
         told = (g == low || !same_tags(s, g - 1)) && overwrites(w, ip, lane, b, g, tag);
     if (s) {
         fill(s->writer + low, high - low, tag);
