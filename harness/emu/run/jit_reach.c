@@ -11,6 +11,10 @@
 /* T0 and T1, or T0: the lanes of a pattern that is not uniform. Of lanes that are off they hold anything. */
 GENERAL static inline const uint8_t *take_runs_32(const struct memo *m, const uint8_t *host)
 {
+    if (m->runs == 2 && m->run_lanes[0] == 0xffff && m->run_lanes[1] == 0xffff0000) { /* two rows of a square block */
+        ASM("vmovdqu32 (%0), %%zmm26; vmovdqu32 64(%1), %%zmm27", "r"(host + m->run_base[0]), "r"(host + m->run_base[1]));
+        return host;
+    }
     for (int r = 0; r < m->runs; r++) { /* a load without lanes may take long */
         if (m->run_lanes[r] & 0xffff)
             ASM("kmovd %1, %%k1; vmovdqu32 (%0), %%zmm26%{%%k1%}", "r"(host + m->run_base[r]), "r"(m->run_lanes[r]));
