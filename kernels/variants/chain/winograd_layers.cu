@@ -1,6 +1,6 @@
 /* bench 1
 op: chain
-what: all equal 3x3 layers in one launch by Winograd F(4, 3) along rows - a layer stores its outputs transformed, so that the next one only multiplies
+what: all equal 3x3 layers in one launch by Winograd F(4, 3) along rows - a layer stores its outputs transformed, for the next one
 from: resident_peers
 needs:
   - r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
@@ -51,27 +51,31 @@ steps:
     attributes: {cooperative: yes}
 */
 
-/* conv2d/winograd_row, a launch for each layer, computes what its products read from the pixels: in each of its blocks, for each 64 output channels anew, in the
- * registers of the warps that multiply. Here a layer's end does it, once for all, so that both operands of a product are in shared memory and a warp does nothing but
- * ask for products. Four of the six values of a tile depend on its own four pixels alone. Only the first value of the first tile of a strip of 32 columns,
- * and the last of its last, needs a pixel of the block beside it as well: both blocks add their parts.
+/* conv2d/winograd_row, a launch for each layer, computes what its products read from the pixels: in each of its blocks, for each 64 output
+ * channels anew, in the registers of the warps that multiply. Here a layer's end does it, once for all, so that both operands of a product
+ * are in shared memory and a warp does nothing but ask for products. Four of the six values of a tile depend on its own four pixels alone.
+ * Only the first value of the first tile of a strip of 32 columns, and the last of its last, needs a pixel of the block beside it as well:
+ * both blocks add their parts.
  *
- * A block has 16 rows by 32 columns and 64 channels in every layer, and waits for the blocks around it, not for all. What it reads for 16 channels, all rows, is one
- * piece of memory, and so are the weights; weights of the next layer come meanwhile. Outputs take turns in three places: one is read, one is written, and in the third
- * the blocks clear what is added to. */
+ * A block has 16 rows by 32 columns and 64 channels in every layer, and waits for the blocks around it, not for all. What it reads for 16
+ * channels, all rows, is one piece of memory, and so are the weights; weights of the next layer come meanwhile. Outputs take turns in three
+ * places: one is read, one is written, and in the third the blocks clear what is added to. */
 #include "element/element.cuh"
 #include "tensor_core/wgmma.cuh"
 
 constexpr int CHUNKS = C / 16, GROUPS = C / 64, STRIPS = (WIDTH + 31) / 32, BANDS = (HEIGHT + 15) / 16, ROWS = 16 * BANDS + 2;
-constexpr int SLICE = 37120, BIAS = 36864, PAIR = 4096;   /* weights of a step, the bias of the link behind them; two matrices */
-constexpr int ROW = 1536, PIXELS = 18 * ROW;              /* of a strip's row: six points, two halves of 8 channels, 8 tiles */
+constexpr int SLICE = 37120, BIAS = 36864, PAIR = 4096; /* weights of a step, the bias of the link behind them; two matrices */
+constexpr int ROW = 1536, PIXELS = 18 * ROW;            /* of a strip's row: six points, two halves of 8 channels, 8 tiles */
 constexpr int SLOT = 65024, SLOTS = 3, FULL = SLOTS * SLOT, EMPTY = FULL + SLOTS * 8; /* barriers behind the slots */
 constexpr float A = 0.75f, B = 1.5f, AA = A * A, BB = B * B;
 constexpr unsigned H_A = 0x3a00, H_B = 0x3e00, H_AA = 0x3880, H_BB = 0x4080, H_BOTH = 0x41a0 /* AA + BB */, H_AABB = 0x3d10, MINUS = 0x8000;
 
 extern __shared__ unsigned char shared_raw[];
 
-static __device__ __forceinline__ int output_at(int column) { return column / 32 * 32 + column % 8 / 2 * 8 + column / 8 % 4 * 2 + column % 2; }
+static __device__ __forceinline__ int output_at(int column)
+{
+    return column / 32 * 32 + column % 8 / 2 * 8 + column / 8 % 4 * 2 + column % 2;
+}
 
 /* x * CONSTANT + y of two halves. */
 template <unsigned CONSTANT> static __device__ __forceinline__ unsigned plus(unsigned y, unsigned x)
@@ -99,9 +103,12 @@ extern "C" __global__ void __launch_bounds__(256) transform_filter(const __half 
             for (int s = 0; s < 3; s++)
                 g[s] = to_f32(filter[(((size_t)link * C + k) * C + c) * 9 + r * 3 + s]);
             constexpr float by_a = 1 / (2 * AA * (AA - BB)), by_b = 1 / (2 * BB * (BB - AA));
-            const float points[6] = {g[0] * (1 / (AA * BB)), g[2],
-                                     (g[0] + A * g[1] + AA * g[2]) * by_a, (g[0] - A * g[1] + AA * g[2]) * by_a,
-                                     (g[0] + B * g[1] + BB * g[2]) * by_b, (g[0] - B * g[1] + BB * g[2]) * by_b};
+            const float points[6] = {g[0] * (1 / (AA * BB)),
+                                     g[2],
+                                     (g[0] + A * g[1] + AA * g[2]) * by_a,
+                                     (g[0] - A * g[1] + AA * g[2]) * by_a,
+                                     (g[0] + B * g[1] + BB * g[2]) * by_b,
+                                     (g[0] - B * g[1] + BB * g[2]) * by_b};
 #pragma unroll
             for (int j = 0; j < 6; j++)
                 to[(r * 3 + j / 2) * (PAIR / 2) + ((j % 2 * 2 + depth / 8) ^ turn) * 8] = from_f32<__half>(points[j]);
@@ -129,9 +136,15 @@ template <int POINT> static __device__ __forceinline__ uint4 value(const uint4 d
     }
     return make_uint4(v[0], v[1], v[2], v[3]);
 }
-static __device__ __forceinline__ void add_to(unsigned *to, unsigned v) { asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;" ::"l"(to), "r"(v) : "memory"); }
+static __device__ __forceinline__ void add_to(unsigned *to, unsigned v)
+{
+    asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;" ::"l"(to), "r"(v) : "memory");
+}
 /* For others to add to. */
-static __device__ __forceinline__ void clear(uint4 *to) { asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(to), "r"(0) : "memory"); }
+static __device__ __forceinline__ void clear(uint4 *to)
+{
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(to), "r"(0) : "memory");
+}
 /* All but points 0 and infinity. own: point 0 of these channels and this tile. */
 static __device__ __forceinline__ void put_inner(uint4 *own, const uint4 d[6])
 {
@@ -152,7 +165,8 @@ extern "C" __global__ void __launch_bounds__(256) transform_input(const __half *
 #pragma unroll
         for (int j = 0; j < 6; j++) {
             int x = q + j - 1;
-            d[j] = x >= 0 && x < WIDTH ? *reinterpret_cast<const uint4 *>(input + ((size_t)y * WIDTH + x) * C + octet * 8) : make_uint4(0, 0, 0, 0);
+            d[j] = x >= 0 && x < WIDTH ? *reinterpret_cast<const uint4 *>(input + ((size_t)y * WIDTH + x) * C + octet * 8)
+                                       : make_uint4(0, 0, 0, 0);
         }
         if (q >= WIDTH)
             continue;
@@ -185,7 +199,8 @@ static __device__ __forceinline__ void multiply(float sum[6][32], unsigned long 
     for (int r = 0; r < 3; r++)
 #pragma unroll
         for (int j = 0; j < 6; j++)
-            wgmma_shared<__half, 64>(sum[j], points + (r * ROW + j * 256) / 16, weights + (r * 3 + j / 2) * (PAIR / 16) + j % 2 * 2, r > 0 || add);
+            wgmma_shared<__half, 64>(sum[j], points + (r * ROW + j * 256) / 16, weights + (r * 3 + j / 2) * (PAIR / 16) + j % 2 * 2,
+                                     r > 0 || add);
     wgmma_commit();
 }
 
@@ -198,11 +213,18 @@ struct ring {
         slot = slot == SLOTS - 1 ? 0 : slot + 1;
     }
     /* The slot of the step before, which is that of the step after the next; the phase of its barrier before that. */
-    __device__ __forceinline__ unsigned before() const { return slot == 0 ? SLOTS - 1 : slot - 1; }
-    __device__ __forceinline__ unsigned before_phase() const { return slot == 0 ? phase ^ 1 : phase; }
+    __device__ __forceinline__ unsigned before() const
+    {
+        return slot == 0 ? SLOTS - 1 : slot - 1;
+    }
+    __device__ __forceinline__ unsigned before_phase() const
+    {
+        return slot == 0 ? phase ^ 1 : phase;
+    }
 };
 /* By a whole warp, of which one lane `leads`. */
-static __device__ __forceinline__ void ask(unsigned base, unsigned slot, unsigned phase, unsigned offset, const void *from, unsigned bytes, bool leads)
+static __device__ __forceinline__ void ask(unsigned base, unsigned slot, unsigned phase, unsigned offset, const void *from, unsigned bytes,
+                                           bool leads)
 {
     barrier_wait(base + EMPTY + slot * 8, phase);
     if (leads) {
@@ -215,7 +237,9 @@ static __device__ __forceinline__ void ask(unsigned base, unsigned slot, unsigne
 static __device__ __forceinline__ void arrive_one(unsigned barrier, bool leads)
 {
     __syncwarp();
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(barrier), "r"((unsigned)leads) : "memory");
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(barrier),
+                 "r"((unsigned)leads)
+                 : "memory");
 }
 
 /* Waits until the tiles around are there, with `count` warps each. The copy engine reads them. */
@@ -228,6 +252,7 @@ static __device__ __forceinline__ void wait_around(const unsigned *done, unsigne
         if (inside)
             asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(done + y * STRIPS + x) : "memory");
     while (__any_sync(0xffffffff, v < count));
+    __syncwarp(); /* a vote orders no memory */
     asm volatile("fence.proxy.async;" ::: "memory");
 }
 
@@ -240,11 +265,12 @@ static __device__ __forceinline__ void keep_order(int place)
 /* What a link does behind its products. */
 struct finish {
     float scale;
-    unsigned slope; /* of both halves */
+    unsigned slope;   /* of both halves */
     bool adds, steep; /* steep: the slope is above 1 */
 };
 /* Outputs of a lane: four pixels of one row, 8 channels. Unit U of 4: row U / 2, half U % 2 of its channels. */
-template <int U> static __device__ __forceinline__ void outputs(uint4 v[4], const uint4 more[4], float sum[6][32], unsigned bias, const finish &end)
+template <int U>
+static __device__ __forceinline__ void outputs(uint4 v[4], const uint4 more[4], float sum[6][32], unsigned bias, const finish &end)
 {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -304,16 +330,25 @@ static __device__ __forceinline__ spot spot_of()
 {
     int tile = blockIdx.x / GROUPS, strip = tile % STRIPS, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     int y = tile / STRIPS * 16 + threadIdx.x / 32 * 2, q = strip * 32 + g * 4, k = (int)blockIdx.x % GROUPS * 64 + t * 8;
-    return {y, (y * WIDTH + q) * C + k, ((strip * CHUNKS + k / 16) * ROWS + y + 1) * (ROW / 2) + k / 8 % 2 * 64 + g * 8,
-            q < WIDTH, g == 0 && strip > 0, g == 7 && strip + 1 < STRIPS, q + 4 < WIDTH};
+    return {y,
+            (y * WIDTH + q) * C + k,
+            ((strip * CHUNKS + k / 16) * ROWS + y + 1) * (ROW / 2) + k / 8 % 2 * 64 + g * 8,
+            q < WIDTH,
+            g == 0 && strip > 0,
+            g == 7 && strip + 1 < STRIPS,
+            q + 4 < WIDTH};
 }
 /* Of the lane of the tile before (-4) or behind (4). */
 static __device__ __forceinline__ uint4 shuffled(const uint4 &v, int from)
 {
     int lane = (threadIdx.x + from) % 32;
-    return make_uint4(__shfl_sync(0xffffffff, v.x, lane), __shfl_sync(0xffffffff, v.y, lane), __shfl_sync(0xffffffff, v.z, lane), __shfl_sync(0xffffffff, v.w, lane));
+    return make_uint4(__shfl_sync(0xffffffff, v.x, lane), __shfl_sync(0xffffffff, v.y, lane), __shfl_sync(0xffffffff, v.z, lane),
+                      __shfl_sync(0xffffffff, v.w, lane));
 }
-static __device__ __forceinline__ uint4 only(bool when, const uint4 &v) { return make_uint4(when ? v.x : 0, when ? v.y : 0, when ? v.z : 0, when ? v.w : 0); }
+static __device__ __forceinline__ uint4 only(bool when, const uint4 &v)
+{
+    return make_uint4(when ? v.x : 0, when ? v.y : 0, when ? v.z : 0, when ? v.w : 0);
+}
 
 template <int U> static __device__ __forceinline__ void load_residual(uint4 v[4], const targets &to, const finish &end, const spot &at)
 {
@@ -321,7 +356,10 @@ template <int U> static __device__ __forceinline__ void load_residual(uint4 v[4]
     if (end.adds && at.inside && at.y + U / 2 < HEIGHT)
 #pragma unroll
         for (int x = 0; x < 4; x++)
-            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[x].x), "=r"(v[x].y), "=r"(v[x].z), "=r"(v[x].w) : "l"(from + x * C) : "memory");
+            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(v[x].x), "=r"(v[x].y), "=r"(v[x].z), "=r"(v[x].w)
+                         : "l"(from + x * C)
+                         : "memory");
 }
 
 /* What a link leaves for the next one. */
@@ -341,9 +379,12 @@ template <int U> static __device__ __forceinline__ void leave(const targets &to,
     if (!at.last)
         own[16] = infinity;
     if (at.first || at.last) { /* points 0 and infinity are 16 places apart, the first tile and the last 7 */
-        uint4 *beside = own + (at.first ? -STRIP / 8 + 16 + 7 : STRIP / 8 - 7), *next = reinterpret_cast<uint4 *>(to.next + at.moved + UNIT) + (at.last ? 16 : 0);
-        const unsigned ours[4] = {at.first ? zero.x : infinity.x, at.first ? zero.y : infinity.y, at.first ? zero.z : infinity.z, at.first ? zero.w : infinity.w};
-        const unsigned pixel[4] = {at.first ? d[1].x : d[4].x, at.first ? d[1].y : d[4].y, at.first ? d[1].z : d[4].z, at.first ? d[1].w : d[4].w};
+        uint4 *beside = own + (at.first ? -STRIP / 8 + 16 + 7 : STRIP / 8 - 7),
+              *next = reinterpret_cast<uint4 *>(to.next + at.moved + UNIT) + (at.last ? 16 : 0);
+        const unsigned ours[4] = {at.first ? zero.x : infinity.x, at.first ? zero.y : infinity.y, at.first ? zero.z : infinity.z,
+                                  at.first ? zero.w : infinity.w};
+        const unsigned pixel[4] = {at.first ? d[1].x : d[4].x, at.first ? d[1].y : d[4].y, at.first ? d[1].z : d[4].z,
+                                   at.first ? d[1].w : d[4].w};
         unsigned times = at.first ? 0x3c003c00 : H_AABB * 0x10001u;
 #pragma unroll
         for (int e = 0; e < 4; e++) {
@@ -356,7 +397,9 @@ template <int U> static __device__ __forceinline__ void leave(const targets &to,
     }
 }
 
-template <int U> static __device__ __forceinline__ void store(float sum[6][32], uint4 more[4], const targets &to, const finish &end, const spot &at, unsigned bias)
+template <int U>
+static __device__ __forceinline__ void store(float sum[6][32], uint4 more[4], const targets &to, const finish &end, const spot &at,
+                                             unsigned bias)
 {
     uint4 d[6];
     outputs<U>(d + 1, more, sum, bias, end);
@@ -371,7 +414,8 @@ template <int U> static __device__ __forceinline__ void store(float sum[6][32], 
 }
 
 /* Weights of a step, which may be in the next link. */
-static __device__ __forceinline__ void ask_weights(unsigned base, unsigned slot, unsigned phase, const __half *weights, int link, int s, int runs, bool leads)
+static __device__ __forceinline__ void ask_weights(unsigned base, unsigned slot, unsigned phase, const __half *weights, int link, int s,
+                                                   int runs, bool leads)
 {
     if (s >= CHUNKS)
         link++, s -= CHUNKS;
@@ -384,8 +428,8 @@ static __device__ __forceinline__ void ask_pixels(unsigned base, unsigned slot, 
     ask(base, slot, phase, SLICE, row_of(moved, link % 3, tile % STRIPS, s, tile / STRIPS * 16 - 1), PIXELS, leads);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1)
-run_layers(const __half *input, const __half *weights, const float *links, __half *moved, __half *kept, __half *output, unsigned *done, int runs)
+extern "C" __global__ void __launch_bounds__(256, 1) run_layers(const __half *input, const __half *weights, const float *links,
+                                                                __half *moved, __half *kept, __half *output, unsigned *done, int runs)
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
     if (threadIdx.x == 0) {
@@ -429,9 +473,13 @@ run_layers(const __half *input, const __half *weights, const float *links, __hal
         const float *own = links + link * 8;
         constexpr size_t ELEMENTS = (size_t)HEIGHT * WIDTH * C;
         int source = (int)own[3];
-        bool last = link + 1 == runs, used = (link + 1 < runs && (int)own[8 + 3] == link + 1) || (link + 2 < runs && (int)own[16 + 3] == link + 1);
+        bool last = link + 1 == runs,
+             used = (link + 1 < runs && (int)own[8 + 3] == link + 1) || (link + 2 < runs && (int)own[16 + 3] == link + 1);
         const finish end = {own[7], two_of<__half>(own[4], own[4]), source >= 0, own[4] > 1};
-        const targets to = {source == 0 ? input : kept + (source - 1 & 1) * ELEMENTS, last ? output : used ? kept + (link & 1) * ELEMENTS : NULL,
+        const targets to = {source == 0 ? input : kept + (source - 1 & 1) * ELEMENTS,
+                            last   ? output
+                            : used ? kept + (link & 1) * ELEMENTS
+                                   : NULL,
                             moved + (link + 1) % 3 * PLACE, moved + (link + 2) % 3 * PLACE, last};
         unsigned bias = base + turns.before() * SLOT + BIAS + threadIdx.x % 4 * 32;
         const spot at = spot_of();
