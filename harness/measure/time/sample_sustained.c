@@ -1,14 +1,13 @@
 /* Times back-to-back runs in a graph. A row with memory that survives a run (rig_has_state) could find there the results of repeated
  * inputs, or count its runs. For such a row the graph poisons the replica and prepares it anew before each run; a graph without the runs
- * measures that overhead, and bench subtracts it. With two replicas it prepares both, then runs on both, and the other graph lacks only the
- * second run: what is left is a run right behind another one, without the gap behind the fills. bench checks the last run on each replica.
- * So that the other runs are checked too, shorter graphs of the same runs, of random lengths, are launched first. */
+ * measures that overhead, and bench subtracts it. With two replicas it prepares both, then runs on both, so that only
+ * every second run has the gap behind the fills, which runs back to back do not have: the time is at most too long. bench checks the last
+ * run on each replica. So that the other runs are checked too, shorter graphs of the same runs, of random lengths, are launched first. */
 #include "measure/time/sample_private.h"
 #include <math.h>
 
 #define SUSTAINED_NS 10e6    /* a sustained sample lasts about this long */
 #define SUSTAINED_LEAST 0.02 /* the runs must take at least this share of the time of poisoning and preparing */
-#define PAIRED_TIMES 2       /* a difference of half of the runs is taken as often, and averaged */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 #define PROOFS 4 /* number of shorter graphs; one if the runs take longer than SUSTAINED_NS together */
@@ -53,20 +52,13 @@ static bool is_paired(const struct sample_group *f, int i)
 
 bool sustained_take(struct sample_group *f, int i, struct error *err)
 {
-    bool paired = is_paired(f, i);
-    int times = paired ? PAIRED_TIMES : 1;
-    double rest_ns = 0, sum_ns = 0, ns;
+    double rest_ns = 0;
     f->hz[i] = NAN;
-    for (int k = 0; k < times; k++) {
-        if (f->rests[i] && !timed(f, i, f->rests[i], &ns, err))
-            return false;
-        rest_ns += f->rests[i] ? ns / times : 0;
-        if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &ns, err))
-            return false;
-        sum_ns += ns / times;
-    }
-    double share = paired ? 0.5 : 1; /* of the runs, that the difference has */
-    f->ns[i] = sum_ns > rest_ns * (1 + share * SUSTAINED_LEAST) ? (sum_ns - rest_ns) / share : NAN; /* a small difference is unreliable */
+    if (f->rests[i] && !timed(f, i, f->rests[i], &rest_ns, err))
+        return false;
+    if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &f->ns[i], err))
+        return false;
+    f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* a small difference of two times is unreliable */
     return look_at_seats(f, i, err);
 }
 
@@ -123,7 +115,7 @@ static bool build(struct sample_group *f, int i, int (*const places)[2], bool ru
         }
         for (int j = 0; j < each && ok; j++) {
             take_place(e->rig, places[k + j]);
-            ok = !(runs || j + 1 < each) || rig_run_stepwise(e->rig, NULL, NULL, err);
+            ok = !runs || rig_run_stepwise(e->rig, NULL, NULL, err);
         }
     }
     if (ops->graph_end(f->dev, graph, &end))
