@@ -155,6 +155,9 @@ static bool kinds(struct decode *d)
 {
     const struct ptx_instr *in = d->in;
     const struct ptx_operand *o = in->count > 1 ? &in->operands[1] : NULL;
+    for (int i = 0; i < in->count; i++)
+        if (in->operands[i].kind == OPERAND_ADDRESS && in->operands[i].reg < 0 && !in->operands[i].name && !instr_has(in, "local"))
+            return decode_wrong(d, "only local memory is addressed by a plain number");
     if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
         return decode_wrong(d, "'.any' has no predicate");
     if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) &&
