@@ -97,6 +97,26 @@ static void many_choices_are_a_table(void **state)
 }
 
 /* Where there is a mask, the rule over dense variants is not held against a sparse row; the one over sparse variants is. */
+/* Its dense choice in a case with a mask is not compared with sparse variants, which it cannot choose. */
+static void dense_rules_are_judged_without_masks(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 3; i++) {
+        add(&f, i, i == 0 ? "head" : i == 1 ? "body" : "masked", "conv2d/cudnn", "", 150);
+        add(&f, i, i == 0 ? "head" : i == 1 ? "body" : "masked", "conv2d/auto", "is=wgmma_rs", 90);
+    }
+    add(&f, 2, "masked", "conv2d/sparse_auto", "is=wgmma_rs", 30);
+    for (int i = 4; i < f.count; i++) {
+        f.rows[i]->density_in = 0.1;
+        f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
+    }
+    char *t = told(&f);
+    assert_string_equal(t, "selector  auto is within 5 % of the fastest in 2 of 2 cases, more than 10 % behind cudnn in 0\n");
+    free(t);
+    fixture_free(&f);
+}
+
 static void masked_cases_ask_the_sparse_rule(void **state)
 {
     struct fixture f = {0};
@@ -320,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand),
                                        cmocka_unit_test(many_choices_are_a_table),
+                                       cmocka_unit_test(dense_rules_are_judged_without_masks),
                                        cmocka_unit_test(masked_cases_ask_the_sparse_rule),
                                        cmocka_unit_test(the_gain_is_that_of_the_tables),
                                        cmocka_unit_test(next_finds_one_row),

@@ -39,6 +39,7 @@ static bool same_point(const struct view *v, const struct view *rule, const char
 struct tally {
     char rule[VARIANT_BASE], zero[VARIANT_BASE];
     bool zeros_differ;                 /* cases have other baselines than the one named */
+    bool masks;                        /* the rule chooses sparse variants: cases with a mask count */
     int cases, near, behind, measured; /* measured: or stored; the others were chosen by conditions */
     struct text off;                   /* sentences; where they are many, */
     struct table *table;               /* a line each */
@@ -96,8 +97,10 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
 static bool name_rule(struct tally *tally, const struct case_view *c)
 {
     for (int i = 0; i < c->count && !tally->rule[0] && !c->rows[0]->like_case; i++)
-        if (chosen(&c->views[i]))
+        if (chosen(&c->views[i])) {
+            tally->masks = c->views[i].row->density_in >= 0;
             variant_base(c->views[i].row, tally->rule);
+        }
     return tally->rule[0];
 }
 
@@ -108,7 +111,7 @@ static void look_at_case(struct tally *tally, const struct case_view *c)
         char name[VARIANT_BASE];
         const struct view *v = &c->views[i];
         const char *is = v->ranked ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
-        if (is && !strcmp(tally->rule, variant_base(v->row, name))) {
+        if (is && (tally->masks || v->row->density_in < 0) && !strcmp(tally->rule, variant_base(v->row, name))) {
             selector_add_case(tally, c, v, is);
             return;
         }

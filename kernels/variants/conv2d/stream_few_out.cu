@@ -70,7 +70,7 @@ steps:
  * Cost: S - 1 of every 16 to 48 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. A warp has up to 254 registers, so eight
  * warps fit an SM, and the bytes on their way are what ROWS_AHEAD makes of that: one row ahead gives 0.82 of a copy at 64 channels, three rows of 32 pixels 0.92.
  * More than 4 output channels take a block of columns for each tap; of 64 channels that is more than the registers hold (`weights`), and mma_few_out is faster.
- * Measured on an H200, cold: 64 -> 3 at 1440 x 2560 130.7 us (older code), 4.5 x cuDNN's best; mma_few_out 186.4 us. */
+ * Measured on an H200, cold: 64 -> 3 at 1440 x 2560 131.5 us (older code), 4.4 x cuDNN's best; mma_few_out 186.3 us. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"
