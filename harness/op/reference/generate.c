@@ -382,21 +382,25 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
 }
 
 #define SPECIAL_LINE 64 /* values of a tensor of one axis that count as a line */
+#define LINES_OF_EACH 4 /* with fewer, no line is sure to be infinite */
 
-/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h; one of eight has nothing but one infinity. */
+/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h; one of eight has nothing but one infinity, and so
+ * has one line of each infinity, unless there are very few lines. */
 static void plant_specials(const struct tensor *t, unsigned specials, uint64_t key, float *to)
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};
     int64_t count = (int64_t)tensor_elements(t), length = t->rank == 1 && count > SPECIAL_LINE ? SPECIAL_LINE : t->dim[t->rank - 1];
+    int64_t lines = (count + length - 1) / length,
+            least = lines < LINES_OF_EACH ? -2 : (int64_t)(random_bits(key, 0x6c656173, 0) % (uint64_t)lines);
     for (int64_t line = 0; line * length < count; line++) {
         uint64_t bits = random_bits(key, 0x73706563, (uint64_t)line), which = random_bits(key, 0x77686963, (uint64_t)line);
         int64_t left = count - line * length, place = draw_place((enum draw_where)(which % 5), bits, length < left ? length : left);
         int kind = (int)(which / 5 % 3);
         while (!(specials >> kind & 1))
             kind = (kind + 1) % 3;
-        bool whole = (which >> 32) % 8 == 0 && (specials & 3);
+        bool one = line == least || line == (least + 1) % lines, whole = (one || (which >> 32) % 8 == 0) && (specials & 3);
         if (whole)
-            kind = specials & 1 && (!(specials & 2) || which >> 40 & 1) ? 0 : 1;
+            kind = specials & 1 && (!(specials & 2) || (one ? line != least : which >> 40 & 1)) ? 0 : 1;
         for (int64_t i = 0; whole && i < length && i < left; i++)
             to[line * length + i] = values[kind];
         if ((which >> 32) % 4)
