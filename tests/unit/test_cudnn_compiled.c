@@ -94,6 +94,20 @@ static void makes(const char *builder, const struct cudnn_conv *conv, int compil
     closed(h);
 }
 
+/* How many of its six plans the handle compiles; closes it. */
+static int compiled_by(struct cudnn *h)
+{
+    struct error err = {0};
+    struct cudnn_plan **plans;
+    int count = cudnn_plans(h, &body, 24, &plans, &err), compiled = world.compiled;
+    assert_int_equal(count, 6);
+    while (count > 0)
+        cudnn_plan_free(plans[--count]);
+    free(plans);
+    closed(h);
+    return compiled;
+}
+
 static void once_for_all(void **state)
 {
     struct cudnn_conv other = body;
@@ -152,17 +166,9 @@ static void damaged(void **state)
     closedir(dir);
     makes(MAKER, &body, 3, 0);
     makes(MAKER, &body, 0, 3);
-    struct error err = {0};
-    struct cudnn_plan **plans;
     struct cudnn *h = opened(MAKER, false);
     world.reads_nothing = true; /* whole, but not to the library's taste */
-    int count = cudnn_plans(h, &body, 24, &plans, &err);
-    assert_int_equal(count, 6);
-    assert_int_equal(world.compiled, 3);
-    while (count > 0)
-        cudnn_plan_free(plans[--count]);
-    free(plans);
-    closed(h);
+    assert_int_equal(compiled_by(h), 3);
 }
 
 static size_t version(void)
@@ -186,19 +192,6 @@ static struct cudnn *placed(const char *kind, int place, const char *compilers)
     h->api = &api_there;
     cudnn_set_builder(h, device);
     return h;
-}
-
-static int compiled_by(struct cudnn *h)
-{
-    struct error err = {0};
-    struct cudnn_plan **plans;
-    int count = cudnn_plans(h, &body, 24, &plans, &err), compiled = world.compiled;
-    assert_int_equal(count, 6);
-    while (count > 0)
-        cudnn_plan_free(plans[--count]);
-    free(plans);
-    closed(h);
-    return compiled;
 }
 
 /* GPUs of one kind share what they compile, wherever they and the compiler are; a GPU that cuDNN lets load only its own keeps its own. */
