@@ -157,6 +157,7 @@ select:
 # who may be faster than the rule's choice: on 339 random layers one of these or that choice was within 5 % of the fastest in 337
 race:
   - {variant: wgmma_ragged, when: open and groups == 1 and (half or dtype == i8)}
+  - {variant: wgmma_taps, when: open and half and plain and r * s > 1 and c >= 8 and c <= 48 and c % 16 != 0 and n * p * q >= 65536}
   - {variant: mma_any, when: open and groups == 1 and math != f32 and dtype != i8}
   - {variant: wgmma_pixels, when: open and groups == 1 and (half or math == tf32)}
   - {variant: wgmma_rs, when: open and half and plain and c <= 64 and n * p * q >= 16384}

@@ -8,4 +8,7 @@ measured: cc == 90
 select:
   - {variant: winograd_row, claimed: yes}
   - variant: auto
+race:      # on images of few units it is a matter of how many blocks the last round leaves idle
+  - {variant: winograd_row, when: c >= 128 and k >= 128}
+  - {variant: winograd_rs, when: c >= 56 and n * p * q >= 400000}
 */

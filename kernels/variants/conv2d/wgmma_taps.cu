@@ -11,26 +11,33 @@ dtype: {input: [f16, bf16, i8], filter: same, output: [same, f32], bias: f32, ac
 math: [f16_acc32, bf16_acc32, i8_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+params:
+  TEAMS: {values: [auto, 3, 4], default: auto}           # warpgroups: of 128 registers a thread, or 96
+  LINES: {values: [auto, 0, 1], default: auto}           # 1: pixels whose channels are no whole sectors leave through shared memory, as words side by side
 let:
   blocks_k: ceil(k, 128)
   kb: 16 * ceil(ceil(k, blocks_k), 16)
   pixel: c * size(input)
   depth: 32 * ceil(s * pixel, 32)                        # bytes, of a row of the filter
   tiled: ceil(r * depth, 128) * kb * 128
-  line: select(blocks_k == 1 and k * size(output) % 32 != 0, 16 * k * size(output), 0)     # of a warp
-  room: smem_per_block_optin - 2048 - 4 * kb - depth - tiled - 12 * line
+  lines: select(LINES == 'auto', 0, LINES)
+  line: select(lines == 1 and blocks_k == 1 and k * size(output) % 32 != 0, 16 * k * size(output), 0)     # bytes of a warp's 16 pixels
+  room: smem_per_block_optin - 2048 - 4 * kb - depth - tiled - 16 * line
   widest: max(1, floor(floor(room, r + 4) - 160 - pixel * pad_left, pixel) - s + 1)
   strips: ceil(q, widest)
   wide: ceil(q, strips)                                  # columns of a strip
   row_bytes: 16 * ceil(pixel * pad_left, 16) + 16 * ceil((wide + s - 1) * pixel + 80, 16)
   slots: min(16, floor(room, row_bytes))
   tiles: n * strips * ceil(p * wide, 64)                 # 64 pixels of a strip, one after another through its rows
+  teams: select(TEAMS == 'auto', 3, TEAMS)
   blocks: max(1, min(tiles, floor(sm_count, blocks_k)))
-  smem: 1024 + tiled + slots * row_bytes + depth + 64 + 4 * kb + 16 * slots + 16 + 12 * line
+  smem: 1024 + tiled + slots * row_bytes + depth + 64 + 4 * kb + 16 * slots + 16 + 4 * teams * line
 where:
   - cc == 90
   - slots >= r + 2 + floor(63, wide) and wide >= 16
   - smem <= smem_per_block_optin
+  - teams == 3 or kb / 2 + depth / 8 + 32 <= 96          # sums, operands and what else a thread keeps
+  - lines == 0 or line > 0
 define:
   TYPE: type(input)
   OUTPUT_T: type(output)
@@ -51,6 +58,7 @@ define:
   ROW_BYTES: row_bytes
   SLOTS: slots
   BLOCKS: blocks
+  WARPGROUPS: teams
   LINE: line
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
@@ -66,7 +74,7 @@ prepare:
 steps:
   - kernel: conv_wgmma_taps
     grid: blocks, blocks_k
-    block: 416
+    block: 128 * teams + 32
     smem: smem
     args: input, arranged, bias, residual, output
 */
@@ -78,19 +86,18 @@ steps:
  *    bytes. So no channel is filled up, and no tile has a border of its own: 64 pixels of a strip go on in its next row. A strip is as wide as the shared memory allows.
  *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
  *  - A lane's four neighbours of the depth are 8 bytes. Which pixel is which row of the product is so chosen that no two lanes meet at a bank.
- *  - Each of three warpgroups takes every third tile, and the next rows arrive meanwhile. */
+ *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma_narrow.cuh"
 
-constexpr int GROUPS = 3;                                                        /* warpgroups; a further warp brings the pixels */
+constexpr int GROUPS = WARPGROUPS, BUFFERS = GROUPS == 3 ? 2 : 1; /* warpgroups (a further warp brings the pixels); operands of one row of the filter, or of two */
 constexpr int SIZE = sizeof(TYPE), PIXEL = CHANNELS * SIZE, GAP = (PAD_LEFT * PIXEL + 15) / 16 * 16; /* bytes; what is read in front of an image row is not used */
 constexpr int STEPS = (S * PIXEL + 31) / 32;                                     /* products of a row of the filter: 32 bytes of the depth each */
 constexpr int TILES = (R * STEPS + 3) / 4, TILE = BLOCK_K * 128;                 /* swizzled rows of 128 bytes */
 constexpr int BLOCKS_STRIP = (ROWS * WIDE + 63) / 64, BLOCKS_ALL = IMAGES * STRIPS * BLOCKS_STRIP;
 constexpr int LAST_ROW = ROWS + R - 2 - PAD_TOP < HEIGHT - 1 ? ROWS + R - 2 - PAD_TOP : HEIGHT - 1; /* of the image, that a filter reaches */
 constexpr int ZEROS = STEPS * 32;
-/* Pixels whose channels are no whole sectors leave through shared memory: sectors that are written in parts take twice as long. */
 constexpr bool STAGED = LINE > 0;
 constexpr bool PAIRS = sizeof(OUTPUT_T) == 2 && EPI_SLOPE == 0; /* relu after rounding, two at a time */
 template <int SIZE_OF> struct sum_of_bytes {
@@ -209,12 +216,17 @@ RELU_PAIRS(__nv_bfloat16)
 static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *line, int image, int first, int left)
 {
     constexpr int WORD = 8 / (int)sizeof(OUTPUT_T), WORDS = OUTPUTS / WORD; /* of 8 bytes */
+    int p = first / WIDE, q = first - p * WIDE, split = min(16, WIDE - q); /* so many in row p, the others in the next */
+    int here = p < ROWS ? min(split, COLUMNS - left - q) * WORDS : 0, there = p + 1 < ROWS ? (split + min(16 - split, COLUMNS - left)) * WORDS : 0;
+    OUTPUT_T *to = output + (((size_t)image * ROWS + p) * COLUMNS + left + q) * OUTPUTS;
+    constexpr int jump = (COLUMNS - WIDE) * OUTPUTS;
     __syncwarp();
-#pragma unroll 4
-    for (int i = threadIdx.x % 32; i < 16 * WORDS; i += 32) {
-        int pixel = i / WORDS, p = (first + pixel) / WIDE, q = first + pixel - p * WIDE + left;
-        if (p < ROWS && q < COLUMNS)
-            *reinterpret_cast<uint2 *>(output + (((size_t)image * ROWS + p) * COLUMNS + q) * OUTPUTS + (i - pixel * WORDS) * WORD) = *reinterpret_cast<const uint2 *>(line + i * WORD);
+#pragma unroll
+    for (int j = 0; j < (16 * WORDS + 31) / 32; j++) {
+        int i = j * 32 + threadIdx.x % 32;
+        bool next = i >= split * WORDS;
+        if (i < (next ? there : here))
+            *reinterpret_cast<uint2 *>(to + i * WORD + (next ? jump : 0)) = *reinterpret_cast<const uint2 *>(line + i * WORD);
     }
     __syncwarp(); /* before the next pixels are put there */
 }
@@ -232,12 +244,13 @@ struct lane_pixels {
             int pixel = first + pixel_of(threadIdx.x % 32 / 4, i);
             p[i] = pixel / WIDE;
             q[i] = pixel - p[i] * WIDE + left;
-            int count = count_of(own, strip, p[i] - PAD_TOP);
+            int slot = (count_of(own, strip, p[i] - PAD_TOP) + SLOTS) % SLOTS; /* of a row that is above the image, too */
+            unsigned place = at.slots + GAP + (q[i] - PAD_LEFT - column) * PIXEL;
 #pragma unroll
             for (int r = 0; r < R; r++) {
                 int y = p[i] + r - PAD_TOP;
-                unsigned row = at.slots + (count + r) % SLOTS * ROW_BYTES + GAP + shift_of(image * HEIGHT + y, column) + (q[i] - PAD_LEFT - column) * PIXEL;
-                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? row : at.zeros) + t * 8;
+                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? place + slot * ROW_BYTES + shift_of(image * HEIGHT + y, column) : at.zeros) + t * 8;
+                slot = slot == SLOTS - 1 ? 0 : slot + 1;
             }
 #pragma unroll
             for (int k = 0; k < STEPS; k++) {
@@ -254,23 +267,23 @@ struct lane_pixels {
 };
 
 /* All products of a tile are on their way on return, and its pixels are loaded. */
-static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[2][STEPS][4], const lane_pixels &own, const places &at)
+static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[BUFFERS][STEPS][4], const lane_pixels &own, const places &at)
 {
     unsigned long long matrix = matrix_rows_128(at.weights);
 #pragma unroll
     for (int r = 0; r < R; r++) {
-        if (r >= 2)
-            wgmma_wait<1>();
+        if (r >= BUFFERS)
+            wgmma_wait<BUFFERS - 1>();
 #pragma unroll
         for (int k = 0; k < STEPS; k++)
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                own.load(v[r % 2][k], i, r, k, at.zeros);
+                own.load(v[r % BUFFERS][k], i, r, k, at.zeros);
         wgmma_begin();
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
             int step = r * STEPS + k;
-            wgmma_registers<TYPE, BLOCK_K>(sum, v[r % 2][k], matrix + step / 4 * (TILE / 16) + step % 4 * 2, step > 0);
+            wgmma_registers<TYPE, BLOCK_K>(sum, v[r % BUFFERS][k], matrix + step / 4 * (TILE / 16) + step % 4 * 2, step > 0);
         }
         wgmma_commit();
     }
@@ -318,7 +331,7 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
         int strip = m / BLOCKS_STRIP, local = m - strip * BLOCKS_STRIP, image = strip / STRIPS, left = strip % STRIPS * WIDE;
         lane_pixels lane;
         sum_of sum[BLOCK_K / 2];
-        unsigned v[2][STEPS][4];
+        unsigned v[BUFFERS][STEPS][4];
         lane.find(at, own, strip, local * 64 + warp * 16);
         mine.wait(at, count_of(own, strip, bottom_of(local)) + 1);
         if (m < own.first + GROUPS)
