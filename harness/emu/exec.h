@@ -244,7 +244,7 @@ static inline void memo_add_waves(struct memo *m)
     m->waved = m->requests;
 }
 #define PATTERN_BYTES offsetof(struct memo, from)
-#define MEMO_WAYS 128
+#define MEMO_WAYS 32
 struct block_count {
     uint64_t executions, threads;
 };

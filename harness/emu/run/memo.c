@@ -119,7 +119,7 @@ static struct memo *memo_place(struct memo *m, uint32_t mask, const int32_t *rel
     uint32_t h = mask ^ phase; /* of some lanes: two patterns of one hash take turns */
     for (int i = 3; i < 32; i += 4)
         h = (h ^ (uint32_t)rel[i]) * 2654435761u;
-    return &m->others[h >> 25];
+    return &m->others[h >> 27];
 }
 
 static void memo_copy(struct memo *to, const struct memo *from)
