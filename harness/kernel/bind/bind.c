@@ -272,7 +272,6 @@ int variant_race(const struct variant_set *set, const struct variant_config *rul
     struct variant_config *all = NULL;
     struct program own = {0};
     int count = 0, left = 0;
-    *configs = NULL;
     bool ok = race_items(set, rule, work, chip, &all, &count, err) && (!count || variant_bind(set, rule, work, chip, &own, err));
     SCOPED char **taken = xcalloc((size_t)count + 1, sizeof *taken);
     taken[0] = ok && own.params ? xstrdup(own.params) : NULL;
@@ -293,10 +292,10 @@ int variant_race(const struct variant_set *set, const struct variant_config *rul
     for (int i = 0; i <= left; i++)
         free(taken[i]);
     program_free(&own);
-    *configs = all;
-    if (ok)
+    if (ok && left) {
+        *configs = all;
         return left;
+    }
     variant_configs_free(all, left);
-    *configs = NULL;
-    return -1;
+    return ok ? 0 : -1;
 }

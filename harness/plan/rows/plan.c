@@ -50,7 +50,8 @@ bool plan_undecided(const struct plan *plan)
         if (!plan_chooses(plan, i) || p->how)
             continue;
         raced = variant_race(plan_set(plan, p->side), p->config, &plan->cases[p->case_index].work, &plan->chip, &configs, &ignored);
-        variant_configs_free(configs, raced > 0 ? raced : 0);
+        if (raced > 0)
+            variant_configs_free(configs, raced);
     }
     return raced != 0;
 }
