@@ -1,4 +1,5 @@
-/* tensor_core/wgmma_narrow: products of a warpgroup with the left operand in registers, 16 to 112 columns wide (tensor_core/wgmma has 64 and 128). */
+/* tensor_core/wgmma_narrow: products of a warpgroup with the left operand in registers, 16 to 112 columns wide. tensor_core/wgmma has 64
+ * and 128. */
 #pragma once
 #include "tensor_core/wgmma.cuh"
 

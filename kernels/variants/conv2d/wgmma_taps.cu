@@ -1,9 +1,10 @@
 /* bench 1
 op: conv2d
-what: a filter row's taps side by side - its r * c values of an NHWC image are neighbours, so that 20 channels are 60 of a product's 64, not 20 of 32
+what: a filter row's taps side by side - its s * c values of an NHWC image are neighbours, so 20 channels are 60 of a product's 64
 from: wgmma_ragged
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7 and pad_top < r and pad_left < s and pad_bottom < r and pad_right < s
+  - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7
+  - pad_top < r and pad_left < s and pad_bottom < r and pad_right < s
   - c * size(input) % 8 == 0 and k % 4 == 0 and c <= 64    # 8 bytes of a pixel are what a lane loads, 4 channels what it stores
   - n * c * h * w < 1073741824 and n * k * p * q < 1073741824
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
@@ -13,7 +14,7 @@ algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
   TEAMS: {values: [auto, 3, 4], default: auto}           # warpgroups: of 128 registers a thread, or 96
-  LINES: {values: [auto, 0, 1], default: auto}           # 1: pixels whose channels are no whole sectors leave through shared memory, as words side by side
+  LINES: {values: [auto, 0, 1], default: auto}           # 1: pixels that are no whole sectors leave through shared memory, side by side
 let:
   blocks_k: ceil(k, 128)
   kb: 16 * ceil(ceil(k, blocks_k), 16)
@@ -79,24 +80,29 @@ steps:
     args: input, arranged, bias, residual, output
 */
 
-/* What changed from wgmma_ragged: a product's depth. In an image of channels last, the pixels that a row of the filter covers are neighbours, and so are their s * c values: the
- * depth of a product runs through them, and is rounded up to 16 once a row of the filter, not once a tap. 3x3 of 20 channels take 12 products where 18 were.
+/* What changed from wgmma_ragged: a product's depth. In an image of channels last, the pixels that a row of the filter covers are
+ * neighbours, and so are their s * c values: the depth of a product runs through them, and is rounded up to 32 bytes once a row of the
+ * filter, not once a tap. 3x3 of 20 channels in 16 bits take 12 products where 18 were.
  *
- *  - Pixels are the rows of a product, in registers: a lane loads its values from the image row as it lies in memory, which only has to be brought to shared memory whole, by a copy of
- *    bytes. So no channel is filled up, and no tile has a border of its own: 64 pixels of a strip go on in its next row. A strip is as wide as the shared memory allows.
+ *  - Pixels are the rows of a product, in registers: a lane loads its values from the image row as it lies in memory, which only has to
+ *    be brought to shared memory whole, by a copy of bytes. So no channel is filled up, and no tile has a border of its own: 64 pixels of
+ *    a strip go on in its next row. A strip is as wide as the shared memory allows.
  *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
- *  - A lane's four neighbours of the depth are 8 bytes. Which pixel is which row of the product is so chosen that no two lanes meet at a bank.
+ *  - A lane loads 8 bytes at once. Which pixel is which row of the product is so chosen that no two lanes meet at a bank, unless a pixel
+ *    is a multiple of 64 bytes: 64->64 at 720p takes an H200 2.5 times as long as with wgmma_rs.
  *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma_narrow.cuh"
 
-constexpr int GROUPS = WARPGROUPS, BUFFERS = GROUPS == 3 ? 2 : 1; /* warpgroups (a further warp brings the pixels); operands of one row of the filter, or of two */
-constexpr int SIZE = sizeof(TYPE), PIXEL = CHANNELS * SIZE, GAP = (PAD_LEFT * PIXEL + 15) / 16 * 16; /* bytes; what is read in front of an image row is not used */
-constexpr int STEPS = (S * PIXEL + 31) / 32;                                     /* products of a row of the filter: 32 bytes of the depth each */
-constexpr int TILES = (R * STEPS + 3) / 4, TILE = BLOCK_K * 128;                 /* swizzled rows of 128 bytes */
+constexpr int GROUPS = WARPGROUPS; /* a further warp brings the pixels */
+constexpr int BUFFERS = GROUPS == 3 ? 2 : 1; /* of operands, of a row of the filter each */
+constexpr int SIZE = sizeof(TYPE), PIXEL = CHANNELS * SIZE;     /* bytes */
+constexpr int GAP = (PAD_LEFT * PIXEL + 15) / 16 * 16;          /* in front of an image row in shared memory */
+constexpr int STEPS = (S * PIXEL + 31) / 32;                    /* products of a row of the filter: 32 bytes of the depth each */
+constexpr int TILES = (R * STEPS + 3) / 4, TILE = BLOCK_K * 128; /* swizzled rows of 128 bytes */
 constexpr int BLOCKS_STRIP = (ROWS * WIDE + 63) / 64, BLOCKS_ALL = IMAGES * STRIPS * BLOCKS_STRIP;
-constexpr int LAST_ROW = ROWS + R - 2 - PAD_TOP < HEIGHT - 1 ? ROWS + R - 2 - PAD_TOP : HEIGHT - 1; /* of the image, that a filter reaches */
+constexpr int REACH = ROWS + R - 2 - PAD_TOP, LAST_ROW = REACH < HEIGHT - 1 ? REACH : HEIGHT - 1; /* of the image, that is read */
 constexpr int ZEROS = STEPS * 32;
 constexpr bool STAGED = LINE > 0;
 constexpr bool PAIRS = sizeof(OUTPUT_T) == 2 && EPI_SLOPE == 0; /* relu after rounding, two at a time */
@@ -112,22 +118,27 @@ extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weig
 
 /* Where the operands' orders put things: a lane holds 8 neighbouring bytes of a product's depth, and 4 neighbouring output channels. */
 static __device__ __forceinline__ int depth_at(int byte) { return byte % 16 / 4 * 8 + byte / 16 * 4 + byte % 4; }
-static __device__ __forceinline__ int output_at(int column) { return column / 16 * 16 + column % 8 / 2 * 4 + column / 8 % 2 * 2 + column % 2; }
+static __device__ __forceinline__ int output_at(int column)
+{
+    return column / 16 * 16 + column % 8 / 2 * 4 + column / 8 % 2 * 2 + column % 2;
+}
 
 extern "C" __global__ void __launch_bounds__(256) arrange_weights(const TYPE *filter, TYPE *arranged)
 {
     constexpr int WIDTH_TILE = 128 / SIZE;
-    int i = blockIdx.x * 256 + threadIdx.x, byte = i % WIDTH_TILE * SIZE, column = i / WIDTH_TILE % BLOCK_K, tile = i / WIDTH_TILE / BLOCK_K % TILES, block = i / WIDTH_TILE / BLOCK_K / TILES;
+    int i = blockIdx.x * 256 + threadIdx.x, byte = i % WIDTH_TILE * SIZE, column = i / WIDTH_TILE % BLOCK_K;
+    int tile = i / WIDTH_TILE / BLOCK_K % TILES, block = i / WIDTH_TILE / BLOCK_K / TILES;
     if (block * BLOCK_K >= OUTPUTS)
         return;
-    int step = tile * 4 + byte / 32, r = step / STEPS, at = (step % STEPS * 32 + depth_at(byte % 32)) / SIZE, k = block * BLOCK_K + output_at(column);
+    int step = tile * 4 + byte / 32, r = step / STEPS, at = (step % STEPS * 32 + depth_at(byte % 32)) / SIZE;
+    int k = block * BLOCK_K + output_at(column);
     TYPE v{};
     if (r < R && at < S * CHANNELS && k < OUTPUTS)
         v = filter[((size_t)k * R + r) * (S * CHANNELS) + at];
     arranged[((size_t)(block * TILES + tile) * TILE + column * 128 + (byte / 16 ^ column % 8) * 16 + byte % 16) / SIZE] = v;
 }
 
-/* Row g + 8 i of a warp's 16: the four pixels that half a warp loads at once lie an odd multiple of 32 bytes apart, so that no two lanes meet at a bank. */
+/* Row g + 8 i of a warp's 16: the four pixels that half a warp loads at once lie an odd multiple of 32 bytes apart, if they can. */
 static __device__ __forceinline__ int pixel_of(int g, int i)
 {
     return PIXEL % 16 == 8 ? g % 4 * 4 + g / 4 + i * 2 : PIXEL % 32 == 16 ? g % 4 * 2 + g / 4 + i * 8 : g + i * 8;
@@ -138,7 +149,8 @@ struct places {
     unsigned char *lines;
 };
 
-/* What a block does: tiles first .. end - 1. A tile is 64 pixels of a strip. The image rows that they need arrive in order, each once in a strip, and are counted from the block's first. */
+/* What a block does: tiles first .. end - 1. A tile is 64 pixels of a strip. The image rows that they need arrive in order, each once in
+ * a strip, and are counted from the block's first. */
 struct share {
     int first, end, strip, top; /* its first strip, and that one's first image row */
 };
@@ -148,9 +160,15 @@ static __device__ __forceinline__ share share_of()
     int block = blockIdx.x, first = block * each + min(block, more), strip = first / BLOCKS_STRIP;
     return {first, first + each + (block < more), strip, max(0, (first - strip * BLOCKS_STRIP) * 64 / WIDE - PAD_TOP)};
 }
-static __device__ __forceinline__ int count_of(const share &own, int strip, int y) { return (strip - own.strip) * (LAST_ROW + 1) - own.top + y; }
+static __device__ __forceinline__ int count_of(const share &own, int strip, int y)
+{
+    return (strip - own.strip) * (LAST_ROW + 1) - own.top + y;
+}
 /* The last image row that a tile needs. */
-static __device__ __forceinline__ int bottom_of(int local) { return min(LAST_ROW, min(ROWS - 1, (local * 64 + 63) / WIDE) + R - 1 - PAD_TOP); }
+static __device__ __forceinline__ int bottom_of(int local)
+{
+    return min(LAST_ROW, min(ROWS - 1, (local * 64 + 63) / WIDE) + R - 1 - PAD_TOP);
+}
 static __device__ __forceinline__ int first_column(int strip) { return max(0, strip % STRIPS * WIDE - PAD_LEFT); }
 /* How far the first column of an image row lies behind a multiple of 16 bytes. */
 static __device__ __forceinline__ int shift_of(int line, int column) { return (line * (WIDTH * PIXEL % 16) + column * PIXEL) % 16; }
@@ -161,7 +179,8 @@ static __device__ __forceinline__ void produce(const places &at, const share &ow
     int strip = own.strip, y = own.top;
     for (int i = 0; i < rows; i++) {
         unsigned slot = i % SLOTS, full = at.full + slot * 8;
-        int column = first_column(strip), line = strip / STRIPS * HEIGHT + y, columns = min(WIDTH, strip % STRIPS * WIDE + WIDE - PAD_LEFT + S - 1) - column;
+        int column = first_column(strip), line = strip / STRIPS * HEIGHT + y;
+        int columns = min(WIDTH, strip % STRIPS * WIDE + WIDE - PAD_LEFT + S - 1) - column;
         int shift = shift_of(line, column);
         size_t from = ((size_t)line * WIDTH + column) * PIXEL - shift, all = (size_t)IMAGES * HEIGHT * WIDTH * PIXEL;
         unsigned to = at.slots + slot * ROW_BYTES + GAP, bytes = (shift + columns * PIXEL + 15) / 16 * 16;
@@ -217,7 +236,8 @@ static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *li
 {
     constexpr int WORD = 8 / (int)sizeof(OUTPUT_T), WORDS = OUTPUTS / WORD; /* of 8 bytes */
     int p = first / WIDE, q = first - p * WIDE, split = min(16, WIDE - q); /* so many in row p, the others in the next */
-    int here = p < ROWS ? min(split, COLUMNS - left - q) * WORDS : 0, there = p + 1 < ROWS ? (split + min(16 - split, COLUMNS - left)) * WORDS : 0;
+    int here = p < ROWS ? min(split, COLUMNS - left - q) * WORDS : 0;
+    int there = p + 1 < ROWS ? (split + min(16 - split, COLUMNS - left)) * WORDS : 0;
     OUTPUT_T *to = output + (((size_t)image * ROWS + p) * COLUMNS + left + q) * OUTPUTS;
     constexpr int jump = (COLUMNS - WIDE) * OUTPUTS;
     __syncwarp();
@@ -231,7 +251,8 @@ static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *li
     __syncwarp(); /* before the next pixels are put there */
 }
 
-/* A lane's two pixels of a tile: where their first taps lie in each row of the filter, or zeros; and of which products it loads a zero, since its tap is beside the image or none. */
+/* A lane's two pixels of a tile: where their first taps lie in each row of the filter, or zeros; and in which products its tap is of the
+ * image. */
 struct lane_pixels {
     int p[2], q[2];
     unsigned address[2][R];
@@ -249,7 +270,8 @@ struct lane_pixels {
 #pragma unroll
             for (int r = 0; r < R; r++) {
                 int y = p[i] + r - PAD_TOP;
-                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? place + slot * ROW_BYTES + shift_of(image * HEIGHT + y, column) : at.zeros) + t * 8;
+                unsigned row = place + slot * ROW_BYTES + shift_of(image * HEIGHT + y, column);
+                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? row : at.zeros) + t * 8;
                 slot = slot == SLOTS - 1 ? 0 : slot + 1;
             }
 #pragma unroll
@@ -267,7 +289,8 @@ struct lane_pixels {
 };
 
 /* All products of a tile are on their way on return, and its pixels are loaded. */
-static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[BUFFERS][STEPS][4], const lane_pixels &own, const places &at)
+static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[BUFFERS][STEPS][4], const lane_pixels &own,
+                                                const places &at)
 {
     unsigned long long matrix = matrix_rows_128(at.weights);
 #pragma unroll
@@ -355,13 +378,14 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
 extern "C" __global__ void __launch_bounds__(128 * GROUPS + 32, 1)
 conv_wgmma_taps(const TYPE *input, const TYPE *arranged, const float *bias, const OUTPUT_T *residual, OUTPUT_T *output)
 {
-    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + TILES * TILE, zeros = slots + SLOTS * ROW_BYTES, biases = zeros + ZEROS + 64,
-             barriers = biases + BLOCK_K * 4;
-    const places at = {base, slots, zeros, biases, barriers, barriers + SLOTS * 8, barriers + SLOTS * 16, shared_raw + (barriers - shared_address(shared_raw)) + SLOTS * 16 + 16};
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + TILES * TILE, zeros = slots + SLOTS * ROW_BYTES;
+    unsigned biases = zeros + ZEROS + 64, barriers = biases + BLOCK_K * 4, come = barriers + SLOTS * 16;
+    unsigned lines = come + 16 - shared_address(shared_raw), k = blockIdx.y * BLOCK_K + threadIdx.x;
+    const places at = {base, slots, zeros, biases, barriers, barriers + SLOTS * 8, come, shared_raw + lines};
     for (unsigned i = threadIdx.x * 4; i < ZEROS + 64; i += blockDim.x * 4)
         store_shared(zeros + i, 0);
     if (threadIdx.x < BLOCK_K)
-        store_shared(biases + threadIdx.x * 4, __float_as_uint(EPI_BIAS && blockIdx.y * BLOCK_K + threadIdx.x < OUTPUTS ? bias[blockIdx.y * BLOCK_K + threadIdx.x] : 0.0f));
+        store_shared(biases + threadIdx.x * 4, __float_as_uint(EPI_BIAS && k < OUTPUTS ? bias[k] : 0.0f));
     if (threadIdx.x == 0) {
         for (int i = 0; i < SLOTS; i++) {
             barrier_init(at.full + i * 8, 1);
