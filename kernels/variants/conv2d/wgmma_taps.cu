@@ -21,8 +21,9 @@ let:
   pixel: c * size(input)
   depth: 32 * ceil(s * pixel, 32)                        # bytes, of a row of the filter
   tiled: ceil(r * depth, 128) * kb * 128
-  lines: select(LINES == 'auto', 0, LINES)
-  line: select(lines == 1 and blocks_k == 1 and k * size(output) % 32 != 0, 16 * k * size(output), 0)     # bytes of a warp's 16 pixels
+  ragged: blocks_k == 1 and k * size(output) % 32 != 0   # a pixel is no whole sectors
+  lines: select(LINES == 'auto', ragged and k > 64, LINES)
+  line: select(lines == 1 and ragged, 16 * k * size(output), 0)     # bytes of a warp's 16 pixels
   room: smem_per_block_optin - 2048 - 4 * kb - depth - tiled - 16 * line
   widest: max(1, floor(floor(room, r + 4) - 160 - pixel * pad_left, pixel) - s + 1)
   strips: ceil(q, widest)
