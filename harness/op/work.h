@@ -160,9 +160,9 @@ struct work {
     uint64_t seed;
     uint64_t set_seed; /* seed of another input set of the same work: other values in all tensors but weights and masks; not part of the
                           work's identity; 0: those of `seed` */
-    int64_t runs, width, straight, back, plain, plain_scaled; /* op chain: properties common to all links (op/chain/chain.h); derived */
-    const struct chain *chain;                                /* op chain: its links (op/chain/chain.h); not owned */
-    bool any_boxes;                                           /* rectangles have random sizes, from half of the op's sizes up to these */
+    int64_t runs, width, straight, back, plain; /* op chain: properties common to all links (op/chain/chain.h); derived */
+    const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
+    bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
     double larger;         /* a power of two by which normal values of a sum are multiplied on nearby shapes; 0: they are not */
     double mean;           /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
     bool specials;         /* infinities and NaN where the op's file allows them; only on nearby shapes */

@@ -73,7 +73,6 @@ static const struct op_symbol symbols[] = {SYMBOL(n, "images"),
                                            SYMBOL(straight, "1: each layer reads the output of the layer before it"),
                                            SYMBOL(back, "largest distance of a residual, in layers"),
                                            SYMBOL(plain, "1: each layer has at most a bias and an activation or a residual"),
-                                           SYMBOL(plain_scaled, "1: the same, but residuals may be scaled"),
                                            {NULL, 0, NULL}};
 extern const struct op op_chain;
 int *chain_last_uses(const struct chain *chain)
@@ -136,9 +135,9 @@ static bool fits(const struct chain *chain, int i, const char *name, int from, s
 static void in_common(const struct chain *chain, struct work *out)
 {
     const struct work *first = &chain->links[0].work;
-    bool alike = true, scaled = false;
+    bool alike = true;
     out->runs = chain->count;
-    out->straight = out->plain_scaled = 1;
+    out->straight = out->plain = 1;
     out->width = first->c;
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
@@ -153,12 +152,11 @@ static void in_common(const struct chain *chain, struct work *out)
         if (w->c != out->width || w->k != out->width)
             out->width = 0;
         out->straight &= l->input == i - 1;
-        out->plain_scaled &= !moves && !other && !(active && adds) && (w->epilogue_count < 2 || w->epilogue[0].kind == EPILOGUE_BIAS);
-        scaled |= work_scale(w) != 1;
+        out->plain &=
+            !moves && !other && work_scale(w) == 1 && !(active && adds) && (w->epilogue_count < 2 || w->epilogue[0].kind == EPILOGUE_BIAS);
         if (adds && l->residual >= 0 && i - l->residual > out->back)
             out->back = i - l->residual;
     }
-    out->plain = out->plain_scaled && !scaled;
     if (!alike)
         return;
     out->r = first->r;
@@ -222,7 +220,7 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
                                                work_slope(&l->work),
                                                (double)filter,
                                                (double)bias,
-                                               work_scale(&l->work)};
+                                               0};
             for (int c = 0; c < CHAIN_COLUMNS; c++)
                 out[i * CHAIN_COLUMNS + c] = (float)row[c];
         }
