@@ -90,6 +90,23 @@ static void overlapping_intervals_differ_in_nothing(void **state)
     fixture_free(&f);
 }
 
+/* The noise of a baseline that waits for its host (4 ms, +-26 %) hides no difference of rows of 10 us; that of one beside them does. */
+static void a_far_baseline_is_no_measure(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "fkl_width", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: conv2d/tiled, than: conv2d/naive, over: size}\n");
+    add(&f, 0, "3x1", "conv2d/apart", "", 4000, 500);
+    add(&f, 0, "3x1", "conv2d/naive", "BLOCK=8", 10.3, 0.1);
+    add(&f, 0, "3x1", "conv2d/tiled", "BLOCK=8", 11, 0.1);
+    for (int i = 0; i < f.count; i++)
+        f.rows[i]->noise = 0.26;
+    expect(&f, "slower at size 3x1 (0.936 x)");
+    f.rows[0]->times[0].median_ns = 40e3;
+    expect(&f, "no significant difference at size 3x1 (0.936 x)");
+    fixture_free(&f);
+}
+
 /* Different values of a shared parameter are never paired. */
 static void unequal_parameters_are_not_compared(void **state)
 {
@@ -117,11 +134,16 @@ static void configurations_along_the_density(void **state)
                 struct row *r = fixture_row(&f, 3 * pattern + i, "body", axes, "conv2d 64->64 3x3  1x720x1280 f16 acc16 NHWC",
                                             "conv2d/tile", few ? "FEW=4" : "FEW=0", ROW_OK);
                 r->density_in = densities[i];
+                r->tile_weight_bytes = pattern ? 147456 : 18432;
                 fixture_time(r, -1, few || pattern ? 100 : 100 * ratios[i], 0.5, 0, 0, 0);
             }
     expect(&f, "iid: faster at mask.density 1 % to 5 % (2.20 to 3.20 x), no significant difference at mask.density 25 % (1.00 x)");
     expect(&f, "blobs24: no significant difference at all values of mask.density (1.00 x)");
     expect(&f, "by kind of mask, geometric means of the speed: iid 1.92 x (1.00 to 3.20, 3 cases), blobs24 1.00 x (1.00 to 1.00, 3 cases)");
+    expect(&f, "for an active tile the first reads 18.4 kB to 147 kB of the filter, as its head declares: as many bytes as the second");
+    for (int i = 1; i < f.count; i += 2) /* of FEW=4 */
+        f.rows[i]->tile_weight_bytes = 9216;
+    expect(&f, "for an active tile the first reads 9.22 kB of the filter, as its head declares: 0.0625 to 0.500 x those of the second");
     row_set(&f.rows[0]->like_case, "peers/body[mask=iid:0.05]"); /* densities that bisection adds are no part of the mean */
     row_set(&f.rows[1]->like_case, "peers/body[mask=iid:0.05]");
     expect(&f, "iid 1.48 x (1.00 to 2.20, 2 cases)");
@@ -414,6 +436,7 @@ int main(void)
         cmocka_unit_test(an_axis_shows_the_turning_point),
         cmocka_unit_test(without_an_axis_the_best_are_compared),
         cmocka_unit_test(overlapping_intervals_differ_in_nothing),
+        cmocka_unit_test(a_far_baseline_is_no_measure),
         cmocka_unit_test(unequal_parameters_are_not_compared),
         cmocka_unit_test(configurations_along_the_density),
         cmocka_unit_test(the_fastest_value_along_an_axis),

@@ -152,9 +152,12 @@ static void rows_give_known_crossings(void **state)
     struct fixture f = {0};
     struct break_group *g;
     make_rows(&f);
-    for (int i = 0; i < f.count; i++)
+    for (int i = 0; i < f.count; i++) {
         if (f.rows[i]->density_in == 0.1)
             f.rows[i]->floor_ns = 0; /* not known */
+        if (strstr(f.rows[i]->variant, "sparse_tile"))
+            row_set(&f.rows[i]->tile, NULL); /* a network has none, and computes all where its mask has grown over the image */
+    }
     int count = break_even_make(&g, &f.run, f.rows, f.count);
     for (int i = 0; i < g[0].dense_count; i++)
         assert_true(g[0].dense[i].x == 0.1 ? isnan(g[0].dense[i].floor_ns) : fabs(g[0].dense[i].floor_ns - 60e3 * g[0].dense[i].x) < 1e-6);

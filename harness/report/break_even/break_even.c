@@ -317,9 +317,10 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
-        if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
+        if (!v->ranked || v == dense || r->status != ROW_OK)
             continue;
         struct break_line *l = break_even_line_of(g, v->name, r);
+        l->sparse |= !row_runs_dense(r);
         p = quotient_at(x, v->time, dense->time, paired, others);
         p.waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
         const char *same = v->same_as ? v->same_as->name : "";
@@ -387,7 +388,8 @@ static int by_reach(const void *a, const void *b)
     return reach(x) != reach(y) ? (reach(x) > reach(y) ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* One line for each machine code: a line that has another's at all densities becomes a further name of it. */
+/* One line for each machine code: a line that has another's at all densities becomes a further name of it. What skips nothing at any
+ * density is dense, and no line; a sparse network schedules all work where a mask has grown over its layers, and stays one. */
 static void fold_lines(struct break_group *g)
 {
     SCOPED int *into = xcalloc((size_t)g->line_count + 1, sizeof *into); /* of each line: the other's index + 1; 0: none */
@@ -403,7 +405,7 @@ static void fold_lines(struct break_group *g)
             snprintf(name, sizeof g->lines[i].name, "%s", names);
         }
     for (int i = 0; i < g->line_count; i++)
-        if (into[i])
+        if (into[i] || !g->lines[i].sparse)
             free(g->lines[i].points);
         else
             g->lines[kept++] = g->lines[i];

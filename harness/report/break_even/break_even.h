@@ -40,6 +40,7 @@ struct break_line {
     char name[192];
     const struct row *row;         /* the first of its rows */
     char same_as[192];             /* the line whose machine code it has at each density so far; "": it has its own at one */
+    bool sparse;                   /* at one density at least it computes less than all */
     struct crossing_point *points; /* by density */
     int count;
     struct crossing crossing;

@@ -11,6 +11,7 @@
 
 #define BYTES "Emu measures no time; these are bytes: "
 #define EQUAL_BYTES 0.005
+#define BASELINE_FAR 10
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
@@ -48,13 +49,14 @@ static const struct view *best_of(const struct case_view *c, const struct side *
 
 /* One case: how many times as fast the first is as the second. */
 struct point {
-    char *at;        /* the value on the axis, or the case */
-    double x, ratio; /* the density, where the axis is that */
-    int sign;        /* 1: significantly faster, -1: slower, 0: no significant difference */
-    char *reason;    /* what the slower one does more of; NULL: the counters do not show it */
-    char *limit;     /* the slower one's bottleneck; NULL */
-    bool between;    /* of two cases: their counters are not compared */
-    bool added;      /* by bisection */
+    char *at;          /* the value on the axis, or the case */
+    double x, ratio;   /* the density, where the axis is that */
+    int sign;          /* 1: significantly faster, -1: slower, 0: no significant difference */
+    char *reason;      /* what the slower one does more of; NULL: the counters do not show it */
+    char *limit;       /* the slower one's bottleneck; NULL */
+    bool between;      /* of two cases: their counters are not compared */
+    bool added;        /* by bisection */
+    int64_t filter[2]; /* of the first and the second: bytes of the filter for an active tile; -1: its head does not say */
 };
 
 /* The cases that differ in the axis only, at equal parameters. */
@@ -76,17 +78,29 @@ static bool has_density(const struct curve *y, double x)
     return has;
 }
 
+/* The baseline's difference from itself. One that takes over ten times as long as both rows waits for its host: its noise is not theirs. */
+static double noise_of(const struct case_view *c, const struct view *a, const struct view *b)
+{
+    double slower = fmax(a->time->median_ns, b->time->median_ns);
+    bool waits = c->zero && c->zero->ranked && c->zero->time->median_ns > BASELINE_FAR * slower;
+    return c->noise > 0 && !waits ? c->noise : 0;
+}
+
 /* Is the difference significant: are the intervals apart, and is it more than the baseline's from itself? Of bytes, half a percent. */
 static bool significant(const struct case_view *c, const struct view *a, const struct view *b, double ratio)
 {
-    double beyond = c->counts ? EQUAL_BYTES : c->noise > 0 ? c->noise : 0;
+    double beyond = c->counts ? EQUAL_BYTES : noise_of(c, a, b);
     return fabs(ratio - 1) > beyond && (c->counts || a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns);
 }
 
 static void add_point(struct curve *y, const struct case_view *c, const struct view *a, const struct view *b, const char *at)
 {
     SCOPED_TEXT words = {0};
-    struct point p = {.at = xstrdup(at), .x = a->row->density_in, .ratio = cost(c, b) / cost(c, a), .added = a->row->like_case};
+    struct point p = {.at = xstrdup(at),
+                      .x = a->row->density_in,
+                      .ratio = cost(c, b) / cost(c, a),
+                      .added = a->row->like_case,
+                      .filter = {a->row->tile_weight_bytes, b->row->tile_weight_bytes}};
     bool apart = significant(c, a, b, p.ratio);
     const struct view *slow = p.ratio > 1 ? b : a, *fast = p.ratio > 1 ? a : b;
     p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
@@ -344,6 +358,29 @@ static void add_patterns(struct text *out, const struct curve *curves, int count
         text_addf(out, "by kind of mask, geometric means of the %s: %s; ", counts ? "bytes" : "speed", text_get(&t));
 }
 
+/* "for an active tile the first reads 18.4 to 147 kB of the filter": nothing if the head of a row does not say it. */
+static void say_filter(struct block *list, const struct curve *curves, int count)
+{
+    double least = INFINITY, most = 0, low = INFINITY, high = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    SCOPED_TEXT t = {0};
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < curves[i].count; k++) {
+            double first = (double)curves[i].points[k].filter[0], second = (double)curves[i].points[k].filter[1];
+            if (first < 0 || second <= 0)
+                return;
+            least = fmin(least, first / second), most = fmax(most, first / second);
+            low = fmin(low, first), high = fmax(high, first);
+        }
+    text_addf(&t, "for an active tile the first reads %s%s", number_si(low, "B", a), low < high ? " to " : "");
+    text_addf(&t, "%s of the filter, as its head declares: ", low < high ? number_si(high, "B", a) : "");
+    if (least == 1 && most == 1)
+        text_add(&t, "as many bytes as the second");
+    else
+        text_addf(&t, "%s to %s x those of the second", number_3(least, a), number_3(most, b));
+    block_text(list, "answer", NULL, &t);
+}
+
 static void say_curves(struct block *list, const char *question, const char *axis, bool counts, const struct curve *curves, int count)
 {
     int turning = 0, mixed = 0, told = 0;
@@ -377,6 +414,8 @@ static void say_curves(struct block *list, const char *question, const char *axi
         block_itemf(list, "answer", NULL, "%d more of them are in the tables", mixed - told);
     for (int sign = 1; sign >= -1; sign--)
         say_steady(list, own, curves, count, axis, counts, sign);
+    if (count)
+        say_filter(list, curves, count);
 }
 
 /* ---- between cases: the sides fix another value of an axis or another layer ---- */
