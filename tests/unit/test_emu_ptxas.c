@@ -87,6 +87,13 @@ static void seldom_written(void **state)
           "mov.b32 {%h1,%h2}, %r1; mov.b32 {%h3,%h4}, %r2; max.xorsign.abs.f16 %h5, %h1, %h3; min.xorsign.abs.bf16 %h6, %h2, %h2;"
           "cvt.u32.u16 %r5, %h5; cvt.u32.u16 %r6, %h6; st.global.v4.u32 [%rd1], {%r3,%r4,%r5,%r6};",
           0xbc00b800, 0xc000c500, 0xc500, 0x3c00);
+    /* CCCL's cuda::ptx::cp_async_mbarrier_arrive_noinc: a barrier in shared memory in 32 bits, without the state space */
+    GIVES("sm_90a", ".global .align 4 .b32 from[2] = {11, 22};",
+          "mov.u64 %rd2, from; mov.u32 %r2, mb; mov.u32 %r3, s; mov.u32 %r4, %tid.x; shl.b32 %r5, %r4, 3; add.u32 %r5, %r5, %r3;"
+          "setp.eq.u32 %p1, %r4, 0; @%p1 mbarrier.init.shared.b64 [mb], 32; bar.sync 0; cp.async.ca.shared.global [%r5], [%rd2], 8, 4;"
+          "cp.async.mbarrier.arrive.noinc.b64 [%r2]; W: mbarrier.try_wait.parity.shared.b64 %p2, [mb], 0; @!%p2 bra W;"
+          "ld.shared.v2.u32 {%r6, %r7}, [%r5]; @%p1 st.global.v2.u32 [%rd1], {%r6, %r7};",
+          11, 0);
     /* 1 + 2^-24 rounded towards zero, up; 1 - 2^-24 */
     GIVES("sm_100a", "",
           "mov.b64 %rd2, {0f3f800000, 0fbf800000}; mov.b64 %rd3, {0f33800000, 0fb3800000}; add.rz.f32x2 %rd4, %rd2, %rd3;"

@@ -137,12 +137,6 @@ static bool goes_together(struct decode *d)
         return decode_wrong(d, "'.approx.f64' needs '.ftz'");
     if (instr_has(in, "xorsign") && !instr_has(in, "abs"))
         return decode_wrong(d, "'.xorsign' needs '.abs'");
-    if (decode_is(d, "fence") && instr_has(in, "tensormap::generic") && instr_has(in, "acquire") && in->count != 2)
-        return decode_wrong(d, "an address and a size were expected");
-    static const char *const bare[] = {"trap", "exit", "ret", "griddepcontrol"};
-    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
-        if (decode_is(d, bare[i]) && in->count)
-            return decode_wrong(d, "it has no operand");
     if (decode_is(d, "barrier") && instr_has(in, "cluster") && instr_has(in, "arrive") && instr_has(in, "acquire"))
         return decode_wrong(d, "an arrival releases");
     if (decode_is(d, "wgmma") && !instr_has(in, "sync"))

@@ -65,7 +65,11 @@ static bool cp_async(struct decode *d)
         enum ptx_space space = decode_take_space(d);
         decode_take_type(d);
         d->p->uses_mbarrier = true;
-        if (!decode_address(d, decode_operand(d, 0), space, &at))
+        const struct ptx_operand *o = decode_operand(d, 0);
+        /* CCCL passes the 32 bits of an address in shared memory without the state space, and ptxas takes them as such */
+        if (space == SPACE_GENERIC && o->kind == OPERAND_ADDRESS && o->reg >= 0 && decode_reg_bytes(d, o->reg) == 4)
+            space = SPACE_SHARED;
+        if (!decode_address(d, o, space, &at))
             return true;
         struct insn *ip = decode_emit(d, OP_cp_async_arrive);
         ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;

@@ -21,18 +21,22 @@ static bool copies(struct decode *d)
 {
     const struct ptx_instr *in = d->in;
     bool hint = instr_has(in, "L2::cache_hint"), loads = instr_has(in, "mbarrier::complete_tx::bytes");
-    uint64_t bytes;
+    uint64_t bytes, taken;
     if (instr_has(in, "commit_group") || instr_has(in, "wait_all"))
         return decode_operand_count(d, 0, 0);
     if (instr_has(in, "wait_group"))
         return decode_operand_count(d, 1, 1);
+    bool ahead = instr_has(in, "prefetch") && !instr_has(in, "tensor");
+    if (instr_has(in, "bulk") && !instr_has(in, "tensor") && constant_of(d, ahead ? 1 : 2, &bytes) && bytes % 16)
+        return decode_wrong(d, "the number of bytes is a multiple of 16");
     if (instr_has(in, "prefetch") || instr_has(in, "arrive") || instr_has(in, "im2col"))
         return true;
-    if (!instr_has(in, "bulk"))
+    if (!instr_has(in, "bulk")) {
+        if (constant_of(d, 2, &bytes) && constant_of(d, 3, &taken) && taken > bytes)
+            return decode_wrong(d, "it reads at most the %d bytes that it writes", (int)bytes);
         return hint ? decode_operand_count(d, 4, 5) : decode_operand_count(d, 3, 4);
+    }
     int more = hint + instr_has(in, "multicast::cluster") + instr_has(in, "cp_mask") + 2 * instr_has(in, "ignore_oob");
-    if (!instr_has(in, "tensor") && constant_of(d, 2, &bytes) && bytes % 16)
-        return decode_wrong(d, "the number of bytes is a multiple of 16");
     int n = (instr_has(in, "tensor") ? 2 : 3) + loads + more;
     return decode_operand_count(d, n, n);
 }
@@ -44,6 +48,10 @@ static bool barriers(struct decode *d)
     uint64_t bits;
     if (instr_has(in, "init") && constant_of(d, 1, &bits) && (bits < 1 || bits > 0xfffff))
         return decode_wrong(d, "the count of arrivals goes from 1 to 2^20 - 1");
+    if (instr_has(in, "init") || instr_has(in, "inval"))
+        return decode_operand_count(d, 1 + instr_has(in, "init"), 1 + instr_has(in, "init"));
+    if (instr_has(in, "parity") && constant_of(d, 2, &bits) && bits > 1)
+        return decode_wrong(d, "the parity is 0 or 1");
     if (asks || instr_has(in, "try_wait"))
         return decode_operand_count(d, 3, asks ? 3 : 4);
     if (!arrives)
@@ -82,12 +90,26 @@ static bool tensor_memory(struct decode *d)
     return true;
 }
 
+/* Loads, stores and atomics: a cache hint is one more operand, a policy of 64 bits. */
+static bool accesses(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    bool hint = instr_has(in, "L2::cache_hint");
+    int n = 2 + decode_is(d, "atom") + instr_has(in, "cas") + hint;
+    if (instr_has(in, "async") || instr_has(in, "bulk"))
+        return true;
+    const struct ptx_operand *last = in->count ? &in->operands[in->count - 1] : NULL;
+    return decode_operand_count(d, n, n) &&
+           (!hint || last->kind != OPERAND_REG || decode_reg_bytes(d, last->reg) == 8 || decode_wrong(d, "the cache policy has 64 bits"));
+}
+
 /* How many operands an instruction has, where its decoder looks at the first ones alone. */
 static bool counts(struct decode *d)
 {
     static const struct {
         const char *ops;
         int least, most;
+        const char *words; /* one of which it has; NULL: any */
     } table[] = {
         {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3},
         {"mad madc mad24 clmad fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
@@ -95,15 +117,19 @@ static bool counts(struct decode *d)
         {"min max setp set", 3, 4},
         {"bfi", 5, 5},
         {"lop3", 5, 6},
-        {"activemask nanosleep", 1, 1}};
+        {"activemask nanosleep setmaxnreg pmevent", 1, 1},
+        {"bar barrier", 1, 1, "warp"},
+        {"barrier", 0, 0, "cluster"},
+        {"wgmma", 0, 0, "fence commit_group"},
+        {"fence membar brkpt trap exit ret griddepcontrol", 0, 0}};
+    if (decode_is(d, "fence") && instr_has(d->in, "tensormap::generic") && instr_has(d->in, "acquire"))
+        return decode_operand_count(d, 2, 2); /* an address and a size */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (decode_listed(table[i].ops, d->in->op))
+        if (decode_listed(table[i].ops, d->in->op) && (!table[i].words || decode_has_one_of(d->in, table[i].words)))
             return decode_operand_count(d, table[i].least, table[i].most);
-    bool groups = decode_is(d, "wgmma") && (instr_has(d->in, "fence") || instr_has(d->in, "commit_group"));
-    return decode_is(d, "cp")         ? copies(d)
-           : decode_is(d, "mbarrier") ? barriers(d)
-           : decode_is(d, "tcgen05")  ? tensor_memory(d)
-                                      : !groups || decode_operand_count(d, 0, 0);
+    if (decode_listed("ld st atom red", d->in->op))
+        return accesses(d);
+    return decode_is(d, "cp") ? copies(d) : decode_is(d, "mbarrier") ? barriers(d) : !decode_is(d, "tcgen05") || tensor_memory(d);
 }
 
 /* A field of a tensor map: its number behind the address, where there are several; a constant where it is an enumeration. */
@@ -136,6 +162,8 @@ static bool hints(struct decode *d)
     uint64_t value, other;
     if (decode_is(d, "applypriority") && (!constant_of(d, 1, &value) || value != 128))
         return decode_wrong(d, "it is of 128 bytes");
+    if (decode_is(d, "pmevent") && !instr_has(in, "mask") && constant_of(d, 0, &value) && value > 15)
+        return decode_wrong(d, "events go from 0 to 15");
     if (!decode_is(d, "createpolicy"))
         return true;
     if (instr_has(in, "range") && constant_of(d, 2, &value) && constant_of(d, 3, &other) && value > other)
@@ -163,6 +191,11 @@ static bool kinds(struct decode *d)
     if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) &&
         (!decode_operand_count(d, 1, 1) || in->operands[0].kind != OPERAND_ADDRESS))
         return !d->failed && decode_wrong(d, "an address in brackets was expected");
+    const struct ptx_operand *at = in->count && decode_listed("prefetch prefetchu applypriority", in->op) ? &in->operands[0] : NULL;
+    if (at && at->reg >= 0 && decode_reg_bytes(d, at->reg) != 8)
+        return decode_wrong(d, "'%s' is not an address register", at->name);
+    if (at && at->var && instr_has(in, "global") && at->var->space != SPACE_GLOBAL)
+        return decode_wrong(d, "'%s' lies in another state space", at->var->name);
     if (decode_is(d, "cvta") && o && o->kind != OPERAND_REG) {
         enum ptx_space space = o->var ? o->var->space : SPACE_GENERIC;
         static const char *const names[SPACE_COUNT] = {"", "global", "shared", "local", "const", "param"};
