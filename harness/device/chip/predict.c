@@ -130,9 +130,6 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
          k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     out->sm_busy = 1 / uneven;
-    /* L2 still holds the last bytes that a launch wrote when it ends. */
-    const double written = fmax(0, c->written_bytes - k[PREDICT_l2_keeps_bytes]);
-    peak[UNIT_DRAM] = (c->read_bytes + written) / chip->dram_bytes_s * 1e9;
     for (int i = 0; i < UNIT_LATENCY; i++) /* as the hardware's counters have it: full is what is reached */
         out->busy[i] = i == UNIT_TENSOR ? peak[i] / share[i]
                        : i == UNIT_L2   ? peak[i] * k[PREDICT_l2_bytes_s] / k[PREDICT_l2_full_bytes_s]

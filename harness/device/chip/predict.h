@@ -24,7 +24,6 @@
     X(l2_bytes_s) \
     X(l2_full_bytes_s) \
     X(dram_share) \
-    X(l2_keeps_bytes) \
     X(reuse_power) \
     X(cycles_per_block) \
     X(cycles_per_instruction) \
