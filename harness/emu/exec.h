@@ -90,6 +90,8 @@ struct cold { /* the rarely used part of an instruction */
     uint32_t macs;    /* per warp */
     uint8_t mmas;     /* machine instructions it becomes, if several: wmma */
     uint32_t block;   /* flow id */
+    uint32_t wanted;  /* loads: slot of the predicate of the lanes that use the value; 0: all may */
+    bool unwanted;    /* loads: `wanted` is negated */
     uint16_t origin;  /* of its address: 1 + index into program.origins; 0: unknown */
     int file, line;
 };

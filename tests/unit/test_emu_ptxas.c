@@ -131,6 +131,40 @@ static void initial_values(void **state)
           0, 1, 9, 0);
 }
 
+/* All lanes of two warps load y[0], and the first thread stores there: a race, unless no other lane uses what it loaded. */
+static void dropped_loads(void **state)
+{
+    static const struct {
+        const char *use;
+        bool race;
+    } cases[] = {
+        {"add.u32 %r3, %r2, 1; @%p1 st.global.u32 [%rd1], %r3;", false},
+        {"shl.b32 %r3, %r2, 1; add.u32 %r4, %r3, %r2; @%p1 st.global.u32 [%rd1], %r4;", false},
+        {"add.u32 %r3, %r2, 1; st.global.u32 [%rd2+8], %r3; @%p1 st.global.u32 [%rd1], %r3;", true},
+        {"add.u32 %r3, %r2, 1; @%p1 st.global.u32 [%rd1], %r3; @!%p1 st.global.u32 [%rd2+8], %r2;", true},
+        {"@%p1 st.global.u32 [%rd1], 5; setp.ne.u32 %p2, %r2, 7; @%p2 st.global.u32 [%rd2+8], %r1;", true},
+        {"setp.lt.u32 %p1, %r1, 2; add.u32 %r3, %r2, 9; @%p1 st.global.u32 [%rd2], %r3;", true},
+        {"@%p1 st.global.u32 [%rd1], 5; cp.async.bulk.prefetch.tensor.1d.L2.global [%rd1, {%r2}];", true},
+        {"@%p1 st.global.u32 [%rd1], 5; add.u32 %r3, %r2, 1; shfl.sync.idx.b32 %r4, %r3, 0, 31, -1; @%p1 st.global.u32 [%rd1+4], %r4;",
+         true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SCOPED char *text = text_format("mov.u32 %%r1, %%tid.x; setp.eq.u32 %%p1, %%r1, 0; mul.wide.u32 %%rd2, %%r1, 4; "
+                                        "add.u64 %%rd2, %%rd2, %%rd1; ld.global.u32 %%r2, [%%rd1]; %s",
+                                        cases[i].use);
+        SCOPED char *ptx = text_format(body, "sm_90a", text);
+        uint32_t data[80] = {0};
+        struct emu_test t;
+        emu_test_chip(&t, "GH100", "dropped", ptx, "k");
+        t.launch.block[0] = 64;
+        emu_test_pointer(&t, emu_test_buffer(&t, "y", data, sizeof data));
+        emu_test_run(&t);
+        if ((emu_test_report(&t, "race") != NULL) != cases[i].race)
+            fail_msg("%s: %s", cases[i].use, cases[i].race ? "a race is missing" : "no race");
+        emu_test_close(&t);
+    }
+}
+
 /* Rows of one stmatrix at one address: no race if they are alike, one if they differ. */
 static void rows_at_one_address(void **state)
 {
@@ -184,9 +218,9 @@ static void version_of_target(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_ptxas),         cmocka_unit_test(seldom_written),      cmocka_unit_test(prototypes),
-        cmocka_unit_test(initial_values),   cmocka_unit_test(rows_at_one_address), cmocka_unit_test(written_lanes),
-        cmocka_unit_test(version_of_target)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas),      cmocka_unit_test(seldom_written),
+                                       cmocka_unit_test(prototypes),    cmocka_unit_test(initial_values),
+                                       cmocka_unit_test(dropped_loads), cmocka_unit_test(rows_at_one_address),
+                                       cmocka_unit_test(written_lanes), cmocka_unit_test(version_of_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

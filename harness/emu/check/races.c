@@ -310,6 +310,9 @@ void races_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
     bool plain = access == ACCESS_WRITE && (ip->op == OP_st_global || ip->op == OP_st_generic);
     if (access == ACCESS_READ && w->trace != TRACE_ALL)
         return;
+    const struct cold *c = &w->program->cold[ip->index];
+    if (access == ACCESS_READ && c->wanted && (*SLOT(const uint32_t, w, c->wanted) >> lane & 1) == c->unwanted)
+        return;
     if (plain)
         lane_out(w, ip, lane, value);
     touch_lane(w, ip, lane, b, offset, bytes, access, plain ? value : NULL);

@@ -202,6 +202,76 @@ static bool guessed(struct decode *d, const struct ptx_operand *value)
     return is;
 }
 
+struct guard {
+    int reg; /* -1: none yet */
+    bool negated;
+};
+
+static bool names(const struct ptx_operand *o, int reg)
+{
+    bool is = o->reg == reg;
+    for (int i = 0; i < o->count && !is; i++)
+        is = names(&o->items[i], reg);
+    return is;
+}
+
+static bool reads(const struct ptx_instr *in, int reg)
+{
+    bool also_read, is = false;
+    int writes = instr_writes(in, &also_read);
+    for (int k = also_read ? 0 : writes; k < in->count && !is; k++)
+        is = names(&in->operands[k], reg);
+    return is;
+}
+
+/* Is the register used under one guard alone, `depth` operations on it at most before that? */
+static bool used_under(const struct decode *d, int reg, int depth, struct guard *g)
+{
+    static const char passes_on[] = "mov add sub mul mad fma neg abs min max and or xor not shl shr cvt";
+    for (int n = 1; n < d->f->instr_count; n++) { /* a use that does not fit is near */
+        const struct ptx_instr *in = d->f->instrs[(d->at + n) % d->f->instr_count];
+        if (!reads(in, reg))
+            continue;
+        if (in->guard >= 0 && g->reg < 0)
+            *g = (struct guard){in->guard, in->guard_negated};
+        if (in->guard >= 0 ? in->guard != g->reg || in->guard_negated != g->negated
+                           : !depth || !decode_listed(passes_on, in->op) || in->operands[0].kind != OPERAND_REG ||
+                                 !used_under(d, in->operands[0].reg, depth - 1, g))
+            return false;
+    }
+    return true;
+}
+
+/* Is the predicate set once, before all loops and before this instruction? */
+static bool set_before(const struct decode *d, int pred)
+{
+    int sets = 0, first = d->graph.count ? d->graph.blocks[0].end : 0;
+    for (int b = 0; b < d->graph.count; b++)
+        for (int k = 0; k < d->graph.blocks[b].next_count; k++)
+            if (d->graph.blocks[b].next[k] == 0)
+                return false;
+    for (int i = 0; i < d->f->instr_count; i++) {
+        const struct ptx_instr *in = d->f->instrs[i];
+        bool also_read;
+        if (instr_writes(in, &also_read) && (in->operands[0].reg == pred || in->operands[0].reg2 == pred))
+            sets += i < first && i < d->at && in->guard < 0 ? 1 : 2;
+    }
+    return sets == 1;
+}
+
+/* Triton loads a scalar in all lanes and uses it under the guard of one: what the others read is dropped. Returns the guard's slot or 0. */
+static uint32_t wanted_by(struct decode *d, const struct ptx_operand *value, bool *negated)
+{
+    struct guard g = {-1, false};
+    bool only = d->in->guard < 0 && (value->kind == OPERAND_REG || value->kind == OPERAND_VECTOR);
+    if (only && value->kind == OPERAND_REG)
+        only = used_under(d, value->reg, 4, &g);
+    for (int i = 0; only && value->kind == OPERAND_VECTOR && i < value->count; i++)
+        only = value->items[i].kind == OPERAND_REG && used_under(d, value->items[i].reg, 4, &g);
+    *negated = g.negated;
+    return only && g.reg >= 0 && set_before(d, g.reg) ? decode_slot(d, g.reg) : 0;
+}
+
 static bool load_store(struct decode *d, bool load)
 {
     if (!decode_form(d))
@@ -248,7 +318,10 @@ static bool load_store(struct decode *d, bool load)
         d->p->overtaken = true;
     }
     emit_moved(d, op, &r, &at, t, strong);
-    d->p->cold[d->p->count - 1].origin = decode_origin_of(d, where);
+    struct cold *c = &d->p->cold[d->p->count - 1];
+    c->origin = decode_origin_of(d, where);
+    if (op == OP_ld_global || op == OP_ld_generic)
+        c->wanted = wanted_by(d, value, &c->unwanted);
     return true;
 }
 
