@@ -169,8 +169,9 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "mean=%a;", w->mean);
     if (w->larger != 0)
         text_addf(&t, "larger=%a;", w->larger);
-    if (w->specials)
-        text_add(&t, "specials;");
+    text_add(&t, w->specials ? "specials;" : "");
+    if (w->sweep.of)
+        text_addf(&t, "sweep=%lld:%lld;", (long long)w->sweep.first, (long long)w->sweep.of);
     if (w->every_size)
         text_addf(&t, "every_size=%d;", (int)w->every_size);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);

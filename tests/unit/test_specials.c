@@ -2,6 +2,7 @@
 #include "works.h"
 #include "op/file/ops.h"
 #include "op/reference/data.h"
+#include "op/reference/generate.h"
 #include <math.h>
 
 /* Of a few rows, too, one has nothing but -inf and one nothing but inf: there a largest element that begins at a number is wrong. */
@@ -32,8 +33,52 @@ static void a_row_of_each_infinity(void **state)
         }
 }
 
+/* A sweep over lines of an op that selects puts the largest value, and the least, at every place of them; if there are fewer lines, at
+ * places equally far apart. Its parts do not repeat one. */
+static void a_sweep_reaches_every_place(void **state)
+{
+    static const char *const files[] = {"tests/cli/specials/most.yaml", NULL};
+    struct error err = {0};
+    if (!op_load(files, &err))
+        fail_msg("%s", err.text);
+    for (int cols = 2; cols < 200; cols += 33)
+        for (int lines = 3; lines < 500; lines += 70) {
+            int high[200] = {0}, low[200] = {0}, apart = (cols + 3 * lines - 1) / (3 * lines);
+            for (int part = 0; part < 3; part++) {
+                struct work w = {.op = op_find("most"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = 5};
+                struct op_data d;
+                struct generate_lines of;
+                w.sweep.first = part * lines, w.sweep.of = 3 * lines;
+                memcpy(w.value, (const int64_t[]){lines, cols}, 2 * sizeof(int64_t));
+                if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
+                    fail_msg("%s", err.text);
+                assert_true(generate_selects(&w, &of) && of.count == lines && of.length == cols);
+                const float *value = op_data_of(w.op, &d, "input")->value;
+                for (int row = 0; row < lines; row++) {
+                    int most = 0, least = 0, equal = 0;
+                    for (int i = 0; i < cols; i++) {
+                        const float *v = value + row * cols;
+                        most = v[i] > v[most] ? i : most;
+                        least = v[i] < v[least] ? i : least;
+                    }
+                    for (int i = 0; i < cols; i++)
+                        equal += fabsf(value[row * cols + i]) >= value[row * cols + most];
+                    assert_int_equal(equal, 1);
+                    high[most]++, low[least]++;
+                }
+                op_data_free(&d);
+            }
+            for (int i = 0; i < cols; i++) {
+                int here = 0, below = 0;
+                for (int k = 0; k < apart; k++)
+                    here += high[(i + k) % cols], below += low[(i + k) % cols];
+                assert_true(here > 0 && below > 0 && (3 * lines > cols || high[i] < 2));
+            }
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity), cmocka_unit_test(a_sweep_reaches_every_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,8 @@
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
 #define FLOP_EMU 2e7
+#define SWEPT 8e6 /* elements of a sweep: every place of lines of up to 2,828 */
+#define SWEPT_EMU 1e6
 #define VISIT_LIMIT_S 60.0
 
 struct visit {
@@ -42,6 +44,8 @@ static void name_neighbour(struct visit *v)
     work_describe(&v->work, &work);
     if (v->work.specials)
         text_add(&work, " with infinities or NaN (specials)");
+    if (v->work.sweep.of)
+        text_add(&work, " with one extreme a line, at every place in turn");
     if (v->work.larger != 0)
         text_addf(&work, " values %g times as large", v->work.larger);
     if (v->work.mask.pattern != MASK_NONE)
@@ -287,18 +291,15 @@ static bool look_at_values(struct op_data *data, struct row *row, struct error *
     return true;
 }
 
-/* Counts the shape in *seen. *more: another shape is worth its cost; it is not if it needs a compilation. */
-static bool visit(struct nearby_shapes *n, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
-                  struct error *err)
+/* On v's work and program, which it frees. Counts the shape in *seen. *more: another shape is worth its cost; it is not if it needs a
+ * compilation. */
+static bool visit_shape(struct visit v, int *seen, bool *more, struct error *err)
 {
+    struct nearby_shapes *n = v.n;
     struct job *job = n->job;
-    struct visit v = {.n = n, .build = build, .row = row, .index = index};
+    struct row *row = v.row;
+    int index = v.index;
     struct error why = {0};
-    *more = take_neighbour(n, index, number, &v.work, &v.program);
-    if (!*more) {
-        *more = is_of_file(job, index);
-        return true;
-    }
     ++*seen;
     job_stage(job, index, "neighbour", VISIT_LIMIT_S + job->time_limit_s);
     int in_case = job->plan.rows[index].case_index;
@@ -326,6 +327,44 @@ static bool visit(struct nearby_shapes *n, int index, int number, const struct b
     free(v.images);
     program_free(&v.program);
     return ok;
+}
+
+static bool visit(struct nearby_shapes *n, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
+                  struct error *err)
+{
+    struct visit v = {.n = n, .build = build, .row = row, .index = index};
+    *more = take_neighbour(n, index, number, &v.work, &v.program);
+    if (*more)
+        return visit_shape(v, seen, more, err);
+    *more = is_of_file(n->job, index);
+    return true;
+}
+
+/* Runs the row of an op that selects on lines of its own length, so that each place of a line decides a result once. */
+static bool sweep(struct nearby_shapes *n, int index, const struct build *build, struct row *row, int *seen, struct error *err)
+{
+    const struct plan_row *p = &n->job->plan.rows[index];
+    struct generate_lines lines;
+    int64_t reached = 0;
+    bool more = generate_selects(&n->job->plan.cases[p->case_index].work, &lines), selects = more;
+    double elements = spec_is_timed(n->job->options.device) ? SWEPT : SWEPT_EMU;
+    for (int part = 0; more && row->status == ROW_OK; part++) {
+        struct visit v = {.n = n, .build = build, .row = row, .index = index};
+        int before = *seen;
+        if (!plan_nearby(&n->job->plan, index, NEARBY_SWEPT + part, random_bits(job_seed(n->job), 3, NEARBY_SWEPT), 0, elements, &v.work,
+                         &v.program))
+            break;
+        generate_selects(&v.work, &lines);
+        int64_t last = v.work.sweep.first + lines.count - 1, of = v.work.sweep.of > lines.length ? v.work.sweep.of : lines.length;
+        if (!visit_shape(v, seen, &more, err))
+            return false;
+        reached = *seen > before ? last * lines.length / of + 1 : reached;
+    }
+    if (selects && row->status == ROW_OK && reached < lines.length && !p->part)
+        row_add_note(
+            row, "a sweep put the value that decides a line's result at %lld of its %lld places; a kernel that ignores another may pass",
+            (long long)reached, (long long)lines.length);
+    return true;
 }
 
 void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough)
@@ -401,6 +440,8 @@ bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, s
     for (int i = 0; i < count && more; i++)
         if (!visit(n, index, i, build, row, &seen, &more, err))
             return false;
+    if (!sweep(n, index, build, row, &seen, err))
+        return false;
     row_add_metric(row, -1, 0, "verify.neighbours", "", "verify", seen);
     return true;
 }

@@ -37,7 +37,8 @@ const uint8_t *reference_run_known(const struct reference_run *run, uint64_t add
 bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
 /* The total number of blocks; 0 + err. */
 uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
-/* Compiles, opens and launches, and cross-checks with the device's witness if there is one and the inputs are the work's own. */
+/* Compiles, opens and launches, and cross-checks with the device's witness if there is one and the inputs are the work's own, not a sweep.
+ */
 bool reference_run(struct reference_run *run, const char *compiler, struct error *err);
 /* Interprets some blocks of the kernel on the device's emu device, from the same code and inputs. It does so before the GPU runs the
  * kernel: emu reports an endless loop with its line, while on the GPU the loop would make the GPU unusable. The blocks' results must

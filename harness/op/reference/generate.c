@@ -114,6 +114,20 @@ static struct stretch stretch_at(int64_t first, int64_t left, int64_t length)
     return (struct stretch){first / length, from, left < length - from ? left : length - from};
 }
 
+/* Over all lines of the sweep the largest value is at every place, or if there are fewer lines, at places equally far apart; so is the
+ * least. The largest is the largest in magnitude too. */
+static void sweep_line(const struct generate_recipe *r, const struct stretch *s, float *to)
+{
+    int64_t begin = (int64_t)(random_bits(r->key, 5, 0) % (uint64_t)r->line);
+    int64_t place = (begin + (r->sweep_first + s->line) * r->line / r->sweep_of) % r->line;
+    int64_t high = place - s->from, low = (place + r->line / 2) % r->line - s->from;
+    float most = generate_most(r);
+    if (low >= 0 && low < s->count)
+        to[low] = -1.5f * most - fabsf(to[low]) / 4;
+    if (high >= 0 && high < s->count)
+        to[high] = 2 * most + fabsf(to[high]);
+}
+
 static void make_lines(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     float most = generate_most(r);
@@ -121,7 +135,9 @@ static void make_lines(const struct generate_recipe *r, size_t first, size_t cou
         struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), r->line);
         struct draw_line l = draw_compared(r->key, r->turn, s.line, r->line);
         int64_t at[] = {l.place - s.from, l.other - s.from};
-        if (l.kind == 5 || l.kind == 6) /* in the other kinds, all other columns keep their values */
+        if (r->sweep_of)
+            sweep_line(r, &s, to + done);
+        else if (l.kind == 5 || l.kind == 6) /* in the other kinds, all other columns keep their values */
             for (int64_t i = 0; i < s.count; i++)
                 to[done + (size_t)i] = draw_in_line(&l, s.from + i, to[done + (size_t)i], most, r->exact);
         else
@@ -306,6 +322,30 @@ bool generate_is_normal(const struct tensor *t)
     return normal && !t->role->constant && !dtype_is_whole(t->dtype);
 }
 
+bool generate_selects(const struct work *work, struct generate_lines *out)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    const struct tensor *from = NULL;
+    int64_t results = INT64_MAX, product = 1;
+    for (int i = 0, count = work->op->file && work_terms(work) == 0 ? work->op->tensors(work, list) : 0; i < count; i++) {
+        int64_t elements = (int64_t)tensor_elements(&list[i]);
+        if (list[i].written && !tensor_role_is_mask(list[i].role))
+            results = elements < results ? elements : results;
+        if (list[i].written || !generate_is_normal(&list[i]))
+            continue;
+        if (from)
+            return false;
+        from = &list[i];
+    }
+    if (!from || work->mask.pattern != MASK_NONE || (from->dtype != DTYPE_F32 && from->dtype != DTYPE_F16 && from->dtype != DTYPE_BF16) ||
+        (int64_t)tensor_elements(from) / results < 2 || (int64_t)tensor_elements(from) % results)
+        return false;
+    *out = (struct generate_lines){from->role->slot, results, (int64_t)tensor_elements(from) / results};
+    for (int axis = from->rank; axis > 0 && product < out->length;)
+        product *= from->dim[--axis];
+    return product == out->length;
+}
+
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
 {
     struct exact_plan plan = generate_plan(work);
@@ -349,6 +389,12 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     r.mean = generate_is_normal(t) ? work->mean : 0;
     if (work->larger != 0 && generate_is_normal(t))
         r.scale *= work->larger;
+    struct generate_lines lines;
+    if (work->sweep.of && generate_selects(work, &lines) && lines.slot == t->role->slot) {
+        r.line = lines.length, r.sweep_first = work->sweep.first, r.sweep_of = work->sweep.of;
+        r.draw = DRAW_UNIFORM, r.low = -generate_most(&r), r.range = -2 * r.low; /* many, and cheaper than normal ones */
+        r.length = 0, r.higher = 0;
+    }
     r.every_size = r.draw == DRAW_NORMAL && only_moved(work, t) ? work->every_size : SIZES_USUAL;
     return r;
 }

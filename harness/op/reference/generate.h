@@ -34,7 +34,15 @@ struct generate_recipe {
     enum dtype round_to;          /* rounded to what this type holds */
     enum sizes
         every_size; /* normal values of which some are far smaller or larger and some are 0; only for nearby shapes, made by the CPU */
+    int64_t sweep_first, sweep_of; /* work->sweep; only for nearby shapes, made by the CPU */
 };
+/* What an op that selects reduces: each result is chosen from a line of a tensor, consecutive elements. */
+struct generate_lines {
+    int slot;
+    int64_t count, length;
+};
+/* False: the op sums, or no line of the only tensor drawn from N(0, 1) has one result. */
+bool generate_selects(const struct work *work, struct generate_lines *out);
 /* What draw_in_line takes as `most`. */
 float generate_most(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);

@@ -296,6 +296,38 @@ static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint
     return false;
 }
 
+#define SWEPT_TIMES 64 /* launches at most, if a head takes no other number of lines */
+
+/* Part `part` of a sweep: with as many lines as a line has places, or as the limit allows; heads may ask for multiples. */
+static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int part, uint64_t seed, double elements, struct work *work,
+                         struct program *program)
+{
+    const struct work *own = &plan->cases[p->case_index].work;
+    static const int64_t grains[] = {1, 8, 64, 256, 0};
+    struct generate_lines l;
+    if (!generate_selects(own, &l) || (double)l.length > elements)
+        return false;
+    int64_t most = (int64_t)elements / l.length, lines = l.length < most ? l.length : most;
+    for (size_t i = 0; i < sizeof grains / sizeof *grains; i++) {
+        struct error ignored = {0};
+        nearby_draw_swept(own, seed, lines, grains[i], work);
+        if (!work_finish(work, &ignored) || !generate_selects(work, &l) || l.count > 2 * most)
+            continue;
+        int64_t times = (l.length + l.count - 1) / l.count, may = most / l.count > 1 ? most / l.count : 1;
+        times = times < may ? times : may;
+        times = times < SWEPT_TIMES ? times : SWEPT_TIMES;
+        work->sweep.first = part * l.count;
+        work->sweep.of = times * l.count;
+        if (is_done(plan, p, false, work, program)) {
+            if (part < times)
+                return true;
+            program_free(program);
+            return false;
+        }
+    }
+    return false;
+}
+
 bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                  struct program *program)
 {
@@ -307,6 +339,8 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         *work = *own;
         return !is_much(own, flop / FILE_ELEMENT_FLOP, flop * GROWN_SHARE) && is_done(plan, p, false, work, program);
     }
+    if (number >= NEARBY_SWEPT)
+        return nearby_swept(plan, p, number - NEARBY_SWEPT, seed, flop, work, program);
     if (own->op->file)
         return nearby_of_file(plan, p, number, seed, longest, flop, work, program);
     if (number == NEARBY_GROWN)

@@ -189,6 +189,40 @@ static void draw_values(uint64_t seed, int number, int attempt, bool last, struc
         nearby_vary_reals(out->op, number > IMAGES, attempt % 2 == 0, out);
 }
 
+/* Values of a nearby shape, on the row's own. */
+static void draw_own(const struct work *own, uint64_t seed, struct work *out)
+{
+    *out = *own;
+    out->seed = random_bits(seed, 0, 0);
+    if (own->op->file->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
+        out->set_seed = out->seed | 1;
+    out->picture[0] = out->picture_hash[0] = 0;
+    out->any_boxes = true;
+}
+
+void nearby_draw_swept(const struct work *own, uint64_t seed, int64_t lines, int64_t grain, struct work *out)
+{
+    struct generate_lines now, twice;
+    struct error ignored = {0};
+    draw_own(own, seed, out);
+    for (const struct op_field *f = own->op->fields; f->name && grain; f++) {
+        struct work more = *out;
+        int64_t *value = (int64_t *)(void *)((char *)out + f->offset);
+        if (!is_size(own->op->file, f) || !generate_selects(out, &now) || (now.count >= lines && now.count < 2 * lines))
+            continue;
+        *(int64_t *)(void *)((char *)&more + f->offset) *= 2;
+        if (!work_finish(&more, &ignored) || !generate_selects(&more, &twice) || twice.length != now.length || twice.count != 2 * now.count)
+            continue;
+        more = *out;
+        *value = (int64_t)ceil((double)*value * (double)lines / (double)now.count);
+        *value = (*value + grain - 1) / grain * grain;
+        if (*value < f->min || *value < 1)
+            *value = f->min > 1 ? f->min : 1;
+        if (!work_finish(out, &ignored))
+            *out = more;
+    }
+}
+
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out)
 {
     const struct op_file *f = own->op->file;
@@ -198,12 +232,7 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
     for (const struct op_field *field = f->op.fields; field->name && count < WORK_VALUES; field++)
         if (is_size(f, field))
             sizes[count++] = field;
-    *out = *own;
-    out->seed = random_bits(seed, 0, 0);
-    if (f->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
-        out->set_seed = out->seed | 1;
-    out->picture[0] = out->picture_hash[0] = 0;
-    out->any_boxes = true;
+    draw_own(own, seed, out);
     bool again = number >= IMAGES && number < NEARBY_GROWN; /* the long kinds once more, along another axis */
     bool same = again && attempt >= ATTEMPT_SAME;
     if (number == NEARBY_LARGER)

@@ -80,6 +80,9 @@ enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES, IMAGE_GROWN = IMAGE
 /* Draws sizes for an op with tensors of its own. Later attempts ask for more common divisors, for fewer other sizes, and at last for
  * another kind. lines: the least of the short sides of a long shape. True: its code may be compiled again. */
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out);
+/* The work with values of a nearby shape and, as far as fields say how many lines there are, about so many lines: a multiple of the grain;
+ * 0: as many as it has. */
+void nearby_draw_swept(const struct work *own, uint64_t seed, int64_t lines, int64_t grain, struct work *out);
 /* Makes the inputs of an op that sums larger than N(0, 1): by so much that its results are finite in their type. */
 void nearby_enlarge(struct work *out);
 /* Gives the real fields of an op, and the slopes of its epilogue, other values: larger ones (up), or smaller ones; far: as
