@@ -19,18 +19,20 @@ until_stored() { # COUNT
     done
     return 1
 }
+begun=$(date +%s%N)
 bench run frames.yaml --layer s --device emu -o whole --no-report >log 2>&1 || { tail -n 5 log >&2; fail 'left alone'; }
+pause=$(awk -v ns=$(($(date +%s%N) - begun)) 'BEGIN { print ns / 8e9 }') # the middle of one of four rows, most of which is frames
 bench run frames.yaml --layer s --device emu -o out --no-report >log 2>&1 &
 pid=$!
 until_stored 1 || fail "the first row: $(tail -n 2 log)"
-sleep 0.2
+sleep "$pause"
 hits=0
 for child in $(cat "/proc/$pid/task/$pid/children"); do
     if grep -qa worker "/proc/$child/cmdline"; then kill -KILL "$child" && hits=$((hits + 1)); fi
 done
 [ $hits = 1 ] || fail "$hits workers"
 until_stored 2 || fail "the row of a worker that was killed: $(tail -n 2 log)"
-sleep 0.2
+sleep "$pause"
 kill -INT $pid
 status=0
 wait $pid || status=$?
