@@ -97,244 +97,71 @@ static int misfit(const struct ptx_instr *in)
 }
 
 /* ---- words that are not known ---- */
-static const char *const operations[] = {"abs",
-                                         "activemask",
-                                         "add",
-                                         "clusterlaunchcontrol",
-                                         "addc",
-                                         "alloca",
-                                         "and",
-                                         "applypriority",
-                                         "atom",
-                                         "bar",
-                                         "barrier",
-                                         "bfe",
-                                         "bfi",
-                                         "bfind",
-                                         "bmsk",
-                                         "bra",
-                                         "brev",
-                                         "brkpt",
-                                         "brx",
-                                         "call",
-                                         "clz",
-                                         "cnot",
-                                         "copysign",
-                                         "cos",
-                                         "cp",
-                                         "createpolicy",
-                                         "cvt",
-                                         "cvta",
-                                         "discard",
-                                         "div",
-                                         "dp2a",
-                                         "dp4a",
-                                         "elect",
-                                         "ex2",
-                                         "exit",
-                                         "fence",
-                                         "fma",
-                                         "fns",
-                                         "getctarank",
-                                         "isspacep",
-                                         "clmad",
-                                         "ld",
-                                         "ldmatrix",
-                                         "ldu",
-                                         "lg2",
-                                         "lop3",
-                                         "mad",
-                                         "mad24",
-                                         "madc",
-                                         "mapa",
-                                         "match",
-                                         "max",
-                                         "mbarrier",
-                                         "membar",
-                                         "min",
-                                         "mma",
-                                         "mov",
-                                         "movmatrix",
-                                         "mul",
-                                         "mul24",
-                                         "nanosleep",
-                                         "neg",
-                                         "not",
-                                         "or",
-                                         "pmevent",
-                                         "popc",
-                                         "prefetch",
-                                         "prefetchu",
-                                         "prmt",
-                                         "rcp",
-                                         "red",
-                                         "redux",
-                                         "rem",
-                                         "ret",
-                                         "rsqrt",
-                                         "sad",
-                                         "selp",
-                                         "set",
-                                         "setmaxnreg",
-                                         "setp",
-                                         "shf",
-                                         "shfl",
-                                         "shl",
-                                         "shr",
-                                         "sin",
-                                         "slct",
-                                         "sqrt",
-                                         "st",
-                                         "stackrestore",
-                                         "stacksave",
-                                         "stmatrix",
-                                         "sub",
-                                         "subc",
-                                         "szext",
-                                         "tanh",
-                                         "tcgen05",
-                                         "tensormap",
-                                         "testp",
-                                         "trap",
-                                         "vote",
-                                         "griddepcontrol",
-                                         "wgmma",
-                                         "wmma",
-                                         "xor",
-                                         NULL};
-static const char *const general[] = {"approx",
-                                      "full",
-                                      "ftz",
-                                      "sat",
-                                      "satfinite",
-                                      "relu",
-                                      "rn",
-                                      "rz",
-                                      "rm",
-                                      "rp",
-                                      "rna",
-                                      "rni",
-                                      "rzi",
-                                      "rmi",
-                                      "rpi",
-                                      "lo",
-                                      "hi",
-                                      "wide",
-                                      "cc",
-                                      "uni",
-                                      "sync",
-                                      "aligned",
-                                      "row",
-                                      "col",
-                                      "trans",
-                                      "x1",
-                                      "x2",
-                                      "x4",
-                                      "NaN",
-                                      "xorsign",
-                                      "abs",
-                                      "wrap",
-                                      "clamp",
-                                      "shiftamt",
-                                      "eq",
-                                      "ne",
-                                      "lt",
-                                      "le",
-                                      "gt",
-                                      "ge",
-                                      "lo",
-                                      "ls",
-                                      "hs",
-                                      "equ",
-                                      "neu",
-                                      "ltu",
-                                      "leu",
-                                      "gtu",
-                                      "geu",
-                                      "num",
-                                      "nan",
-                                      "up",
-                                      "down",
-                                      "bfly",
-                                      "idx",
-                                      "all",
-                                      "any",
-                                      "ballot",
-                                      "popc",
-                                      "arrive",
-                                      "red",
-                                      "warp",
-                                      "expect_tx",
-                                      "arrive_drop",
-                                      "try_wait",
-                                      "test_wait",
-                                      "parity",
-                                      "noinc",
-                                      "async",
-                                      "bulk",
-                                      "tensor",
-                                      "commit_group",
-                                      "wait_group",
-                                      "wait_all",
-                                      "bulk_group",
-                                      "multicast::cluster",
-                                      "mbarrier::complete_tx::bytes",
-                                      "read",
-                                      "tile",
-                                      "mma_async",
-                                      "fence",
-                                      "init",
-                                      "inval",
-                                      "complete_tx",
-                                      "pending_count",
-                                      NULL};
+static const char operations[] =
+    "abs activemask add clusterlaunchcontrol addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx "
+    "call clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank isspacep clmad "
+    "ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 nanosleep neg not or "
+    "pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st "
+    "stackrestore stacksave stmatrix sub subc szext tanh tcgen05 tensormap testp trap vote griddepcontrol wgmma wmma xor";
+static const char general[] =
+    "approx full ftz sat satfinite relu rn rz rm rp rna rni rzi rmi rpi lo hi wide cc uni sync aligned row col trans x1 x2 x4 NaN "
+    "xorsign abs wrap clamp shiftamt eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan up down bfly idx all any ballot popc "
+    "arrive red warp expect_tx arrive_drop try_wait test_wait parity noinc async bulk tensor commit_group wait_group wait_all "
+    "bulk_group multicast::cluster mbarrier::complete_tx::bytes read tile mma_async fence init inval complete_tx pending_count";
 
-/* The nearest of the words of this instruction's forms, of the general ones and of the types. */
-static const char *nearest_modifier(const struct ptx_instr *in, const char *mod, char word[WORD_MAX])
+/* Words to find the nearest of. */
+struct words {
+    char kept[1024][WORD_MAX];
+    const char *at[1024];
+    size_t count;
+};
+
+static void add_words(struct words *w, const char *list)
 {
-    const char *words[1024], *longest = NULL;
-    char(*kept)[WORD_MAX] = xmalloc(sizeof *kept * 512);
-    size_t n = 0;
+    for (size_t length; *list && w->count < sizeof w->kept / sizeof *w->kept; w->count++) {
+        const char *word = list;
+        next_word(&list, &length);
+        snprintf(w->kept[w->count], WORD_MAX, "%.*s", (int)length, word);
+        w->at[w->count] = w->kept[w->count];
+    }
+}
+
+/* The nearest of the words of this instruction's forms, or of the general ones, and of the types. */
+static const char *nearest_modifier(struct words *w, const struct ptx_instr *in, const char *mod)
+{
+    const char *longest = NULL;
     for (int k = 0; k < FORMS; k++)
-        for (const char *at = forms[k].groups; *at && n < 512 && decode_listed(forms[k].op, in->op); n++) {
-            const char *word_at = at;
-            size_t length;
-            next_word(&at, &length);
-            snprintf(kept[n], WORD_MAX, "%.*s", (int)length, word_at);
-            words[n] = kept[n];
-        }
-    bool formed = n > 0;
-    for (int k = 0; general[k] && !formed; k++)
-        words[n++] = general[k];
+        if (decode_listed(forms[k].op, in->op))
+            add_words(w, forms[k].groups);
+    if (!w->count)
+        add_words(w, general);
     for (int t = 1; t < T_COUNT; t++)
-        words[n++] = ptx_type_name((enum ptx_type)t);
-    const char *near = text_nearest(mod, words, n);
-    for (size_t k = 0, best = 3; k < n && !near; k++) { /* else the one that begins most alike */
+        add_words(w, ptx_type_name((enum ptx_type)t));
+    const char *near = text_nearest(mod, w->at, w->count);
+    for (size_t k = 0, best = 3; k < w->count && !near; k++) { /* else the one that begins most alike */
         size_t same = 0;
-        while (mod[same] && mod[same] == words[k][same])
+        while (mod[same] && mod[same] == w->at[k][same])
             same++;
         if (same > best) {
             best = same;
-            longest = words[k];
+            longest = w->at[k];
         }
     }
-    near = near ? near : longest;
-    snprintf(word, WORD_MAX, "%s", near ? near : "");
-    free(kept);
-    return *word ? word : NULL;
+    return near ? near : longest;
 }
 
 bool decode_unknown(struct decode *d, int mod)
 {
-    char word[WORD_MAX];
     const struct ptx_instr *in = d->in;
+    SCOPED struct words *w = xcalloc(1, sizeof *w);
     d->column = mod < 0 ? in->column : in->mod_columns[mod];
     if (mod < 0) {
-        const char *near = text_nearest_in(in->op, operations);
+        add_words(w, operations);
+        const char *near = text_nearest(in->op, w->at, w->count);
         return decode_fail(d, "emu does not support this instruction%s%s%s", near ? "; the nearest is '" : "", near ? near : "",
                            near ? "'" : "");
     }
-    const char *near = nearest_modifier(in, in->mods[mod], word);
+    const char *near = nearest_modifier(w, in, in->mods[mod]);
     bool known = near && !strcmp(near, in->mods[mod]);
     if (known)
         return decode_fail(d, "'.%s' does not go with the other modifiers", in->mods[mod]);
@@ -357,10 +184,9 @@ bool decode_arithmetic_form(struct decode *d)
     int i = async || decode_listed(ops, d->in->op) ? misfit(d->in) : -1;
     if (i < 0)
         return i == -1 || decode_wrong(d, "a modifier is missing");
-    for (int k = 0; general[k]; k++)
-        if (!strcmp(general[k], d->in->mods[i]) || ptx_type_parse(d->in->mods[i]) != T_NONE) {
-            d->column = d->in->mod_columns[i];
-            return decode_wrong(d, "'.%s' does not go with %s", d->in->mods[i], d->in->mod_count > 1 ? "the other modifiers" : "it");
-        }
+    if (decode_listed(general, d->in->mods[i]) || ptx_type_parse(d->in->mods[i]) != T_NONE) {
+        d->column = d->in->mod_columns[i];
+        return decode_wrong(d, "'.%s' does not go with %s", d->in->mods[i], d->in->mod_count > 1 ? "the other modifiers" : "it");
+    }
     return decode_unknown(d, i);
 }
