@@ -111,17 +111,17 @@ static bool counts(struct decode *d)
         int least, most;
         const char *words; /* one of which it has; NULL: any */
     } table[] = {
-        {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3},
-        {"mad madc mad24 clmad fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4},
-        {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2},
-        {"min max setp set", 3, 4},
-        {"bfi", 5, 5},
-        {"lop3", 5, 6},
-        {"activemask nanosleep setmaxnreg pmevent", 1, 1},
+        {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3, NULL},
+        {"mad madc mad24 clmad fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4, NULL},
+        {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2, NULL},
+        {"min max setp set", 3, 4, NULL},
+        {"bfi", 5, 5, NULL},
+        {"lop3", 5, 6, NULL},
+        {"activemask nanosleep setmaxnreg pmevent", 1, 1, NULL},
         {"bar barrier", 1, 1, "warp"},
         {"barrier", 0, 0, "cluster"},
         {"wgmma", 0, 0, "fence commit_group"},
-        {"fence membar brkpt trap exit ret griddepcontrol", 0, 0}};
+        {"fence membar brkpt trap exit ret griddepcontrol", 0, 0, NULL}};
     if (decode_is(d, "fence") && instr_has(d->in, "tensormap::generic") && instr_has(d->in, "acquire"))
         return decode_operand_count(d, 2, 2); /* an address and a size */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
