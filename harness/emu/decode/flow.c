@@ -63,6 +63,23 @@ int instr_writes(const struct ptx_instr *in, bool *also_read)
     return in->operands[0].kind == OPERAND_ADDRESS ? 0 : 1;
 }
 
+static bool operand_names(const struct ptx_operand *o, int reg)
+{
+    bool is = o->reg == reg;
+    for (int i = 0; i < o->count && !is; i++)
+        is = operand_names(&o->items[i], reg);
+    return is;
+}
+
+bool instr_reads(const struct ptx_instr *in, int reg)
+{
+    bool also_read, is = false;
+    int writes = instr_writes(in, &also_read);
+    for (int k = also_read ? 0 : writes; k < in->count && !is; k++)
+        is = operand_names(&in->operands[k], reg);
+    return is;
+}
+
 /* ---- blocks ---- */
 static void mark_targets(const struct ptx_operand *o, bool *leader, int n)
 {

@@ -24,6 +24,8 @@ bool graph_build(struct arena *arena, const struct ptx_module *m, const struct p
 
 /* How many leading operands an instruction writes, and whether those are also read. */
 int instr_writes(const struct ptx_instr *in, bool *also_read);
+/* Does one of its operands read the register, also as a part of an address or a list? Its guard is not asked. */
+bool instr_reads(const struct ptx_instr *in, int reg);
 bool instr_ends_block(const struct ptx_instr *in);
 
 struct slots {

@@ -207,30 +207,13 @@ struct guard {
     bool negated;
 };
 
-static bool names(const struct ptx_operand *o, int reg)
-{
-    bool is = o->reg == reg;
-    for (int i = 0; i < o->count && !is; i++)
-        is = names(&o->items[i], reg);
-    return is;
-}
-
-static bool reads(const struct ptx_instr *in, int reg)
-{
-    bool also_read, is = false;
-    int writes = instr_writes(in, &also_read);
-    for (int k = also_read ? 0 : writes; k < in->count && !is; k++)
-        is = names(&in->operands[k], reg);
-    return is;
-}
-
 /* Is the register used under one guard alone, `depth` operations on it at most before that? */
 static bool used_under(const struct decode *d, int reg, int depth, struct guard *g)
 {
     static const char passes_on[] = "mov add sub mul mad fma neg abs min max and or xor not shl shr cvt";
     for (int n = 1; n < d->f->instr_count; n++) { /* a use that does not fit is near */
         const struct ptx_instr *in = d->f->instrs[(d->at + n) % d->f->instr_count];
-        if (!reads(in, reg))
+        if (!instr_reads(in, reg))
             continue;
         if (in->guard >= 0 && g->reg < 0)
             *g = (struct guard){in->guard, in->guard_negated};

@@ -201,16 +201,10 @@ void decode_overtaken(struct decode *d)
 
 static bool uses_result(const struct ptx_instr *in, const struct ptx_operand *result)
 {
-    bool also_read;
-    int writes = instr_writes(in, &also_read);
-    for (int k = also_read ? 0 : writes; k < in->count; k++)
-        for (int v = -1; v < in->operands[k].count; v++) {
-            int reg = v < 0 ? in->operands[k].reg : in->operands[k].items[v].reg;
-            for (int r = -1; reg >= 0 && r < result->count; r++)
-                if (reg == (r < 0 ? result->reg : result->items[r].reg))
-                    return true;
-        }
-    return false;
+    bool uses = result->reg >= 0 && instr_reads(in, result->reg);
+    for (int r = 0; r < result->count && !uses; r++)
+        uses = result->items[r].reg >= 0 && instr_reads(in, result->items[r].reg);
+    return uses;
 }
 
 enum first { NOTHING_FIRST, ARRIVAL_FIRST, USE_FIRST };
