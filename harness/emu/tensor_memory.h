@@ -62,6 +62,8 @@ void tensor_memory_end(struct block *b);
  * never written. `issued`: by the tensor core, else by the warp itself. */
 bool tensor_memory_allows(struct warp *w, const struct insn *ip, struct block *b, uint32_t quarter, uint32_t column, uint32_t count,
                           bool write, bool issued);
+/* The same of the tensor core in all lanes. */
+bool tensor_columns_allow(struct warp *w, const struct insn *ip, struct block *b, uint32_t column, uint32_t count, bool write);
 
 /* The block, or for cta_group::2 (ip->size 2) both of its pair; false, reported: it has no other one. */
 bool tensor_pair(struct warp *w, const struct insn *ip, int lane, struct block *of[2]);

@@ -169,9 +169,8 @@ static bool a_from_tensor(struct warp *w, const struct insn *ip, const struct pr
 {
     struct tensor_memory *t = b->tensor;
     uint32_t bits = element_bits[type] < 8 ? 8 : element_bits[type], columns = p->k * bits / 32, row, lane, column;
-    for (uint32_t q = 0; q < 4; q++)
-        if (!tensor_memory_allows(w, ip, b, q, address & 0xffff, columns, false, true))
-            return false;
+    if (!tensor_columns_allow(w, ip, b, address & 0xffff, columns, false))
+        return false;
     for (row = 0; row < p->rows; row++) {
         uint8_t bytes[4 * TENSOR_DEPTH];
         product_place(p, ip->list[PRODUCT_STATIONARY] != 0, row, 0, &lane, &column);
@@ -197,9 +196,8 @@ static bool read_scales(struct warp *w, const struct insn *ip, struct block *b, 
                         uint32_t count, bool e8m0, bool own, float (*out)[TENSOR_SCALES])
 {
     uint32_t next = rows > 128 ? 8 : 4, wraps = count > 2 && count != 4, words = wraps ? (first + count + 3) / 4 : 1;
-    for (uint32_t q = 0; q < 4; q++)
-        if (!tensor_memory_allows(w, ip, b, q, address & 0xffff, (words - 1) * next + (rows + 31) / 32, false, true))
-            return false;
+    if (!tensor_columns_allow(w, ip, b, address & 0xffff, (words - 1) * next + (rows + 31) / 32, false))
+        return false;
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t lane = r % 32 + (own ? r / 32 % 4 * 32 : 0), byte = first + i,

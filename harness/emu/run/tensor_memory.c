@@ -179,6 +179,14 @@ bool tensor_memory_allows(struct warp *w, const struct insn *ip, struct block *b
     return true;
 }
 
+bool tensor_columns_allow(struct warp *w, const struct insn *ip, struct block *b, uint32_t column, uint32_t count, bool write)
+{
+    bool ok = true;
+    for (uint32_t q = 0; q < TENSOR_LANES / 32 && ok; q++)
+        ok = tensor_memory_allows(w, ip, b, q, column, count, write, true);
+    return ok;
+}
+
 static bool all_known(struct warp *w, const struct insn *ip, const struct tensor_memory *t, uint32_t lane, uint32_t column)
 {
     if (t->known[lane][column] || !(w->checks & CHECK_KNOWN))
@@ -349,9 +357,7 @@ const struct insn *emu_tensor_cp(struct warp *w, const struct insn *ip)
         return ip + 1;
     for (uint32_t g = 0; g < ip->size; g++) {
         struct block *b = pair[g];
-        bool ok = true;
-        for (uint32_t q = 0; q < 4 && ok; q++)
-            ok = tensor_memory_allows(w, ip, b, q, column, 4u * sizes[kind].chunks, true, true);
+        bool ok = tensor_columns_allow(w, ip, b, column, 4u * sizes[kind].chunks, true);
         for (uint32_t r = 0; r < sizes[kind].rows && ok; r++)
             for (uint32_t c = 0; c < sizes[kind].chunks && ok; c++) {
                 const uint8_t *from = tensor_chunk(w, ip, lane, b, &d, r, 16 * c, false);
@@ -382,9 +388,7 @@ const struct insn *emu_tensor_shift(struct warp *w, const struct insn *ip)
         return ip + 1;
     for (uint32_t g = 0; g < ip->size; g++) {
         struct block *b = pair[g];
-        bool ok = true;
-        for (uint32_t q = 0; q < 4 && ok; q++)
-            ok = tensor_memory_allows(w, ip, b, q, column, 8, true, true);
+        bool ok = tensor_columns_allow(w, ip, b, column, 8, true);
         for (uint32_t to = 0; to < TENSOR_LANES && ok; to++) {
             memcpy(&b->tensor->cell[to][column], &b->tensor->cell[lane_below(to)][column], 8 * sizeof(uint32_t));
             memcpy(&b->tensor->known[to][column], &b->tensor->known[lane_below(to)][column], 8);
