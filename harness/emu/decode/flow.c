@@ -98,6 +98,11 @@ static const struct ptx_operand *brx_list(const struct ptx_function *f, const st
     return instr_is(t, ".branchtargets") ? &t->operands[0] : NULL;
 }
 
+static bool jump_error(const struct ptx_module *m, const struct ptx_instr *in, const char *what, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: %s", m->label, in->ptx_line, in->column, what);
+}
+
 static bool block_successors(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, struct graph *g,
                              struct graph_block *b, struct error *err)
 {
@@ -109,12 +114,10 @@ static bool block_successors(struct arena *arena, const struct ptx_module *m, co
         target = last->count == 1 ? last->operands[0].target : -1;
         falls = last->guard >= 0;
         if (target < 0)
-            return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: 'bra' to an unknown label", m->label, last->ptx_line,
-                             last->column);
+            return jump_error(m, last, "'bra' to an unknown label", err);
     } else if (instr_is(last, "brx")) {
         if (!(list = brx_list(f, last)))
-            return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: 'brx' without a list of targets", m->label, last->ptx_line,
-                             last->column);
+            return jump_error(m, last, "'brx' without a list of targets", err);
         falls = last->guard >= 0;
     } else if (instr_is(last, "ret") || instr_is(last, "exit") || instr_is(last, "trap")) {
         falls = last->guard >= 0;
@@ -128,8 +131,7 @@ static bool block_successors(struct arena *arena, const struct ptx_module *m, co
     for (int i = 0; list && i < list->count; i++) {
         int t = list->items[i].target;
         if (t < 0)
-            return error_set(err, ERROR_USAGE, "%s: PTX line %d, column %d: 'brx' to an unknown label", m->label, last->ptx_line,
-                             last->column);
+            return jump_error(m, last, "'brx' to an unknown label", err);
         if (t < f->instr_count)
             b->next[b->next_count++] = g->block_of[t];
     }
