@@ -316,10 +316,8 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
         if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_number(number, &v) || (wide && !text_to_int(number, &whole)))))
             return node_error(n, err, "a field of argument %d must be a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
                               index + 1, text);
-        if (half && v >= -32768 && v < 32768) /* the same bits */
-            v += v < 0 ? 65536 : 0;
-        else if (half)
-            type = DTYPE_U16, v = -1;
+        if (half) /* the same bits; -1: none */
+            v = v < -32768 || v >= 32768 ? -1 : v < 0 ? v + 65536 : v;
         if (!wide && !emulate_holds(type, v))
             return node_error(n, err, "a field of argument %d: %s cannot hold %.40s", index + 1, dtype_name(type), number);
         bytes = wide ? 8 : (uint32_t)dtype_bytes(type);
