@@ -477,11 +477,12 @@ static bool decode_store_bulk(struct decode *d)
         return decode_wrong(d, "the size is a multiple of 8") || true;
     if (!decode_address(d, decode_operand(d, 0), space, &at))
         return true;
-    uint32_t bytes = decode_source(d, size, size->kind == OPERAND_REG && decode_reg_bytes(d, size->reg) == 4 ? T_U32 : T_U64, false);
+    const bool narrow = size->kind == OPERAND_REG && decode_reg_bytes(d, size->reg) == 4;
+    uint32_t bytes = decode_source(d, size, narrow ? T_U32 : T_U64, false);
     struct insn *ip = decode_emit(d, OP_store_bulk);
     ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
     ip->b = bytes;
-    ip->size = size->kind == OPERAND_REG && decode_reg_bytes(d, size->reg) == 4 ? 4 : 8;
+    ip->size = narrow ? 4 : 8;
     ip->aux = (uint16_t)space;
     return true;
 }
@@ -505,10 +506,10 @@ bool decode_memory(struct decode *d)
 {
     if (decode_is(d, "ld") || decode_is(d, "ldu"))
         return load_store(d, true);
-    if (decode_is(d, "st") && !instr_has(d->in, "async") && !instr_has(d->in, "bulk"))
-        return load_store(d, false);
     if (decode_is(d, "st") && instr_has(d->in, "bulk"))
         return decode_store_bulk(d);
+    if (decode_is(d, "st") && !instr_has(d->in, "async"))
+        return load_store(d, false);
     if (decode_is(d, "atom"))
         return decode_atom(d, false);
     if (decode_is(d, "red") && !instr_has(d->in, "async"))
