@@ -13,6 +13,29 @@ __device__ void await(unsigned long long *b, unsigned parity)
 {
     asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra again; }" ::"r"(at_shared(b)), "r"(parity) : "memory");
 }
+/* An mbarrier for one arrival, and n columns; what was stored in shared memory before is seen by the tensor core. */
+__device__ void begin(unsigned long long *done, unsigned *where, int n)
+{
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(done)) : "memory");
+    if (threadIdx.x < 32)
+        alloc(where, n);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+}
+/* A column of the warp's own lanes: where + (warp << 21) + column. */
+__device__ void put(unsigned at, unsigned v)
+{
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(at), "r"(v) : "memory");
+}
+/* What was put is there for all. */
+__device__ void all_put()
+{
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+    asm volatile("tcgen05.fence::before_thread_sync;");
+    __syncthreads();
+    asm volatile("tcgen05.fence::after_thread_sync;");
+}
 /* K-major, no swizzle: 8 rows of 16 bytes lie together; the next 16 bytes of k 128 bytes on, the next 8 rows 256 bytes on. */
 __device__ unsigned long long descriptor(const void *p) { return (at_shared(p) >> 4) | (128ull >> 4) << 16 | (256ull >> 4) << 32 | 1ull << 46; }
 __device__ int place(int r, int k) { return (r / 8 * 256 + r % 8 * 16 + k / 8 * 128) / 2 + k % 8; }
@@ -99,12 +122,7 @@ KERNEL copies(const unsigned *in, unsigned *out, int how)
     __shared__ unsigned where;
     const unsigned t = threadIdx.x, warp = t / 32;
     s[t] = in[t];
-    if (t == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
-    if (warp == 0)
-        alloc(&where, 32);
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncthreads();
+    begin(&done, &where, 32);
     if (t == 0) {
         unsigned long long d = (at_shared(s) >> 4) | (128ull >> 4) << 32 | 1ull << 46;
         if (how == 4)
@@ -177,44 +195,38 @@ KERNEL shifted(const unsigned *in, unsigned *out, int how)
     __shared__ unsigned long long done;
     __shared__ unsigned where;
     const unsigned t = threadIdx.x, warp = t / 32;
-    unsigned v[16];
     for (int k = 0; k < K && t < 16; k++)
         y[place(t, k)] = t == k ? 0x3c00 : 0;
-    if (t == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
-    if (warp == 0)
-        alloc(&where, 32);
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncthreads();
+    begin(&done, &where, 32);
     for (int i = 0; i < 8; i++)
-        asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(where + (warp << 21) + i), "r"(in[t * 8 + i]) : "memory");
-    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
-    asm volatile("tcgen05.fence::before_thread_sync;");
-    __syncthreads();
-    asm volatile("tcgen05.fence::after_thread_sync;");
+        put(where + (warp << 21) + i, in[t * 8 + i]);
+    all_put();
     if (t == 0) {
         if (how == 0)
             asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(where) : "memory");
         else
-            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::f16.ashift [%0], [%1], %2, %3, p; }" ::"r"(where + 16), "r"(where),
-                         "l"(descriptor(y)), "r"(1 << 4 | 16 / 8 << 17 | M / 16 << 24)
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::f16.ashift [%0], [%1], %2, %3, p; }" ::"r"(
+                             where + 16),
+                         "r"(where), "l"(descriptor(y)), "r"(1 << 4 | 16 / 8 << 17 | M / 16 << 24)
                          : "memory");
         commit(&done);
     }
     await(&done, 0);
     asm volatile("tcgen05.fence::after_thread_sync;");
-    for (int i = 0; i < 16; i++)
-        asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(v[i]) : "r"(where + (warp << 21) + (how ? 16 : 0) + (how ? i : i % 8)));
-    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-    for (int i = 0; i < 16; i++)
-        out[t * 16 + i] = v[i];
+    for (int i = 0; i < 16; i++) {
+        unsigned v;
+        asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(v) : "r"(where + (warp << 21) + (how ? 16 + i : i % 8)));
+        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+        out[t * 16 + i] = v;
+    }
     __syncthreads();
     if (warp == 0)
         dealloc(where, 32);
 }
 
 /* A scaled product of an image of shared memory and one of the columns from 256 on; `a` and `b` are descriptors relative to the image. */
-KERNEL by_image(const unsigned *image, const unsigned *scales, float *out, unsigned long long a, unsigned long long b, unsigned idesc, int block)
+KERNEL by_image(const unsigned *image, const unsigned *scales, float *out, unsigned long long a, unsigned long long b, unsigned idesc,
+                int block)
 {
     extern __shared__ __align__(1024) unsigned shared[];
     __shared__ unsigned long long done;
@@ -222,28 +234,22 @@ KERNEL by_image(const unsigned *image, const unsigned *scales, float *out, unsig
     const unsigned t = threadIdx.x, warp = t / 32, n = (idesc >> 17 & 63) * 8;
     for (unsigned i = t; i < IMAGE / 4; i += 128)
         shared[i] = image[i];
-    if (t == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(at_shared(&done)) : "memory");
-    if (warp == 0)
-        alloc(&where, 512);
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncthreads();
+    begin(&done, &where, 512);
     for (int i = 0; i < SCALES; i++)
-        asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(where + (warp << 21) + 256 + i), "r"(scales[t * SCALES + i]) : "memory");
-    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
-    asm volatile("tcgen05.fence::before_thread_sync;");
-    __syncthreads();
-    asm volatile("tcgen05.fence::after_thread_sync;");
+        put(where + (warp << 21) + 256 + i, scales[t * SCALES + i]);
+    all_put();
     if (t == 0) {
-        const unsigned long long base = at_shared(shared) >> 4, da = a + base + (a >> 52 & 1 ? base << 16 : 0), db = b + base + (b >> 52 & 1 ? base << 16 : 0);
+        const unsigned long long base = at_shared(shared) >> 4, da = a + base + (a >> 52 & 1 ? base << 16 : 0),
+                                 db = b + base + (b >> 52 & 1 ? base << 16 : 0);
+#define SCALED(kind) \
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::" kind " [%0], %1, %2, %3, [%4], [%5], p; }" ::"r"( \
+                     where), \
+                 "l"(da), "l"(db), "r"(idesc), "r"(where + 256), "r"(where + 256 + 16) \
+                 : "memory")
         if (block == 16)
-            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%0], %1, %2, %3, [%4], [%5], p; }" ::"r"(where),
-                         "l"(da), "l"(db), "r"(idesc), "r"(where + 256), "r"(where + 256 + 16)
-                         : "memory");
+            SCALED("mxf4nvf4.block_scale.block16");
         else
-            asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%0], %1, %2, %3, [%4], [%5], p; }" ::"r"(where), "l"(da),
-                         "l"(db), "r"(idesc), "r"(where + 256), "r"(where + 256 + 16)
-                         : "memory");
+            SCALED("mxf4.block_scale.block32");
         commit(&done);
     }
     await(&done, 0);
