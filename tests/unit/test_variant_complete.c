@@ -144,6 +144,8 @@ static void test_select(void **state)
     binds("conv2d/even", NULL, w);
     assert_string_equal(p.params, "is=strides");
     broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "there is no variant 'nobody'");
+    broken("op: conv2d\nwhat: x\nselect:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", conv(), "6:13",
+           "a choice is one configuration of conv2d/limits, not 2");
 }
 
 /* A claim is about the work, the default configuration and the variant's own kernels; a rule has its choice's. */

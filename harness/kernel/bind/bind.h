@@ -103,6 +103,9 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
 bool bind_python(struct bind *b, struct error *err);
 
 /* select.c */
+/* The configuration of a variant that a step or an item names (`what`). False: there are several, and *config is NULL. */
+bool bind_one_config(const struct head_step *s, const char *what, const struct variant *v, struct variant_config **config,
+                     struct error *err);
 /* Gives the rule's program the steps of the chosen variant: `conv2d/auto[is=wgmma_rs]`. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner);
 /* Appends the configurations of `race:` whose conditions hold, feasible or not. */

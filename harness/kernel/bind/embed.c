@@ -170,16 +170,12 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
         at[role->slot] = bind_buffer(b, &s->binds[i].buffer);
     }
     struct work w;
-    struct variant_config *configs = NULL;
+    struct variant_config *config = NULL;
     struct program inner;
     if (!inner_work(b, s, v, at, &w, err))
         return false;
-    int count = variant_configs(v, s->params, &configs, err);
-    if (count < 0)
-        return false;
-    bool done = count == 1 || node_error(s->params, err, "a step is one configuration of %s, not %d", v->name, count);
-    done = done && b->bind(b->set, &configs[0], &w, b->chip, b->depth + 1, &inner, err);
-    variant_configs_free(configs, count);
+    bool done = bind_one_config(s, "step", v, &config, err) && b->bind(b->set, config, &w, b->chip, b->depth + 1, &inner, err);
+    variant_configs_free(config, config ? 1 : 0);
     if (!done)
         return false;
     if (inner.feasible)

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one configuration of a variant that an item names. */
-static bool one_config(const struct head_step *s, const struct variant *v, struct variant_config **config, struct error *err)
+bool bind_one_config(const struct head_step *s, const char *what, const struct variant *v, struct variant_config **config,
+                     struct error *err)
 {
     int count = variant_configs(v, s->params, config, err);
     if (count < 0 || count == 1)
         return count == 1;
     variant_configs_free(*config, count);
-    return node_error(s->params, err, "a choice is one configuration of %s, not %d", v->name, count);
+    *config = NULL;
+    return node_error(s->params, err, "a %s is one configuration of %s, not %d", what, v->name, count);
 }
 
 /* Binds one candidate to the whole work; its program may be infeasible. */
@@ -24,7 +25,7 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
         return node_error(s->node, err,
                           v == b->config->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
                           BIND_MAX_DEPTH);
-    bool done = one_config(s, v, &config, err) && b->bind(b->set, config, b->work, b->chip, b->depth + 1, inner, err);
+    bool done = bind_one_config(s, "choice", v, &config, err) && b->bind(b->set, config, b->work, b->chip, b->depth + 1, inner, err);
     variant_configs_free(config, config ? 1 : 0);
     return done;
 }
@@ -91,7 +92,7 @@ bool bind_race(struct bind *b, struct variant_config **configs, int *count, stru
         if (!item_holds(b, s, &holds, err))
             return false;
         const struct variant *v = holds ? variant_find(b->set, s->name, h->op, s->node, err) : NULL;
-        if (holds && (!v || !one_config(s, v, &one, err)))
+        if (holds && (!v || !bind_one_config(s, "choice", v, &one, err)))
             return false;
         if (holds)
             *APPEND(*configs, *count) = *one;
