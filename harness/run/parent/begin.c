@@ -416,11 +416,15 @@ static bool choose_first(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
     char since[32];
-    bool decided = false, asks = (spec_is_timed(s->device.spec) || o->predict) && !o->plan.tune && !o->no_time && !o->shards &&
-                                 !o->inside && !o->plan.sides && !(o->gpus && (o->on_every_gpu || o->before));
+    bool decided = false, asks = session_compares(s) && !o->plan.tune && !o->shards && !o->inside && !o->plan.sides &&
+                                 !(o->gpus && (o->on_every_gpu || o->before));
+    if (!asks || !plan_undecided(&s->plan))
+        return true;
     session_now(since);
-    if (!asks || !plan_undecided(&s->plan) || !session_decide(s, &decided, err) || !decided)
-        return !asks || err->kind == ERROR_NONE;
+    if (!session_decide(s, &decided, err))
+        return false;
+    if (!decided)
+        return true;
     plan_free(&s->plan);
     return recall(s, since, err) && plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err);
 }

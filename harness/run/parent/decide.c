@@ -84,7 +84,6 @@ bool session_decide(struct session *s, bool *decided, struct error *err)
     struct plan_options plan = s->asked;
     plan.tune = plan.choose = plan.layers_only = plan.counters.off = true;
     plan.device = s->device.spec;
-    plan.seed = s->asked.seed;
     SCOPED char *folder = file_dir(s->options->database), *database = text_format("%s/choice-%d.db", folder, (int)getpid());
     struct error why = {0};
     int count = 0;

@@ -236,6 +236,8 @@ void session_now(char out[32]);
 void session_remembered_free(struct tuned_config *list);
 /* After the plan and the store: notes each row that runs a stored configuration whose source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);
+/* The rows of a case are compared: by their times or, on a device that keeps none, by predicted ones. */
+bool session_compares(const struct session *s);
 /* Stores the best configuration of each variant of a case that was searched. */
 bool session_learn(struct session *s, int first, int last, struct error *err);
 

@@ -185,6 +185,11 @@ static bool best_of(const struct session *s, int first, int last, const double *
     return true;
 }
 
+bool session_compares(const struct session *s)
+{
+    return !s->options->no_time && (spec_is_timed(s->device.spec) || s->options->predict);
+}
+
 bool session_learn(struct session *s, int first, int last, struct error *err)
 {
     SCOPED double *predicted_ns = spec_is_timed(s->device.spec) ? NULL : xcalloc((size_t)(last - first), sizeof *predicted_ns);

@@ -300,8 +300,7 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         session_count_later(s, first, last); /* in an interrupted run, also rows that were only timed */
     if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
         return false;
-    if ((timed || (s->options->predict && !s->options->no_time && !spec_is_timed(s->device.spec))) && !all_kept && s->asked.tune &&
-        !s->interrupted && !session_learn(s, first, last, err))
+    if (session_compares(s) && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
     if (s->interrupted)
         return true;
