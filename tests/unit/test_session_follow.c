@@ -110,6 +110,49 @@ static void a_file_that_changed_is_told(void **state)
     assert_non_null(strstr(err.text, "changed during the run"));
 }
 
+static int asked;
+
+/* A prediction that leaves a rule without a choice. */
+static void predict_nothing(const struct run *run, struct row *const *rows, int count, double *ns)
+{
+    asked++;
+    for (int i = 0; i < count; i++)
+        ns[i] = NAN;
+}
+
+/* What the first run raced in vain is not raced again by those that follow. */
+static void rules_are_raced_once(void **state)
+{
+    static const char ruled[] =
+        "scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 32, h: 12, w: 16, k: 8, kernel: 3, pad: 1, dtype: f16, layout: NHWC}}\n"
+        "axes: {mask: {layers: [a], values: [{pattern: blobs, radius: 4, density: [0.25]}]}}\nvariants: [conv2d/sparse_auto]\n";
+    SCOPED char *database = text_format("%s/raced.db", dir);
+    struct session_kept *kept = NULL;
+    const struct scenario_wish more[] = {{"t/a[mask=blobs4:0.25]", 0.5, NULL, NULL}, {0}};
+    struct session_options o = {.plan = {.scenario_path = scenario, .device = "emu:GH100,no-check"},
+                                .database = database,
+                                .argv = "bench run",
+                                .verb = "run",
+                                .decides = true,
+                                .predict = predict_nothing,
+                                .kept = &kept};
+    struct session_result first, second;
+    const struct session_sink sink = {0};
+    struct error err = {0};
+    assert_true(file_write(scenario, ruled, strlen(ruled), &err));
+    if (!session_run(&o, &sink, &first, &err))
+        fail_msg("%s", err.text);
+    assert_true(asked == 1 && kept);
+    o.before = &first;
+    o.resume = true;
+    o.plan.filter.extra = more;
+    if (!session_run(&o, &sink, &second, &err))
+        fail_msg("%s", err.text);
+    session_kept_free(kept);
+    assert_int_equal(asked, 1);
+    assert_int_equal(second.rows, 2 * first.rows);
+}
+
 static int open_world(void **state)
 {
     if (!getenv("BENCH_HOME"))
@@ -131,6 +174,6 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "worker"))
         return worker_main();
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_handed_over_is_what_is_stored),
-                                       cmocka_unit_test(a_file_that_changed_is_told)};
+                                       cmocka_unit_test(a_file_that_changed_is_told), cmocka_unit_test(rules_are_raced_once)};
     return cmocka_run_group_tests(tests, open_world, close_world);
 }

@@ -411,13 +411,14 @@ static bool recall(struct session *s, const char *since, struct error *err)
     return true;
 }
 
-/* Measures the choices that the plan lacks, and makes it again with them. */
+/* Measures the choices that the plan lacks, and makes it again with them. The first run of a command does so; a density that a break-even
+ * adds has the choice of its case. */
 static bool choose_first(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
     char since[32];
-    bool decided = false, asks = session_compares(s) && !o->plan.tune && !o->shards && !o->inside && !o->plan.sides &&
-                                 !(o->gpus && (o->on_every_gpu || o->before));
+    bool asks = session_compares(s) && !o->plan.tune && !o->shards && !o->inside && !o->plan.sides && !o->on_every_gpu && !o->before,
+         decided = false;
     if (!asks || !plan_undecided(&s->plan))
         return true;
     session_now(since);
