@@ -1,5 +1,6 @@
 /* store/store: opening, checking, runs. Rows are in rows.c, the tables in schema.c, the lock in lock.c. */
 #include "store/store.h"
+#include "base/date.h"
 #include "base/file.h"
 #include "base/file_system.h"
 #include "base/text.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Above this size, checking every page at each opening takes noticeable time; damage is then found when it is read. */
@@ -205,14 +205,6 @@ void run_clear(struct run *run)
     memset(run, 0, sizeof *run);
 }
 
-static void now_utc(char out[32])
-{
-    time_t now = time(NULL);
-    struct tm tm;
-    gmtime_r(&now, &tm);
-    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
-
 /* Runs one statement without result, whose parameters are bound. */
 static bool run_statement(struct store *store, sqlite3_stmt *s, const char *doing, struct error *err)
 {
@@ -256,7 +248,7 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err)
     if (!store_writable(store, err) || (store->lock < 0 && !lock_take(store->path, &store->lock, err)))
         return false;
     if (!run->started[0])
-        now_utc(run->started);
+        date_now(run->started);
     run->ended[0] = '\0';
     bool done = store_exec(store, "BEGIN IMMEDIATE", "starting a run", err) &&
                 store_commit(store, run->id > 0 ? run_reopen(store, run->id, err) : run_insert(store, run, err), "starting a run", err);
@@ -271,7 +263,7 @@ bool store_run_end(struct store *store, int64_t run_id, const char *when, struct
 {
     char now[32];
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
-    now_utc(now);
+    date_now(now);
     if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err) ||
         !store_exec(store, "BEGIN IMMEDIATE", "ending a run", err))
         return false;

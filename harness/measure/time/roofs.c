@@ -1,6 +1,7 @@
 #include "measure/time/roofs.h"
 #include "base/clock.h"
 #include "base/order.h"
+#include "base/date.h"
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BUFFER_BYTES ((size_t)512 << 20) /* of each of the two: far beyond any L2 */
 #define BURSTS 7
@@ -279,9 +279,8 @@ static bool with_kernels(struct bench_roofs *r, const char *compiler, bool (*wor
     struct device *dev = r->dev;
     struct compiled c = {0};
     SCOPED char *path = roofs_source();
-    time_t now = time(NULL);
     *r->out = (struct ceiling_list){0};
-    strftime(r->out->measured, sizeof r->out->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    date_now(r->out->measured);
     if (!dev->ops->keeps_time)
         return error_set(err, ERROR_USAGE, "%s measures no time, so it has no ceilings", dev->spec);
     struct compile_request request = {.path = path, .label = "roofs", .arch = dev->chip.arch, .compiler = compiler};

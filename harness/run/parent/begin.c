@@ -1,4 +1,5 @@
 /* The start of a run: the device, the plan, the store, the rows of an interrupted run, and the provenance. */
+#include "base/date.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/spec.h"
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROWS_TOGETHER 4096 /* that are made before the programs of others are freed */
@@ -91,8 +91,7 @@ static void note_provenance(struct session *s)
     r->plan_rows = s->plan.row_count;
     r->identity = draw_identity();
     identify_plan(s, r->plan_hash);
-    time_t now = time(NULL);
-    strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    date_now(r->started);
     r->scenario = xstrdup(sc->name);
     r->scenario_path = xstrdup(sc->path);
     r->scenario_hash = xstrdup(sc->hash);
@@ -421,7 +420,7 @@ static bool choose_first(struct session *s, struct error *err)
          decided = false;
     if (!asks || !plan_undecided(&s->plan))
         return true;
-    session_now(since);
+    date_now(since);
     if (!session_decide(s, &decided, err))
         return false;
     if (!decided)

@@ -229,10 +229,9 @@ bool session_take_back(struct session *s, struct session_kept *kept);
 bool session_ablate(struct session *s, int first, int last, struct error *err);
 
 /* remember.c. Reads the stored configurations, as plan_options.tuned wants them, from the run's own database; *list is NULL if there are
- * none. wins: marks the one that a rule takes. since: choices of rules of that time (session_now) or later are measured, not stored. */
+ * none. wins: marks the one that a rule takes. since: choices of rules of that time (date_now) or later are measured, not stored. */
 bool session_remembered(const char *database, const struct session_device *device, bool wins, const char *since, struct tuned_config **list,
                         struct error *err);
-void session_now(char out[32]);
 void session_remembered_free(struct tuned_config *list);
 /* After the plan and the store: notes each row that runs a stored configuration whose source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);

@@ -1,4 +1,5 @@
 /* Stores the results of a search in the database and reads them: `bench tune` writes them, `bench run --tuned` reads them. */
+#include "base/date.h"
 #include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -6,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Decides which of two stored configurations of one variant on one layer is closer to this machine: the same chip counts most, then the
  * same compiler, then the newer one. */
@@ -137,12 +137,6 @@ bool session_judge_remembered(struct session *s, struct error *err)
     return count >= 0;
 }
 
-void session_now(char out[32])
-{
-    time_t now = time(NULL);
-    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-}
-
 /* The stored entry for the best of rows first..last-1, all of one variant; false if none is valid. predicted_ns (of these rows; NULL: they
  * were raced): the least of them is the best. */
 static bool best_of(const struct session *s, int first, int last, const double *predicted_ns, struct wisdom *w)
@@ -181,7 +175,7 @@ static bool best_of(const struct session *s, int first, int last, const double *
                          .timed = timed};
     work_signature(&s->plan.cases[s->plan.rows[first].case_index].work, w->signature);
     plan_search_hash(&s->plan, first, w->source_hash);
-    session_now(w->tuned);
+    date_now(w->tuned);
     return true;
 }
 
