@@ -9,12 +9,10 @@
 
 #define NEAR 0.05 /* docs/reference/reports.md, "Selector": a choice within this of the fastest is right */
 
-/* The choice of a rule's row, from its parameter `is`; NULL: none. With a mask, a rule that only knows dense variants cannot choose the
- * fastest row. */
+/* The choice of a rule's row, from its parameter `is`; NULL: none. */
 static const char *chosen(const struct view *v)
 {
-    bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
-    return v->ranked && has_choice ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
+    return v->ranked ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
 }
 
 static const struct view *fastest(const struct case_view *c)
@@ -93,14 +91,16 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
     }
 }
 
-/* The first rule found in the run names the tally. */
+/* The first rule found in the run names the tally. With a mask, a rule that only knows dense variants cannot choose the fastest row. */
 static bool name_rule(struct tally *tally, const struct case_view *c)
 {
-    for (int i = 0; i < c->count && !tally->rule[0] && !c->rows[0]->like_case; i++)
-        if (chosen(&c->views[i])) {
-            tally->masks = c->views[i].row->density_in >= 0;
-            variant_base(c->views[i].row, tally->rule);
+    for (int i = 0; i < c->count && !tally->rule[0] && !c->rows[0]->like_case; i++) {
+        const struct row *row = c->views[i].row;
+        if (chosen(&c->views[i]) && (row->density_in < 0 || !row_runs_dense(row))) {
+            tally->masks = row->density_in >= 0;
+            variant_base(row, tally->rule);
         }
+    }
     return tally->rule[0];
 }
 
@@ -110,7 +110,7 @@ static void look_at_case(struct tally *tally, const struct case_view *c)
     for (int i = 0; i < c->count && !c->rows[0]->like_case; i++) {
         char name[VARIANT_BASE];
         const struct view *v = &c->views[i];
-        const char *is = v->ranked ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
+        const char *is = chosen(v);
         if (is && (tally->masks || v->row->density_in < 0) && !strcmp(tally->rule, variant_base(v->row, name))) {
             selector_add_case(tally, c, v, is);
             return;
