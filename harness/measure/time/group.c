@@ -196,7 +196,6 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
     code_take_rounds(&job->plan.rows[b->index[i]], p, b->builds[i].images);
     rig_set_name(b->rigs[i], plan_id(&job->plan, b->index[i]));
     for (int set = 0; set < (b->pool ? buffer_pool_sets(b->pool) : 1); set++) {
-        bool awaits = b->warms;
         rig_select(b->rigs[i], set, 0);
         if (!timing_data(b, i, set, &data, err))
             return false;
@@ -204,9 +203,9 @@ bool timing_enter(struct timing_group *b, int i, struct error *err)
             return false;
         if (!set)
             first_launch_expect(b->timing->first, b->index[i], b->rigs[i]);
-        if (timing_is_sound(b, i) && !(awaits ? await(b, i, set, err) : timing_try(b, i, set, data, err)))
+        if (timing_is_sound(b, i) && !(b->warms ? await(b, i, set, err) : timing_try(b, i, set, data, err)))
             return false;
-        if (!set && !awaits)
+        if (!set && !b->warms)
             first_launch_compare(b->timing->first, b->index[i], b->rigs[i], b->rows[i]);
     }
     return true;
