@@ -222,15 +222,11 @@ struct progress {
     }
 };
 
-template <typename T> static __device__ __forceinline__ void relu_pairs(pack<T, 4> &) {}
-#define RELU_PAIRS(T)                                                                    \
-    static __device__ __forceinline__ void relu_pairs(pack<T, 4> &out)                    \
-    {                                                                                    \
-        if (PAIRS)                                                                       \
-            out.word.x = relu_of<T>(out.word.x), out.word.y = relu_of<T>(out.word.y);    \
-    }
-RELU_PAIRS(__half)
-RELU_PAIRS(__nv_bfloat16)
+template <typename T> static __device__ __forceinline__ void relu_pairs(pack<T, 4> &out)
+{
+    if constexpr (PAIRS)
+        out.word.x = relu_of<T>(out.word.x), out.word.y = relu_of<T>(out.word.y);
+}
 
 /* A warp's 16 pixels leave as words side by side. */
 static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *line, int image, int first, int left)
