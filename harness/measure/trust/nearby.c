@@ -355,10 +355,11 @@ static bool sweep(struct nearby_shapes *n, int index, const struct build *build,
                          &v.program))
             break;
         generate_selects(&v.work, &lines);
-        int64_t last = v.work.sweep.first + lines.count - 1, of = v.work.sweep.of > lines.length ? v.work.sweep.of : lines.length;
+        int64_t end = v.work.sweep.first + lines.count, of = v.work.sweep.of > lines.length ? v.work.sweep.of : lines.length;
         if (!visit_shape(v, seen, &more, err))
             return false;
-        reached = *seen > before ? last * lines.length / of + 1 : reached;
+        reached = *seen > before ? (end - 1) * lines.length / of + 1 : reached;
+        more &= end < v.work.sweep.of;
     }
     if (selects && row->status == ROW_OK && reached < lines.length && !p->part)
         row_add_note(

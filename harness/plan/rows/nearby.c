@@ -298,7 +298,8 @@ static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint
 
 #define SWEPT_TIMES 64 /* launches at most, if a head takes no other number of lines */
 
-/* Part `part` of a sweep: with as many lines as a line has places, or as the limit allows; heads may ask for multiples. */
+/* Part `part` of a sweep: with as many lines as a line has places, or as the limit allows; heads may ask for multiples. The last part is
+ * the one that ends at sweep.of. */
 static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int part, uint64_t seed, double elements, struct work *work,
                          struct program *program)
 {
@@ -318,12 +319,8 @@ static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int 
         times = times < SWEPT_TIMES ? times : SWEPT_TIMES;
         work->sweep.first = part * l.count;
         work->sweep.of = times * l.count;
-        if (is_done(plan, p, false, work, program)) {
-            if (part < times)
-                return true;
-            program_free(program);
-            return false;
-        }
+        if (is_done(plan, p, false, work, program))
+            return true;
     }
     return false;
 }
