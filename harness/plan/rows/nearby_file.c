@@ -206,20 +206,22 @@ void nearby_draw_swept(const struct work *own, uint64_t seed, int64_t lines, int
     struct error ignored = {0};
     draw_own(own, seed, out);
     for (const struct op_field *f = own->op->fields; f->name && grain; f++) {
-        struct work more = *out;
+        const struct work before = *out;
         int64_t *value = (int64_t *)(void *)((char *)out + f->offset);
         if (!is_size(own->op->file, f) || !generate_selects(out, &now) || (now.count >= lines && now.count < 2 * lines))
             continue;
-        *(int64_t *)(void *)((char *)&more + f->offset) *= 2;
-        if (!work_finish(&more, &ignored) || !generate_selects(&more, &twice) || twice.length != now.length || twice.count != 2 * now.count)
+        *value *= 2;
+        bool says =
+            work_finish(out, &ignored) && generate_selects(out, &twice) && twice.length == now.length && twice.count == 2 * now.count;
+        *out = before;
+        if (!says)
             continue;
-        more = *out;
         *value = (int64_t)ceil((double)*value * (double)lines / (double)now.count);
         *value = (*value + grain - 1) / grain * grain;
         if (*value < f->min || *value < 1)
             *value = f->min > 1 ? f->min : 1;
         if (!work_finish(out, &ignored))
-            *out = more;
+            *out = before;
     }
 }
 
