@@ -364,12 +364,12 @@ static bool walk_link(struct net *k, int i, struct error *err)
             k->errors[i] = e, k->values[i] = reference;
         reference = 0;
     }
-    uint64_t *const all[] = {&own.layer, &own.filter, &own.wide, &own.bias, &own.slopes}, *const rooms[] = {&own.lines, &own.bound,
-                                                                                                            &reference};
+    uint64_t *const all[] = {&own.layer, &own.filter, &own.wide, &own.bias, &own.slopes};
     for (size_t a = 0; a < sizeof all / sizeof *all; a++)
         release(d, all[a]);
-    for (size_t a = 0; a < sizeof rooms / sizeof *rooms; a++)
-        leave_room(k, rooms[a]);
+    leave_room(k, &own.lines);
+    leave_room(k, &own.bound);
+    leave_room(k, &reference);
     for (int j = 0; j < i; j++)
         if (k->last_use[j] == i)
             leave_room(k, &k->values[j]);
