@@ -82,8 +82,8 @@ static __device__ void multiply(double *c, const double w[4], const double v[2])
         : "d"(w[0]), "d"(w[1]), "d"(w[2]), "d"(w[3]), "d"(v[0]), "d"(v[1]));
 }
 
-/* The sums of a warp from pixel `first` on, by the tensor cores' arithmetic in double. x as reference_input leaves it, f as reference_filter
- * does, at its first channel. Sums of whole numbers need no magnitudes (bound_of_sum) other than whether there is one. */
+/* The sums of a warp from pixel `first` on, by the tensor cores' arithmetic in double. x as reference_input leaves it, f as
+ * reference_filter does, at its first channel. Sums of whole numbers need no magnitudes (bound_of_sum) other than whether there is one. */
 static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double y[SUMS], double a[SUMS])
 {
     const int channels = (int)(g.c / g.groups), columns = (int)g.column_taps, rows = (int)g.row_taps, taps = rows * columns;
@@ -160,7 +160,8 @@ static __device__ void inputs_of(const double *const x[ROWS], int c, int count, 
  * filters lie in shared memory, those of the next turn are on their way meanwhile, and so are the inputs of channels that come SOON. x as
  * reference_input leaves it, f as reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one
  * rounds as the sum alone does. Magnitudes are an ingredient of a bound: they are summed in float, and enlarged by what that may have lost. */
-static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double sums[SUMS], double magnitudes_of[SUMS])
+static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double sums[SUMS],
+                           double magnitudes_of[SUMS])
 {
     double y[ROWS][FILTERS] = {};
     float a[ROWS][FILTERS] = {};
