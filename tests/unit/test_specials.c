@@ -33,6 +33,28 @@ static void a_row_of_each_infinity(void **state)
         }
 }
 
+/* A line alone is rarely nothing but an infinity: then nothing else of it would be looked at. */
+static void a_line_alone_is_mixed(void **state)
+{
+    static const char *const files[] = {"tests/cli/specials/most.yaml", NULL};
+    struct error err = {0};
+    int infinite = 0;
+    if (!op_load(files, &err))
+        fail_msg("%s", err.text);
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct work w = {.op = op_find("most"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = seed, .specials = true};
+        struct op_data d;
+        int high = 0;
+        memcpy(w.value, (const int64_t[]){1, 9}, 2 * sizeof(int64_t));
+        assert_true(work_finish(&w, &err) && op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+        for (int i = 0; i < 9; i++)
+            high += isinf(op_data_of(w.op, &d, "input")->value[i]) != 0;
+        infinite += high == 9;
+        op_data_free(&d);
+    }
+    assert_in_range(infinite, 1, 15);
+}
+
 /* A sweep over lines of an op that selects puts the largest value, and the least, at every place of them; if there are fewer lines, at
  * places equally far apart. Its parts do not repeat one. */
 static void a_sweep_reaches_every_place(void **state)
@@ -79,6 +101,7 @@ static void a_sweep_reaches_every_place(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity), cmocka_unit_test(a_sweep_reaches_every_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity), cmocka_unit_test(a_line_alone_is_mixed),
+                                       cmocka_unit_test(a_sweep_reaches_every_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -436,15 +436,15 @@ static void plant_specials(const struct tensor *t, unsigned specials, uint64_t k
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};
     int64_t count = (int64_t)tensor_elements(t), length = t->rank == 1 && count > SPECIAL_LINE ? SPECIAL_LINE : t->dim[t->rank - 1];
-    int64_t lines = (count + length - 1) / length,
-            least = lines < LINES_OF_EACH ? -2 : (int64_t)(random_bits(key, 0x6c656173, 0) % (uint64_t)lines);
-    for (int64_t line = 0; line * length < count; line++) {
+    int64_t lines = (count + length - 1) / length, least = (int64_t)(random_bits(key, 0x6c656173, 0) % (uint64_t)lines);
+    for (int64_t line = 0; line < lines; line++) {
         uint64_t bits = random_bits(key, 0x73706563, (uint64_t)line), which = random_bits(key, 0x77686963, (uint64_t)line);
         int64_t left = count - line * length, place = draw_place((enum draw_where)(which % 5), bits, length < left ? length : left);
         int kind = (int)(which / 5 % 3);
         while (!(specials >> kind & 1))
             kind = (kind + 1) % 3;
-        bool one = line == least || line == (least + 1) % lines, whole = (one || (which >> 32) % 8 == 0) && (specials & 3);
+        bool one = lines >= LINES_OF_EACH && (line == least || line == (least + 1) % lines);
+        bool whole = (one || (which >> 32) % 8 == 0) && (specials & 3);
         if (whole)
             kind = specials & 1 && (!(specials & 2) || (one ? line != least : which >> 40 & 1)) ? 0 : 1;
         for (int64_t i = 0; whole && i < length && i < left; i++)
