@@ -43,22 +43,28 @@ static void has_all(const struct text *out, const char *const *wanted, size_t co
             fail_msg("'%s' is not in\n%s", wanted[i], text_get(out));
 }
 
+/* The model, whose nodes are all known, becomes a scenario that can be read. */
+static void imports(struct text *out)
+{
+    struct error err;
+    int unknown = -1;
+    if (!imported(out, &unknown, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(unknown, 0);
+    scenario_free(loaded(text_get(out)));
+}
+
 static void layers_of_nodes(void **state)
 {
     struct text out = {0};
-    struct error err;
-    int unknown = -1;
     make(17, 0, 10);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
+    imports(&out);
     static const char *const wanted[] = {
         "  a: {op: conv2d, n: 1, c: 3, h: 10, w: 12, k: 8, kernel: [1, 7], pad: [0, 3], epilogue: [bias, relu]}\n",
         "  c: {op: conv2d, n: 1, c: 8, h: 10, w: 12, k: 8, kernel: 3, pad: [0, 0, 1, 1], epilogue: [bias, {residual: 0.1}]}\n",
         "  m: {op: pool_max, n: 1, c: 8, h: 9, w: 11, kernel: 2}\n", "    - {layer: c, input: a, residual: b}\n",
         "    - {layer: y, with: m}\n"};
     has_all(&out, wanted, sizeof wanted / sizeof *wanted);
-    assert_int_equal(unknown, 0);
-    scenario_free(loaded(text_get(&out)));
     text_free(&out);
 }
 
@@ -175,8 +181,6 @@ static void values_out_of_order(void **state)
 static void sums_of_several(void **state)
 {
     struct text out = {0}, graph = {0};
-    struct error err;
-    int unknown;
     const int square[] = {4, 4, 1, 1};
     static const char *const wanted[] = {"  b: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1, epilogue: [residual]}\n",
                                          "  c: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1, epilogue: [residual]}\n",
@@ -190,9 +194,7 @@ static void sums_of_several(void **state)
     node(&graph, "Sum", "a b c", "s", "");
     node(&graph, "Sum", "s", "y", "");
     finish(&graph, 18);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(unknown, 0);
+    imports(&out);
     has_all(&out, wanted, sizeof wanted / sizeof *wanted);
     text_free(&out);
 }
@@ -202,8 +204,6 @@ static void sums_of_several(void **state)
 static void sums_and_joins(void **state)
 {
     struct text out = {0}, graph = {0};
-    struct error err;
-    int unknown;
     const int square[] = {4, 4, 1, 1}, plane[] = {1, 2, 20, 9};
     static const char *const wanted[] = {"  b: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1, epilogue: [residual]}\n",
                                          "{op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 2, kernel: 1, epilogue: [bias]}\n", /* the constant */
@@ -225,11 +225,8 @@ static void sums_and_joins(void **state)
     node(&graph, "Pad", "j pads", "p", "");
     node(&graph, "GlobalMaxPool", "p", "y", "");
     finish(&graph, 18);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(unknown, 0);
+    imports(&out);
     has_all(&out, wanted, sizeof wanted / sizeof *wanted);
-    scenario_free(loaded(text_get(&out)));
     text_free(&out);
     every_byte_another();
 }
@@ -239,8 +236,6 @@ static void sums_and_joins(void **state)
 static void readers_of_views(void **state)
 {
     struct text out = {0}, graph = {0};
-    struct error err;
-    int unknown;
     const int square[] = {4, 4, 1, 1};
     model.len = 0;
     value(&graph, 11, "x", (const int[]){1, 4, 20, 9});
@@ -255,13 +250,10 @@ static void readers_of_views(void **state)
     node(&graph, "ReduceMean", "m pixels", "f", "");
     node(&graph, "Mul", "f m", "y", "");
     finish(&graph, 18);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(unknown, 0);
+    imports(&out);
     assert_non_null(strstr(text_get(&out), "  a: {op: conv2d, n: 1, c: 4, h: 20, w: 9, k: 4, kernel: 1}\n"));
     assert_non_null(strstr(text_get(&out), "  t: {op: pointwise, n: 1, c: 4, h: 20, w: 9, epilogue: [tanh]}\n"));
     assert_non_null(strstr(text_get(&out), "  y: {op: mul_channels, n: 1, c: 4, h: 20, w: 9}\n"));
-    scenario_free(loaded(text_get(&out)));
     text_free(&out);
     every_byte_another();
 }
@@ -386,8 +378,6 @@ static void weights_elsewhere(void **state)
 static void channels_move(void **state)
 {
     struct text out = {0}, graph = {0};
-    struct error err;
-    int unknown;
     model.len = 0;
     value(&graph, 11, "x", (const int[]){1, 8, 4, 6});
     value(&graph, 12, "y", NULL);
@@ -401,12 +391,9 @@ static void channels_move(void **state)
     node(&graph, "Reshape", "t four", "s", "");
     node(&graph, "Slice", "s from to axis", "y", "");
     finish(&graph, 13);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(unknown, 0);
+    imports(&out);
     assert_non_null(strstr(text_get(&out), "  s: {op: channels, n: 1, c: 8, h: 4, w: 6, k: 8, parts: 2}\n"));
     assert_non_null(strstr(text_get(&out), "  y: {op: channels, n: 1, c: 8, h: 4, w: 6, k: 6, first: 2}\n"));
-    scenario_free(loaded(text_get(&out)));
     text_free(&out);
     every_byte_another();
 }
@@ -416,8 +403,6 @@ static void channels_move(void **state)
 static void axes_are_views(void **state)
 {
     struct text out = {0}, graph = {0};
-    struct error err;
-    int unknown;
     const int square[] = {5, 3, 3, 3}, matrix[] = {5, 7}, five[] = {5};
     static const char *const wanted[] = {
         "{op: view, n: 1, c: 6, h: 8, w: 3, k: 3, p: 6, q: 8, d1: 3, s1: 1, d2: 48, s2: 3}\n", /* n, h, w, c to n, c, h, w */
@@ -448,12 +433,9 @@ static void axes_are_views(void **state)
     node(&graph, "Reshape", "s flat", "f", "");
     node(&graph, "Slice", "f from to axis", "y", "");
     finish(&graph, 23);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(unknown, 0);
+    imports(&out);
     has_all(&out, wanted, sizeof wanted / sizeof *wanted);
     assert_null(strstr(text_get(&out), "groups")); /* no scale of ones */
-    scenario_free(loaded(text_get(&out)));
     text_free(&out);
     every_byte_another();
 }
@@ -499,8 +481,6 @@ static void products_of_tensors(void **state)
 static void patterns_are_layers(void **state)
 {
     struct text out = {0}, graph = {0};
-    struct error err;
-    int unknown;
     model.len = 0;
     value(&graph, 11, "x", (const int[]){1, 6, 8, 3});
     value(&graph, 12, "y", NULL);
@@ -526,12 +506,9 @@ static void patterns_are_layers(void **state)
     node(&graph, "ReduceProd", "sizes last", "p", ""); /* 144 */
     node(&graph, "Reshape", "g p", "y", "");
     finish(&graph, 18);
-    if (!imported(&out, &unknown, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(unknown, 0);
+    imports(&out);
     assert_non_null(strstr(text_get(&out), "  n: {op: normalize, n: 1, c: 3, h: 48, w: 1, eps: 0.5}\n"));
     assert_non_null(strstr(text_get(&out), "  g: {op: pointwise, n: 1, c: 3, h: 48, w: 1, epilogue: [gelu]}\n"));
-    scenario_free(loaded(text_get(&out)));
     text_free(&out);
     every_byte_another();
 }
