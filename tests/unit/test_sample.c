@@ -43,19 +43,15 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
     struct error err = {0};
     struct sample_result result;
     for (int i = 0; i < count; i++) {
-        int wrong_from = rigs[i].wrong_from, launches = rigs[i].launches;
-        long sleep_ns = rigs[i].sleep_ns;
-        double wipe_ns = rigs[i].wipe_ns, gap_ns = rigs[i].gap_ns;
-        enum step_kind kind = rigs[i].steps[0].kind;
+        const struct rig given = rigs[i];
         rigs[i] = (struct rig){.ns = ns[i],
-                               .noise = noise,
-                               .wrong_from = wrong_from,
-                               .sleep_ns = sleep_ns,
-                               .wipe_ns = wipe_ns,
-                               .gap_ns = gap_ns,
-                               .launches = launches};
-        rigs[i].noise = i == count - 1 && last_noise > 0 ? last_noise : noise;
-        rigs[i].steps[0].kind = kind;
+                               .noise = i == count - 1 && last_noise > 0 ? last_noise : noise,
+                               .wrong_from = given.wrong_from,
+                               .sleep_ns = given.sleep_ns,
+                               .wipe_ns = given.wipe_ns,
+                               .gap_ns = given.gap_ns,
+                               .launches = given.launches};
+        rigs[i].steps[0].kind = given.steps[0].kind;
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
         candidates[i] = (struct sample_candidate){.rig = &rigs[i]};
     }
