@@ -96,27 +96,34 @@ static void many_choices_are_a_table(void **state)
     fixture_free(&f);
 }
 
-/* Where there is a mask, the rule over dense variants is not held against a sparse row; the one over sparse variants is. */
+/* Rows from the first on are of a case with a mask. */
+static void give_mask(const struct fixture *f, int first, double density)
+{
+    for (int i = first; i < f->count; i++) {
+        f->rows[i]->density_in = density;
+        f->rows[i]->flop = f->rows[i]->flop_scheduled = 100e9;
+    }
+}
+
 /* Its dense choice in a case with a mask is not compared with sparse variants, which it cannot choose. */
 static void dense_rules_are_judged_without_masks(void **state)
 {
     struct fixture f = {0};
     fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    static const char *const layers[] = {"head", "body", "masked"};
     for (int i = 0; i < 3; i++) {
-        add(&f, i, i == 0 ? "head" : i == 1 ? "body" : "masked", "conv2d/cudnn", "", 150);
-        add(&f, i, i == 0 ? "head" : i == 1 ? "body" : "masked", "conv2d/auto", "is=wgmma_rs", 90);
+        add(&f, i, layers[i], "conv2d/cudnn", "", 150);
+        add(&f, i, layers[i], "conv2d/auto", "is=wgmma_rs", 90);
     }
     add(&f, 2, "masked", "conv2d/sparse_auto", "is=wgmma_rs", 30);
-    for (int i = 4; i < f.count; i++) {
-        f.rows[i]->density_in = 0.1;
-        f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
-    }
+    give_mask(&f, 4, 0.1);
     char *t = told(&f);
     assert_string_equal(t, "selector  auto is within 5 % of the fastest in 2 of 2 cases, more than 10 % behind cudnn in 0\n");
     free(t);
     fixture_free(&f);
 }
 
+/* Where there is a mask, the rule over dense variants is not held against a sparse row; the one over sparse variants is. */
 static void masked_cases_ask_the_sparse_rule(void **state)
 {
     struct fixture f = {0};
@@ -153,10 +160,7 @@ static void masked_cases_ask_the_sparse_rule(void **state)
     add(&f, 3, "dense", "conv2d/auto", "is=wgmma_rs", 90);
     add(&f, 3, "dense", "conv2d/sparse_auto", "is=wgmma_rs", 100);
     snprintf(f.rows[f.count - 1]->chosen_by, sizeof f.rows[0]->chosen_by, "measured");
-    for (int i = f.count - 3; i < f.count; i++) {
-        f.rows[i]->density_in = 0.9;
-        f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
-    }
+    give_mask(&f, f.count - 3, 0.9);
     t = told(&f);
     if (!strstr(t, "in 1 of 3 cases, more than 10 % behind the baseline in 0; 1 of the choices was measured before\n") ||
         !strstr(t, "dense: wgmma_rs takes 11.1 % more than auto\n"))
