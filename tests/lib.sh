@@ -38,6 +38,14 @@ expect_exit() { # STATUS COMMAND...
 limited() { # SECONDS COMMAND...
     (ulimit -t $(($1 * ${SLOWER:-1})) && shift && exec "$@")
 }
+# Runs a command until it succeeds, five times a second; fails if it has not after so many seconds.
+until_true() { # SECONDS COMMAND...
+    until_turns=$(($1 * 5)); shift
+    until "$@"; do
+        [ $((until_turns -= 1)) -gt 0 ] || return 1
+        sleep 0.2
+    done
+}
 # Sets $cpu to the hundredths of a second of CPU time that the case's commands have used so far. Not for $(...), whose shell has used none.
 cpu_time() {
     times >.times
