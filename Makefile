@@ -102,8 +102,10 @@ $(FUZZERS): %: %.o $(BUILD)/fuzz/driver.o $(LIBRARY)
 # What can be compiled before the CUDA headers are there: ci/setup does, while it fetches them.
 early: $(filter-out $(BUILD)/harness/device/%,$(OBJECTS)) $(MAIN)
 units: $(UNIT)
-# Where .ci/run runs the unit tests sanitized (APART), these run here too: the interpreter is compiled in another way there, and some tests leave out a part.
-PLAIN  := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/test_emu*.c) $(shell grep -lE 'include "emu/|__SANITIZE' tests/unit/test_*.c)))
+# Where .ci/run runs the unit tests sanitized (APART), these run here too: the interpreter is compiled in another way there, and some tests
+# leave out a part. Any other call of make does not look for them.
+PLAIN   = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/test_emu*.c) \
+                     $(shell grep -lE 'include "emu[/_]|__SANITIZE' tests/unit/test_*.c)))
 TESTED := $(if $(filter unit,$(APART)),$(PLAIN),$(UNIT))
 test: all $(TESTED) $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@UNITS="$(notdir $(TESTED))" BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run check unit cli faults

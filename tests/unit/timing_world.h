@@ -3,13 +3,6 @@
 #ifndef BENCH_TESTS_TIMING_WORLD_H
 #define BENCH_TESTS_TIMING_WORLD_H
 
-/* Calls at which a device is lost are tried one by one. A sanitized build tries every fifth: CI also runs the tests without a sanitizer. */
-#ifdef __SANITIZE_ADDRESS__
-#define EACH 5
-#else
-#define EACH 1
-#endif
-
 #include "base/clock.h"
 #include "op/shape.h"
 #include "noise.h"
