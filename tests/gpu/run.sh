@@ -45,7 +45,8 @@ want choices && {
     python3 "$here/ci/random-layers" 1 6 --wide >"$out/choices.yaml"
     for how in measured stored rule; do
         [ $how = rule ] && by="--choose rule" || by=
-        "$bench" run "$out/choices.yaml" --device cuda:0 -o $db-choices --budget 0.05 --no-counters --no-report -q $by >"$out/choices-$how.txt" 2>&1
+        "$bench" run "$out/choices.yaml" --device cuda:0 -o $db-choices --budget 0.05 --no-counters --no-report -q $by \
+            >"$out/choices-$how.txt" 2>&1
         "$bench" export random_1 --format csv -o $db-choices | python3 -c '
 import csv, sys
 rows = [r for r in csv.DictReader(sys.stdin) if r["variant"].startswith("conv2d/auto") and r["status"] == "ok"]
