@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "base/file.h"
 #include "own_folder.h"
-#include "run/parent/session.h"
+#include "run/parent/parent.h"
 #include "run/child/worker.h"
 #include <math.h>
 #include <string.h>
@@ -153,6 +153,37 @@ static void rules_are_raced_once(void **state)
     assert_int_equal(second.rows, 2 * first.rows);
 }
 
+static struct tuned_config stored(const char *signature)
+{
+    return (struct tuned_config){.signature = xstrdup(signature), .variant = xstrdup("conv2d/naive")};
+}
+
+/* Workers are sent what is stored of the plan's own layers, in its order. */
+static void other_layers_are_forgotten(void **state)
+{
+    struct plan plan;
+    struct error err = {0};
+    struct plan_options options = {.scenario_path = scenario};
+    char own[HASH_TEXT];
+    assert_true(file_write(scenario, text, strlen(text), &err));
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    work_signature(&plan.cases[0].work, own);
+    for (int mine = 0; mine <= 3; mine++) { /* at the bit's place */
+        struct tuned_config *list = xcalloc(4, sizeof *list), *t = list;
+        for (int i = 0; i < 3; i++)
+            list[i] = stored(i == 1 || (mine >> (i / 2) & 1) == 0 ? "another" : own);
+        session_forget_others(list, &plan);
+        for (int i = 0; i < 2; i++)
+            if (mine >> i & 1)
+                assert_string_equal((t++)->signature, own);
+        assert_null(t->signature);
+        session_remembered_free(list);
+    }
+    session_forget_others(NULL, &plan);
+    plan_free(&plan);
+}
+
 static int open_world(void **state)
 {
     if (!getenv("BENCH_HOME"))
@@ -174,6 +205,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "worker"))
         return worker_main();
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_handed_over_is_what_is_stored),
-                                       cmocka_unit_test(a_file_that_changed_is_told), cmocka_unit_test(rules_are_raced_once)};
+                                       cmocka_unit_test(a_file_that_changed_is_told), cmocka_unit_test(rules_are_raced_once),
+                                       cmocka_unit_test(other_layers_are_forgotten)};
     return cmocka_run_group_tests(tests, open_world, close_world);
 }

@@ -410,6 +410,14 @@ static bool recall(struct session *s, const char *since, struct error *err)
     return true;
 }
 
+static bool make_plan(struct session *s, struct error *err)
+{
+    if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err))
+        return false;
+    session_forget_others(s->remembered, &s->plan);
+    return true;
+}
+
 /* Measures the choices that the plan lacks, and makes it again with them. The first run of a command does so; a density that a break-even
  * adds has the choice of its case. */
 static bool choose_first(struct session *s, struct error *err)
@@ -426,7 +434,7 @@ static bool choose_first(struct session *s, struct error *err)
     if (!decided)
         return true;
     plan_free(&s->plan);
-    return recall(s, since, err) && plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err);
+    return recall(s, since, err) && make_plan(s, err);
 }
 
 bool session_open(struct session *s, struct error *err)
@@ -442,7 +450,7 @@ bool session_open(struct session *s, struct error *err)
         session_launch(s, &s->worker, &(struct error){0});
     char files[HASH_TEXT];
     memcpy(files, s->plan.files, sizeof files);
-    if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
+    if (!make_plan(s, err) || !plan_masks_fit(&s->plan, err))
         return false;
     if (o->plan.tune && !spec_is_timed(s->device.spec) && !o->no_time && !(o->predict && plan_searches_rules(&s->plan))) {
         error_set(err, ERROR_ENVIRONMENT, "%s measures no time, so it cannot compare configurations", s->device.spec);

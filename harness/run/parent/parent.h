@@ -233,6 +233,8 @@ bool session_ablate(struct session *s, int first, int last, struct error *err);
 bool session_remembered(const char *database, const struct session_device *device, bool wins, const char *since, struct tuned_config **list,
                         struct error *err);
 void session_remembered_free(struct tuned_config *list);
+/* Drops those of layers that the plan does not have: a database may have thousands, and each worker is sent the list. */
+void session_forget_others(struct tuned_config *list, const struct plan *plan);
 /* After the plan and the store: notes each row that runs a stored configuration whose source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);
 /* The rows of a case are compared: by their times or, on a device that keeps none, by predicted ones. */

@@ -99,14 +99,37 @@ bool session_remembered(const char *database, const struct session_device *devic
     return true;
 }
 
+static void tuned_clear(struct tuned_config *t)
+{
+    const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins, t->hash, t->how};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free((void *)(uintptr_t)texts[i]);
+}
+
 void session_remembered_free(struct tuned_config *list)
 {
-    for (struct tuned_config *t = list; t && t->signature; t++) {
-        const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins, t->hash, t->how};
-        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-            free((void *)(uintptr_t)texts[i]);
-    }
+    for (struct tuned_config *t = list; t && t->signature; t++)
+        tuned_clear(t);
     free(list);
+}
+
+void session_forget_others(struct tuned_config *list, const struct plan *plan)
+{
+    SCOPED char(*own)[HASH_TEXT] = xcalloc((size_t)plan->case_count + 1, sizeof *own);
+    struct tuned_config *left = list;
+    for (int i = 0; list && i < plan->case_count; i++)
+        work_signature(&plan->cases[i].work, own[i]);
+    for (struct tuned_config *t = list; t && t->signature; t++) {
+        bool planned = false;
+        for (int i = 0; i < plan->case_count && !planned; i++)
+            planned = !strcmp(own[i], t->signature);
+        if (planned)
+            *left++ = *t;
+        else
+            tuned_clear(t);
+    }
+    if (list)
+        *left = (struct tuned_config){0};
 }
 
 /* Adds a note to each tuned row if its source differs from the tuned one; also handles rows without stored configurations. */
