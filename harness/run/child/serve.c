@@ -10,12 +10,14 @@
 #include "run/child/worker.h"
 #include "run/message/options.h"
 #include "run/message/wire.h"
+#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Takes the reference to the fields. */
@@ -512,23 +514,38 @@ static bool command_waits(void)
     return poll(&in, 1, 0) > 0;
 }
 
+/* Takes the bytes up to a newline and none behind it: a command that waits must stay where command_waits sees it. */
+static bool read_command(struct text *line)
+{
+    char part[65536];
+    const char *end = NULL;
+    ssize_t n;
+    text_free(line);
+    while (!end && ((n = recv(3, part, sizeof part, MSG_PEEK)) > 0 || (n < 0 && errno == EINTR))) {
+        if (n < 0)
+            continue;
+        end = memchr(part, '\n', (size_t)n);
+        n = recv(3, part, end ? (size_t)(end + 1 - part) : (size_t)n, 0); /* they are there: no interruption */
+        text_add_bytes(line, part, (size_t)n);
+    }
+    return end;
+}
+
 int worker_main(void)
 {
-    FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
-    if (!in || !out)
+    FILE *out = fdopen(dup(3), "w");
+    if (!out)
         return 2;
-    setvbuf(in, NULL, _IONBF, 0); /* or a command could wait in the buffer, where command_waits does not see it */
     crash_report();
     prctl(PR_SET_TIMERSLACK, 1); /* so that a rest before a sample does not last 50 us longer than requested */
     struct worker w;
     worker_init(&w, emit_line, out);
     w.job.waiting = command_waits;
-    char *line = NULL;
-    size_t cap = 0;
+    struct text line = {0};
     int code = 0;
-    while (code == 0 && getline(&line, &cap, in) > 0) {
+    while (code == 0 && read_command(&line)) {
         struct error err = {0};
-        json_t *command = json_loads(line, 0, NULL);
+        json_t *command = json_loads(text_get(&line), 0, NULL);
         bool ok = command && worker_handle(&w, command, &err);
         json_decref(command);
         if (ok) {
@@ -540,7 +557,7 @@ int worker_main(void)
             code = 1;
         }
     }
-    free(line);
+    text_free(&line);
     if (code == 0 && !w.lost)
         worker_close(&w);
     fflush(NULL);
