@@ -3,6 +3,13 @@
 #include "plan/rows/plan.h"
 #include <math.h>
 
+static void plan_on_h200(const struct plan_options *options, struct plan *plan)
+{
+    struct error err = {0};
+    if (!plan_make(options, "cuda", chip_find("H200"), plan, &err))
+        fail_msg("%s", err.text);
+}
+
 /* A network runs whole for each number of images that all of its layers have. */
 static void networks_have_images(void **state)
 {
@@ -102,10 +109,8 @@ static void split3_has_its_own_floor(void **state)
         text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 256, h: 720, w: 1280, k: 256, kernel: 3, pad: 1, layout: NHWC}}\n"
                   "variants: [conv2d/general_tiled, conv2d/split_f16]\n");
     struct plan_options options = {.scenario_path = path};
-    struct error err = {0};
     struct plan plan;
-    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-        fail_msg("%s", err.text);
+    plan_on_h200(&options, &plan);
     double plain = floor_at(&plan, "general_tiled"), split = floor_at(&plan, "split_f16"), flop = 2.0 * 720 * 1280 * 256 * 256 * 9;
     assert_true(fabs(plain / (flop / 66.9e3) - 1) < 0.02);
     assert_true(fabs(split / plain - 3 / 16.0) < 0.01);
@@ -122,11 +127,9 @@ static void searches_and_remembered_points(void **state)
                            "n: 1, c: 8, h: 16, w: 17, k: 8, kernel: 3, pad: 1}\n"
                            "variants: [conv2d/cudnn_plain, conv2d/winograd, conv2d/tconv: {MT: [8, 16], NT: 8, MB: 8}]\n");
     struct plan_options options = {.scenario_path = path, .tune = true};
-    struct error err = {0};
     struct plan plan;
     int configs = 0, pinned = 0;
-    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-        fail_msg("%s", err.text);
+    plan_on_h200(&options, &plan);
     for (int i = 0; i < plan.row_count; i++) {
         bool tconv = !strcmp(plan.rows[i].variant->name, "conv2d/tconv");
         configs += tconv;
@@ -150,8 +153,7 @@ static void searches_and_remembered_points(void **state)
     const struct tuned_config tuned[] = {{signature, "conv2d/tconv", "MB=16,MT=4,NB=8,NT=4", "configuration tuned long ago", "", "", ""},
                                          {0}};
     options = (struct plan_options){.scenario_path = path, .tuned = tuned};
-    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-        fail_msg("%s", err.text);
+    plan_on_h200(&options, &plan);
     int of_a = 0, of_b = 0;
     for (int i = 0; i < plan.row_count; i++) {
         if (strcmp(plan.rows[i].variant->name, "conv2d/tconv"))
@@ -185,7 +187,6 @@ static void rules_take_what_won(void **state)
     } tries[] = {{"conv2d/wgmma_rows", "RING=6,STRIP=auto", "yes", "wgmma_rows"},
                  {"conv2d/wgmma_rows", "RING=6,STRIP=auto", "", NULL},
                  {"conv2d/mma_few_out", "ROWS=16", "yes", NULL}};
-    struct error err = {0};
     struct plan plan;
     char signature[HASH_TEXT], own[64] = "";
     for (int i = -1; i < 3; i++) {
@@ -193,8 +194,7 @@ static void rules_take_what_won(void **state)
                                               "found", i < 0 ? "" : tries[i].wins, "", ""},
                                              {0}};
         struct plan_options options = {.scenario_path = path, .tuned = tuned};
-        if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-            fail_msg("%s", err.text);
+        plan_on_h200(&options, &plan);
         const struct plan_row *row = NULL;
         for (int k = 0; k < plan.row_count; k++)
             row = strcmp(plan.rows[k].variant->name, "conv2d/auto") ? row : &plan.rows[k];
@@ -213,15 +213,12 @@ static void rules_take_what_won(void **state)
 /* Makes the plan of one layer with a rule; `choose`: only what it is to race. */
 static void plan_rule(struct plan *plan, const char *path, const struct tuned_config *tuned, bool choose)
 {
-    struct error err = {0};
     struct plan_options options = {
         .scenario_path = path, .tuned = tuned, .tuned_rules = true, .tune = choose, .choose = choose, .layers_only = choose};
-    if (!plan_make(&options, "cuda", chip_find("H200"), plan, &err))
-        fail_msg("%s", err.text);
+    plan_on_h200(&options, plan);
 }
 
-/* A rule with `race:` is raced with its rivals on a layer without a stored choice; it takes the stored one while its sources are the same.
- */
+/* A rule with `race:` is raced with its rivals where no choice is stored, and takes a stored one while its sources are the same. */
 static void rules_take_what_was_raced(void **state)
 {
     char *path =
@@ -271,7 +268,6 @@ static void added_densities_are_not_raced(void **state)
         text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 32, h: 64, w: 56, k: 24, kernel: 3, pad: 1, dtype: f16, layout: NHWC}}\n"
                   "axes: {mask: {values: [{pattern: iid, density: 0.1}]}}\nvariants: [conv2d/sparse_auto]\n");
     struct plan plan;
-    struct error err = {0};
     char signature[HASH_TEXT], hash[HASH_TEXT];
     plan_rule(&plan, path, NULL, true);
     assert_true(plan.row_count > 3);
@@ -283,8 +279,7 @@ static void added_densities_are_not_raced(void **state)
     const struct tuned_config tuned[] = {{signature, "conv2d/sparse_auto", params, "found", "", hash, "stored"}, {0}};
     const struct scenario_wish more[] = {{id, 0.05, NULL, NULL}, {0}};
     struct plan_options options = {.scenario_path = path, .tuned = tuned, .tuned_rules = true, .filter.extra = more};
-    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-        fail_msg("%s", err.text);
+    plan_on_h200(&options, &plan);
     assert_int_equal(plan.case_count, 2);
     assert_int_equal(plan.row_count, 4);
     assert_true(plan.rows[3].how && !strcmp(plan_program(&plan, 3)->params, params));
@@ -444,8 +439,7 @@ static void masks_that_are_missing(void **state)
         const struct plan_options options = {.scenario_path = path};
         struct error err = {0};
         struct plan plan;
-        if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-            fail_msg("%s", err.text);
+        plan_on_h200(&options, &plan);
         assert_true(plan_masks_fit(&plan, &err) == (bad == 2));
         assert_true(bad == 2 || strstr(err.text, bad ? "/l1" : "/l0"));
         plan_free(&plan);
@@ -475,8 +469,7 @@ static void files_are_told_apart(void **state)
         const struct plan_options options = {.scenario_path = path, .variant_dirs = dirs};
         text_addf(&t, "%s%s", text, changes[i]);
         assert_true(file_write(file, t.data, t.len, &err));
-        if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-            fail_msg("%s", err.text);
+        plan_on_h200(&options, &plan);
         memcpy(files[i], plan.files, sizeof files[i]);
         for (int k = 0; k < i; k++)
             assert_true(!strcmp(files[k], files[i]) == (k == 1 && i == 3));
@@ -504,11 +497,9 @@ static void the_library_on_padded_channels(void **state)
         int64_t c, k;
     } want[] = {{"pad_channels cudnn ", 8, 64}, {"pad_channels cudnn cut_channels ", 24, 40}, {"", 0, 0}};
     struct plan_options options = {.scenario_path = path};
-    struct error err = {0};
     struct plan plan;
     int seen = 0;
-    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
-        fail_msg("%s", err.text);
+    plan_on_h200(&options, &plan);
     for (int i = 0; i < plan.row_count; i++) {
         const struct program *p = plan_program(&plan, i);
         struct text steps = {0};
