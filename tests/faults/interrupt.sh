@@ -1,27 +1,30 @@
 # Ctrl-C, or a terminal that goes away: exit 130, what was stored stays, --resume goes on; no worker is left behind. Under nohup a run goes on.
 need nvrtc
+child() { kill -0 $pid 2>/dev/null && [ -n "$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)" ]; }
+begun() { grep -qs ' cases' log && child; }
+none_left() { # workers begin in the folder of their run
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/cwd" 2>/dev/null)" != "$here" ] || ! grep -qsa worker "$process/cmdline" || return 1
+    done
+}
+here=$(pwd -P)
 ends_by() { # SIGNAL
     rm -rf out
     env --default-signal=HUP bench run "$TOP/scenarios/edsr.yaml" --device emu -o out --no-report >log 2>&1 & # the tests, too, may run under nohup
     pid=$!
-    sleep 1.5
-    [ -n "$(cat "/proc/$pid/task/$pid/children")" ] || fail 'no worker runs: the moment is wrong'
+    until_true 60 begun || fail "no worker runs: $(tail -n 3 log)"
     kill -$1 $pid
     status=0
     wait $pid || status=$?
     [ $status = 130 ] || { tail -n 3 log >&2; fail "SIG$1: exit status $status instead of 130"; }
     grep -q -- '--resume' log || fail "SIG$1: it does not say how to go on"
-    sleep 0.5
-    here=$(pwd -P)
-    for process in /proc/[0-9]*; do # workers begin in the folder of their run
-        [ "$(readlink "$process/cwd" 2>/dev/null)" != "$here" ] || ! grep -qa worker "$process/cmdline" || fail "SIG$1: a worker is left behind"
-    done
+    until_true 20 none_left || fail "SIG$1: a worker is left behind"
     bench list runs -o out | grep -q interrupted || fail "SIG$1: history does not know"
 }
 ends_by HUP
 nohup bench run smoke --device emu -o kept --no-report >log 2>&1 & # some seconds, so that it is there when its worker is
 pid=$!
-while [ -z "$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)" ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+until child || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 kill -HUP $pid
 wait $pid || fail "nohup: $(tail -n 3 log)"
 ends_by INT
