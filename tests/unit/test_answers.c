@@ -1,7 +1,10 @@
 /* report/page/answer_compare: two variants at equal parameters along an axis, and each at its best; report/source/fusion: the knee. */
 #include "fixture_rows.h"
+#include "own_folder.h"
 #include "report/form/document.h"
+#include "base/file.h"
 #include "report/page/first_screen.h"
+#include "report/plot/plot.h"
 #include "report/source/fusion.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -317,14 +320,67 @@ static void calls_are_listed(void **state)
     for (int i = 0; i < f.count; i++) {
         f.rows[i]->host_call_ns = i % 4 ? 7000 : 3200;
         f.rows[i]->first_call_ns = 57600;
+        if (i < 4)
+            f.rows[i]->alloc_ns = 9100 + 1000 * i;
     }
     f.rows[3]->host_call_ns = 45e3; /* its kernel takes 30 us */
     expect(
         &f,
         "the host needs 3.20 us (naive BLOCK8) to 45.0 us (tiled BLOCK16) for a call, longer than its kernels in 1 of 16 rows; the first "
-        "call takes 57.6 to 57.6 us, with loading");
+        "call takes 57.6 to 57.6 us, with loading; allocating its output and scratch memory takes 9.10 to 12.1 us, before it");
     expect(&f, "7.00 to 45.0");
     expect(&f, "40.0 to 400");
+    for (int i = 0; i < 4; i++)
+        f.rows[i]->alloc_ns = NAN; /* a run before bench measured it */
+    char *text = page(&f);
+    assert_true(!strstr(text, "allocat"));
+    free(text);
+    fixture_free(&f);
+}
+
+/* A row of another tool is compared where the question names it, although bench verified none; and is no row of bench's. */
+static void an_imported_row_is_compared_by_name(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "notebook", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: conv2d/naive, imported: torch/conv2d, over: size}\n");
+    add(&f, 0, "3x1", "conv2d/naive", "BLOCK=8", 50, 0.5);
+    expect(&f, "Where is naive faster than torch/conv2d? no answer: no case has an imported row torch/conv2d (bench import)");
+    add(&f, 0, "3x1", "torch/conv2d", "", 25, 0.5);
+    f.rows[1]->status = ROW_FOIL;
+    expect(&f, "Where is naive faster than torch/conv2d? slower at size 3x1 (0.500 x)");
+    expect(&f, "torch/conv2d is imported (bench import): another process timed it, and bench did not verify it");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: conv2d/naive, imported: torch/conv2d}\n");
+    expect(&f, "naive is faster than torch/conv2d in 0 of 1 cases, slower in 1: 0.500 x, each at its best configuration");
+    row_set(&f.run.scenario_text, "answers:\n  - compare: {what: torch/conv2d, than: conv2d/naive}\n");
+    expect(&f, "no answer: no case has verified and timed rows of both");
+    fixture_free(&f);
+}
+
+/* GFLOP over us by powers of ten: 0.05 and 0.02 GFLOP in 10 and 5 us are 5,000 and 4,000 GFLOP/s, 8 GFLOP in 200 us are 40,000. */
+static void rates_by_operations(void **state)
+{
+    static const struct {
+        double flop, library, naive;
+    } cases[] = {{0.05e9, 20, 10}, {0.02e9, 5, 40}, {8e9, 200, 0}};
+    struct fixture f = {0};
+    fixture_run(&f.run, "boda", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - rate: {of: [cudnn, conv2d/naive]}\n");
+    for (int i = 0; i < 3; i++) {
+        char size[16];
+        snprintf(size, sizeof size, "%d", i);
+        add(&f, i, size, "cudnn", "", cases[i].library, 0.1);
+        if (cases[i].naive > 0)
+            add(&f, i, size, "conv2d/naive", "", cases[i].naive, 0.1);
+    }
+    expect(&f, "no answer: no timed case has operations");
+    for (int i = 0; i < f.count; i++)
+        f.rows[i]->flop = cases[f.rows[i]->case_index].flop;
+    expect(&f, "the fastest row of each case reaches 4,472 GFLOP/s at 0.01 to 0.1 GFLOP (geometric mean of 2), 40,000 at 1 to 10 (1). The "
+               "highest rate is 40,000 GFLOP/s, of cudnn at boda/image[size=2]");
+    expect(&f, "4,472 (4,000 to 5,000)"); /* fastest */
+    expect(&f, "3,162 (2,500 to 4,000)"); /* cudnn */
+    expect(&f, "1,581 (500 to 5,000)");   /* naive */
     fixture_free(&f);
 }
 
@@ -430,6 +486,42 @@ static void accuracy_has_its_price(void **state)
     fixture_free(&f);
 }
 
+/* Of a sequence over two axes, each value of the first is a line of marks: the time of a frame and its error. */
+static void frames_are_plotted_with_their_error(void **state)
+{
+    static const struct {
+        const char *axes, *variant;
+        double error, us;
+        int64_t state;
+    } rows[] = {{"threshold=0.001,truncate=rms:0.1", "conv2d/sparse", 0.002, 330, 1},
+                {"threshold=0.001,truncate=rms:0.2", "conv2d/sparse", 0.004, 320, 1},
+                {"threshold=0.02,truncate=rms:0.1", "conv2d/sparse", 0.0113, 250, 1},
+                {"threshold=0.02,truncate=rms:0.2", "conv2d/dense", 0.001, 240, 0}};
+    char path[256];
+    struct error err = {0};
+    struct fixture f = {0};
+    struct plots plots;
+    fixture_run(&f.run, "sequence", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 4; i++) {
+        struct row *r = fixture_row(&f, i, "blobs", rows[i].axes, "3 layers", rows[i].variant, "", ROW_OK);
+        row_add_metric(r, -1, 0, "sequence.error_largest", "rms", "measured", rows[i].error);
+        r->state_bytes = rows[i].state;
+        fixture_time(r, -1, rows[i].us, 0.5, 0, 0, 0);
+    }
+    if (!plots_open(&plots, dir, &err))
+        fail_msg("%s", err.text);
+    run_plots(&plots, &f.run, f.rows, f.count);
+    assert_int_equal(plots.count, 1);
+    snprintf(path, sizeof path, "%s/%s.dat", dir, plots.items[0].name);
+    SCOPED char *data = file_read(path, 1 << 16, &(size_t){0}, &err);
+    assert_non_null(data);
+    assert_string_equal(
+        data,
+        "\"sparse threshold=0.001\"\n330\t0.002\n320\t0.004\n\n\n\"sparse threshold=0.02\"\n250\t0.0113\n\n\n\"dense\"\n240\t0.001\n");
+    plots_free(&plots);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +543,9 @@ int main(void)
         cmocka_unit_test(a_call_as_baseline_hides_no_knee),
         cmocka_unit_test(one_machine_code_is_one_row),
         cmocka_unit_test(accuracy_has_its_price),
+        cmocka_unit_test(an_imported_row_is_compared_by_name),
+        cmocka_unit_test(rates_by_operations),
+        cmocka_unit_test(frames_are_plotted_with_their_error),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -231,10 +231,40 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* What a call needs for itself is allocated for it: outputs and scratch memory, neither inputs nor weights. */
+static void time_of_allocation(void **state)
+{
+    struct work w = conv_work(3, 4, 5, 7, 3);
+    struct error err = {0};
+    struct rig *rig;
+    double want = 0;
+    finish(&w);
+    struct program p = program_of(&w);
+    p.scratch = calloc(2, sizeof *p.scratch);
+    p.constants = calloc(1, sizeof *p.constants);
+    p.scratch[0] = (struct scratch){"filter of a", DTYPE_F16, 4 * 27, SCRATCH_PREPARED};
+    p.scratch[1] = (struct scratch){"tiles", DTYPE_I32, 16, SCRATCH_WORK};
+    p.constants[0] = (struct constant){.scratch = 0, .span = 1};
+    p.scratch_count = 2, p.constant_count = 1;
+    if (!rig_open(dev, NULL, &p, NULL, true, &rig, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < p.tensor_count; i++) {
+        assert_true(rig->tensors[i].alloc_ns >= 0);
+        rig->tensors[i].alloc_ns = 1 << i;
+        want += p.tensors[i].written ? 1 << i : 0;
+    }
+    rig->scratch[0].alloc_ns = 1 << 20;
+    rig->scratch[1].alloc_ns = 1 << 21;
+    rig->workspaces[0].alloc_ns = 1 << 22;
+    assert_true(want > 0 && rig_alloc_ns(rig) == want + (1 << 21) + (1 << 22));
+    rig_close(rig);
+    program_free(&p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_those_of_its_links), cmocka_unit_test(tensors_are_saved),
-                                       cmocka_unit_test(a_mask_is_an_input), cmocka_unit_test(both_outputs_are_spoken_of),
-                                       cmocka_unit_test(each_byte_is_in_the_sum)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_those_of_its_links), cmocka_unit_test(tensors_are_saved),       cmocka_unit_test(a_mask_is_an_input),
+        cmocka_unit_test(both_outputs_are_spoken_of),     cmocka_unit_test(each_byte_is_in_the_sum), cmocka_unit_test(time_of_allocation)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

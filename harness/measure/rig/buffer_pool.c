@@ -1,4 +1,5 @@
 #include "measure/rig/buffer_pool.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,8 +78,10 @@ bool place_make(struct device *dev, const char *label, size_t bytes, size_t guar
     *place = (struct place){.bytes = bytes, .whole = guard ? (bytes + 511) / 512 * 512 + 2 * guard : bytes};
     if (guard && page)
         place->whole = (place->whole + page - 1) / page * page;
+    double start = clock_s();
     if (!dev->ops->alloc(dev, label, place->whole, &place->base, err))
         return error_where(err, "%s", label);
+    place->alloc_ns = (clock_s() - start) * 1e9;
     place->address = place->base + guard;
     size_t end = guard + bytes / 4 * 4;
     if (!guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&

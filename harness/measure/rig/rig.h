@@ -64,6 +64,8 @@ const uint8_t *rig_seen(const struct rig *rig, int tensor);
 bool rig_has_state(const struct rig *rig);
 /* Packs the inputs of the set again, even if another rig of the pool packed them first. */
 bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
+/* Host time in which the device allocated the rig's first set of outputs, scratch memory and workspaces, with their guards. */
+double rig_alloc_ns(const struct rig *rig);
 /* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: only queues them. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from the second call on as one graph if the program asks for it. rig_capture makes that graph for the selected set

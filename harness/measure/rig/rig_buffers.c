@@ -146,6 +146,17 @@ bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err)
     return true;
 }
 
+double rig_alloc_ns(const struct rig *rig)
+{
+    const struct program *p = rig->program;
+    double ns = rig->workspaces[0].alloc_ns;
+    for (int i = 0; i < p->tensor_count; i++)
+        ns += p->tensors[i].written ? rig->tensors[i].alloc_ns : 0;
+    for (int i = 0; i < p->scratch_count; i++)
+        ns += rig_is_constant(p, i) ? 0 : rig->scratch[i].alloc_ns;
+    return ns;
+}
+
 static void give_back(struct rig *rig, const struct place *place)
 {
     if (place->base)

@@ -14,6 +14,7 @@
 struct place {
     uint64_t base, address; /* address = base + the guard in front */
     size_t bytes, whole;    /* whole: from base on, including guards */
+    double alloc_ns;        /* host time of the allocation */
 };
 struct rig_step {
     struct device_function **functions; /* by set and replica: the function of that module copy (rig_module) */

@@ -193,6 +193,7 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
     if (t->dev->ops->keeps_time) {
         t->row->first_call_ns = first;
         t->row->prepare_ns = prepare;
+        t->row->alloc_ns = rig_alloc_ns(t->rig);
     }
     if (judged)
         return judge(t, data, work_is_exact(&t->program->work) ? "(exact data)" : "", NULL, err, &failed) || !failed ||
@@ -264,9 +265,9 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     if (waits)
         ops->clear(t->dev);
     if (t->row->status != ROW_PLANNED) {
-        char *reason = text_format("right if the blocks run in the order of their numbers, but not in another order: %s", t->row->reason);
+        SCOPED char *reason =
+            text_format("right if the blocks run in the order of their numbers, but not in another order: %s", t->row->reason);
         row_set(&t->row->reason, reason);
-        free(reason);
     }
     return true;
 }
@@ -503,9 +504,8 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
         same = unit_same(&part->units[i], &whole->units[i]);
     if (!part->feasible) {
         t->row->status = ROW_SKIPPED;
-        char *reason = text_format("not for the part of the layer that emu verifies: %s", part->reason ? part->reason : "");
+        SCOPED char *reason = text_format("not for the part of the layer that emu verifies: %s", part->reason ? part->reason : "");
         row_set(&t->row->reason, reason);
-        free(reason);
         return true;
     }
     if (!layer_counts(v->job, &v->counter, &v->counted, t->index, build, t->row, &t->counted, &t->executed, err))

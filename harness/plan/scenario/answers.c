@@ -106,8 +106,11 @@ static bool check_compare(const struct scenario *s, const struct node *answer, s
             names[i + 1] = NULL;
             break;
         }
+    const struct node *imported = node_get(answer, "imported"); /* no variant of the scenario */
+    if (imported && (imported->kind != NODE_SCALAR || !strchr(imported->text, '/') || node_get(answer, "than")))
+        return node_error(imported, err, "answer compare: 'imported' must be the name of an imported row, TOOL/OP, in place of 'than'");
     return check_names("compare", answer, "over", names, err) && check_variant(s, "compare", answer, "what", err) &&
-           check_variant(s, "compare", answer, "than", err);
+           (imported || check_variant(s, "compare", answer, "than", err));
 }
 
 /* Coordinates, and where there are masks those parts of theirs that a comparison can follow. */
@@ -122,18 +125,28 @@ static bool check_best_value(const struct scenario *s, const struct node *answer
            check_variant(s, "best", answer, "of", err);
 }
 
-/* A list of two variants or more. */
+static bool check_variants(const struct scenario *s, const char *kind, const struct node *answer, int least, struct error *err)
+{
+    const struct node *of = node_get(answer, "of");
+    if (!of || of->kind != NODE_LIST || of->count < least)
+        return node_error(answer, err, "answer %s: 'of' (a list of variants) is missing", kind);
+    for (int i = 0; i < of->count; i++)
+        if (!check_variant_node(s, kind, of->items[i], "of", err))
+            return false;
+    return true;
+}
+
+static bool check_rate(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    return check_variants(s, "rate", answer, 1, err);
+}
+
 static bool check_rank(const struct scenario *s, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
-    const struct node *of = node_get(answer, "of");
     coordinate_names(s, true, names);
-    if (!of || of->kind != NODE_LIST || of->count < 2)
-        return node_error(answer, err, "answer rank: 'of' (a list of variants) is missing");
-    for (int i = 0; i < of->count; i++)
-        if (!check_variant_node(s, "rank", of->items[i], "of", err))
-            return false;
-    return check_names("rank", answer, "over", names, err) && check_names("rank", answer, "each", names, err);
+    return check_variants(s, "rank", answer, 2, err) && check_names("rank", answer, "over", names, err) &&
+           check_names("rank", answer, "each", names, err);
 }
 
 /* Along an axis of a sequence, or another one. */
@@ -173,20 +186,21 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare",  "plan", "best",
-                                        "calls",      "rank",           "accuracy", "knee", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls",
+                                        "rank",       "accuracy",       "knee",    "rate", NULL};
     static const struct {
         const char *keys[6];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
     } kinds[] = {{{"question", "over", "by", "against"}, check_curves},
                  {{"question", "by", "against"}, check_best},
-                 {{"question", "what", "than", "over"}, check_compare},
+                 {{"question", "what", "than", "imported", "over"}, check_compare},
                  {{"question", "by"}, check_plan},
                  {{"question", "of", "param", "over", "each"}, check_best_value},
                  {{"question"}, check_calls},
                  {{"question", "of", "over", "each"}, check_rank},
                  {{"question", "of", "over"}, check_accuracy},
-                 {{"question", "over"}, check_knee}};
+                 {{"question", "over"}, check_knee},
+                 {{"question", "of"}, check_rate}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

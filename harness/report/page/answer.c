@@ -333,15 +333,23 @@ static void ask_first(struct item *item, const struct node *question)
     free(own);
 }
 
+static const struct kind {
+    const char *name;
+    void (*say)(const struct ask *ask, struct block *list);
+    void (*table)(const struct ask *ask, struct document *d); /* behind all sentences; NULL */
+} kinds[] = {{"compare", answer_compare, NULL},
+             {"best_per_layer", answer_best, NULL},
+             {"break_even", answer_break_even, NULL},
+             {"plan", answer_plan, NULL},
+             {"best", answer_value, NULL},
+             {"calls", answer_calls, answer_calls_table},
+             {"rank", answer_rank, NULL},
+             {"accuracy", answer_accuracy, NULL},
+             {"knee", answer_knee, NULL},
+             {"rate", answer_rate, answer_rate_table}};
+
 void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {
-    static const struct {
-        const char *name;
-        void (*say)(const struct ask *ask, struct block *list);
-    } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even},
-                 {"plan", answer_plan},       {"best", answer_value},          {"calls", answer_calls},
-                 {"rank", answer_rank},       {"accuracy", answer_accuracy},   {"knee", answer_knee}};
-    enum { CALLS = 5 };
     struct error ignored = {0};
     const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";
     struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
@@ -350,6 +358,11 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         block_item(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), NULL, NULL, about->text);
     struct block *list = document_list(d, DETAIL_ALWAYS);
     bool asked[sizeof kinds / sizeof *kinds] = {false};
+    SCOPED struct table_wanted {
+        struct ask ask;
+        const struct kind *kind;
+    } *tables = NULL;
+    int table_count = 0;
     for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const struct node *answer = node_get(answers->items[i], kinds[k].name);
@@ -359,12 +372,14 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
                 kinds[k].say(&ask, list);
                 if (list->item_count > first)
                     ask_first(&list->items[first], node_get(answer, "question"));
+                if (kinds[k].table)
+                    *APPEND(tables, table_count) = (struct table_wanted){ask, &kinds[k]};
                 asked[k] = true;
             }
         }
     if (run->asked)
         block_item(list, "answer", NULL, "these questions are not those of the run's own scenario: bench report --ask FILE");
-    if (asked[CALLS]) /* a further block: `list` ends here */
-        answer_calls_table(&(struct ask){run, rows, count, judge, NULL}, d);
+    for (int i = 0; i < table_count; i++) /* further blocks: `list` ends here */
+        tables[i].kind->table(&tables[i].ask, d);
     node_free(root);
 }

@@ -19,14 +19,21 @@ const char *ask_word(const struct ask *ask, const char *key);
 bool ask_has_no_time(const struct ask *ask);
 /* "conv2d/delta_tile", or "conv2d/delta_tile[VERY_SPARSE=0, dtype=f16]": its rows with these values of parameters, axes or the layer. */
 struct side {
+    const char *words; /* as the question has them */
     char *variant;
     struct row_pair *fixed;
     int fixed_count;
+    bool imported; /* rows of another tool, which bench did not verify */
 };
 void side_read(struct side *s, const char *words);
 void side_free(struct side *s);
 void side_pairs_free(struct row_pair *pairs, int count);
 bool side_has(const struct side *s, const struct row *row);
+/* As sentences name it: an imported row with its tool. */
+const char *answer_side_name(const struct side *s);
+void answer_say_imported(struct block *list, const struct side *side);
+/* Why a comparison with this side has no pair. */
+void answer_say_none(struct text *t, const struct ask *ask, const struct side *than);
 /* "naive" of "conv2d/naive". */
 const char *without_folder(const char *variant);
 /* The row's value on an axis, of `layer`, `mask.pattern` or `mask.density` (in percent); NULL: it has none. Free it. */
@@ -55,5 +62,9 @@ void answer_accuracy(const struct ask *ask, struct block *list);
 void answer_calls(const struct ask *ask, struct block *list);
 /* As a profiler lists them: each row over all cases. */
 void answer_calls_table(const struct ask *ask, struct document *d);
+/* answer_rate.c */
+void answer_rate(const struct ask *ask, struct block *list);
+/* A line for each power of ten of operations, a column for each variant. */
+void answer_rate_table(const struct ask *ask, struct document *d);
 
 #endif

@@ -20,7 +20,15 @@ static void take_value(struct span *s, double value)
     s->most = fmax(s->most, value);
 }
 
-enum { CALL_KERNELS, CALL_BACK_TO_BACK, CALL_HOST, CALL_FIRST, CALL_PREPARE, CALL_MEMORY, CALL_COUNT };
+static void take_span(struct span *s, const struct span *more)
+{
+    if (more->most > 0) {
+        take_value(s, more->least);
+        take_value(s, more->most);
+    }
+}
+
+enum { CALL_KERNELS, CALL_BACK_TO_BACK, CALL_HOST, CALL_FIRST, CALL_PREPARE, CALL_ALLOC, CALL_MEMORY, CALL_COUNT };
 
 /* One row's name over all cases. */
 struct call {
@@ -44,8 +52,9 @@ static void add_call(struct call *c, const struct view *v)
     const struct row *r = v->row;
     const double memory[2] = {r->scratch_bytes < 0 ? NAN : (double)r->scratch_bytes,
                               r->workspace_bytes < 0 ? NAN : (double)r->workspace_bytes};
-    const double values[CALL_COUNT] = {v->time->median_ns / 1e3, view_derived(v, "graph_us"), r->host_call_ns / 1e3,
-                                       r->first_call_ns / 1e3,   r->prepare_ns / 1e3,         known_sum(memory[0], memory[1]) / 1e6};
+    const double values[CALL_COUNT] = {
+        v->time->median_ns / 1e3, view_derived(v, "graph_us"),          r->host_call_ns / 1e3, r->first_call_ns / 1e3, r->prepare_ns / 1e3,
+        r->alloc_ns / 1e3,        known_sum(memory[0], memory[1]) / 1e6};
     for (int i = 0; i < CALL_COUNT; i++)
         take_value(&c->of[i], values[i]);
     c->longer += r->host_call_ns > v->time->median_ns;
@@ -76,7 +85,7 @@ void answer_calls(const struct ask *ask, struct block *list)
 {
     struct text t = {0};
     struct call *calls;
-    struct span first = {0};
+    struct span first = {0}, alloc = {0};
     const struct call *least = NULL, *most = NULL;
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     int count = find_calls(ask, &calls), rows = 0, longer = 0;
@@ -84,8 +93,8 @@ void answer_calls(const struct ask *ask, struct block *list)
         const struct call *c = &calls[i];
         least = !least || c->of[CALL_HOST].least < least->of[CALL_HOST].least ? c : least;
         most = !most || c->of[CALL_HOST].most > most->of[CALL_HOST].most ? c : most;
-        take_value(&first, c->of[CALL_FIRST].least);
-        take_value(&first, c->of[CALL_FIRST].most);
+        take_span(&first, &c->of[CALL_FIRST]);
+        take_span(&alloc, &c->of[CALL_ALLOC]);
         rows += c->cases;
         longer += c->longer;
     }
@@ -94,6 +103,9 @@ void answer_calls(const struct ask *ask, struct block *list)
         text_addf(&t, "to %s us (%s) for a call, longer than its kernels in %d of %d rows; ", number_3(most->of[CALL_HOST].most, b),
                   most->name, longer, rows);
         text_addf(&t, "the first call takes %s to %s us, with loading", number_3(first.least, a), number_3(first.most, b));
+        if (alloc.most > 0)
+            text_addf(&t, "; allocating its output and scratch memory takes %s to %s us, before it", number_3(alloc.least, a),
+                      number_3(alloc.most, b));
     } else {
         text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no row has a timed call");
     }
@@ -124,6 +136,8 @@ void answer_calls_table(const struct ask *ask, struct document *d)
     table_column(t, "host", "host us", ALIGN_RIGHT, .about = "host time of a call");
     table_column(t, "first", "first call us", ALIGN_RIGHT, .about = "time of the first call, with loading");
     table_column(t, "prepare", "prepare us", ALIGN_RIGHT, .about = "one-time preparation, outside the time");
+    table_column(t, "alloc", "allocate us", ALIGN_RIGHT,
+                 .about = "host time of allocating the outputs and scratch memory of a call, outside the time");
     table_column(t, "memory", "scratch MB", ALIGN_RIGHT, .about = "scratch memory and workspace, allocated once");
     for (int i = 0; i < count; i++) {
         table_row(t, LINE_PLAIN);

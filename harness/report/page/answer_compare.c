@@ -1,5 +1,6 @@
 /* report/page/answer_compare: `compare: {what, than}`, each variant at its best configuration, and `compare: {what, than, over}`: at equal
- * parameters and along an axis, with the turning points and what the slower row does more of. */
+ * parameters and along an axis, with the turning points and what the slower row does more of. `imported` in place of `than`: the rows of
+ * another tool. */
 #include "report/page/answer.h"
 #include "base/spec.h"
 #include "report/limits.h"
@@ -18,9 +19,13 @@
 /* By time; on a device that keeps none, by the bytes that the row requests. NaN: the row has neither. */
 static double cost(const struct case_view *c, const struct view *v)
 {
-    if (v->row->status != ROW_OK)
-        return NAN;
     return c->counts ? (v->moved_bytes > 0 ? v->moved_bytes : NAN) : v->ranked ? v->time->median_ns : NAN;
+}
+
+/* Is it a verified row of the side with a cost? Imported rows are of a side that asks for them, and are not verified. */
+static bool competes(const struct case_view *c, const struct view *v, const struct side *side)
+{
+    return v->row->status == (side->imported ? ROW_FOIL : ROW_OK) && side_has(side, v->row) && !isnan(cost(c, v));
 }
 
 /* Equal values of the parameters that both have and the question does not fix. */
@@ -40,8 +45,7 @@ static const struct view *best_of(const struct case_view *c, const struct side *
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (side_has(variant, v->row) && !isnan(cost(c, v)) && (!like || equal_parameters(like, v->row, variant)) &&
-            (!best || cost(c, v) < cost(c, best)))
+        if (competes(c, v, variant) && (!like || equal_parameters(like, v->row, variant)) && (!best || cost(c, v) < cost(c, best)))
             best = v;
     }
     return best;
@@ -54,7 +58,7 @@ struct point {
     int sign;          /* 1: significantly faster, -1: slower, 0: no significant difference */
     char *reason;      /* what the slower one does more of; NULL: the counters do not show it */
     char *limit;       /* the slower one's bottleneck; NULL */
-    bool between;      /* of two cases: their counters are not compared */
+    bool between;      /* of two cases, or with an imported row: their counters are not compared */
     bool added;        /* by bisection */
     int64_t filter[2]; /* of the first and the second: bytes of the filter for an active tile; -1: its head does not say */
 };
@@ -100,6 +104,7 @@ static void add_point(struct curve *y, const struct case_view *c, const struct v
                       .x = a->row->density_in,
                       .ratio = cost(c, b) / cost(c, a),
                       .added = a->row->like_case,
+                      .between = b->row->status == ROW_FOIL,
                       .filter = {a->row->tile_weight_bytes, b->row->tile_weight_bytes}};
     bool apart = significant(c, a, b, p.ratio);
     const struct view *slow = p.ratio > 1 ? b : a, *fast = p.ratio > 1 ? a : b;
@@ -479,10 +484,10 @@ static bool compare_cases(const struct ask *ask, struct curve **curves, int *cou
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
-            const struct side *side = side_has(what, v->row) ? what : side_has(than, v->row) ? than : NULL;
+            const struct side *side = competes(&w.view, v, what) ? what : competes(&w.view, v, than) ? than : NULL;
             double cost_ns = side ? cost(&w.view, v) : NAN;
             between |= side && fixes_case(side, v->row);
-            if (!isnan(cost_ns))
+            if (side)
                 *APPEND(list, n) =
                     (struct timed){v->row, cost_ns, w.view.counts ? cost_ns : v->time->low_ns, w.view.counts ? cost_ns : v->time->high_ns};
         }
@@ -507,7 +512,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; !between && case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
-            const struct view *other = side_has(what, v->row) && !isnan(cost(&w.view, v)) ? best_of(&w.view, than, v->row) : NULL;
+            const struct view *other = competes(&w.view, v, what) ? best_of(&w.view, than, v->row) : NULL;
             SCOPED char *at = other ? answer_coordinate(v->row, axis) : NULL;
             if (other && !at)
                 answer_without(&without, v->row, axis);
@@ -520,11 +525,14 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
         }
     for (int i = 0; i < count && !strcmp(axis, "mask.density"); i++) /* bisection adds densities at the end */
         qsort(curves[i].points, (size_t)curves[i].count, sizeof *curves[i].points, by_density);
-    if (count)
+    struct text none = {0};
+    if (count) {
         say_curves(list, question, axis, ask_has_no_time(ask), curves, count);
-    else
-        block_itemf(list, "answer", question, "no answer: no case has verified and %s rows of both at equal parameters",
-                    ask_has_no_time(ask) ? "counted" : "timed");
+        answer_say_imported(list, than);
+    } else {
+        answer_say_none(&none, ask, than);
+        block_text(list, "answer", question, &none);
+    }
     answer_say_without(list, &without, axis);
     say_same(list, &same);
     for (int i = 0; i < count; i++)
@@ -553,10 +561,10 @@ static void compare_best(const struct ask *ask, struct block *list, const struct
             largest = &y.points[i];
     }
     if (!y.count) {
-        text_addf(&t, "no answer: no case has verified and %s rows of both", counts ? "counted" : "timed");
+        answer_say_none(&t, ask, than);
     } else {
-        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", without_folder(ask_word(ask, "what")),
-                  counts ? "moves fewer bytes" : "is faster", without_folder(ask_word(ask, "than")), faster, y.count);
+        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu measures no time. " : "", answer_side_name(what),
+                  counts ? "moves fewer bytes" : "is faster", answer_side_name(than), faster, y.count);
         if (slower)
             text_addf(&t, ", %s in %d", counts ? "more" : "slower", slower);
         if (y.count > faster + slower)
@@ -565,20 +573,23 @@ static void compare_best(const struct ask *ask, struct block *list, const struct
         add_ratios(&t, y.points, y.count);
         text_add(&t, ", each at its best configuration");
     }
-    if (largest)
+    if (largest && !largest->between)
         say_reason(&t, largest);
     block_text(list, "answer", question, &t);
+    if (y.count)
+        answer_say_imported(list, than);
     curve_free(&y);
 }
 
 void answer_compare(const struct ask *ask, struct block *list)
 {
-    const char *over = ask_word(ask, "over");
+    const char *over = ask_word(ask, "over"), *imported = ask_word(ask, "imported");
     struct side what, than;
     side_read(&what, ask_word(ask, "what"));
-    side_read(&than, ask_word(ask, "than"));
-    SCOPED char *question = text_format("%s %s faster than %s?", *over ? "Where is" : "Is", without_folder(ask_word(ask, "what")),
-                                        without_folder(ask_word(ask, "than")));
+    side_read(&than, *imported ? imported : ask_word(ask, "than"));
+    than.imported = *imported;
+    SCOPED char *question =
+        text_format("%s %s faster than %s?", *over ? "Where is" : "Is", answer_side_name(&what), answer_side_name(&than));
     if (*over)
         compare_over(ask, list, &what, &than, over, question);
     else

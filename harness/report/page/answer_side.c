@@ -16,7 +16,7 @@ void side_read(struct side *s, const char *words)
     size_t length = strcspn(words, "[");
     SCOPED char *list = text_format("%.*s", (int)strcspn(words + length, "]"), words + length);
     char *rest = list;
-    *s = (struct side){.variant = text_format("%.*s", (int)length, words)};
+    *s = (struct side){.words = words, .variant = text_format("%.*s", (int)length, words)};
     for (char *pair; (pair = strsep(&rest, "[, "));) {
         char *value = strchr(pair, '=');
         if (value) {
@@ -52,6 +52,27 @@ bool side_has(const struct side *s, const struct row *row)
         has = value && !strcmp(value, s->fixed[i].value);
     }
     return has;
+}
+
+const char *answer_side_name(const struct side *s)
+{
+    return s->imported ? s->words : without_folder(s->words);
+}
+
+void answer_say_imported(struct block *list, const struct side *side)
+{
+    if (side->imported)
+        block_itemf(list, "answer", NULL, "%s is imported (bench import): another process timed it, and bench did not verify it",
+                    side->words);
+}
+
+void answer_say_none(struct text *t, const struct ask *ask, const struct side *than)
+{
+    if (than->imported)
+        text_addf(t, "no answer: no case has an imported row %s (bench import)", than->variant);
+    else
+        text_addf(t, "no answer: no case has verified and %s rows of both%s", ask_has_no_time(ask) ? "counted" : "timed",
+                  *ask_word(ask, "over") ? " at equal parameters" : "");
 }
 
 char *answer_coordinate(const struct row *row, const char *axis)

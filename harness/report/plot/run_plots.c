@@ -181,57 +181,112 @@ struct mark {
     double x, error;
 };
 
-static int series_of(char names[][VARIANT_BASE], int *count, const struct row *row)
+struct marks {
+    char names[SERIES_MAX][VARIANT_BASE];
+    struct mark *items;
+    int count, series, left_out;
+    double left, right, least, most;
+};
+
+static int series_of(struct marks *m, const char *name)
 {
-    char base[VARIANT_BASE];
-    variant_base(row, base);
-    for (int i = 0; i < *count; i++)
-        if (!strcmp(names[i], base))
+    for (int i = 0; i < m->series; i++)
+        if (!strcmp(m->names[i], name))
             return i;
-    if (*count == SERIES_MAX)
+    if (m->series == SERIES_MAX)
         return -1;
-    memcpy(names[*count], base, VARIANT_BASE);
-    return (*count)++;
+    snprintf(m->names[m->series], VARIANT_BASE, "%s", name);
+    return m->series++;
+}
+
+static void mark_add(struct marks *m, const char *name, double x, double error)
+{
+    struct mark mark = {series_of(m, name), x, error};
+    m->left_out += mark.series < 0;
+    if (mark.series < 0)
+        return;
+    m->left = m->count ? fmin(m->left, x) : x;
+    m->least = m->count ? fmin(m->least, error) : error;
+    m->right = fmax(m->right, x);
+    m->most = fmax(m->most, error);
+    *APPEND(m->items, m->count) = mark;
+}
+
+/* Draws if there are marks enough that differ. limit: the error that is allowed; 0: the error is not a share of it. */
+static void marks_plot(struct plots *p, struct marks *m, const char *across, const char *up, double limit, const char *caption)
+{
+    struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_BESIDE};
+    if (m->count >= LEAST && m->series > 1 && m->most > 1.2 * m->least) {
+        for (int s = 0; s < m->series; s++) {
+            plot_series(&d.data, m->names[s]);
+            for (int i = 0; i < m->count; i++)
+                if (m->items[i].series == s)
+                    text_addf(&d.data, "%.9g\t%.9g\n", m->items[i].x, m->items[i].error);
+        }
+        text_addf(&d.script, "lines = %d\nlimit = %.9g\nacross = \"%s\"\nup = \"%s\"\n", m->series, limit, across, up);
+        text_addf(&d.script, "left = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n", m->left / 1.2, m->right * 1.2, m->least / 1.5,
+                  fmax(1.2 * limit, m->most * 1.5));
+        d.height = 300 + 18 * ((m->series + 1) / 2);
+        plot_write(p, &d, "%s%s", caption, m->left_out ? " Variants beyond the first eight are in the tables." : "");
+    }
+    free(m->items);
 }
 
 static void accuracy(struct plots *p, const struct run *run, struct row *const *rows, int count)
 {
-    struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_BESIDE};
-    char names[SERIES_MAX][VARIANT_BASE];
-    SCOPED struct mark *marks = NULL;
-    int n = 0, series = 0, left_out = 0;
-    double least = INFINITY, most = 0, left = 0.8, right = 1.25;
+    struct marks m = {.right = 1.25};
+    char base[VARIANT_BASE];
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[w.view.order[i]];
             double x = v->ranked && w.view.zero && w.view.zero->ranked ? w.view.zero->time->median_ns / v->time->median_ns : NAN;
-            if (isnan(x) || !(v->row->error_over_bound > 0) || row_is_network(v->row))
-                continue;
-            struct mark m = {series_of(names, &series, v->row), x, v->row->error_over_bound};
-            left_out += m.series < 0;
-            if (m.series < 0)
-                continue;
-            *APPEND(marks, n) = m;
-            least = fmin(least, m.error);
-            most = fmax(most, m.error);
-            left = fmin(left, x);
-            right = fmax(right, x);
+            if (!isnan(x) && v->row->error_over_bound > 0 && !row_is_network(v->row))
+                mark_add(&m, variant_base(v->row, base), x, v->row->error_over_bound);
         }
-    for (int s = 0; s < series; s++) {
-        plot_series(&d.data, names[s]);
-        for (int i = 0; i < n; i++)
-            if (marks[i].series == s)
-                text_addf(&d.data, "%.9g\t%.9g\n", marks[i].x, marks[i].error);
+    m.left = fmin(m.left, 0.8);
+    marks_plot(p, &m, "x baseline: right is faster", "error / allowed", 1,
+               "Largest error of each verified row over its tolerance (1 is the limit), against its speed-up over the baseline.");
+}
+
+/* "sparse_auto threshold=0.001": a row with state by its axes but the last, which changes along the series. */
+static void frames_name(const struct row *row, char out[VARIANT_BASE])
+{
+    variant_base(row, out);
+    for (int i = 0; row->state_bytes > 0 && i + 1 < row->axis_count; i++) {
+        size_t used = strlen(out);
+        snprintf(out + used, VARIANT_BASE - used, " %s=%s", row->axis[i].name, row->axis[i].value);
     }
-    if (n < LEAST || series < 2 || !(most > 1.2 * least)) {
-        text_free(&d.data);
-        return;
+}
+
+/* What more error buys: of one sequence, over its axes. */
+static void accuracy_of_frames(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *layer)
+{
+    struct marks m = {0};
+    char name[VARIANT_BASE];
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[w.view.order[i]];
+            const struct row_metric *error = row_metric(v->row, -1, "sequence.error_largest");
+            if (!error || !(error->value > 0) || !v->ranked || v->row->status != ROW_OK || !text_same(v->row->layer, layer))
+                continue;
+            frames_name(v->row, name);
+            mark_add(&m, name, v->time->median_ns / 1e3, error->value);
+        }
+    SCOPED char *caption = text_format("Sequence %.80s: the largest error of a frame over the dense result's root mean square, against the "
+                                       "time of a frame.",
+                                       layer);
+    marks_plot(p, &m, "time of a frame, us: left is faster", "error / rms", 0, caption);
+}
+
+static void accuracy_of_sequences(struct plots *p, const struct run *run, struct row *const *rows, int count)
+{
+    const char *before = NULL; /* the rows of a layer follow each other */
+    for (int i = 0; i < count; i++) {
+        if (!row_metric(rows[i], -1, "sequence.error_largest") || !rows[i]->axis_count || text_same(before, rows[i]->layer))
+            continue;
+        before = rows[i]->layer;
+        accuracy_of_frames(p, run, rows, count, before);
     }
-    text_addf(&d.script, "lines = %d\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n", series, left / 1.2, right * 1.2, least / 1.5,
-              fmax(1.2, most * 1.5));
-    d.height = 300 + 18 * ((series + 1) / 2);
-    plot_write(p, &d, "Largest error of each verified row over its tolerance (1 is the limit), against its speed-up over the baseline.%s",
-               left_out ? " Variants beyond the first eight are in the tables." : "");
 }
 
 void run_plots(struct plots *p, const struct run *run, struct row *const *rows, int count)
@@ -242,5 +297,6 @@ void run_plots(struct plots *p, const struct run *run, struct row *const *rows, 
     shares(p, all, n);
     over_flop(p, run, all, n);
     accuracy(p, run, rows, count);
+    accuracy_of_sequences(p, run, rows, count);
     free(all);
 }

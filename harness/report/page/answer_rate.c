@@ -1,0 +1,186 @@
+/* report/page/answer_rate: `rate: {of: [...]}`: operations a second over the operations of a case, by powers of ten. The plot of a run,
+ * "time over useful operations", draws the same cases. */
+#include "base/dtype.h"
+#include "report/page/answer.h"
+#include "report/view/number.h"
+#include "report/view/view.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* GFLOP/s, which is FLOP over ns, of one variant in the cases of one size. */
+struct speed {
+    double log_sum, least, most;
+    int cases;
+};
+
+/* The cases of 10^power to 10^(power + 1) GFLOP. */
+struct size {
+    int power, cases;
+    struct speed *of; /* of the fastest row of each case, then of each variant that is asked for */
+};
+
+struct rates {
+    struct size *sizes;
+    int size_count;
+    struct side *sides;
+    int side_count;
+    double most, peak; /* peak: FLOP/s of the pipe; 0: not known, or not one for all cases */
+    char *most_of;     /* the row with the highest rate and its case */
+    int cases;
+};
+
+static struct size *size_of(struct rates *r, int power)
+{
+    int at = 0;
+    while (at < r->size_count && r->sizes[at].power < power)
+        at++;
+    if (at < r->size_count && r->sizes[at].power == power)
+        return &r->sizes[at];
+    (void)APPEND(r->sizes, r->size_count);
+    for (int i = r->size_count - 1; i > at; i--)
+        r->sizes[i] = r->sizes[i - 1];
+    r->sizes[at] = (struct size){.power = power, .of = xcalloc((size_t)r->side_count + 1, sizeof(struct speed))};
+    return &r->sizes[at];
+}
+
+/* The fastest verified row, of a side or of all. NULL: none is timed. */
+static const struct view *fastest_of(const struct case_view *c, const struct side *side)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->ranked && v->row->status == ROW_OK && !row_is_network(v->row) && (!side || side_has(side, v->row)) &&
+            (!best || v->time->median_ns < best->time->median_ns))
+            best = v;
+    }
+    return best;
+}
+
+static void add_speed(struct speed *s, double rate)
+{
+    s->least = s->cases ? fmin(s->least, rate) : rate;
+    s->most = fmax(s->most, rate);
+    s->log_sum += log(rate);
+    s->cases++;
+}
+
+static void rate_case(struct rates *r, const struct case_view *c)
+{
+    const struct row *row = c->rows[0];
+    double flop = row->flop_useful > 0 ? row->flop_useful : row->flop;
+    const struct view *best = row->like_case ? NULL : fastest_of(c, NULL);
+    bool measured;
+    if (!best || !(flop > 0))
+        return;
+    double rate = flop / best->time->median_ns, peak = row->math ? machine_flop_s(&c->machine, math_parse(row->math), &measured) : 0;
+    r->peak = r->cases++ && r->peak != peak ? 0 : peak;
+    struct size *s = size_of(r, (int)floor(log10(flop / 1e9)));
+    s->cases++;
+    add_speed(s->of, rate);
+    for (int i = 0; i < r->side_count; i++) {
+        const struct view *v = fastest_of(c, &r->sides[i]);
+        if (v)
+            add_speed(&s->of[i + 1], flop / v->time->median_ns);
+    }
+    if (rate > r->most) {
+        r->most = rate;
+        free(r->most_of);
+        r->most_of = text_format("%s at %s", best->name, row->case_id);
+    }
+}
+
+static void find_rates(const struct ask *ask, struct rates *r)
+{
+    const struct node *of = node_get(ask->answer, "of");
+    *r = (struct rates){0};
+    for (int i = 0; of && i < of->count; i++)
+        side_read(APPEND(r->sides, r->side_count), of->items[i]->text);
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
+        rate_case(r, &w.view);
+}
+
+static void rates_free(struct rates *r)
+{
+    for (int i = 0; i < r->side_count; i++)
+        side_free(&r->sides[i]);
+    for (int i = 0; i < r->size_count; i++)
+        free(r->sizes[i].of);
+    free(r->sides);
+    free(r->sizes);
+    free(r->most_of);
+}
+
+/* "0.01 to 0.1". */
+static char *size_words(const struct size *s)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    return text_format("%s to %s", number_short(pow(10, s->power), a), number_short(pow(10, s->power + 1), b));
+}
+
+void answer_rate(const struct ask *ask, struct block *list)
+{
+    struct rates r;
+    SCOPED_TEXT t = {0};
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    find_rates(ask, &r);
+    for (int i = 0; i < r.size_count; i++) {
+        const struct size *s = &r.sizes[i];
+        SCOPED char *size = size_words(s);
+        text_addf(&t, i ? ", %s" : "the fastest row of each case reaches %s", number_3(exp(s->of[0].log_sum / s->cases), a));
+        text_addf(&t, i ? " at %s (%d)" : " GFLOP/s at %s GFLOP (geometric mean of %d)", size, s->cases);
+    }
+    if (r.size_count)
+        text_addf(&t, ". The highest rate is %s GFLOP/s, of %s", number_3(r.most, a), r.most_of);
+    if (r.size_count && r.peak > 0)
+        text_addf(&t, ": %s %% of the %s GFLOP/s of its pipe", number_percent(r.most * 1e9 / r.peak, a), number_3(r.peak / 1e9, b));
+    if (r.peak > 0 && r.most * 1e9 > r.peak)
+        text_add(&t, "; above 100 % a method needs fewer operations than the direct one, whose number the rate counts");
+    if (!r.size_count)
+        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed case has operations");
+    block_text(list, "answer", "Which rate do small and large operations reach?", &t);
+    rates_free(&r);
+}
+
+static void speed_cell(struct table *t, const struct speed *s, int cases)
+{
+    char m[NUMBER_TEXT], a[NUMBER_TEXT], b[NUMBER_TEXT], of[24] = "";
+    if (!s->cases) {
+        table_absent(t, 1);
+        return;
+    }
+    if (s->cases < cases)
+        snprintf(of, sizeof of, ", %d", s->cases);
+    table_cell(t, PAINT_NONE, s->cases > 1 ? "%s (%s to %s%s)" : "%s", number_3(exp(s->log_sum / s->cases), m), number_3(s->least, a),
+               number_3(s->most, b), of);
+}
+
+void answer_rate_table(const struct ask *ask, struct document *d)
+{
+    struct rates r;
+    find_rates(ask, &r);
+    struct table *t = table_new();
+    table_column(t, "size", "GFLOP", ALIGN_LEFT);
+    table_column(t, "cases", "cases", ALIGN_RIGHT);
+    table_column(t, "fastest", "fastest GFLOP/s (from to, cases)", ALIGN_RIGHT,
+                 .about =
+                     "useful operations over the time of the fastest verified row of each case: geometric mean, least and most, and the "
+                     "number of cases where it is not all");
+    for (int i = 0; i < r.side_count; i++)
+        table_column(t, "variant", without_folder(r.sides[i].variant), ALIGN_RIGHT, .about = "the same of its fastest row");
+    t->wide = true;
+    for (int i = 0; i < r.size_count; i++) {
+        const struct size *s = &r.sizes[i];
+        SCOPED char *size = size_words(s);
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_NONE, "%s", size);
+        table_cell(t, PAINT_NONE, "%d", s->cases);
+        for (int k = 0; k <= r.side_count; k++)
+            speed_cell(t, &s->of[k], s->cases);
+    }
+    if (r.size_count)
+        document_table(d, t, DETAIL_ALWAYS);
+    else
+        table_free(t);
+    rates_free(&r);
+}
