@@ -496,9 +496,54 @@ static void a_waste_costs_more_than_the_error(void **state)
     fixture_free(&f);
 }
 
+/* L2 holds the last 18 MB that a launch wrote: DRAM is less busy than the bytes of the work say, on an H200 and on emu. Their share of the
+ * time at the rate of a copy has the limit of every unit, and is no loss beyond the speed of light. */
+static void bytes_in_l2_count(void **state)
+{
+    struct fixture f = {0}, e = {0};
+    struct judge j;
+    measured_run(&f);
+    for (int i = 0; i < 2; i++) {
+        struct row *r = row_of(&f, "conv2d/mover", i ? 84 : 80, 1);
+        r->flop = 1e9;
+        hw(r, "dram_throughput", 50);
+        hw(r, "issue_active", 20);
+        hw(r, "tensor_active", 0);
+    }
+    struct case_view c = judged(&f, &j);
+    assert_true(is_said(&c.views[0], "at the rate of a copy, take 62.5 %"));
+    assert_string_equal(verdict_word(&c.views[0]), "memory");
+    assert_string_equal(verdict_word(&c.views[1]), "latency");
+    struct breakdown parts = breakdown_of(&c, &c.views[0], 0);
+    for (int i = 0; i < parts.count; i++)
+        assert_true(parts.parts[i].kind != BREAKDOWN_FINDING);
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+    fixture_run(&e.run, "edsr", "emu:GH100", "emu");
+    struct row *r = row_of(&e, "transpose/mine", 0, 0);
+    r->time_count = 0;
+    r->flop = 0;
+    r->bytes = 6e7;
+    row_set(&r->device, "emu:GH100");
+    r->steps[0].grid[0] = 264;
+    r->steps[0].grid[1] = r->steps[0].grid[2] = 1;
+    emu(r, "warp_instructions", 1e5);
+    emu(r, "unique_bytes_read", 3e7);
+    emu(r, "unique_bytes_written", 3e7);
+    c = judged(&e, &j);
+    assert_true(c.views[0].predicted.busy[UNIT_DRAM] < 0.6);
+    assert_string_equal(verdict_word(&c.views[0]), "memory");
+    assert_true(is_said(&c.views[0], "at the rate of a copy"));
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_in_l2_count),
         cmocka_unit_test(verdicts_without_counters),
         cmocka_unit_test(verdicts_with_counters),
         cmocka_unit_test(a_full_pipe_comes_first),

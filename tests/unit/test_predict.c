@@ -79,15 +79,24 @@ static void each_unit_by_hand(void **state)
     predict_launch(&m, h200, &c, &p);
     near(p.ns, 1.25e6 * 2 * 132 / 133);
     near(p.sm_busy, 133.0 / 264);
-    m.constant[PREDICT_empty_launch_ns] = p.ns / 2; /* half of its time: no SM is busy meanwhile */
+    m.constant[PREDICT_no_warp_ns] = p.ns / 2; /* half of its time: no SM is busy meanwhile */
     predict_launch(&m, h200, &c, &p);
     near(p.sm_busy, 133.0 / 264 / 2);
-    m.constant[PREDICT_empty_launch_ns] = 0;
+    m.constant[PREDICT_no_warp_ns] = 0;
     c = (struct predict_counts){
         .blocks = 1320, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1000, .read_bytes = 4.8e9};
     predict_launch(&m, h200, &c, &p); /* 4.8 TB/s */
     near(p.ns, 1e6);
     assert_int_equal(p.limit, UNIT_DRAM);
+    m.constant[PREDICT_l2_keeps_bytes] = 1.8e9; /* of 4.8e9 bytes written, 3e9 reach DRAM before the end of 1 ms + 1 ms */
+    c.written_bytes = 4.8e9;
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2e6);
+    near(p.busy[UNIT_DRAM], 7.8 / 9.6);
+    c.written_bytes = 1e9; /* none */
+    predict_launch(&m, h200, &c, &p);
+    near(p.busy[UNIT_DRAM], 4.8 / 5.8);
+    c.written_bytes = 0;
     c.tensor_macs = 132.0 * 2048 * 2e9 * 0.002; /* 4,096 FLOP an SM and cycle: 2 ms */
     c.math = MATH_F16_ACC32;
     predict_launch(&m, h200, &c, &p);

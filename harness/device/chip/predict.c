@@ -130,6 +130,9 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
          k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     out->sm_busy = 1 / uneven;
+    /* L2 still holds the last bytes that a launch wrote when it ends. */
+    const double written = fmax(0, c->written_bytes - k[PREDICT_l2_keeps_bytes]);
+    peak[UNIT_DRAM] = (c->read_bytes + written) / chip->dram_bytes_s * 1e9;
     for (int i = 0; i < UNIT_LATENCY; i++) /* as the hardware's counters have it: full is what is reached */
         out->busy[i] = i == UNIT_TENSOR ? peak[i] / share[i]
                        : i == UNIT_L2   ? peak[i] * k[PREDICT_l2_bytes_s] / k[PREDICT_l2_full_bytes_s]
@@ -158,7 +161,7 @@ void predict_launch(const struct chip_model *m, const struct chip *chip, const s
     for (int i = 0; i < UNIT_LATENCY; i++)
         out->busy[i] = fmin(1, out->busy[i] / out->ns);
     out->shared_busy = fmin(1, out->shared_busy / out->ns);
-    out->sm_busy *= fmax(0.01, 1 - m->constant[PREDICT_empty_launch_ns] / out->ns); /* no SM has a warp while a kernel starts and ends */
+    out->sm_busy *= fmax(0.01, 1 - m->constant[PREDICT_no_warp_ns] / out->ns); /* no SM has a warp while a kernel starts and ends */
     out->step_ns = out->ns;
     out->low_ns =
         out->ns * fmin(1, m->low[out->limit]); /* the prediction lies in its interval, though 90 % of a limiter's rows are faster */

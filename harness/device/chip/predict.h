@@ -12,6 +12,7 @@
 #define PREDICT_CONSTANTS(X) \
     X(clock_hz) \
     X(empty_launch_ns) \
+    X(no_warp_ns) \
     X(start_ns) \
     X(next_launch_ns) \
     X(code_ns_per_byte) \
@@ -24,6 +25,8 @@
     X(l2_bytes_s) \
     X(l2_full_bytes_s) \
     X(dram_share) \
+    X(l2_keeps_bytes) \
+    X(copy_share) \
     X(reuse_power) \
     X(cycles_per_block) \
     X(cycles_per_instruction) \

@@ -193,11 +193,17 @@ static struct breakdown_part *add_stall(const struct view *v, struct breakdown *
     return p;
 }
 
+/* A finding about the operations or the bytes of the work: they are the speed of light, the first part, and not lost beyond it. */
+static bool about_roof(const struct counter_rule *rule)
+{
+    return rule->unit && (!strcmp(expr_text(rule->unit), "near_memory") || !strcmp(expr_text(rule->unit), "near_compute"));
+}
+
 /* The first finding takes its estimated gain, the same number as everywhere; the other states of the warps share the rest. */
 static void add_finding(const struct view *v, struct breakdown *a, double *left, struct stall *stalls, int *count, double *sum)
 {
     const struct verdict *first = v->verdicts.count ? v->verdicts.items : NULL;
-    if (!first || first->step != a->step || !(first->gain > 0) || !(*left > 0))
+    if (!first || first->step != a->step || !(first->gain > 0) || !(*left > 0) || about_roof(first->rule))
         return;
     double ns = fmin(*left, a->total_ns * first->gain / 100);
     struct breakdown_part *p = NULL;

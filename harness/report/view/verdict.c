@@ -56,6 +56,13 @@ static double balance(const struct case_view *c, const struct row *row)
     return rate > 0 && chip->dram_bytes_s > 0 ? rate / chip->dram_bytes_s : NAN;
 }
 
+/* The share of the time that the bytes take at the rate of a copy. An emulated row has the data sheet's rate in place of a measured one,
+ * and a predicted time, which may be too short. */
+static double near_memory(const struct case_view *c, const struct view *v, double share)
+{
+    return v->predicted.ns > 0 ? fmin(100, percent(share / c->model->constant[PREDICT_copy_share])) : percent(share);
+}
+
 /* A value of a counter group, or a fact of counter_facts, of the breakdown's step: NaN where the row has none. */
 static double value_of(const struct case_view *c, const struct view *v, const struct breakdown *a, const char *name)
 {
@@ -93,7 +100,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"headroom", isnan(ns) ? NAN
                      : known   ? fmax(0, 100 - percent(a->roof_ns / ns))
                                : 100},
-        {"near_memory", known ? percent(a->memory_ns / ns) : NAN},
+        {"near_memory", known ? near_memory(c, v, a->memory_ns / ns) : NAN},
         {"near_compute", known ? percent(a->compute_ns / ns) : NAN},
         {"idle_places", cropped || predict_blocks_differ(v) ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
@@ -270,7 +277,7 @@ static void sort(struct verdicts *v, double lead, double differ)
 static bool undecided(const struct judging *j)
 {
     const struct prediction *p = &j->v->predicted;
-    double idle = case_limit(j->c, "idle"), most = fullest(j->c, j->v, &j->breakdown, true);
+    double idle = case_limit(j->c, "idle"), most = fullest(j->c, j->v, &j->breakdown, false);
     double margin = 1 + case_limit(j->c, "share_error") / 100;
     return p->ns > 0 && !j->v->stored && most < idle && most * margin >= idle;
 }
