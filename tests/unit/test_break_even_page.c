@@ -52,26 +52,28 @@ static void many_curves_are_a_table(void **state)
     fixture_free(&f);
 }
 
-/* The median of an even number of brackets is the mean of the two in the middle. */
-static void medians_of_even_counts(void **state)
+/* Of many curves the densities within which they change, by kind of mask; the empty mask, which all have, is none. */
+static void changes_by_kind_of_mask(void **state)
 {
     struct fixture f = {0};
     struct text t = {0};
     fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
     row_set(&f.run.scenario_text, "scenario: sparsity\nanswers:\n  - break_even: {against: cudnn, by: [layer, width, mask.pattern]}\n");
     for (int width = 0; width < 8; width++)
-        for (int k = 0; k < 2; k++) {
-            double density = (k ? 0.5 : 0.1) + (width < 4 ? 0 : 0.1);
-            add(&f, 2 * width + k, density, "cudnn", "", 100);
-            add(&f, 2 * width + k, density, "conv2d/own", "", k ? 120 : 60);
+        for (int k = 0; k < 3; k++) {
+            double density = k ? (k > 1 ? 0.5 : 0.1) + (width % 4 ? 0 : 0.1) : 0;
+            add(&f, 3 * width + k, density, "cudnn", "", 100);
+            add(&f, 3 * width + k, density, "conv2d/own", "", k > 1 ? 120 : 60);
             for (int i = f.count - 2; i < f.count; i++) {
                 char name[16];
                 snprintf(name, sizeof name, "%d", width);
                 row_add_axis(f.rows[i], "width", name, width);
+                row_set(&f.rows[i]->mask_pattern, k ? (width < 4 ? "iid" : "blobs") : "empty");
+                f.rows[i]->mask_radius = k && width >= 4 ? 12 : -1;
             }
         }
     assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
-    if (!strstr(text_get(&t), "medians of the two ends: 15 and 55 %"))
+    if (!strstr(text_get(&t), "changes from faster to slower on 8 (iid: within 10 to 60 % of changed inputs; blobs12: within 10 to 60 %)"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     fixture_free(&f);
@@ -79,6 +81,6 @@ static void medians_of_even_counts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_curves_are_a_table), cmocka_unit_test(medians_of_even_counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_curves_are_a_table), cmocka_unit_test(changes_by_kind_of_mask)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void ends_were_measured(void **state)
     assert_true(bracketed > 1000);
 }
 
-/* Of many curves: each of a variant counted once, by what is told of it; the middle one of the brackets' ends. */
+/* Of many curves: each of a variant counted once, by what is told of it; and the densities within which it changes. */
 static void sums_of_many(void **state)
 {
     static const char *const told[] = {"www", "wwl", "wlll", "wwwwwl", "ll", "w.", "..", "ll.w."};
@@ -135,7 +135,7 @@ static void sums_of_many(void **state)
     assert_string_equal(
         text_get(&t),
         "- **When?** summary of the 9 curves in the table of break-evens\n- s against d, 8 curves: faster at all measured densities on 1, "
-        "changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs), changes from slower to faster on 1, "
+        "changes from faster to slower on 3 (within 1 to 6 % of changed inputs), changes from slower to faster on 1, "
         "faster below a density and without a significant difference above it on 1, without a significant difference on 1, "
         "slower at all measured densities on 1\n- s against c, 1 curve: faster at all measured densities on 1\n");
     text_free(&t);
@@ -150,7 +150,7 @@ static void sums_of_many(void **state)
     assert_string_equal(
         text_get(&t),
         "- **When?** summary of the 8 curves in the table of break-evens\n- s against d in f16 f16_acc32, 4 curves: faster at all measured "
-        "densities on 1, changes from faster to slower on 3 (medians of the two ends: 2 and 3 % of changed inputs)\n- s against d in f32, "
+        "densities on 1, changes from faster to slower on 3 (within 1 to 6 % of changed inputs)\n- s against d in f32, "
         "4 curves: changes from slower to faster on 1, faster below a density and without a significant difference above it on 1, "
         "without a significant difference on 1, slower at all measured densities on 1\n");
     text_free(&t);

@@ -1,6 +1,5 @@
 /* report/break_even/break_even_text: the answer in words and as a table. */
 #include "report/break_even/break_even.h"
-#include "base/order.h"
 #include "report/view/number.h"
 #include "report/limits.h"
 #include <math.h>
@@ -183,14 +182,26 @@ struct table *break_even_table(const struct break_group *groups, int count, bool
 
 /* ---- sums ---- */
 
+/* The brackets of all curves of one kind of mask. */
+struct break_span {
+    const struct row *like; /* NULL: of curves that merge several kinds */
+    double low, high;
+};
+
 struct break_sum {
     const char *name, *against;
     const struct row *like; /* of the same type and math */
     int place, order;       /* of the first group with that rival; of the sums */
     int curves, wins, loses, back, open_above, open_below, alike, few;
-    double *low, *high; /* of those that cross */
-    int low_count, high_count;
+    int crossed;
+    struct break_span *spans; /* of those that cross */
+    int span_count;
 };
+
+static bool same_kind(const struct row *a, const struct row *b)
+{
+    return a == b || (a && b && text_same(a->mask_pattern, b->mask_pattern) && a->mask_radius == b->mask_radius);
+}
 
 static int by_curves(const void *a, const void *b)
 {
@@ -201,7 +212,28 @@ static int by_curves(const void *a, const void *b)
                                     : x->order - y->order;
 }
 
-static void add_to_sum(struct break_sum *s, const struct crossing *c)
+/* A case of the group if all have one kind of mask, apart from the empty and the full one, which every curve has. */
+static const struct row *kind_of(const struct break_group *g)
+{
+    const struct row *kind = g->case_count ? g->cases[0].row : NULL;
+    for (int i = 1; i < g->case_count; i++)
+        if (!same_kind(kind, g->cases[i].row))
+            return NULL;
+    return kind;
+}
+
+static void add_span(struct break_sum *s, const struct row *kind, const struct crossing *c)
+{
+    int i = 0;
+    while (i < s->span_count && !same_kind(s->spans[i].like, kind))
+        i++;
+    if (i == s->span_count)
+        *APPEND(s->spans, s->span_count) = (struct break_span){kind, c->low, c->high};
+    s->spans[i].low = fmin(s->spans[i].low, c->low);
+    s->spans[i].high = fmax(s->spans[i].high, c->high);
+}
+
+static void add_to_sum(struct break_sum *s, const struct break_group *g, const struct crossing *c)
 {
     bool known = is_bracketed(c), all = c->kind == CROSSING_WINS || c->kind == CROSSING_LOSES;
     s->curves++;
@@ -211,15 +243,25 @@ static void add_to_sum(struct break_sum *s, const struct crossing *c)
     if (!known && !all)
         (*(c->kind == CROSSING_FEW ? &s->few : !isnan(c->low) ? &s->open_above : !isnan(c->high) ? &s->open_below : &s->alike))++;
     if (known && !c->back) {
-        *APPEND(s->low, s->low_count) = c->low;
-        *APPEND(s->high, s->high_count) = c->high;
+        s->crossed++;
+        add_span(s, kind_of(g), c);
     }
 }
 
-static double median(double *values, int count)
+/* " (blobs24: within 10 to 50 % of changed inputs; iid: within 1 to 7.5 %)": the kinds of mask, where there are several. */
+static void say_spans(struct text *t, const struct break_sum *s)
 {
-    qsort(values, (size_t)count, sizeof *values, order_doubles);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    for (int i = 0; i < s->span_count; i++) {
+        const struct break_span *span = &s->spans[i];
+        text_add(t, i ? "; " : " (");
+        if (s->span_count > 1 && span->like) {
+            text_add(t, span->like->mask_pattern);
+            text_addf(t, span->like->mask_radius >= 0 ? "%lld: " : ": ", (long long)span->like->mask_radius);
+        }
+        text_addf(t, "within %s to %s %%%s", percent(span->low, a), percent(span->high, b), i ? "" : " of changed inputs");
+    }
+    text_add(t, s->span_count ? ")" : "");
 }
 
 static void add_count(struct text *t, int count, const char *what)
@@ -235,13 +277,10 @@ static bool same_type(const struct row *a, const struct row *b)
 
 static void say_sum(struct block *list, const char *label, const struct break_sum *s, bool types)
 {
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
     SCOPED_TEXT t = {0};
     add_count(&t, s->wins, "faster at all measured densities");
-    add_count(&t, s->low_count, "changes from faster to slower");
-    if (s->low_count)
-        text_addf(&t, " (medians of the two ends: %s and %s %% of changed inputs)", percent(median(s->low, s->low_count), a),
-                  percent(median(s->high, s->high_count), b));
+    add_count(&t, s->crossed, "changes from faster to slower");
+    say_spans(&t, s);
     add_count(&t, s->back, "changes from slower to faster");
     add_count(&t, s->open_above, "faster below a density and without a significant difference above it");
     add_count(&t, s->open_below, "slower above a density and without a significant difference below it");
@@ -274,7 +313,7 @@ void break_even_sums(struct block *list, const char *label, const char *question
     int n = 0;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < groups[i].line_count; k++)
-            add_to_sum(sum_of(&sums, &n, &groups[i], &groups[i].lines[k], i), &groups[i].lines[k].crossing);
+            add_to_sum(sum_of(&sums, &n, &groups[i], &groups[i].lines[k], i), &groups[i], &groups[i].lines[k].crossing);
     bool types = false;
     for (int i = 1; i < n; i++)
         types |= !same_type(sums[i].like, sums->like);
@@ -284,8 +323,6 @@ void break_even_sums(struct block *list, const char *label, const char *question
         say_sum(list, label, &sums[i], types);
     if (n > SHOWN_BREAK_EVEN_SUMS)
         block_itemf(list, label, NULL, "%d more in the table", n - SHOWN_BREAK_EVEN_SUMS);
-    for (int i = 0; i < n; i++) {
-        free(sums[i].low);
-        free(sums[i].high);
-    }
+    for (int i = 0; i < n; i++)
+        free(sums[i].spans);
 }
