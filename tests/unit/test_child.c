@@ -95,8 +95,40 @@ static void who_has_spoken_is_known_at_once(void **state)
     close(ends[0]);
 }
 
+struct beside {
+    int fd, left; /* the child's answer comes when it was called so often; 0 left: nothing more to do */
+};
+static bool answers_later(void *context)
+{
+    struct beside *b = context;
+    const char said[] = "{\"event\":\"done\"}\n";
+    if (b->left && !--b->left)
+        assert_true(write(b->fd, said, sizeof said - 1) == (ssize_t)sizeof said - 1);
+    return b->left > 0;
+}
+
+/* Who waits for one process serves others meanwhile: else those would wait, too, and here nobody would ever answer. */
+static void others_are_served_meanwhile(void **state)
+{
+    int ends[2];
+    json_t *event = NULL;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    struct child child = {.fd = ends[0], .errors = -1, .pid = getpid()};
+    struct beside beside = {ends[1], 3};
+    assert_int_equal(child_next_beside(&child, clock_s() + 600, NULL, answers_later, &beside, &event), CHILD_EVENT);
+    assert_int_equal(beside.left, 0);
+    json_decref(event);
+    beside.left = 1 << 30; /* never */
+    assert_int_equal(child_next_beside(&child, clock_s() - 1, NULL, answers_later, &beside, &event), CHILD_LATE);
+    close(ends[1]);
+    assert_int_equal(child_next_beside(&child, clock_s() + 600, NULL, answers_later, &beside, &event), CHILD_DIED);
+    close(ends[0]);
+    free(child.buffer);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_end_has_its_author), cmocka_unit_test(who_has_spoken_is_known_at_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_end_has_its_author), cmocka_unit_test(who_has_spoken_is_known_at_once),
+                                       cmocka_unit_test(others_are_served_meanwhile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,30 @@ static void in_parts(void **state)
     makes(MAKER, &body, 0, 3);
 }
 
+/* Who does not compile knows when the others have: without a kernel, and none of a library that nobody can compile for. */
+static void known_before_it_is_made(void **state)
+{
+    clear();
+    for (int part = 0; part < 3; part++) {
+        struct cudnn *h = opened(MAKER, false);
+        assert_false(cudnn_is_compiled(h, &body, 24));
+        assert_int_equal(world.compiled, 0);
+        closed(h);
+        h = opened(MAKER, true);
+        world.list[HEURISTIC_A][2].compiled = false; /* what is refused is never there */
+        cudnn_compile(h, &body, 24, part, 3);
+        closed(h);
+    }
+    struct cudnn *h = opened(MAKER, false);
+    world.list[HEURISTIC_A][2].compiled = false;
+    assert_true(cudnn_is_compiled(h, &body, 24));
+    assert_int_equal(world.read, 0);
+    closed(h);
+    h = opened(NULL, false);
+    assert_true(cudnn_is_compiled(h, &body, 24));
+    closed(h);
+}
+
 /* Of so many plans those that are going to be asked for. */
 static void not_too_many(void **state)
 {
@@ -206,7 +230,8 @@ static void on_any_gpu(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(once_for_all), cmocka_unit_test(in_parts), cmocka_unit_test(not_too_many),
-                                       cmocka_unit_test(damaged), cmocka_unit_test(on_any_gpu)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(once_for_all), cmocka_unit_test(in_parts), cmocka_unit_test(known_before_it_is_made),
+        cmocka_unit_test(not_too_many), cmocka_unit_test(damaged),  cmocka_unit_test(on_any_gpu)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

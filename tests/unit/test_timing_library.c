@@ -131,7 +131,7 @@ static void give_library(struct worker *w)
         memcpy(w->library.cudnn->choices[0].raced, library.known->raced, sizeof library.known->raced);
     for (int i = 0; library.ahead && i < w->job.plan.row_count; i++)
         if (!strncmp(plan_row_variant(&w->job.plan.rows[i]), "my/", 3))
-            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, i));
+            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, i), false);
     library.asked_ahead = world.asked[HEURISTIC_A];
     if (library.is_graph)
         run_as_graph(w);

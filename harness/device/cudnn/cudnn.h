@@ -55,6 +55,8 @@ bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err
 /* Compiles the plans that cudnn_plans would need compiled for that graph with `most` plans: those of number `part` of `parts`, so that
  * several processes can share the work. The results go through the compiler's cache. */
 void cudnn_compile(struct cudnn *handle, const struct cudnn_conv *conv, int most, int part, int parts);
+/* True if cudnn_plans would compile nothing, or if no process can compile for another. */
+bool cudnn_is_compiled(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* A plan as text for rows: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
 char *cudnn_plan_text(const struct cudnn_plan_facts *facts);
 /* Restricts cudnn_plans to this plan from now on, since making one takes up to half a second where cuDNN compiles its kernel. NULL: all

@@ -396,17 +396,12 @@ static bool takes_narrow(const struct cudnn_conv *conv)
     return conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
 }
 
-void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int part, int parts)
+/* How many plans of that part have a kernel that the cache lacks; `makes`: compiles them. */
+static int compile_missing(struct cudnn *h, const struct cudnn_conv *conv, int most, int part, int parts, bool makes)
 {
     struct error ignored = {0}; /* it comes again, and is told, when the plans are asked for */
-    for (int i = 0; i < h->seen_count; i++)
-        if (h->seen[i].part == part && cudnn_conv_same(&h->seen[i].conv, conv))
-            return;
-    __typeof__(h->seen) one = APPEND(h->seen, h->seen_count);
-    one->conv = *conv;
-    one->part = part;
     struct plan_list list = {.seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
-    int offered = 0, nth = 0;
+    int offered = 0, nth = 0, missing = 0;
     for (int wide = !takes_narrow(conv); wide < 2 && !offered && check_conv(conv, &ignored); wide++) {
         struct offering *o = offering_open(h, conv, !wide, &list, &ignored);
         offered = o ? o->count : 0;
@@ -414,7 +409,8 @@ void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int
             const struct candidate *c = &o->candidates[i];
             if (!c->facts.compiled || nth++ % parts != part || cudnn_compiled_has(h, conv, &c->facts))
                 continue;
-            void *plan = plan_finalize(h, h->handle, c->configuration);
+            missing++;
+            void *plan = makes ? plan_finalize(h, h->handle, c->configuration) : NULL;
             if (!plan)
                 continue;
             cudnn_compiled_keep(h, conv, &c->facts, plan);
@@ -424,6 +420,23 @@ void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int
             offering_close(h, o);
     }
     free(list.seen);
+    return missing;
+}
+
+void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int part, int parts)
+{
+    for (int i = 0; i < h->seen_count; i++)
+        if (h->seen[i].part == part && cudnn_conv_same(&h->seen[i].conv, conv))
+            return;
+    __typeof__(h->seen) one = APPEND(h->seen, h->seen_count);
+    one->conv = *conv;
+    one->part = part;
+    compile_missing(h, conv, most, part, parts, true);
+}
+
+bool cudnn_is_compiled(struct cudnn *h, const struct cudnn_conv *conv, int most)
+{
+    return !h->builder || !compile_missing(h, conv, most, 0, 1, false);
 }
 
 /* Only cuDNN's first plan, with which rows are checked: it is needed again for many rows of a network. */

@@ -125,8 +125,8 @@ int rig_library_step(const struct rig *rig, int nth);
 /* True if the engine of the plan is known to be hopelessly slow for such convolutions (cudnn_is_slow). */
 void rig_plan_is_hopeless(const struct rig *rig, int step, int plan);
 bool rig_plan_hopeless(const struct rig *rig, int step, int plan);
-/* Makes the plans that a rig of this program will ask the library for. */
-void rig_library_ahead(struct cudnn *library, const struct program *program);
+/* Makes the plans that a rig of this program will ask the library for; unless it compiles, only where no kernel must be compiled. */
+void rig_library_ahead(struct cudnn *library, const struct program *program, bool compiles);
 /* Compiles some of the kernels that the library will need at run time (cudnn_compile); the device may be a described one. */
 void rig_library_compile(struct cudnn *library, const struct program *program, int part, int parts);
 int rig_plan_count(const struct rig *rig, int step);

@@ -111,13 +111,13 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
     return own->plan_count > 0;
 }
 
-void rig_library_ahead(struct cudnn *library, const struct program *p)
+void rig_library_ahead(struct cudnn *library, const struct program *p, bool compiles)
 {
     struct cudnn_conv conv;
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN) {
             conv_of(p, &p->steps[i], &conv);
-            if (!cudnn_chosen(library, &conv))
+            if (!cudnn_chosen(library, &conv) && (compiles || cudnn_is_compiled(library, &conv, PLANS_MAX)))
                 cudnn_prefetch(library, &conv, PLANS_MAX);
         }
 }

@@ -225,7 +225,7 @@ static void make_ahead(struct worker *w, const json_t *command)
         first = i ? first : in_case;
         progress_enter(&w->progress, row, PHASE_PLANS, "ahead");
         if (w->library.cudnn)
-            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, row));
+            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, row), json_is_true(json_object_get(command, "compiles")));
     }
     progress_enter(&w->progress, -1, PHASE_DATA, "ahead");
     int count, *rows = rows_of(json_object_get(command, "data"), &count);

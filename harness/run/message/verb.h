@@ -20,7 +20,8 @@
                              * {"plans":[i],"part","parts"}: one part of the library's kernels for these rows; \
                              * {"checks":[i]}: source i of the device check (measure/verify/device_check.h) */ \
     X(ENOUGH, "enough")     /* ends AHEAD */ \
-    X(AHEAD, "ahead")       /* {"rows":[i]}: makes the library's plans of these rows, for cases after the first until ENOUGH; \
+    X(AHEAD, "ahead")       /* {"rows":[i],"compiles"}: makes the library's plans of these rows, for cases after the first until ENOUGH; \
+                             * compiles: also where that compiles kernels; \
                              * {"data":[i]}: then, until ENOUGH, data of the cases that begin with these rows */ \
     X(ABLATE, "ablate")     /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
     X(VERIFY, "verify")     /* {"row","timed","ahead","interpreted":fields of EVENT_INTERPRETED}: EVENT_STAGE ... EVENT_ROW; timed: a \

@@ -29,8 +29,9 @@ void session_ahead(struct session *s, int first, bool further)
         if ((next || further) && s->plan.rows[i].facts.library && follows(s, i, first))
             json_array_append_new(rows, json_integer(i));
     }
+    bool compiles = further || !s->device.library_device[0]; /* otherwise compilers do: its own kernels would come one after the other */
     if (json_array_size(rows) && s->worker.launched && !s->worker.ahead)
-        s->worker.ahead = child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:O}", "rows", rows));
+        s->worker.ahead = child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:O,s:b}", "rows", rows, "compiles", (int)compiles));
     json_decref(rows);
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES (256u << 20)
+#define BESIDE_S 0.02 /* between two looks at what else is to be done */
 
 /* Only async-signal-safe calls between fork and exec; no driver was ever loaded in the parent. */
 static void become_worker(int socket_end, int errors, pid_t parent)
@@ -243,6 +244,17 @@ enum child_event child_next(struct child *child, double deadline_s, volatile sig
             return CHILD_DIED;
         child->used += (size_t)got;
     }
+}
+
+enum child_event child_next_beside(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted,
+                                   bool (*beside)(void *context), void *context, json_t **event)
+{
+    while (beside(context)) {
+        enum child_event what = child_next(child, clock_s() + BESIDE_S, interrupted, event);
+        if (what != CHILD_LATE || (deadline_s > 0 && clock_s() >= deadline_s))
+            return what;
+    }
+    return child_next(child, deadline_s, interrupted, event);
 }
 
 static void last_words(int fd, char *out, size_t bytes)

@@ -45,6 +45,9 @@ void child_trim(struct child *child);
 bool child_has_line(const struct child *child);
 /* Waits for the next event until `deadline_s` (CLOCK_MONOTONIC seconds; 0 = for ever). *event is a new reference on CHILD_EVENT. */
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event);
+/* The same. Until the child says something, calls `beside` again and again, until that returns false. */
+enum child_event child_next_beside(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted,
+                                   bool (*beside)(void *context), void *context, json_t **event);
 /* Waits for the first of `count` that has an event or is gone and returns its index; child_next then returns without waiting. Skips
  * those with pid 0. -1: interrupted, timed out (with a past deadline: no event yet), or none is left. */
 int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted);

@@ -99,6 +99,12 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
     return child_send(child, message) ? session_answer(s, child, limit_s, handle, err) : OUTCOME_DIED;
 }
 
+/* Compilers get their next tasks while the worker is busy, which may take seconds. */
+static bool hear_compilers(void *session)
+{
+    return session_compile_hear(session);
+}
+
 enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err)
 {
     static const enum outcome ends[] = {[CHILD_DIED] = OUTCOME_DIED,
@@ -112,7 +118,7 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
     for (;;) {
         session_settle_beside(s);
         json_t *event = NULL;
-        enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
+        enum child_event what = child_next_beside(child, s->deadline_s, s->options->interrupted, hear_compilers, s, &event);
         if (what != CHILD_EVENT)
             return broke_off(s, ends[what]);
         take_spent(s, event);
@@ -236,10 +242,12 @@ bool session_ahead_settle(struct session *s, struct error *err)
         return true;
     enum phase former = phase_turn(&s->clock, s->compilers ? PHASE_COMPILING : s->early ? PHASE_DATA : PHASE_PLANS);
     enum outcome outcome = OUTCOME_DONE;
+    phase_part(&s->clock, "ahead");
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
     for (; s->worker.ahead > 0 && outcome == OUTCOME_DONE; s->worker.ahead--)
         outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, session_event, &why);
     s->worker.ahead = 0;
+    phase_pop(&s->clock);
     phase_turn(&s->clock, former);
     if (outcome == OUTCOME_DONE)
         return true;
