@@ -171,7 +171,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "larger=%a;", w->larger);
     text_add(&t, w->specials ? "specials;" : "");
     if (w->sweep.of)
-        text_addf(&t, "sweep=%lld:%lld;", (long long)w->sweep.first, (long long)w->sweep.of);
+        text_addf(&t, "sweep=%lld:%lld:%lld;", (long long)w->sweep.first, (long long)w->sweep.of, (long long)w->sweep.turns);
     if (w->every_size)
         text_addf(&t, "every_size=%d;", (int)w->every_size);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);

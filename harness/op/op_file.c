@@ -25,6 +25,31 @@ struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error 
     return NULL;
 }
 
+struct asked {
+    const struct op_file *f;
+    const char *name;
+    uint64_t followed; /* a bit for each let */
+    bool found;
+};
+
+static void look_for(void *context, const char *name)
+{
+    struct asked *a = context;
+    a->found |= !strcmp(name, a->name);
+    for (int i = 0; i < a->f->let_count && !a->found; i++)
+        if (!strcmp(a->f->let_names[i], name) && !(a->followed >> i & 1)) {
+            a->followed |= (uint64_t)1 << i;
+            expr_names(a->f->lets[i], look_for, a);
+        }
+}
+
+bool op_file_uses(const struct op_file *f, const struct expr *e, const char *name)
+{
+    struct asked a = {.f = f, .name = name};
+    expr_names(e, look_for, &a);
+    return a.found;
+}
+
 void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2])
 {
     for (int k = 0; k < 2; k++) {

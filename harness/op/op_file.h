@@ -86,6 +86,8 @@ const char *op_path(const struct op *op);
 const char *op_file_hash(const struct op_file *f);
 /* Parses an expression over the op's fields and lets; NULL on error. */
 struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err);
+/* True if the name, of a field, occurs in the expression, or in a let that it depends on. */
+bool op_file_uses(const struct op_file *f, const struct expr *e, const char *name);
 /* Width and height of rectangle i of a tensor of VALUES_BOXES. */
 void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2]);
 /* True if the work's input can be read from a picture: it is an image of u8 or u16. */

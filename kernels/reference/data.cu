@@ -48,12 +48,21 @@ extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, in
 }
 
 /* Makes some values of lines special, for ops that compare them. */
-extern "C" __global__ void data_lines(float *to, int64_t count, uint64_t key, int turn, int64_t length, float most, int exact, int type)
+extern "C" __global__ void data_lines(float *to, int64_t count, uint64_t key, int turn, draw_lines lines, float most, int exact, int type)
 {
+    const int64_t length = lines.low * lines.high;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
-        draw_line l = draw_compared(key, turn, i / length, length);
-        to[i] = rounded(type, draw_in_line(&l, i % length, to[i], most, exact));
+        draw_at at = draw_line_at(&lines, i);
+        draw_line l = draw_compared(key, turn, at.line, length);
+        to[i] = rounded(type, draw_in_line(&l, at.place, to[i], most, exact));
     }
+}
+
+/* Makes one value of each line decide, for ops that select. */
+extern "C" __global__ void data_swept(float *to, int64_t count, uint64_t key, draw_sweep s, int type)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        to[i] = rounded(type, draw_in_sweep(&s, key, i, to[i]));
 }
 
 /* Zero where a mask of n x pixels says that nothing changed, and `still` here and there where it says that something did; values are n, channels, pixels. */

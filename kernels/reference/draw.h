@@ -65,6 +65,22 @@ DRAW float draw_exact(uint64_t key, int64_t i, int64_t magnitude, int64_t unit, 
 
 /* ---- lines: what is special about one, and where ---- */
 
+/* Lines run along one or two groups of a tensor's axes: element i is behind `inner` elements of other lines, then `low` of its own, then `between`
+ * of others and `high` of its own. */
+struct draw_lines {
+    int64_t inner, low, between, high;
+};
+struct draw_at {
+    int64_t line, place;
+};
+DRAW struct draw_at draw_line_at(const struct draw_lines *l, int64_t i)
+{
+    int64_t outer = i / l->inner / l->low;
+    struct draw_at at = {(outer / (l->between * l->high) * l->between + outer % l->between) * l->inner + i % l->inner,
+                         outer / l->between % l->high * l->low + i / l->inner % l->low};
+    return at;
+}
+
 /* A place in a line: an end or among its first 32, in its tail (the columns behind the last whole 32, or the last 32), in the middle half, at an odd column, or
  * anywhere. A kernel that leaves out columns leaves out one of these, or many. */
 enum draw_where { DRAW_AT_END, DRAW_IN_TAIL, DRAW_IN_MIDDLE, DRAW_AT_ODD, DRAW_ANYWHERE };
@@ -174,6 +190,26 @@ DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double rang
     double real = draw_low(key, i, low, range);
     struct draw_line l = draw_higher_line(key, turn, i / length, length);
     return DRAW_ADD(real, draw_higher(&l, i % length, higher, level));
+}
+
+/* Lines of which one value decides, number `first` and on of all `of`. Each of `turns` goes over all places: line m of n in a turn decides at place
+ * m length / n behind `begin`; half of a line behind that is its least value. Turns begin up to three places apart, so that a place decides once
+ * in a line of each rest by 4. Numbers at[0] + at[1] v are what a value v becomes. ties: in every second turn the largest value, that of `middle`, is at
+ * another place as well. */
+struct draw_sweep {
+    struct draw_lines lines;
+    int64_t begin, first, of, turns, ties;
+    double peak[2], dip[2], middle;
+};
+DRAW float draw_in_sweep(const struct draw_sweep *s, uint64_t key, int64_t i, float v)
+{
+    struct draw_at at = draw_line_at(&s->lines, i);
+    int64_t length = s->lines.low * s->lines.high, each = (s->of + s->turns - 1) / s->turns, number = s->first + at.line, turn = number / each;
+    int64_t shift = (turn * each - (s->ties ? turn / 2 : turn)) & 3, peak = (s->begin + shift + number % each * length / each) % length;
+    if (s->ties && turn % 2 && (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
+        return (float)DRAW_ADD(s->peak[0], DRAW_MUL(s->peak[1], s->middle));
+    const double *to = at.place == peak ? s->peak : s->dip;
+    return at.place == peak || at.place == (peak + length / 2) % length ? (float)DRAW_ADD(to[0], DRAW_MUL(to[1], (double)v)) : v;
 }
 
 /* 1 with this probability, else 0. */

@@ -117,6 +117,24 @@ static void what_stays_there_is_right(void **state)
     dev->witness = NULL;
 }
 
+/* So are the values of a sweep, whichever way its lines run. */
+static void a_sweep_is_made_there(void **state)
+{
+    need_card();
+    static const struct {
+        const char *op;
+        enum dtype dtype;
+        int64_t values[6];
+    } works[] = {{"softmax", DTYPE_BF16, {30, 40}},  {"softmax_channels", DTYPE_F16, {2, 9, 3, 4, 0}},
+                 {"reduce", DTYPE_F16, {30, 70, 1}}, {"places", DTYPE_F32, {3, 20, 7}},
+                 {"places", DTYPE_I8, {3, 20, 7}},   {"places", DTYPE_E4M3, {3, 20, 7}}};
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
+        w.sweep.first = 11, w.sweep.of = 90, w.sweep.turns = 4;
+        same(&w, DATA_PART_PRECISION);
+    }
+}
+
 /* Some blocks more than the witness takes: it takes none twice, which emu refuses, and which ran as a race, block by block (10 s of a
  * softmax's 64 blocks). */
 static void no_block_is_interpreted_twice(void **state)
@@ -332,7 +350,7 @@ static int set_up(void **state)
     if (!mkdtemp(folder))
         return -1;
     write_op();
-    const char *const extra[] = {folder, NULL};
+    const char *const extra[] = {folder, "tests/cli/every-place/ops", NULL};
     if (!op_load(extra, &err) || !device_open("emu:GH100", &dev, &err) || !device_open("emu:GH100", &witness, &err))
         return -1;
     if (!card_open(dev, NULL, &card, &err))
@@ -354,6 +372,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right),
+                                       cmocka_unit_test(a_sweep_is_made_there),
                                        cmocka_unit_test(no_block_is_interpreted_twice),
                                        cmocka_unit_test(what_the_device_drew_does_not_cancel),
                                        cmocka_unit_test(the_witness_touches_what_it_writes),

@@ -174,9 +174,10 @@ static float one_value(const struct generate_recipe *r, int64_t i)
     }
     if (r->draw != DRAW_EXACT && r->draw != DRAW_BITS)
         convert_round(r->round_to, &v, 1);
-    if (r->line) {
-        struct draw_line l = draw_compared(r->key, r->turn, i / r->line, r->line);
-        v = draw_in_line(&l, i % r->line, v, generate_most(r), r->exact);
+    if (r->lines.low) {
+        struct draw_at at = draw_line_at(&r->lines, i);
+        struct draw_line l = draw_compared(r->key, r->turn, at.line, r->lines.low * r->lines.high);
+        v = draw_in_line(&l, at.place, v, generate_most(r), r->exact);
         convert_round(r->round_to, &v, 1);
     }
     return v;
@@ -187,13 +188,14 @@ static void many_are_as_one(void **state)
 {
     const struct generate_recipe recipes[] = {
         {.draw = DRAW_EXACT, .exact = true, .magnitude = 1, .unit = 1},
-        {.draw = DRAW_EXACT, .exact = true, .magnitude = 7, .unit = 9, .line = 5},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 7, .unit = 9, .lines = {1, 5, 1, 1}},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 7, .unit = 1, .lines = {3, 5, 2, 7}},
         {.draw = DRAW_EXACT, .exact = true, .magnitude = 1000, .unit = 1, .terms = 72, .nonzero = 50, .step = 45},
         {.draw = DRAW_EXACT, .exact = true, .magnitude = 3, .unit = 1, .terms = 4096, .nonzero = 1, .step = 2531},
-        {.draw = DRAW_EXACT, .exact = true, .magnitude = 2147483647, .unit = 1, .line = 1},
+        {.draw = DRAW_EXACT, .exact = true, .magnitude = 2147483647, .unit = 1, .lines = {1, 1, 1, 1}},
         {.draw = DRAW_EXACT, .exact = true, .magnitude = INT64_C(1) << 52, .unit = 2},
         {.draw = DRAW_NORMAL, .scale = 0.3, .mean = 2, .round_to = DTYPE_F16},
-        {.draw = DRAW_NORMAL, .scale = 1, .rectify = true, .round_to = DTYPE_BF16, .line = 333},
+        {.draw = DRAW_NORMAL, .scale = 1, .rectify = true, .round_to = DTYPE_BF16, .lines = {1, 333, 1, 1}},
         {.draw = DRAW_BITS, .bits = 8},
         {.draw = DRAW_BITS, .bits = 16},
         {.draw = DRAW_UNIFORM, .low = -0.125, .range = 0.5, .length = 11, .round_to = DTYPE_F32},

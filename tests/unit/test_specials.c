@@ -7,7 +7,7 @@
 
 static int set_up(void **state)
 {
-    static const char *const files[] = {"tests/cli/specials/most.yaml", NULL};
+    static const char *const files[] = {"tests/cli/specials/most.yaml", "tests/cli/every-place/ops", NULL};
     struct error err = {0};
     if (!op_load(files, &err))
         fail_msg("%s", err.text);
@@ -75,8 +75,8 @@ static void a_sweep_reaches_every_place(void **state)
             for (int part = 0; part < 3; part++) {
                 struct work w = most_of(lines, cols, 5);
                 struct op_data d;
-                struct generate_lines of;
-                w.sweep.first = part * lines, w.sweep.of = 3 * lines;
+                struct generate_selection of;
+                w.sweep.first = part * lines, w.sweep.of = 3 * lines, w.sweep.turns = 1;
                 if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
                     fail_msg("%s", err.text);
                 assert_true(generate_selects(&w, &of) && of.count == lines && of.length == cols);
@@ -104,9 +104,119 @@ static void a_sweep_reaches_every_place(void **state)
         }
 }
 
+/* Lines along two groups of axes, of each kind of type. Where the result is a place, lines of the second turn have
+ * their largest value twice. */
+static void lines_need_not_be_consecutive(void **state)
+{
+    enum { N = 3, C = 42, P = 7, LENGTH = N * P };
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_I8, DTYPE_E4M3};
+    struct error err = {0};
+    for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
+        struct work w = {.op = op_find("places"), .dtype = types[type], .layout = LAYOUT_LINEAR, .seed = 7, .value = {N, C, P}};
+        struct op_data d;
+        struct generate_selection of;
+        int decided[LENGTH] = {0}, twice[LENGTH] = {0};
+        w.sweep.of = C, w.sweep.turns = 2;
+        if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
+            fail_msg("%s", err.text);
+        assert_true(generate_selects(&w, &of) && of.count == C && of.length == LENGTH && of.ties);
+        const float *value = op_data_of(w.op, &d, "input")->value;
+        for (int c = 0; c < C; c++) {
+            float most = 0;
+            int equal = 0;
+            for (int i = 0; i < LENGTH; i++)
+                most = fmaxf(most, fabsf(value[(i / P * C + c) * P + i % P]));
+            for (int i = 0; i < LENGTH; i++)
+                if (fabsf(value[(i / P * C + c) * P + i % P]) == most)
+                    equal++, (c / LENGTH ? twice : decided)[i]++;
+            assert_in_range(equal, 1, 1 + c / LENGTH);
+        }
+        for (int i = 0; i < LENGTH; i++)
+            assert_true(decided[i] == 1 && twice[i] > 0);
+        op_data_free(&d);
+    }
+}
+
+/* What the files of ops say of their lines; sums, means of values that are near each other, and what only moves values have none. */
+static void ops_that_select(void **state)
+{
+    static const struct {
+        const char *op;
+        int64_t values[6], count, length;
+    } ops[] = {{"softmax", {9, 300}, 9, 300}, {"softmax_channels", {2, 30, 4, 5, 0}, 40, 30},
+               {"reduce", {7, 90, 1}, 7, 90}, {"reduce", {7, 90, 0}, 0, 0},
+               {"rmsnorm", {7, 90}, 0, 0},    {"transpose", {40, 33}, 0, 0},
+               {"gemm", {20, 30, 40}, 0, 0},  {"matmul", {20, 30, 40, 1, 1}, 0, 0}};
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct work w = {.op = op_find(ops[i].op), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = 7};
+        struct generate_selection of = {0};
+        w.layout = w.op->layouts >> LAYOUT_LINEAR & 1 ? LAYOUT_LINEAR : LAYOUT_NHWC;
+        memcpy(w.value, ops[i].values, sizeof ops[i].values);
+        if (!work_finish(&w, &err))
+            fail_msg("%s: %s", ops[i].op, err.text);
+        assert_int_equal(generate_selects(&w, &of), ops[i].count > 0);
+        if (ops[i].count)
+            assert_true(of.count == ops[i].count && of.length == ops[i].length && !of.ties);
+    }
+}
+
+/* Four turns: each place decides in lines of every rest by 4, so that a kernel is found that overlooks one in every second line. */
+static void turns_meet_other_lines(void **state)
+{
+    for (int64_t length = 20; length < 24; length++)
+        for (int ties = 0; ties < 2; ties++) {
+            struct draw_sweep s = {{1, length, 4 * length, 1}, 5, 0, 4 * length, 4, ties, {1, 0}, {-1, 0}, 0};
+            unsigned rests[24] = {0};
+            for (int64_t line = 0; line < 4 * length; line++) {
+                int equal = 0, at = 0;
+                for (int64_t i = 0; i < length; i++)
+                    if (draw_in_sweep(&s, 9, line * length + i, 0) == 1)
+                        equal++, at = (int)i;
+                if (ties && line / length % 2)
+                    continue;
+                assert_int_equal(equal, 1);
+                rests[at] |= 1u << line % 4;
+            }
+            int all = 0, two = 0;
+            for (int64_t i = 0; i < length; i++) {
+                all += rests[i] == 15;
+                two += (rests[i] & 5) != 0 && (rests[i] & 10) != 0;
+            }
+            assert_true(ties ? two >= length - 3 : all >= length - 3);
+        }
+}
+
+/* Where exponentials are summed the deciding value is so far above the others that one of the difference overflows. */
+static void a_sweep_of_sums_overflows(void **state)
+{
+    enum { ROWS = 50, COLS = 50 };
+    struct error err = {0};
+    struct work w = {.op = op_find("softmax"), .dtype = DTYPE_F16, .layout = LAYOUT_LINEAR, .seed = 3, .value = {ROWS, COLS}};
+    struct op_data d;
+    int decided[COLS] = {0};
+    w.sweep.of = ROWS, w.sweep.turns = 1;
+    if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
+        fail_msg("%s", err.text);
+    const float *value = op_data_of(w.op, &d, "input")->value;
+    for (int row = 0; row < ROWS; row++)
+        for (int i = 0; i < COLS; i++) {
+            decided[i] += value[row * COLS + i] > 200;
+            assert_true(value[row * COLS + i] <= 235 && (value[row * COLS + i] > 200 || value[row * COLS + i] <= 5));
+        }
+    for (int i = 0; i < COLS; i++)
+        assert_int_equal(decided[i], 1);
+    op_data_free(&d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity), cmocka_unit_test(a_line_alone_is_mixed),
-                                       cmocka_unit_test(a_sweep_reaches_every_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity),
+                                       cmocka_unit_test(a_line_alone_is_mixed),
+                                       cmocka_unit_test(a_sweep_reaches_every_place),
+                                       cmocka_unit_test(lines_need_not_be_consecutive),
+                                       cmocka_unit_test(ops_that_select),
+                                       cmocka_unit_test(turns_meet_other_lines),
+                                       cmocka_unit_test(a_sweep_of_sums_overflows)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -21,8 +21,12 @@
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
 #define FLOP_EMU 2e7
-#define SWEPT 8e6 /* elements of a sweep: every place of lines of up to 2,828 */
-#define SWEPT_EMU 1e6
+/* Elements of a sweep, its results included: of as many lines as a line has places. */
+#define SWEPT 6.4e7      /* made on a GPU: 1.5 GB; lines of 8,000 */
+#define SWEPT_CPU 8e6    /* made by the CPU: lines of 2,828 */
+#define SWEPT_LITTLE 1e6 /* on emu, or made by Python: lines of 1,000 */
+#define SWEPT_BYTES \
+    48 /* of an element, if it is made on a GPU: value, packed value, result, reference and bound; twice, for what else is there */
 #define VISIT_LIMIT_S 60.0
 
 struct visit {
@@ -149,8 +153,10 @@ static bool is_overflowing(const struct work *work)
     return work->larger != 0 && !work_is_exact(work);
 }
 
-static bool make_data(const struct job *job, const struct work *work, struct op_data *data, struct error *err)
+static bool make_data(struct nearby_shapes *n, const struct work *work, struct op_data *data, struct error *err)
 {
+    const struct job *job = n->job;
+    struct card *card = data_card(n->data);
     struct work level = *work;
     struct error none = {0};
     if (!work->op->file && !work->op->data_make) {
@@ -163,6 +169,8 @@ static bool make_data(const struct job *job, const struct work *work, struct op_
     }
     if (is_overflowing(work))
         return reference_conditioned(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, err);
+    if (work->sweep.of && card && reference_source(work->op)) /* the host has no part in it */
+        return card_data_make(card, work, DATA_PART_PRECISION, data, err);
     level.mean = 0; /* if there is no reference with one */
     return (work->mean != 0 && reference_conditioned(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, &none)) ||
            reference_data_make(job->dev, job->options.compiler, &level, DATA_PART_PRECISION, data, err);
@@ -177,7 +185,7 @@ static struct op_data *data_of(struct nearby_shapes *n, const struct work *work,
     for (int i = 0; i < n->count; i++)
         if (!strcmp(n->items[i].key, key))
             return &n->items[i].data;
-    if (!make_data(n->job, work, &data, err)) {
+    if (!make_data(n, work, &data, err)) {
         struct text shape = {0};
         work_describe(work, &shape);
         error_where(err, "%s", text_get(&shape));
@@ -212,7 +220,7 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
         return false;
     }
     --*seen;
-    if (!is_overflowing(&v->work))
+    if (!is_overflowing(&v->work) && !v->work.sweep.of)
         row_add_note(v->row, "not run on a nearby shape, %s%s", why->text, shape ? "; `needs:` in the op's file limits the shapes" : "");
     return true;
 }
@@ -340,14 +348,24 @@ static bool visit(struct nearby_shapes *n, int index, int number, const struct b
     return true;
 }
 
+static double swept_elements(struct nearby_shapes *n, const struct op *op)
+{
+    struct device *dev = n->job->dev;
+    double spare = dev->ops->spare ? (double)dev->ops->spare(dev) / SWEPT_BYTES : SWEPT;
+    return !spec_is_timed(n->job->options.device) || (op->file && op->file->from == REFERENCE_PYTHON) ? SWEPT_LITTLE
+           : !data_card(n->data) || !reference_source(op)                                             ? SWEPT_CPU
+                                                                                                      : fmin(SWEPT, spare);
+}
+
 /* Runs the row of an op that selects on lines of its own length, so that each place of a line decides a result once. */
 static bool sweep(struct nearby_shapes *n, int index, const struct build *build, struct row *row, int *seen, struct error *err)
 {
     const struct plan_row *p = &n->job->plan.rows[index];
-    struct generate_lines lines;
+    const struct work *own = &n->job->plan.cases[p->case_index].work;
+    struct generate_selection lines;
     int64_t reached = 0;
-    bool more = generate_selects(&n->job->plan.cases[p->case_index].work, &lines), selects = more;
-    double elements = spec_is_timed(n->job->options.device) ? SWEPT : SWEPT_EMU;
+    bool more = generate_selects(own, &lines), selects = more;
+    double elements = more ? swept_elements(n, own->op) : 0;
     for (int part = 0; more && row->status == ROW_OK; part++) {
         struct visit v = {.n = n, .build = build, .row = row, .index = index};
         int before = *seen;
@@ -355,11 +373,12 @@ static bool sweep(struct nearby_shapes *n, int index, const struct build *build,
                          &v.program))
             break;
         generate_selects(&v.work, &lines);
-        int64_t end = v.work.sweep.first + lines.count, of = v.work.sweep.of > lines.length ? v.work.sweep.of : lines.length;
+        int64_t end = v.work.sweep.first + lines.count, turn = (v.work.sweep.of + v.work.sweep.turns - 1) / v.work.sweep.turns;
         if (!visit_shape(v, seen, &more, err))
             return false;
-        reached = *seen > before ? (end - 1) * lines.length / of + 1 : reached;
         more &= end < v.work.sweep.of;
+        end = end < turn ? end : turn;
+        reached = *seen > before ? (end - 1) * lines.length / (turn > lines.length ? turn : lines.length) + 1 : reached;
     }
     if (selects && row->status == ROW_OK && reached < lines.length && !p->part)
         row_add_note(

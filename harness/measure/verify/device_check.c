@@ -75,11 +75,14 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
                                  card_int(r.round_to)};
         ok = card_launch(d->card, CARD_DRAWN, count, args, 12, err);
     }
-    if (!ok || !r.line)
+    if (ok && r.sweep.of) {
+        union card_arg args[] = {card_int((int64_t)*to), card_int(count), card_int((int64_t)r.key), {.p = &r.sweep}, card_int(r.round_to)};
+        return card_launch(d->card, CARD_SWEPT, count, args, 5, err);
+    }
+    if (!ok || !r.lines.low)
         return ok;
-    union card_arg args[] = {card_int((int64_t)*to), card_int(count),     card_int((int64_t)r.key),
-                             card_int(r.turn),       card_int(r.line),    card_single(generate_most(&r)),
-                             card_int(r.exact),      card_int(r.round_to)};
+    union card_arg args[] = {card_int((int64_t)*to),         card_int(count),   card_int((int64_t)r.key), card_int(r.turn), {.p = &r.lines},
+                             card_single(generate_most(&r)), card_int(r.exact), card_int(r.round_to)};
     return card_launch(d->card, CARD_LINES, count, args, 8, err);
 }
 

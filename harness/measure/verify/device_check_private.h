@@ -13,6 +13,7 @@ enum card_kernel {
     CARD_EXACT,
     CARD_DRAWN,
     CARD_LINES,
+    CARD_SWEPT,
     CARD_BLANK,
     CARD_PACK,
     CARD_SUM,
@@ -84,11 +85,12 @@ struct card_layer {
     uint64_t slopes;
 };
 
-/* An argument of a kernel: pointers and integers in `i`. */
+/* An argument of a kernel: pointers and integers in `i`; `p`: the address of a structure of more than 8 bytes. */
 union card_arg {
     int64_t i;
     double d;
     float f;
+    const void *p;
 };
 union card_arg card_int(int64_t v);
 union card_arg card_real(double v);

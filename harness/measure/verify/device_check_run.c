@@ -27,6 +27,7 @@ static const struct {
                                 [CARD_EXACT] = {"data_exact", 0},
                                 [CARD_DRAWN] = {"data_drawn", 0},
                                 [CARD_LINES] = {"data_lines", 0},
+                                [CARD_SWEPT] = {"data_swept", 0},
                                 [CARD_BLANK] = {"data_blank", 0},
                                 [CARD_PACK] = {"data_pack", 0},
                                 [CARD_SUM] = {"data_sum", 0},
@@ -132,7 +133,7 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
         return error_set(err, ERROR_INTERNAL, "kernel %s takes %d parameters of %zu bytes, not %d", card_kernels[kernel].kernel, wanted,
                          bytes, arg_count);
     for (int i = 0; i < arg_count; i++)
-        memcpy(packed + params[i].offset, &args[i], params[i].bytes); /* little endian */
+        memcpy(packed + params[i].offset, params[i].bytes > sizeof args[i] ? args[i].p : &args[i], params[i].bytes); /* little endian */
     int64_t blocks = (count + CARD_THREADS - 1) / CARD_THREADS,
             most = 16 * (int64_t)(card->dev->chip.sm_count > 0 ? card->dev->chip.sm_count : 100);
     struct device_launch launch = {.grid = {(uint32_t)(blocks < 1      ? 1

@@ -1,6 +1,5 @@
 #include "op/reference/generate.h"
 #include "base/pool.h"
-#include "kernels/reference/draw.h"
 #include "op/convert.h"
 #include "op/reference/image.h"
 #include "op/op_file.h"
@@ -75,17 +74,23 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
+static int64_t line_length(const struct draw_lines *l)
+{
+    return l->low * l->high;
+}
+
 /* For values that are only moved or compared: of eight values two are small, down to the least of the type, and one is 0, except in lines
  * of one sign; one of two lines (or values, without lines) is larger: up to the largest of the type, or (SIZES_SQUARED) so that its square
  * is finite. */
 static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 {
     bool half = r->round_to == DTYPE_F16;
-    size_t line = r->line ? i / (size_t)r->line : i;
-    int kind = r->line ? draw_compared(r->key, r->turn, (int64_t)line, r->line).kind : 0, most = r->every_size == SIZES_SQUARED
-                                                                                                     ? (half ? 3 : 49)
-                                                                                                 : half ? 11
-                                                                                                        : 123;
+    bool lines = r->lines.low > 0;
+    size_t line = lines ? (size_t)draw_line_at(&r->lines, (int64_t)i).line : i;
+    int kind = lines ? draw_compared(r->key, r->turn, (int64_t)line, line_length(&r->lines)).kind : 0, most = r->every_size == SIZES_SQUARED
+                                                                                                                  ? (half ? 3 : 49)
+                                                                                                              : half ? 11
+                                                                                                                     : 123;
     bool one_sign = kind == 5 || kind == 6;
     uint64_t place = (i + random_bits(r->key, 1, i / 8)) % 8, size = random_bits(r->key, 2, i), large = random_bits(r->key, 3, line);
     if (!one_sign && place == 0)
@@ -114,30 +119,16 @@ static struct stretch stretch_at(int64_t first, int64_t left, int64_t length)
     return (struct stretch){first / length, from, left < length - from ? left : length - from};
 }
 
-/* Over all lines of the sweep the largest value is at every place, or if there are fewer lines, at places equally far apart; so is the
- * least. The largest is the largest in magnitude too. */
-static void sweep_line(const struct generate_recipe *r, const struct stretch *s, float *to)
-{
-    int64_t begin = (int64_t)(random_bits(r->key, 5, 0) % (uint64_t)r->line);
-    int64_t place = (begin + (r->sweep_first + s->line) * r->line / r->sweep_of) % r->line;
-    int64_t high = place - s->from, low = (place + r->line / 2) % r->line - s->from;
-    float most = generate_most(r);
-    if (low >= 0 && low < s->count)
-        to[low] = -1.5f * most - fabsf(to[low]) / 4;
-    if (high >= 0 && high < s->count)
-        to[high] = 2 * most + fabsf(to[high]);
-}
-
-static void make_lines(const struct generate_recipe *r, size_t first, size_t count, float *to)
+/* Lines of consecutive elements. */
+static void make_rows(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     float most = generate_most(r);
+    int64_t length = line_length(&r->lines);
     for (size_t done = 0; done < count;) {
-        struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), r->line);
-        struct draw_line l = draw_compared(r->key, r->turn, s.line, r->line);
+        struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), length);
+        struct draw_line l = draw_compared(r->key, r->turn, s.line, length);
         int64_t at[] = {l.place - s.from, l.other - s.from};
-        if (r->sweep_of)
-            sweep_line(r, &s, to + done);
-        else if (l.kind == 5 || l.kind == 6) /* in the other kinds, all other columns keep their values */
+        if (l.kind == 5 || l.kind == 6) /* in the other kinds, all other columns keep their values */
             for (int64_t i = 0; i < s.count; i++)
                 to[done + (size_t)i] = draw_in_line(&l, s.from + i, to[done + (size_t)i], most, r->exact);
         else
@@ -146,6 +137,26 @@ static void make_lines(const struct generate_recipe *r, size_t first, size_t cou
                     to[done + (size_t)at[i]] = draw_in_line(&l, s.from + at[i], to[done + (size_t)at[i]], most, r->exact);
         done += (size_t)s.count;
     }
+}
+
+static void make_lines(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    float most = generate_most(r);
+    bool rows = r->lines.inner == 1 && r->lines.high == 1;
+    if (rows)
+        make_rows(r, first, count, to);
+    for (size_t i = 0; !rows && i < count; i++) {
+        struct draw_at at = draw_line_at(&r->lines, (int64_t)(first + i));
+        struct draw_line l = draw_compared(r->key, r->turn, at.line, line_length(&r->lines));
+        to[i] = draw_in_line(&l, at.place, to[i], most, r->exact);
+    }
+    convert_round(r->round_to, to, count);
+}
+
+static void make_sweep(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = draw_in_sweep(&r->sweep, r->key, (int64_t)(first + i), to[i]);
     convert_round(r->round_to, to, count);
 }
 
@@ -243,7 +254,9 @@ void generate_some(const struct generate_recipe *r, size_t first, size_t count, 
         drop_taps(r, first, count, to);
     if (r->draw == DRAW_NORMAL || r->draw == DRAW_UNIFORM || r->draw == DRAW_ONES)
         convert_round(r->round_to, to, count);
-    if (r->line)
+    if (r->sweep.of)
+        make_sweep(r, first, count, to);
+    else if (r->lines.low)
         make_lines(r, first, count, to);
     for (size_t i = 0; r->every_size && i < count; i++)
         to[i] = of_any_size(r, first + i, to[i]);
@@ -278,15 +291,15 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
         r->draw = DRAW_ONES;
     else if (values == VALUES_UNIFORM && !(first && work_is_exact(work))) /* in an op that is exact small whole numbers */
         r->draw = DRAW_UNIFORM;
-    else if (whole && t->rank > 1 && work_terms(work) == 0)
-        r->line = t->dim[t->rank - 1];
+    else if (whole && work_terms(work) == 0 && !generate_lines(work, t, &r->lines) && t->rank > 1)
+        r->lines = (struct draw_lines){1, t->dim[t->rank - 1], 1, 1};
     if (r->draw == DRAW_EXACT && r->magnitude > (int64_t)dtype_exact_integer(t->dtype))
         r->magnitude = (int64_t)dtype_exact_integer(t->dtype);
     if (r->draw == DRAW_EXACT && (bytes || t->dtype == DTYPE_U32 || t->dtype == DTYPE_U64)) { /* no sign: from 0 on */
         r->draw = DRAW_BITS;
         for (r->bits = 1; (int64_t)2 << r->bits <= r->magnitude + 1;)
             r->bits++;
-        r->line = 0;
+        r->lines.low = 0;
     }
     r->exact = r->draw == DRAW_EXACT;
 }
@@ -320,30 +333,6 @@ bool generate_is_normal(const struct tensor *t)
 {
     bool normal = t->role->values == VALUES_INPUT || t->role->values == VALUES_OPERAND;
     return normal && !t->role->constant && !dtype_is_whole(t->dtype);
-}
-
-bool generate_selects(const struct work *work, struct generate_lines *out)
-{
-    struct tensor list[OP_MAX_TENSORS];
-    const struct tensor *from = NULL;
-    int64_t results = INT64_MAX, product = 1;
-    for (int i = 0, count = work->op->file && work_terms(work) == 0 ? work->op->tensors(work, list) : 0; i < count; i++) {
-        int64_t elements = (int64_t)tensor_elements(&list[i]);
-        if (list[i].written && !tensor_role_is_mask(list[i].role))
-            results = elements < results ? elements : results;
-        if (list[i].written || !generate_is_normal(&list[i]))
-            continue;
-        if (from)
-            return false;
-        from = &list[i];
-    }
-    if (!from || work->mask.pattern != MASK_NONE || (from->dtype != DTYPE_F32 && from->dtype != DTYPE_F16 && from->dtype != DTYPE_BF16) ||
-        (int64_t)tensor_elements(from) / results < 2 || (int64_t)tensor_elements(from) % results)
-        return false;
-    *out = (struct generate_lines){from->role->slot, results, (int64_t)tensor_elements(from) / results};
-    for (int axis = from->rank; axis > 0 && product < out->length;)
-        product *= from->dim[--axis];
-    return product == out->length;
 }
 
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
@@ -382,19 +371,15 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
     if (t->role->values == VALUES_INPUT && !r.rectify && op_compares(work)) {
-        r.line = 1; /* an image's channel: windows of one sign are rare otherwise, and code that begins with 0 is right in all others */
+        /* an image's channel: windows of one sign are rare otherwise, and code that begins with 0 is right in all others */
+        r.lines = (struct draw_lines){1, 1, 1, 1};
         for (int i = 2; i < t->rank; i++)
-            r.line *= t->dim[i];
+            r.lines.low *= t->dim[i];
     }
     r.mean = generate_is_normal(t) ? work->mean : 0;
     if (work->larger != 0 && generate_is_normal(t))
         r.scale *= work->larger;
-    struct generate_lines lines;
-    if (work->sweep.of && generate_selects(work, &lines) && lines.slot == t->role->slot) {
-        r.line = lines.length, r.sweep_first = work->sweep.first, r.sweep_of = work->sweep.of;
-        r.draw = DRAW_UNIFORM, r.low = -generate_most(&r), r.range = -2 * r.low; /* many, and cheaper than normal ones */
-        r.length = 0, r.higher = 0;
-    }
+    generate_sweep(work, t, &r);
     r.every_size = r.draw == DRAW_NORMAL && only_moved(work, t) ? work->every_size : SIZES_USUAL;
     return r;
 }

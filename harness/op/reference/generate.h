@@ -3,6 +3,7 @@
 #ifndef BENCH_OP_GENERATE_H
 #define BENCH_OP_GENERATE_H
 
+#include "kernels/reference/draw.h"
 #include "op/op.h"
 #include "op/random.h"
 
@@ -26,7 +27,7 @@ struct generate_recipe {
     double low, range, ones; /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
     double higher, level;    /* DRAW_UNIFORM: added to some values, or to all, of some lines of `length` (draw_higher) */
     int64_t length;
-    int64_t line;                 /* length of lines with extremes, ties or one sign (draw_compared); 0: none */
+    struct draw_lines lines;      /* lines with extremes, ties or one sign (draw_compared); low 0: none */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
     int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (draw_exact); terms 0: all */
     double scale, mean;           /* else: normal values times scale, + mean (only for nearby shapes, made by the CPU), */
@@ -34,15 +35,21 @@ struct generate_recipe {
     enum dtype round_to;          /* rounded to what this type holds */
     enum sizes
         every_size; /* normal values of which some are far smaller or larger and some are 0; only for nearby shapes, made by the CPU */
-    int64_t sweep_first, sweep_of; /* work->sweep; only for nearby shapes, made by the CPU */
+    struct draw_sweep sweep; /* of work->sweep: some values decide; of 0: none */
 };
-/* What an op that selects reduces: each result is chosen from a line of a tensor, consecutive elements. */
-struct generate_lines {
+/* The lines of a tensor whose values decide a result together, as far as the op's file says. False: there are none, or it does not. */
+bool generate_lines(const struct work *work, const struct tensor *t, struct draw_lines *lines);
+/* The input of an op in which one value of each line decides: its slot, the number and the length of its lines. ties: results are places,
+ * so that it matters which of two equal values decides. False: there is none, or the op's file does not say so. */
+struct generate_selection {
     int slot;
     int64_t count, length;
+    bool ties;
+    struct draw_lines lines;
 };
-/* False: the op sums, or no line of the only tensor drawn from N(0, 1) has one result. */
-bool generate_selects(const struct work *work, struct generate_lines *out);
+bool generate_selects(const struct work *work, struct generate_selection *out);
+/* If work->sweep asks for it, makes r the recipe of lines in which one value decides. */
+void generate_sweep(const struct work *work, const struct tensor *t, struct generate_recipe *r);
 /* What draw_in_line takes as `most`. */
 float generate_most(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);

@@ -223,12 +223,18 @@ static bool is_own_shape(const struct work *a, const struct work *b)
            !memcmp(a->value, b->value, sizeof a->value);
 }
 
-static bool is_much(const struct work *w, double elements, double flop)
+static int64_t all_elements(const struct work *w)
 {
     struct tensor list[OP_MAX_TENSORS];
+    int64_t elements = 0;
     for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
-        elements -= (double)tensor_elements(&list[i]);
-    return elements < 0 || work_flop(w) > flop;
+        elements += (int64_t)tensor_elements(&list[i]);
+    return elements;
+}
+
+static bool is_much(const struct work *w, double elements, double flop)
+{
+    return (double)all_elements(w) > elements || work_flop(w) > flop;
 }
 
 /* True if the row's code accepts the work as it is, or, if allowed, after compiling it again. */
@@ -296,7 +302,14 @@ static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint
     return false;
 }
 
+#define SWEPT_TURNS 4  /* over all places: a kernel may overlook one in every second line, or in one warp of four */
 #define SWEPT_TIMES 64 /* launches at most, if a head takes no other number of lines */
+
+static int64_t turns_of(int64_t lines, int64_t length)
+{
+    int64_t whole = lines / length;
+    return whole < 1 ? 1 : whole < SWEPT_TURNS ? whole : SWEPT_TURNS;
+}
 
 /* Part `part` of a sweep: with as many lines as a line has places, or as the limit allows; heads may ask for multiples. The last part is
  * the one that ends at sweep.of. */
@@ -305,20 +318,24 @@ static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int 
 {
     const struct work *own = &plan->cases[p->case_index].work;
     static const int64_t grains[] = {1, 8, 64, 256, 0};
-    struct generate_lines l;
-    if (!generate_selects(own, &l) || (double)l.length > elements)
+    struct generate_selection l;
+    if (!generate_selects(own, &l))
         return false;
-    int64_t most = (int64_t)elements / l.length, lines = l.length < most ? l.length : most;
+    int64_t most = (int64_t)elements / (all_elements(own) / l.count), wanted = l.length * turns_of(most, l.length);
+    int64_t lines = wanted < most ? wanted : most;
+    if (most < 1)
+        return false;
     for (size_t i = 0; i < sizeof grains / sizeof *grains; i++) {
         struct error ignored = {0};
         nearby_draw_swept(own, seed, lines, grains[i], work);
         if (!work_finish(work, &ignored) || !generate_selects(work, &l) || l.count > 2 * most)
             continue;
-        int64_t times = (l.length + l.count - 1) / l.count, may = most / l.count > 1 ? most / l.count : 1;
+        int64_t times = (wanted + l.count - 1) / l.count, may = most / l.count > 1 ? most / l.count : 1;
         times = times < may ? times : may;
         times = times < SWEPT_TIMES ? times : SWEPT_TIMES;
         work->sweep.first = part * l.count;
         work->sweep.of = times * l.count;
+        work->sweep.turns = turns_of(work->sweep.of, l.length);
         if (is_done(plan, p, false, work, program))
             return true;
     }

@@ -24,31 +24,13 @@ bool plan_has_nearby(const struct op *op)
     return !f || f->from != REFERENCE_NPY;
 }
 
-struct asked {
-    const struct op_file *f;
-    const char *name;
-    uint64_t followed; /* a bit for each let */
-    bool found;
-};
-
-static void look_for(void *context, const char *name)
-{
-    struct asked *a = context;
-    a->found |= !strcmp(name, a->name);
-    for (int i = 0; i < a->f->let_count && !a->found; i++)
-        if (!strcmp(a->f->let_names[i], name) && !(a->followed >> i & 1)) {
-            a->followed |= (uint64_t)1 << i;
-            expr_names(a->f->lets[i], look_for, a);
-        }
-}
-
 static bool is_size(const struct op_file *f, const struct op_field *field)
 {
-    struct asked a = {.f = f, .name = field->name};
     for (int i = 0; i < f->tensor_count && field->kind == FIELD_INT; i++)
         for (int k = 0; k < f->tensors[i].rank; k++)
-            expr_names(f->tensors[i].shape[k], look_for, &a);
-    return a.found;
+            if (op_file_uses(f, f->tensors[i].shape[k], field->name))
+                return true;
+    return false;
 }
 
 /* lines: the least number of rows, 0: any. A multiple of the grain other than its own; its own if there is no other. turned: odd if its own
@@ -202,7 +184,7 @@ static void draw_own(const struct work *own, uint64_t seed, struct work *out)
 
 void nearby_draw_swept(const struct work *own, uint64_t seed, int64_t lines, int64_t grain, struct work *out)
 {
-    struct generate_lines now, twice;
+    struct generate_selection now, twice;
     struct error ignored = {0};
     draw_own(own, seed, out);
     for (const struct op_field *f = own->op->fields; f->name && grain; f++) {
