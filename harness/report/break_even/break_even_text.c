@@ -123,6 +123,12 @@ static bool is_bracketed(const struct crossing *c)
     return (c->kind == CROSSING_AT || c->kind == CROSSING_BETWEEN) && !isnan(c->low) && !isnan(c->high);
 }
 
+/* A wide bracket that was not refined, because nobody needs it. */
+static bool is_beaten_there(const struct break_group *g, const struct break_line *l)
+{
+    return l->crossing.kind == CROSSING_BETWEEN && is_bracketed(&l->crossing) && break_even_beaten(g, l);
+}
+
 /* "12, told at 11", "8, beaten". */
 static void add_remarks_cell(struct table *t, const struct break_group *g, const struct break_line *l)
 {
@@ -131,7 +137,7 @@ static void add_remarks_cell(struct table *t, const struct break_group *g, const
     text_addf(&text, "%d", l->count);
     if (c->kind == CROSSING_BETWEEN && !is_bracketed(c))
         text_addf(&text, ", %d significant", significant(l, !isnan(c->low)));
-    if (c->kind == CROSSING_BETWEEN && is_bracketed(c) && break_even_beaten(g, l))
+    if (is_beaten_there(g, l))
         text_add(&text, ", beaten");
     if (c->turns > 1)
         text_addf(&text, ", at least %d crossings, this is the first", c->turns);
@@ -182,7 +188,8 @@ struct table *break_even_table(const struct break_group *groups, int count, bool
 
 /* ---- sums ---- */
 
-/* The brackets of all curves of one kind of mask. */
+/* The brackets of the curves of one kind of mask on which no other variant is faster there: nobody needs the others, which are not
+ * refined. */
 struct break_span {
     const struct row *like; /* NULL: of curves that merge several kinds */
     double low, high;
@@ -193,8 +200,8 @@ struct break_sum {
     const struct row *like; /* of the same type and math */
     int place, order;       /* of the first group with that rival; of the sums */
     int curves, wins, loses, back, open_above, open_below, alike, few;
-    int crossed;
-    struct break_span *spans; /* of those that cross */
+    int crossed, beaten; /* beaten: of those that cross */
+    struct break_span *spans;
     int span_count;
 };
 
@@ -233,8 +240,9 @@ static void add_span(struct break_sum *s, const struct row *kind, const struct c
     s->spans[i].high = fmax(s->spans[i].high, c->high);
 }
 
-static void add_to_sum(struct break_sum *s, const struct break_group *g, const struct crossing *c)
+static void add_to_sum(struct break_sum *s, const struct break_group *g, const struct break_line *l)
 {
+    const struct crossing *c = &l->crossing;
     bool known = is_bracketed(c), all = c->kind == CROSSING_WINS || c->kind == CROSSING_LOSES;
     s->curves++;
     s->wins += c->kind == CROSSING_WINS;
@@ -244,24 +252,34 @@ static void add_to_sum(struct break_sum *s, const struct break_group *g, const s
         (*(c->kind == CROSSING_FEW ? &s->few : !isnan(c->low) ? &s->open_above : !isnan(c->high) ? &s->open_below : &s->alike))++;
     if (known && !c->back) {
         s->crossed++;
-        add_span(s, kind_of(g), c);
+        if (is_beaten_there(g, l))
+            s->beaten++;
+        else
+            add_span(s, kind_of(g), c);
     }
 }
 
-/* " (blobs24: within 10 to 50 % of changed inputs; iid: within 1 to 7.5 %)": the kinds of mask, where there are several. */
+/* " (another variant is faster on 4; blobs24: within 10 to 50 % of changed inputs; iid: within 1 to 7.5 %)". */
 static void say_spans(struct text *t, const struct break_sum *s)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!s->crossed)
+        return;
+    text_add(t, " (");
+    if (s->beaten)
+        text_add(t, "another variant is faster there");
+    if (s->beaten && s->span_count)
+        text_addf(t, " on %d; elsewhere ", s->beaten);
     for (int i = 0; i < s->span_count; i++) {
         const struct break_span *span = &s->spans[i];
-        text_add(t, i ? "; " : " (");
-        if (s->span_count > 1 && span->like) {
+        text_add(t, i ? "; " : "");
+        if (span->like) {
             text_add(t, span->like->mask_pattern);
             text_addf(t, span->like->mask_radius >= 0 ? "%lld: " : ": ", (long long)span->like->mask_radius);
         }
         text_addf(t, "within %s to %s %%%s", percent(span->low, a), percent(span->high, b), i ? "" : " of changed inputs");
     }
-    text_add(t, s->span_count ? ")" : "");
+    text_add(t, ")");
 }
 
 static void add_count(struct text *t, int count, const char *what)
@@ -313,7 +331,7 @@ void break_even_sums(struct block *list, const char *label, const char *question
     int n = 0;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < groups[i].line_count; k++)
-            add_to_sum(sum_of(&sums, &n, &groups[i], &groups[i].lines[k], i), &groups[i], &groups[i].lines[k].crossing);
+            add_to_sum(sum_of(&sums, &n, &groups[i], &groups[i].lines[k], i), &groups[i], &groups[i].lines[k]);
     bool types = false;
     for (int i = 1; i < n; i++)
         types |= !same_type(sums[i].like, sums->like);
