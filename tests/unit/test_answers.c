@@ -7,6 +7,7 @@
 #include "report/plot/plot.h"
 #include "report/source/fusion.h"
 #include <setjmp.h>
+#include <unistd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -515,6 +516,9 @@ static void frames_are_plotted_with_their_error(void **state)
     snprintf(path, sizeof path, "%s/%s.dat", dir, plots.items[0].name);
     SCOPED char *data = file_read(path, 1 << 16, &(size_t){0}, &err);
     assert_non_null(data);
+    assert_true(plots_draw(&plots, &err) && (plots.items[0].svg || plots.problem));
+    if (plots.problem && access("/usr/bin/gnuplot", X_OK) == 0)
+        fail_msg("%s", plots.problem);
     assert_string_equal(
         data,
         "\"sparse threshold=0.001\"\n330\t0.002\n320\t0.004\n\n\n\"sparse threshold=0.02\"\n250\t0.0113\n\n\n\"dense\"\n240\t0.001\n");
