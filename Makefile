@@ -47,6 +47,9 @@ SHIMS   := $(sort $(shell find harness -name '*_shim.cpp'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
+# What the unit tests are linked with. The sanitized library is large: as a shared object it is linked once instead of into each of them.
+UNIT_LIBRARY ?= $(LIBRARY)
+UNIT_CFLAGS  ?=
 ROWS    := $(patsubst %.c,%.so,$(wildcard kernels/variants/*/*.c kernels/python/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -60,6 +63,7 @@ $(shell sh ci/commit $(COMMIT_H))
 
 # Only harness/device includes them (ci/check layers).
 cuda_headers = $(if $(CUDA_INCLUDE)$(filter-out $(BUILD)/harness/device/%,$@),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))
+, := ,
 say = $(if $(filter 0,$V),@printf '  %-5s %s\n' $1 $2;)
 
 all: $(BIN) $(ROWS)
@@ -70,6 +74,8 @@ $(BIN): $(MAIN) $(LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 $(LIBRARY): $(OBJECTS)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
+$(BUILD)/libbench.so: $(OBJECTS)
+	$(call say,LINK,$@)$(LINK) $(CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 $(BUILD)/%.o: %.c Makefile
 	@$(cuda_headers)mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -91,9 +97,9 @@ $(BUILD)/harness/emu/run/isa_portable.o: WARN += -Wno-psabi
 # A test's object is its own target: a change of the library links the tests again and compiles none.
 $(BUILD)/tests/%.o: tests/unit/%.c Makefile
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
-$(UNIT): %: %.o $(LIBRARY)
-	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ -lcmocka $(LIBS)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(UNIT_CFLAGS) -Itests -MMD -MP -c -o $@ $<
+$(UNIT): %: %.o $(UNIT_LIBRARY)
+	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(if $(filter %.so,$(UNIT_LIBRARY)),-Wl$(,)-rpath$(,)$(abspath $(BUILD))) -lcmocka $(LIBS)
 $(BUILD)/fuzz/%.o: tests/fuzz/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
@@ -124,7 +130,8 @@ check: all
 
 # The same tests on a build that stops at the first bad access or undefined operation, and is some five times slower: what is heavy is left to
 # sanitize-all, so that sanitize ends in minutes.
-SANITIZE := BUILD=build-asan BIN=build-asan/bench EMU_OPTIMISE= READ_OPTIMISE= CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+SANITIZE := BUILD=build-asan BIN=build-asan/bench EMU_OPTIMISE= READ_OPTIMISE= UNIT_LIBRARY=build-asan/libbench.so UNIT_CFLAGS=-O0 \
+            CFLAGS="-O1 -g1 -fPIC -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 sanitize: SANITIZED := --light unit cli faults
 sanitize-unit: SANITIZED := unit
 sanitize-all: SANITIZED := unit cli faults

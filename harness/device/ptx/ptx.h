@@ -200,7 +200,17 @@ void ptx_free(struct ptx_module *m);
 uint32_t ptx_param_layout(const struct ptx_var *params, uint32_t *offsets, int max);
 struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
-bool instr_is(const struct ptx_instr *in, const char *op);
+/* Words are compared here, not by strcmp: this is asked for every instruction, hundreds of times, and most differ in their first letter. */
+static inline bool ptx_word_is(const char *word, const char *is)
+{
+    for (; *word == *is && *word; word++)
+        is++;
+    return *word == *is;
+}
+static inline bool instr_is(const struct ptx_instr *in, const char *op)
+{
+    return ptx_word_is(in->op, op);
+}
 bool instr_has(const struct ptx_instr *in, const char *mod);
 /* The instruction as text, for messages: "ld.global.f32". */
 void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes);

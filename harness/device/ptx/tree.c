@@ -64,7 +64,7 @@ static const struct {
 enum ptx_type ptx_type_parse(const char *s)
 {
     for (int t = 1; t < T_COUNT; t++)
-        if (*s == *type_table[t].name && !strcmp(s, type_table[t].name))
+        if (ptx_word_is(s, type_table[t].name))
             return (enum ptx_type)t;
     return T_NONE;
 }
@@ -116,15 +116,10 @@ void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes)
         n += (size_t)snprintf(out + n, bytes - n, ".%s", in->mods[i]);
 }
 
-bool instr_is(const struct ptx_instr *in, const char *op)
-{
-    return *in->op == *op && !strcmp(in->op, op); /* asked for every instruction, hundreds of times */
-}
-
 bool instr_has(const struct ptx_instr *in, const char *mod)
 {
     for (int i = 0; i < in->mod_count; i++)
-        if (*in->mods[i] == *mod && !strcmp(in->mods[i], mod))
+        if (ptx_word_is(in->mods[i], mod))
             return true;
     return false;
 }

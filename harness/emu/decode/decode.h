@@ -167,7 +167,7 @@ static inline bool decode_has_one_of(const struct ptx_instr *in, const char *lis
 /* Is it this instruction, by the word before the first point? */
 static inline bool decode_is(const struct decode *d, const char *op)
 {
-    return !strcmp(d->in->op, op);
+    return instr_is(d->in, op);
 }
 
 #endif

@@ -51,7 +51,7 @@ bool decode_wrong(struct decode *d, const char *format, ...)
 bool decode_take(struct decode *d, const char *mod)
 {
     for (int i = 0; i < d->in->mod_count; i++)
-        if (!(d->taken >> i & 1) && *d->in->mods[i] == *mod && !strcmp(d->in->mods[i], mod)) {
+        if (!(d->taken >> i & 1) && ptx_word_is(d->in->mods[i], mod)) {
             d->taken |= 1u << i;
             return true;
         }
