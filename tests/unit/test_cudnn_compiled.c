@@ -130,7 +130,7 @@ static void in_parts(void **state)
     makes(MAKER, &body, 0, 3);
 }
 
-/* Who does not compile knows when the others have: without a kernel, and none of a library that nobody can compile for. */
+/* cudnn_is_compiled compiles nothing itself. It is true once the cache has all parts, and always where nothing can be kept. */
 static void known_before_it_is_made(void **state)
 {
     clear();

@@ -1,6 +1,6 @@
 /* Starts work in advance, in the worker that has the device, and never while something is timed. It makes the library's plans of the
- * next case while this case is counted or the first kernels are compiled: compiling the plans' kernels takes half a second or more of
- * CPU time. While the first kernels are compiled it also makes data with their references on the device, which is idle then
+ * next case while this case is counted: compiling the plans' kernels takes half a second or more of CPU time. While the first kernels are
+ * compiled it makes the plans that need none, and data with their references on the device, which is idle then
  * (measure/verify/prefetch_data.c), and then verifies rows (compile.c). */
 #include "base/spec.h"
 #include "run/parent/parent.h"
