@@ -1,6 +1,5 @@
 /* base/clock: time that passes, for limits, budgets and progress; kernels are timed by events. */
-#ifndef BENCH_BASE_CLOCK_H
-#define BENCH_BASE_CLOCK_H
+#pragma once
 
 /* Seconds on CLOCK_MONOTONIC. */
 double clock_s(void);
@@ -8,5 +7,3 @@ double clock_s(void);
 double clock_thread_s(void);
 /* Lets so much time pass. */
 void clock_rest(long ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/dtype: element types, tensor layouts, math modes: their names, sizes and conversions. */
-#ifndef BENCH_BASE_DTYPE_H
-#define BENCH_BASE_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ enum factor_type {
 };
 /* The set in words: "f16, tf32". */
 void factor_type_names(unsigned factors, char *out, size_t bytes);
-
-#endif

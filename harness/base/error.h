@@ -3,8 +3,7 @@
  * A fallible function returns bool (true = done) or a pointer (NULL = failed) and takes `struct error *err` last.
  * The place that fails calls error_set(); every layer above adds its own place with error_where(); only cli/ prints.
  * Line 1 is the text, line 2 `hint:` the next command or the nearest valid word. */
-#ifndef BENCH_BASE_ERROR_H
-#define BENCH_BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ bool error_at(struct error *err, const char *file, int line);
 bool error_hint(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void error_clear(struct error *err);
 int error_exit_code(enum error_kind kind);
-
-#endif

@@ -4,8 +4,7 @@
  * `/` of two integers must divide exactly, else evaluation fails with both values (use ceil or floor); % is the
  * mathematical remainder (never negative). Built-in calls: ceil(a,b) floor(a,b) min max abs log2 pow2(x: the least power of two >= x)
  * select(cond,a,b). ceil, floor of one real. Everything else is asked of the environment. */
-#ifndef BENCH_BASE_EXPR_H
-#define BENCH_BASE_EXPR_H
+#pragma once
 
 #include "base/error.h"
 #include "base/node.h"
@@ -68,5 +67,3 @@ bool expr_check(const struct expr *e, bool (*known)(void *context, const char *n
                 struct error *err);
 /* "FILE:LINE:COLUMN: message" at the beginning of the expression, a usage error. Returns false. */
 bool expr_fail(const struct expr *e, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -1,6 +1,5 @@
 /* base/expr_parse: the syntax tree of struct expr. Private to base/expr*.c. */
-#ifndef BENCH_BASE_EXPR_PARSE_H
-#define BENCH_BASE_EXPR_PARSE_H
+#pragma once
 
 #include "base/expr.h"
 #include <stddef.h>
@@ -44,5 +43,3 @@ bool expr_term_value(const struct expr *e, const struct term *t, const struct ex
 /* Index in the table of built-in calls, or -1. */
 int expr_builtin(const char *name);
 bool term_is_comparison(const struct term *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/file: whole files, folders, atomic writes, and where this installation keeps its data. */
-#ifndef BENCH_BASE_FILE_H
-#define BENCH_BASE_FILE_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -40,5 +39,3 @@ const char *file_self(void);
 /* A path in the installation's data: `file_share("scenarios/edsr.yaml")`. The root is the first of: $BENCH_HOME; the folder of the
  * executable if it holds kernels/variants (a source tree); ../share/bench next to it (make install). Caller frees. */
 char *file_share(const char *relative);
-
-#endif

@@ -1,7 +1,6 @@
 /* base/frames: the frames of a video, one after another: numbered pictures, a stream of pictures, Y4M, or raw samples; from files or
  * standard input. */
-#ifndef BENCH_BASE_FRAMES_H
-#define BENCH_BASE_FRAMES_H
+#pragma once
 
 #include "base/image.h"
 
@@ -16,5 +15,3 @@ struct frames *frames_of(FILE *file, const char *name, const char *raw, struct e
 /* 1: a frame (free it with image_free); 0: no more; -1: an error. Y4M and YUV frames have three channels at full size, chroma repeated. */
 int frames_next(struct frames *frames, struct image *out, struct error *err);
 void frames_close(struct frames *frames);
-
-#endif

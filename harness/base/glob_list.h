@@ -1,8 +1,7 @@
 /* base/glob_list: a list of names that a person wrote, such as --only 'naive, tiled_*'. It is parsed once. Commas and blanks separate the
  * words, except for a comma inside brackets ("*[TH=8,TW=16]"). Each word is a glob (* and ?) and must match something: the owner asks
  * glob_list_check after the last glob_list_match. */
-#ifndef BENCH_BASE_GLOB_LIST_H
-#define BENCH_BASE_GLOB_LIST_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -34,5 +33,3 @@ const char *glob_list_unmatched(const struct glob_list *list);
  * names, or lists them. */
 bool glob_list_check(const struct glob_list *list, const char *option, const char *what, const char *const *names, size_t count,
                      struct error *err);
-
-#endif

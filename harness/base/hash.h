@@ -1,6 +1,5 @@
 /* base/hash: SHA-256 (libmd) as text. */
-#ifndef BENCH_BASE_HASH_H
-#define BENCH_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void hash_end(struct hash *h, char out[HASH_TEXT]); /* frees h */
 /* A fast sum of 64 bits that goes on from `sum`, for bits that nobody forges: FNV-1a over 8-byte words instead of bytes, the remainder at
  * the end byte by byte. */
 uint64_t hash_sum(uint64_t sum, const void *data, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* base/image: pictures from files: PBM, PGM, PPM (plain and binary) and PNG (libpng); and masks into files.
  *
  * Hostile input gets one error: broken headers, more than IMAGE_MAX_PIXELS, files that end too early. */
-#ifndef BENCH_BASE_IMAGE_H
-#define BENCH_BASE_IMAGE_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -26,5 +25,3 @@ bool image_read_pnm(const char *name, FILE *file, struct image *out, bool *end, 
 void image_free(struct image *image);
 /* Writes h * w values, nonzero = active = white; .pgm, .pbm or .png by the name. Through a temporary file. */
 bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/large: memory in large pages, where the system has some for who asks: 512 times fewer page faults. */
-#ifndef BENCH_BASE_LARGE_H
-#define BENCH_BASE_LARGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
 void *large_alloc(size_t bytes);
 /* Asks for large pages in a range of which all will be written. */
 void large_advise(void *at, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/library: shared libraries that are loaded at run time, so that one binary runs everywhere and names the missing library. */
-#ifndef BENCH_BASE_LIBRARY_H
-#define BENCH_BASE_LIBRARY_H
+#pragma once
 
 #include "base/error.h"
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool library_newest(const char *const *patterns, int count, const char *soname, 
 /* Address of a function; an environment error naming library and symbol when it is missing. */
 void *library_symbol(struct library *lib, const char *name, struct error *err);
 void library_close(struct library *lib);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/mode: how a row is timed: with cold or warm caches, each run by itself (isolated) or back to back (sustained). */
-#ifndef BENCH_BASE_MODE_H
-#define BENCH_BASE_MODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ const char *mode_load(enum time_mode mode);
 /* MODE_NONE where the words name none. */
 enum time_mode mode_of(const char *cache, const char *load);
 bool mode_is_sustained(enum time_mode mode);
-
-#endif

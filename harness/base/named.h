@@ -1,6 +1,5 @@
 /* base/named: finds a thing by words of its id. */
-#ifndef BENCH_BASE_NAMED_H
-#define BENCH_BASE_NAMED_H
+#pragma once
 
 #include "base/error.h"
 
@@ -11,5 +10,3 @@ struct named {
  * without its folder), or whose id has all words as whole names. -1 and a usage error with near ids, or with the command `listed` that
  * lists them. */
 int named_find(const struct named *items, int count, const char *words, const char *listed, struct error *err);
-
-#endif

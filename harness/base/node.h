@@ -4,8 +4,7 @@
  * nodes after alias expansion, with a looping or unknown alias, a duplicate key, a non-scalar key, a tag we do not know, a
  * second document, a NUL byte, a control character (escaped too) or invalid UTF-8. Aliases (&a *a) and merge keys (<<: *a) are expanded;
  * more than 256 anchors, or more than 16 MiB of text after expansion, are refused. */
-#ifndef BENCH_BASE_NODE_H
-#define BENCH_BASE_NODE_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -69,5 +68,3 @@ char *node_describe(const struct node *n);
 /* Appends the node as YAML in flow style on one line: `{a: [1, "x, y"], b: null}`. Parsing that gives an equal node. */
 struct text;
 void node_write(const struct node *n, struct text *t);
-
-#endif

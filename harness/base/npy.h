@@ -1,6 +1,5 @@
 /* base/npy: NumPy's .npy files: arrays of numbers with a shape. */
-#ifndef BENCH_BASE_NPY_H
-#define BENCH_BASE_NPY_H
+#pragma once
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -24,5 +23,3 @@ bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *
 bool npy_write(const char *path, const int64_t *dim, int rank, const float *values, struct error *err);
 /* In the values' own type; bf16, which NumPy lacks, as f32. */
 bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype type, const void *values, struct error *err);
-
-#endif

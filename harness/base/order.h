@@ -1,6 +1,5 @@
 /* base/order: comparisons for qsort. */
-#ifndef BENCH_BASE_ORDER_H
-#define BENCH_BASE_ORDER_H
+#pragma once
 
 #include <string.h>
 
@@ -16,5 +15,3 @@ static inline int order_strings(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
-
-#endif

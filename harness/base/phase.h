@@ -3,8 +3,7 @@
  *
  * The same calls open the ranges that a profiler shows (NVTX; device/nvtx.h): a phase is a range of its name. A range that is not a phase
  * (a row, a round) is opened by name and leaves the phase unchanged. Every function accepts a NULL clock and then does nothing. */
-#ifndef BENCH_BASE_PHASE_H
-#define BENCH_BASE_PHASE_H
+#pragma once
 
 /* In the order of a table. What they are: phase_about. */
 enum phase {
@@ -71,5 +70,3 @@ void phase_settle(struct phase_clock *clock);
 void phase_move(struct phase_clock *clock, enum phase to, double seconds);
 /* Seconds of all phases. */
 double phase_sum(const double spent_s[PHASE_COUNT]);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/pool: parallel loops over a fixed number of threads. */
-#ifndef BENCH_BASE_POOL_H
-#define BENCH_BASE_POOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ int pool_threads_for(int64_t items, int64_t each);
 /* Calls body(context, i, thread) for i in [0, count), in dynamically assigned blocks, on `threads` threads (0: pool_threads()). Returns
  * when all are done. A nested call runs on its caller's thread alone. */
 void pool_for(int64_t count, int threads, void (*body)(void *context, int64_t index, int thread), void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/process: another program, without a shell, under a time limit. It ends with the thread that started it. */
-#ifndef BENCH_BASE_PROCESS_H
-#define BENCH_BASE_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ struct process {
 enum { PROCESS_MISSING = -1, PROCESS_LATE = -2 };
 /* Its exit status, 128 + the signal that ended it, or one of these; errno says why it could not start. */
 int process_run(const char *const *argv, const struct process *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* base/scales: numbers of sizes so different that an error of the large ones says nothing about the small ones: attention scores beside a
  * mask of -1e9. A tensor's magnitudes are of one scale unless a gap of SCALE_GAP powers of two lies between them, or one of
  * SCALE_GAP_OF_MANY above many of them: results of one kind fill such a gap. */
-#ifndef BENCH_BASE_SCALES_H
-#define BENCH_BASE_SCALES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct scales scales_of(const struct scale_counts *counts);
 int scale_of(const struct scales *scales, double value);
 /* The root mean square of the finite values of each scale and of those below it, which is what a value of that scale usually is. */
 void scales_usual(const struct scales *scales, const double *values, size_t count, double usual[SCALES_MOST]);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/source: hashes a .cu with every file that it can include. */
-#ifndef BENCH_BASE_SOURCE_H
-#define BENCH_BASE_SOURCE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -25,5 +24,3 @@ struct source_memo;
 struct source_memo *source_memo_new(void);
 void source_memo_free(struct source_memo *memo);
 const char *source_hash(struct source_memo *memo, const char *path, const char *include, const char *const *defines, int define_count);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/spec: names of devices: a kind and, after a colon, its option: "cuda:0", "emu", "emu:GH100". */
-#ifndef BENCH_BASE_SPEC_H
-#define BENCH_BASE_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ const char *spec_option(const char *spec);
 /* Does it keep time? And which of the two kinds a plan is made for. */
 bool spec_is_timed(const char *spec);
 const char *spec_kind(const char *spec);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/talk: another program that answers questions: a line to its standard input, which is a socket, and one byte back when it is done. */
-#ifndef BENCH_BASE_TALK_H
-#define BENCH_BASE_TALK_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -14,5 +13,3 @@ struct talk *talk_open(const char *const *argv, const char *log, struct error *e
 bool talk_ask(struct talk *t, const char *line, double seconds, struct error *err);
 /* True: it had ended by itself, without an error, instead of an answer. NULL is allowed. */
 bool talk_close(struct talk *t);
-
-#endif

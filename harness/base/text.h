@@ -1,6 +1,5 @@
 /* base/text: growing strings, and the small string questions that errors need (the nearest valid word). */
-#ifndef BENCH_BASE_TEXT_H
-#define BENCH_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ bool text_to_int(const char *s, long long *out);
 bool text_to_real(const char *s, double *out);
 /* The same, and YAML's words for what is not finite: .inf, -.inf, .nan. */
 bool text_to_number(const char *s, double *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/version: which bench this is. */
-#ifndef BENCH_BASE_VERSION_H
-#define BENCH_BASE_VERSION_H
+#pragma once
 
 /* The commit it was built from: "1a2b3c4d5e", with "+dirty" when the tree had changes, "unknown" outside a checkout. */
 const char *bench_version(void);
@@ -9,5 +8,3 @@ const char *bench_version(void);
 #define BENCH_NUMBER "0.9.0"
 /* The cuDNN that ci/wheels-gpu.txt pins (test_base compares the two): an older one is a slower baseline. */
 #define BENCH_CUDNN_PINNED "9.28.1"
-
-#endif

@@ -1,8 +1,7 @@
 /* cli/cli: verbs, options, printing, exit codes; the only place that prints or exits.
  *
  * To add a verb: one function in a .c here and one line in the table of main.c. */
-#ifndef BENCH_CLI_CLI_H
-#define BENCH_CLI_CLI_H
+#pragma once
 
 #include "base/error.h"
 #include "report/report.h"
@@ -196,5 +195,3 @@ int cli_baseline(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_jobs(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
-
-#endif

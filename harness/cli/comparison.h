@@ -1,6 +1,5 @@
 /* cli/comparison: what bench compare, gate and baseline share. */
-#ifndef BENCH_CLI_COMPARISON_H
-#define BENCH_CLI_COMPARISON_H
+#pragma once
 
 #include "cli/side.h"
 #include "gate/asked.h"
@@ -32,5 +31,3 @@ void comparison_keep_ops(const struct comparison_arguments *a, struct gate_side 
 void comparison_note_ops(const struct comparison_arguments *a, struct gate_comparison *c);
 /* Writes the comparison in the form that was asked for. */
 bool comparison_put(const struct comparison_arguments *a, const struct gate_comparison *c, const int *exit_code, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/emulate_device: a launch of bench emulate as an op, a head and a scenario. */
-#ifndef BENCH_CLI_EMULATE_DEVICE_H
-#define BENCH_CLI_EMULATE_DEVICE_H
+#pragma once
 
 #include "base/text.h"
 #include "emu/emulate/emulate.h"
@@ -18,5 +17,3 @@ struct emulate_launch_of {
 bool emulate_device_add(struct emulate_launch_of *of, const struct emulate_result *r, struct error *err);
 /* Runs them all on `device`; the exit code. */
 int emulate_device_run(struct emulate_launch_of *of, const char *device, const char *out, const char *line);
-
-#endif

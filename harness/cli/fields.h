@@ -1,7 +1,6 @@
 /* cli/fields: --json output of verbs whose result is neither rows nor a table: an object with a schema of its own. Each verb fills its
  * fields next to the text it prints; without --json these calls do nothing. */
-#ifndef BENCH_CLI_FIELDS_H
-#define BENCH_CLI_FIELDS_H
+#pragma once
 
 #include "base/node.h"
 #include "store/json.h"
@@ -31,5 +30,3 @@ json_t *fields_item(json_t *list);
 json_t *fields_of_file(const char *path, const char *text);
 void fields_op(const struct op *op);
 void fields_variant(const struct variant *v);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/jobs: `bench run --on` and `bench jobs`. */
-#ifndef BENCH_CLI_JOBS_H
-#define BENCH_CLI_JOBS_H
+#pragma once
 
 #include "cli/cli.h"
 #include "run/engine/engine.h"
@@ -16,5 +15,3 @@ struct run_on {
 int cli_run_on(const struct run_on *request, const char *scenario);
 /* After it was submitted: waits, or says how to. */
 int cli_job_started(struct job *job, const char *out_dir, bool wait);
-
-#endif

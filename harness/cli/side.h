@@ -1,6 +1,5 @@
 /* cli/side: one side of a comparison, as a person names it, made into rows. */
-#ifndef BENCH_CLI_SIDE_H
-#define BENCH_CLI_SIDE_H
+#pragma once
 
 #include "cli/cli.h"
 #include "gate/rules.h"
@@ -25,5 +24,3 @@ bool cli_side_is_tree(const char *word);
 /* Both sides at once, for trees on a GPU: one run of head's scenarios times the rows whose launches differ, interleaved. */
 bool cli_sides_timed(const char *const words[2], const struct side_options *o, const struct gate_rules *rules, struct gate_side *base,
                      struct gate_side *head, struct error *err);
-
-#endif

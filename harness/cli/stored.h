@@ -1,6 +1,5 @@
 /* cli/stored: the stored run that bench show, report and export work on. */
-#ifndef BENCH_CLI_STORED_H
-#define BENCH_CLI_STORED_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -26,5 +25,3 @@ int stored_verb(const struct verb *verb, int argc, char **argv, struct stored *s
 /* How many rows the case of this whole name has, from *from on. */
 int stored_case(struct row *const *rows, int count, const char *name, int *from);
 bool stored_unknown_format(const struct stored *s, const char *known, struct error *err);
-
-#endif

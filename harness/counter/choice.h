@@ -1,6 +1,5 @@
 /* counter/choice: which counters a run takes: those that the user asks for, else the scenario's `counters:`, else the basic groups. */
-#ifndef BENCH_COUNTER_CHOICE_H
-#define BENCH_COUNTER_CHOICE_H
+#pragma once
 
 #include "base/glob_list.h"
 #include "counter/group.h"
@@ -31,5 +30,3 @@ void counter_choice_free(struct counter_choice *choice);
  * patched code, which takes as long as 25 runs (on an H200). That is a row of more than 10 ms, or of more than 2 ms and five times the
  * fastest of its case. NaN: not timed. */
 bool counter_row_is_slow(double time_ns, double fastest_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* counter/combine: a metric of several launches from the metric of each. */
-#ifndef BENCH_COUNTER_COMBINE_H
-#define BENCH_COUNTER_COMBINE_H
+#pragma once
 
 /* What combining several kernels of a row needs in addition to their metrics. */
 extern const char counter_weight_time[];   /* ns of a launch */
@@ -11,5 +10,3 @@ extern const char counter_weight_active[]; /* cycles in which an average SM was 
  * it had been one launch. NaN if a value or weight is absent, and for roll-ups that cannot be combined (ratio, pct, max_rate). A single
  * launch keeps its value. `stride` is the distance between the launches' values. */
 double counter_combine(const char *metric, const double *values, const double *times, const double *actives, int stride, int launches);
-
-#endif

@@ -36,8 +36,7 @@
  * row is above its own speed of light. `unit`: from the limit `idle` on, the rule ranks before those that name no busy unit: what would
  * only keep a unit busier comes after the unit that is.
  * A percentage is 0 to 100, as in ncu. If two groups of a set define one value name, both must mean the same. */
-#ifndef BENCH_COUNTER_GROUP_H
-#define BENCH_COUNTER_GROUP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/expr.h"
@@ -171,5 +170,3 @@ bool counter_next(const struct counter_groups *groups, struct counter_place *p, 
 const struct counter_group *counter_groups_find(struct counter_groups *groups, const char *name, struct error *err);
 /* A scenario's `counters:` list (NULL: none): every name must be a group; the error names its place. */
 bool counter_groups_check(struct counter_groups *groups, const struct node *list, struct error *err);
-
-#endif

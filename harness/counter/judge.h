@@ -1,6 +1,5 @@
 /* counter/judge: the rules of a group on numbers that are known by name, as a stored row holds them: no metrics, no chip. */
-#ifndef BENCH_COUNTER_JUDGE_H
-#define BENCH_COUNTER_JUDGE_H
+#pragma once
 
 #include "base/text.h"
 #include "counter/group.h"
@@ -23,5 +22,3 @@ bool counter_rule_reads(const struct counter_rule *rule, const char *name);
 /* The rules for rows without counters (harness/counter/rules): their values are computed from facts alone. They may use values of the
  * counted groups. */
 bool counter_rules_load(const struct counter_groups *counted, struct counter_groups *rules, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* counter/layout_kernels: which kernels of a library only change the layout of a tensor, by name.
  *
  * The list is data: harness/counter/groups/layout-kernels.txt, one glob a line, # begins a comment. */
-#ifndef BENCH_COUNTER_LAYOUT_KERNELS_H
-#define BENCH_COUNTER_LAYOUT_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ int layout_kernels_find(const struct layout_kernels *list, const char *kernel);
 void layout_kernels_name(const struct layout_kernels *list, int i, char *name, size_t bytes);
 /* The metric of a network's row that has the time in the kernels of glob i: chain.inside.NAME_ns. */
 void layout_kernels_metric(const struct layout_kernels *list, int i, char *metric, size_t bytes);
-
-#endif

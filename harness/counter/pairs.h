@@ -3,8 +3,7 @@
  * Evidence: the microbenchmarks and shipped kernels, run on both (docs/EMU.md, reports/emu-calibration.md). `gated`: the ratio was
  * constant over all of them, so a change of emu's count is the same change on hardware. `bench counters --pairs` prints the table of
  * docs/reference/columns.md. */
-#ifndef BENCH_COUNTER_PAIRS_H
-#define BENCH_COUNTER_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ struct counter_pair {
     const char *why; /* why the ratio is not constant; "" if gated */
 };
 extern const struct counter_pair counter_pairs[]; /* ends with emu NULL */
-
-#endif

@@ -1,6 +1,5 @@
 /* counter/set: the metrics that one chip must count for several groups, each once, and the groups' values from the measured metrics. */
-#ifndef BENCH_COUNTER_SET_H
-#define BENCH_COUNTER_SET_H
+#pragma once
 
 #include "counter/group.h"
 
@@ -38,5 +37,3 @@ void counter_set_values(const struct counter_set *set, int pick, const double *m
 /* Visits every computable value of the groups, each name once: a row stores it as hw.NAME. */
 void counter_set_each(const struct counter_set *set, const double *measured, const struct counter_known *facts,
                       void (*visit)(void *context, const struct counter_value *value, double number), void *context);
-
-#endif

@@ -3,8 +3,7 @@
  * A device runs single launches on one stream and answers with plain numbers. It knows nothing of variants, works and rows. Addresses are
  * device addresses; on emu they live in an emulated space of their own. To add a device: one .c and one line in device_table
  * (run/child/devices.c). */
-#ifndef BENCH_DEVICE_DEVICE_H
-#define BENCH_DEVICE_DEVICE_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "base/error.h"
@@ -251,5 +250,3 @@ struct cuda_gpu {
 };
 int device_cuda_list(struct cuda_gpu **gpus, struct error *err);
 bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* emu/async: asynchronous copies and mbarriers. What cp.async copies arrives at once, and what waits is only the right to read it; bulk
  * copies arrive when somebody waits for them in vain, for one of them or another. */
-#ifndef BENCH_EMU_ASYNC_H
-#define BENCH_EMU_ASYNC_H
+#pragma once
 
 #include "emu/handlers.h"
 
@@ -78,5 +77,3 @@ struct cancel_response {
 enum { CANCELLED = 0x436c4331, CANCEL_FAILED = 0x436c4330 };
 /* clusterlaunchcontrol: takes the next cluster that has not started; false: none is left. `first`: its first block. */
 bool cluster_cancel(struct runner *k, uint32_t first[3]);
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/convert: bits of a general cvt's imm. */
-#ifndef BENCH_EMU_CONVERT_H
-#define BENCH_EMU_CONVERT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ enum {
 
 /* The value of a float of 8 bits or less (FORM_E4M3 to FORM_UE8M0), which lies in the low bits of v. */
 double narrow_value(uint8_t v, int form);
-
-#endif

@@ -3,8 +3,7 @@
  * A warp is a plain struct, and each handler returns the next instruction or NULL, so that a warp can be left and resumed at any
  * instruction. Lanes that diverge form fragments. Of a warp's fragments the one whose basic block comes first in a loop-aware order runs;
  * fragments that reach the start of the same block merge, so lanes reconverge at the earliest point. */
-#ifndef BENCH_EMU_EXEC_H
-#define BENCH_EMU_EXEC_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "device/device.h"
@@ -511,5 +510,3 @@ const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct
 const struct insn *warp_return(struct warp *w);
 /* Stops the whole block: trap, unsupported, ... (already reported). */
 const struct insn *warp_stop(struct warp *w);
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/handlers: the handlers, and what they call, that are compiled once instead of for each instruction set. */
-#ifndef BENCH_EMU_HANDLERS_H
-#define BENCH_EMU_HANDLERS_H
+#pragma once
 
 #include "emu/exec.h"
 #include "emu/ops.h"
@@ -210,5 +209,3 @@ void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset);
 /* Completes the runner's pending bulk copies; bulk_drop discards them. */
 void bulk_complete(struct runner *k);
 void bulk_drop(struct runner *k); /* or are lost */
-
-#endif

@@ -1,7 +1,6 @@
 /* emu/ops: the list of internal operations. The .inc files hold each one once: here they become the enum, in isa_*.c the
  * handlers and the table, once per instruction set of the host. */
-#ifndef BENCH_EMU_OPS_H
-#define BENCH_EMU_OPS_H
+#pragma once
 
 #define OP(name, ...) OP_##name,
 enum op {
@@ -125,5 +124,3 @@ enum special {
     SPECIAL_COUNT
 };
 extern const char *const special_names[SPECIAL_COUNT];
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A register of lane (g = lane / 4, t = lane % 4) holds E = 32 / bits neighbouring elements along k. As 32 lanes x E elements, a register
  * is therefore an 8 x 4E tile in row order. f16, bf16, tf32 and fp8 add as tensor_sum.h says; integers are exact; f64 is fused in order. */
-#ifndef BENCH_EMU_TENSOR_H
-#define BENCH_EMU_TENSOR_H
+#pragma once
 
 #include "emu/handlers.h"
 #include <string.h>
@@ -93,5 +92,3 @@ void sparse_columns(struct warp *w, const uint32_t *list, const float *a, const 
 
 /* insn.kind of ldmatrix and stmatrix, beside 0 and 1 (.trans of halves): .trans of bytes */
 enum { MATRIX_BYTES = 2 };
-
-#endif

@@ -4,8 +4,7 @@
  * reaches the 32 lanes of its number modulo 4. A product is done when its instruction is issued; the right to read it comes with the
  * mbarrier that tcgen05.commit tells. Source of layouts and descriptors: PTX ISA 9.0, "TensorCore 5th generation family". Not compared with
  * a GPU: no machine with tensor memory was at hand. */
-#ifndef BENCH_EMU_TENSOR_MEMORY_H
-#define BENCH_EMU_TENSOR_MEMORY_H
+#pragma once
 
 #include "emu/handlers.h"
 
@@ -142,5 +141,3 @@ int product_type(const struct product *p, uint32_t type);
 /* Sums of whole numbers and of scaled blocks, which are not those of tensor_sum.h. */
 void product_simple(const struct product *p, const struct tensor_memory *t, uint32_t block, uint32_t row, uint32_t n, uint32_t *cell,
                     bool keep);
-
-#endif

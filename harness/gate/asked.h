@@ -1,6 +1,5 @@
 /* gate/asked: which rows of a comparison --layer and --only ask for, and whether one of the sides has what they name. */
-#ifndef BENCH_GATE_ASKED_H
-#define BENCH_GATE_ASKED_H
+#pragma once
 
 #include "base/glob_list.h"
 #include "gate/side.h"
@@ -16,5 +15,3 @@ bool gate_asked_takes(const struct gate_asked *asked, const struct gate_entry *e
 /* Checks that each word of --only selects a row of at least one side. If one side lacks a variant, a layer or a scenario, the other
  * side's rows are MISSING or NEW; if neither side has the name, returns the error of the plan. */
 bool gate_asked_check(const struct gate_asked *asked, const struct gate_side *base, const struct gate_side *head, struct error *err);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * A row that stands there was verified; `status: foil` marks one that is only there to be compared with. What is not known is left out.
  */
-#ifndef BENCH_GATE_BASELINE_H
-#define BENCH_GATE_BASELINE_H
+#pragma once
 
 #include "gate/side.h"
 
@@ -33,5 +32,3 @@ void baseline_write(struct text *t, const struct gate_side *side);
 bool baseline_read(const char *path, struct gate_side *side, struct error *err);
 /* Does the file begin like one? */
 bool baseline_is(const char *path);
-
-#endif

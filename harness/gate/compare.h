@@ -1,6 +1,5 @@
 /* gate/compare: two sides, row by row: the verdict, the ratio, the facts that changed and the source line. */
-#ifndef BENCH_GATE_COMPARE_H
-#define BENCH_GATE_COMPARE_H
+#pragma once
 
 #include "gate/rules.h"
 #include "gate/side.h"
@@ -84,5 +83,3 @@ bool gate_place(const struct gate_entry *base, const struct gate_entry *head, co
                 int *line);
 /* The place that the row's reason names: an existing file, one of the row's files, or one next to them. False: none. `file` is malloc'd. */
 bool gate_place_said(const struct row *row, char **file, int *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* gate/document: a comparison as a document for every form (report/form/document.h), as JSON, and for CI systems. */
-#ifndef BENCH_GATE_DOCUMENT_H
-#define BENCH_GATE_DOCUMENT_H
+#pragma once
 
 #include "gate/compare.h"
 #include "report/form/document.h"
@@ -33,5 +32,3 @@ struct gate_mean {
 /* By layer, by network, then of all; a network's layers count as often as it runs them. */
 int gate_means(const struct gate_comparison *c, struct gate_mean **means);
 void gate_means_free(struct gate_mean *means, int count);
-
-#endif

@@ -1,7 +1,6 @@
 /* gate/history: one number of a row over all runs that have it: where it changed, and how far it drifted within the margin since a
  * release. */
-#ifndef BENCH_GATE_HISTORY_H
-#define BENCH_GATE_HISTORY_H
+#pragma once
 
 #include "gate/side.h"
 #include "report/form/document.h"
@@ -40,5 +39,3 @@ double history_largest_step(const struct history *h);
 void history_document(struct document *d, const struct history *h);
 /* DIR/plots/01_history.svg, with its data and script. *problem (malloc'd; NULL): why it was not drawn. */
 bool history_plot(const struct history *h, const char *dir, char **problem, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* gate/rules: the rules of a gate, in YAML (docs/GATE.md): by how much which facts of which rows may change, and which changes are
  * waived until when. */
-#ifndef BENCH_GATE_RULES_H
-#define BENCH_GATE_RULES_H
+#pragma once
 
 #include "base/glob_list.h"
 #include "base/node.h"
@@ -52,5 +51,3 @@ bool gate_rules_margin(const struct gate_rules *rules, const char *id, double ba
 /* The waiver that permits a worse value of that fact (expired ones too), or NULL; marks it as used. */
 struct gate_waiver *gate_rules_waiver(const struct gate_rules *rules, const char *id, const char *what, const struct gate_kind *kind,
                                       double head);
-
-#endif

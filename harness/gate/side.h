@@ -1,7 +1,6 @@
 /* gate/side: one side of a comparison: its rows, their facts (exact counts, no times), and what made them. It comes from a stored run, a
  * run made for the comparison, or a baseline file (gate/baseline.h). */
-#ifndef BENCH_GATE_SIDE_H
-#define BENCH_GATE_SIDE_H
+#pragma once
 
 #include "base/error.h"
 #include "store/store.h"
@@ -100,5 +99,3 @@ void gate_side_free(struct gate_side *side);
 void gate_side_describe(const struct gate_side *side, struct text *t);
 /* Appends the differences in what made the two sides: "driver 570.1, not 580.2; ..."; nothing if they are comparable. */
 void gate_side_differences(const struct gate_side *base, const struct gate_side *head, struct text *t);
-
-#endif

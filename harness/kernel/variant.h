@@ -3,8 +3,7 @@
  * A variant's name is FOLDER/FILE without .cu: `conv2d/naive` for kernels/variants/conv2d/naive.cu, `my/halo_regs` for a user's folder
  * given as --variants my=DIR. A file whose first comment does not begin with `bench 1` is not a variant and is skipped (--variants: with a
  * note). */
-#ifndef BENCH_VARIANT_VARIANT_H
-#define BENCH_VARIANT_VARIANT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/node.h"
@@ -62,5 +61,3 @@ struct variant_config {
 };
 void variant_config_clear(struct variant_config *config);
 void variant_configs_free(struct variant_config *configs, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/job: what a worker process works on, and how it says what it does and finds. Most functions need only this. */
-#ifndef BENCH_MEASURE_JOB_H
-#define BENCH_MEASURE_JOB_H
+#pragma once
 
 #include "base/phase.h"
 #include "device/device.h"
@@ -45,5 +44,3 @@ enum data_part job_timed_part(const struct job *job, int row);
 /* The data that a row is verified on: the given part, except that a dense row of a network with a mask is compared with the dense network
  * (op/chain/chain.h). */
 enum data_part job_verified_part(const struct job *job, int row, enum data_part part);
-
-#endif

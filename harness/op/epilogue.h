@@ -1,6 +1,5 @@
 /* op/epilogue: what the ordered items after an op do to its shape. Private to op/. */
-#ifndef BENCH_OP_EPILOGUE_H
-#define BENCH_OP_EPILOGUE_H
+#pragma once
 
 #include "op/op.h"
 
@@ -13,5 +12,3 @@ struct epilogue_shape {
 struct epilogue_shape epilogue_shape_at(const struct work *work, int item);
 /* Checks that each item is allowed, occurs once and fits the shape. */
 bool epilogue_check(const struct work *work, struct error *err);
-
-#endif

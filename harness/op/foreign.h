@@ -11,8 +11,7 @@
  * initialisation there does not count against the time limit of a run. If it exports `bench_finish`, and `defers` is set, a result that
  * lies elsewhere may be kept: bench calls `bench_finish` with the same structure behind the events that time the run, and it queues the
  * copy. */
-#ifndef BENCH_OP_FOREIGN_H
-#define BENCH_OP_FOREIGN_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,5 +64,4 @@ typedef int bench_function(struct bench_call *call);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

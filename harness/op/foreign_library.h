@@ -1,6 +1,5 @@
 /* op/foreign_library.h: what the rows of libraries that bench ships have in common: they open one where bench looks for its own. */
-#ifndef BENCH_OP_FOREIGN_LIBRARY_H
-#define BENCH_OP_FOREIGN_LIBRARY_H
+#pragma once
 
 #include "op/foreign.h"
 #include <dlfcn.h>
@@ -35,5 +34,3 @@ static inline int library_find(struct bench_call *call, const char *soname, cons
             return library_say(call, BENCH_UNSUPPORTED, functions[i].name);
     return 0;
 }
-
-#endif

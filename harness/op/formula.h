@@ -1,7 +1,6 @@
 /* op/formula: the formula of an op of images for one work: an expression over the output's coordinates, the values it reads and the taps of
  * a window (docs/OP.md, "Ops of images"). It is compiled to steps of a stack machine; kernels/reference/conv.cu runs the same steps. */
-#ifndef BENCH_OP_FORMULA_H
-#define BENCH_OP_FORMULA_H
+#pragma once
 
 #include "op/op.h"
 
@@ -67,5 +66,3 @@ struct formula_run {
 };
 /* Runs the formula. a: sums of magnitudes; NULL: not wanted. */
 void formula_lanes(const struct formula *f, const struct formula_run *run, int lanes, double *y, double *a);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * An op is a file in kernels/ops (op/op_file.h, docs/OP.md). An op that no file can describe is a `const struct op` in a .c, listed in
  * ops.c. */
-#ifndef BENCH_OP_OP_H
-#define BENCH_OP_OP_H
+#pragma once
 
 #include "base/error.h"
 #include "base/expr.h"
@@ -188,5 +187,3 @@ bool work_int(const struct work *work, const struct expr *e, int64_t *out, struc
 bool work_symbol(const struct work *work, const char *name, struct value *out);
 /* Names of all symbols of the op, NULL-terminated; static storage. */
 const char *const *work_symbol_names(const struct op *op);
-
-#endif

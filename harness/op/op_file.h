@@ -3,8 +3,7 @@
  * The file fills a struct op like any other: its fields, and the whole numbers it names, live in work->value; shapes, FLOP and the like are
  * expressions of them. Its reference is made by measure/verify/reference, which has a device to run it on. An op of images (its file says
  * `output:`) has the sizes of struct work and the tensors of op/shape.h instead, and op/formula makes its reference. */
-#ifndef BENCH_OP_OP_FILE_H
-#define BENCH_OP_OP_FILE_H
+#pragma once
 
 #include "op/op.h"
 
@@ -100,5 +99,3 @@ void op_file_describe(const struct work *work, struct text *t);
 void op_image_describe(const struct work *work, struct text *t);
 /* Appends `name=value;` for each of the op's own fields, and the hash of its file: for an op of images only if the file is not bench's. */
 void op_file_key(const struct work *work, struct text *t);
-
-#endif

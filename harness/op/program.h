@@ -1,8 +1,7 @@
 /* op/program: a variant bound to a work: every size, argument and launch as a number.
  *
  * kernel/bind makes programs, measure/ runs them, device/ gets only the numbers of their steps. */
-#ifndef BENCH_OP_PROGRAM_H
-#define BENCH_OP_PROGRAM_H
+#pragma once
 
 #include "base/kernel_name.h"
 #include "op/op.h"
@@ -224,5 +223,3 @@ size_t scratch_bytes(const struct scratch *scratch);
 uint64_t program_scratch_bytes(const struct program *program);
 /* Bytes of all tensors, with filters, masks and outputs, and of all scratch. */
 uint64_t program_footprint_bytes(const struct program *program);
-
-#endif

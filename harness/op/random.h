@@ -1,6 +1,5 @@
 /* op/random: random numbers that are the same on every machine: integer hashes of (seed, stream, index). */
-#ifndef BENCH_OP_RANDOM_H
-#define BENCH_OP_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ uint64_t random_mix(uint64_t z);
 uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t index);
 /* The same as a real in [0, 1). */
 double random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/reach: which lines and columns of its input an output of an op of images reads, from the expressions of the op's file. */
-#ifndef BENCH_OP_REACH_H
-#define BENCH_OP_REACH_H
+#pragma once
 
 #include "op/formula.h"
 #include "op/op_file.h"
@@ -11,5 +10,3 @@ int64_t op_taps(const struct work *work, enum axis_of axis);
 /* What outputs (before any epilogue) read along an axis. Free with op_reach_free. */
 struct op_reach op_reach(const struct work *work, enum axis_of axis);
 void op_reach_free(struct op_reach *reach);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/shape: the tensors of ops of images, and checks of shapes. Private to op/. */
-#ifndef BENCH_OP_SHAPE_H
-#define BENCH_OP_SHAPE_H
+#pragma once
 
 #include "op/op.h"
 
@@ -45,5 +44,3 @@ static inline double op_data_input(const struct op_data *data, size_t i)
 #define EPILOGUES_ALL (BIT(EPILOGUE_COUNT) - 1)
 #define DTYPES_ALL (BIT(DTYPE_F32) | BIT(DTYPE_F16) | BIT(DTYPE_BF16))
 #define LAYOUTS_ALL (BIT(LAYOUT_NCHW) | BIT(LAYOUT_NHWC))
-
-#endif

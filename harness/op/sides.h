@@ -1,6 +1,5 @@
 /* op/sides: pad, stride, dilation and output_pad apart by side or axis. */
-#ifndef BENCH_OP_SIDES_H
-#define BENCH_OP_SIDES_H
+#pragma once
 
 #include "op/op.h"
 
@@ -20,5 +19,3 @@ bool sides_finish(struct work *work, struct error *err);
 void sides_describe(const struct work *work, size_t base, const char *prefix, bool wanted, struct text *t);
 /* Appends `pad_left=3;` for each side that is apart. */
 void sides_key(const struct work *work, struct text *t);
-
-#endif

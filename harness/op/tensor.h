@@ -2,8 +2,7 @@
  *
  * Logical order is N,C,H,W for activations (of volumes N,C,D,H,W) and K,C/groups,R,S for filters, innermost last; all data and references
  * are made in logical order, and packed into the layout a variant asks for when they are uploaded. */
-#ifndef BENCH_OP_TENSOR_H
-#define BENCH_OP_TENSOR_H
+#pragma once
 
 #include "base/dtype.h"
 #include <stdbool.h>
@@ -75,5 +74,3 @@ void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t 
 /* Logical float array -> typed storage (rounding once), and back. Threaded. Masks: nonzero = active. */
 void tensor_pack(const struct tensor *t, const float *logical, void *storage);
 void tensor_unpack(const struct tensor *t, const void *storage, float *logical);
-
-#endif

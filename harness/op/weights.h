@@ -1,6 +1,5 @@
 /* op/weights: a layer's weights that files have, in place of drawn ones: PREFIX.filter.npy, PREFIX.bias.npy, PREFIX.slopes.npy. */
-#ifndef BENCH_OP_WEIGHTS_H
-#define BENCH_OP_WEIGHTS_H
+#pragma once
 
 #include "base/error.h"
 #include "op/tensor.h"
@@ -12,5 +11,3 @@ bool weights_tensor(const struct tensor *t);
 bool weights_take(struct work *work, const char *prefix, struct error *err);
 /* Fills `to`, rounded to `type`. found: false where the work has drawn weights, or is another shape of the layer (a nearby one). */
 bool weights_read(const struct work *work, const struct tensor *t, enum dtype type, float *to, bool *found, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* op/work: a fully resolved piece of work: op, shape, types, layout, math mode, ordered epilogue, mask and data.
  *
  * A case of a scenario is a work with an id; a variant is bound to a work; the key of a row includes the hash of the work. */
-#ifndef BENCH_OP_WORK_H
-#define BENCH_OP_WORK_H
+#pragma once
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -216,5 +215,3 @@ enum epilogue_kind work_activation(const struct work *work);
 double work_slope(const struct work *work);
 /* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* report/limits: how much of a list is shown, so that the important part is visible. These limits affect no verdict: thresholds of
  * verdicts are in counter/limits.yaml, the layout of a drawing is next to it. */
-#ifndef BENCH_REPORT_LIMITS_H
-#define BENCH_REPORT_LIMITS_H
+#pragma once
 
 /* Sentences and lists of all reports. */
 #define SHOWN_GLANCE 9    /* cases on a terminal, before a line that counts the rest */
@@ -42,5 +41,3 @@
 #define SHOWN_MARKS 10  /* values of which each has its mark on the axis */
 #define SHOWN_ROUNDS 90 /* of a row; of more, every second, third ... is drawn */
 #define SHOWN_HISTORY 8 /* lines of a history */
-
-#endif

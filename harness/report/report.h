@@ -1,6 +1,5 @@
 /* report/report: rows to text. No GPU, no CUDA header, no run. Nothing here prints: all functions append to a struct text. */
-#ifndef BENCH_REPORT_REPORT_H
-#define BENCH_REPORT_REPORT_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -46,5 +45,3 @@ bool report_runs(struct text *t, const struct form *form, const struct report_ru
  * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);
-
-#endif

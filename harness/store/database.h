@@ -1,6 +1,5 @@
 /* store/database: the connection to the database and its errors, for the files of store/. */
-#ifndef BENCH_ROW_DATABASE_H
-#define BENCH_ROW_DATABASE_H
+#pragma once
 
 #include "base/text.h"
 #include "store/store.h"
@@ -53,5 +52,3 @@ void columns_list(struct text *t, enum column_group group, const char *prefix);
 int columns_count(enum column_group group);
 /* Stores one of a row's lists under the number of its result. */
 bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* store/family: families of metrics. The code that adds a metric names its family, and readers ask for it; nobody parses the metric's
  * name. */
-#ifndef BENCH_ROW_FAMILY_H
-#define BENCH_ROW_FAMILY_H
+#pragma once
 
 #include "store/row.h"
 
@@ -37,5 +36,3 @@ struct row_metric *row_add_member(struct row *row, enum metric_family family, in
 bool metric_is(const struct row_metric *m, enum metric_family family);
 /* The metric's name without the prefix of its family. */
 const char *metric_word(const struct row_metric *m, enum metric_family family);
-
-#endif

@@ -1,6 +1,5 @@
 /* store/json: structs of the column table as JSON objects and back, for exports, the socket between processes and tuned configurations. */
-#ifndef BENCH_ROW_JSON_H
-#define BENCH_ROW_JSON_H
+#pragma once
 
 #include "base/text.h"
 #include "store/row.h"
@@ -20,5 +19,3 @@ void json_columns_add(json_t *object, enum column_group group, const void *base,
 bool json_column_take(const struct column *column, void *base, const json_t *value);
 /* Each of a row's lists. */
 json_t *json_list(const struct row_list *list, const struct row *row, bool sparse);
-
-#endif

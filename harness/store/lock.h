@@ -1,8 +1,7 @@
 /* store/lock: only one run at a time writes a database. It holds a whole-file flock on PATH.lock, which the kernel releases when the
  * process ends in any way. The text in the file only names the holder, so a stale text or a reused pid locks nobody out. The file stays:
  * removing it would race with a process that has just opened it. */
-#ifndef BENCH_ROW_LOCK_H
-#define BENCH_ROW_LOCK_H
+#pragma once
 
 #include "base/error.h"
 
@@ -13,5 +12,3 @@ bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), voi
 /* Does not wait. On success *fd is the lock; on failure the error names the holder's host and pid. */
 bool lock_take(const char *database, int *fd, struct error *err);
 void lock_release(int *fd); /* -1 is fine; sets -1 */
-
-#endif

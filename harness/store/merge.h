@@ -1,6 +1,5 @@
 /* store/merge: what merging and joining databases share. The other database is attached as `from_db`. */
-#ifndef BENCH_STORE_MERGE_H
-#define BENCH_STORE_MERGE_H
+#pragma once
 
 #include "store/database.h"
 
@@ -16,5 +15,3 @@ int64_t merge_cases(struct store *store, int64_t old_run, int64_t new_run, const
 bool merge_wisdom(struct store *store, struct merge_counts *counts, struct error *err);
 /* Every measurement of every GPU's ceilings, once. `only`: of the GPU of this run; -1: of all. */
 bool merge_ceilings(struct store *store, int64_t only, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* store/row: one row: everything known of one variant, in one configuration, on one case and device.
  *
  * The row owns its strings (malloc'd; NULL or "" = absent). Each number says how it is absent. */
-#ifndef BENCH_ROW_ROW_H
-#define BENCH_ROW_ROW_H
+#pragma once
 
 #include "base/mode.h"
 #include "base/error.h"
@@ -252,5 +251,3 @@ void *row_list_add(const struct row_list *list, struct row *row);
 /* Adds what another row has. */
 void row_list_copy(const struct row_list *list, struct row *row, const struct row *from);
 void row_list_empty(const struct row_list *list, struct row *row);
-
-#endif

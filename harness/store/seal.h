@@ -1,8 +1,7 @@
 /* store/seal: checksums of what a database holds. A finished run has a seal over its line in `run` (the head) and over all of its other
  * lines, whose sums are computed when they are stored; one more seal is over the lines that belong to no run (wisdom, roof). A run without
  * a seal is not checked if it is still written, or if an older bench stored it: then its rows have no sums. */
-#ifndef BENCH_STORE_SEAL_H
-#define BENCH_STORE_SEAL_H
+#pragma once
 
 #include "store/database.h"
 
@@ -32,5 +31,3 @@ bool seal_check_read(struct store *store, int64_t run, const struct seal_count *
 bool seal_check_runs(struct store *store, struct error *err);
 /* All of it. */
 bool seal_check_all(struct store *store, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* store/store: runs and rows in SQLite (WAL on a local disk, versioned migrations). Only the parent process has a connection. */
-#ifndef BENCH_ROW_STORE_H
-#define BENCH_ROW_STORE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/phase.h"
@@ -132,5 +131,3 @@ struct store_counts {
     bool ended;
 };
 bool store_snapshot(const char *from, const char *to, struct store_counts *counts, struct error *err);
-
-#endif

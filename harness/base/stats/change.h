@@ -4,8 +4,7 @@
  * its parts most exceed those within them, repeatedly. As in Hunter and Otava (Fleming and others, ICPE 2023), windows have a fixed length
  * and overlap, Student's t-test replaces permutations (so that a series always gives the same result), and weak changes are accepted first
  * and removed if they do not hold between their neighbours. tests/unit/test_change.c compares with Otava's published series. */
-#ifndef BENCH_STATISTICS_CHANGE_H
-#define BENCH_STATISTICS_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ struct change_point {
 };
 /* The changes in order, malloc'd; returns how many. */
 int change_find(const double *value, int count, const struct change_search *search, struct change_point **points);
-
-#endif

@@ -6,8 +6,7 @@
  * of Mathematical Statistics 41, 1970; Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics 49, 2021; with estimated variance:
  * Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021). Outlying ratios are winsorised, and the variance allows for dependent rounds
  * (base/stats/dependence). tests/unit/test_decision.c simulates error rates and the number of rounds that a verdict takes. */
-#ifndef BENCH_STATISTICS_DECISION_H
-#define BENCH_STATISTICS_DECISION_H
+#pragma once
 
 enum decision_verdict {
     VERDICT_UNDECIDED, /* more rounds may tell */
@@ -34,5 +33,3 @@ double decision_smallest(double spread, double rounds, double alpha);
 /* Decides again for a family, such as all rows of a run: at most a share alpha of runs has any row that is falsely called slower; the
  * same holds for faster and for equal (Holm, Scandinavian Journal of Statistics 6, 1979). The intervals stay. */
 void decision_family(struct decision *decisions, int count, double alpha);
-
-#endif

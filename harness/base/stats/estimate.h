@@ -3,8 +3,7 @@
  *
  * The intervals use order statistics, so no distribution is assumed, as far out as the dependence of the rounds requires
  * (base/stats/dependence). tests/unit/test_coverage.c simulates their coverage and their width. */
-#ifndef BENCH_STATISTICS_ESTIMATE_H
-#define BENCH_STATISTICS_ESTIMATE_H
+#pragma once
 
 struct estimate { /* of a median: 95 % interval; count 0: nothing known */
     double median, low, high;
@@ -31,5 +30,3 @@ struct estimate estimate_ratio_grouped(const double *a, const double *b, const i
 
 /* Half width / median; infinity when not known. */
 double estimate_half_width(const struct estimate *e);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/stats/quantile: of samples, and of Student's distribution. */
-#ifndef BENCH_STATISTICS_QUANTILE_H
-#define BENCH_STATISTICS_QUANTILE_H
+#pragma once
 
 /* Linear interpolation between order statistics (Hyndman and Fan's type 7, as NumPy and R do by default). */
 double quantile_sorted(const double *sorted, int count, double share);
@@ -12,5 +11,3 @@ double quantile_median(double *values, int count);
 double quantile_student_outside(double t, int freedom);
 /* What the absolute value of a variable of Student's distribution exceeds with probability `level`. */
 double quantile_student(double level, int freedom);
-
-#endif

@@ -1,6 +1,5 @@
 /* device/chip/chip: the GPU chips bench knows without having one: limits, rates and cache sizes, sm_75 to sm_121. */
-#ifndef BENCH_BASE_CHIP_H
-#define BENCH_BASE_CHIP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ const struct chip *chip_table(int *count);
 const char *const *chip_names(void);
 /* FLOP/s of the pipe that runs `math` (a base/dtype.h enum math) on this chip at clock_max_hz. 0 = none. */
 double chip_flop_s(const struct chip *chip, int math);
-
-#endif

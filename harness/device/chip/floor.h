@@ -1,6 +1,5 @@
 /* device/chip/floor: the physical floor of a piece of work on a chip, and the roof with measured ceilings. */
-#ifndef BENCH_MODEL_FLOOR_H
-#define BENCH_MODEL_FLOOR_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "device/chip/roof.h"
@@ -39,5 +38,3 @@ struct ceilings {
 };
 struct ceilings ceilings_of(const struct ceiling_list *roofs);
 struct floor roof_of(const struct ceilings *c, double flop, double bytes, int math, int warm);
-
-#endif

@@ -1,6 +1,5 @@
 /* device/chip/occupancy: theoretical occupancy, what limits it, and what would lift it (CUDA's own cuda_occupancy.h underneath). */
-#ifndef BENCH_MODEL_OCCUPANCY_H
-#define BENCH_MODEL_OCCUPANCY_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include <stdbool.h>
@@ -49,5 +48,3 @@ bool occupancy_tail(double waves, struct occupancy_tail *out);
 /* Clusters of `cluster_blocks` blocks that can be resident on the GPU at once: at most this many, for SMs come in groups whose sizes the
  * chip table does not know (a device tells its own count). 0 when not one fits. */
 int occupancy_clusters(const struct chip *chip, const struct occupancy *o, int cluster_blocks);
-
-#endif

@@ -1,8 +1,7 @@
 /* device/chip/predict: the time of a launch from exact counts, the compiler's facts and a chip's limits, with its error and the limiter.
  * docs/MODEL.md derives each constant; harness/device/chip/model/CHIP.yaml holds them, fitted by ci/fit-model. A prediction is not a
  * measured time: nothing stores, gates or ranks it as one. */
-#ifndef BENCH_DEVICE_CHIP_PREDICT_H
-#define BENCH_DEVICE_CHIP_PREDICT_H
+#pragma once
 
 #include "base/error.h"
 #include "device/chip/chip.h"
@@ -89,5 +88,3 @@ struct prediction {
 void predict_launch(const struct chip_model *m, const struct chip *chip, const struct predict_counts *c, struct prediction *out);
 /* Adds a further launch of the same row to *sum; the limiter is that of the longest. */
 void predict_add(const struct chip_model *m, struct prediction *sum, const struct prediction *next);
-
-#endif

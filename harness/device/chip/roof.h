@@ -1,6 +1,5 @@
 /* device/chip/roof: what a machine was measured to do at the most; a list that the store keeps by GPU and the model reads. */
-#ifndef BENCH_BASE_ROOF_H
-#define BENCH_BASE_ROOF_H
+#pragma once
 
 #define ROOFS_MAX 24
 struct ceiling {
@@ -14,5 +13,3 @@ struct ceiling_list {
     struct ceiling items[ROOFS_MAX];
     int count;
 };
-
-#endif

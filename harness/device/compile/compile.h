@@ -1,6 +1,5 @@
 /* device/compile/compile: CUDA C to PTX and cubin with the pinned NVRTC, cached by content. Needs no GPU and no driver. */
-#ifndef BENCH_DEVICE_COMPILE_COMPILE_H
-#define BENCH_DEVICE_COMPILE_COMPILE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -66,5 +65,3 @@ bool compile_bundle_use(const char *path, struct error *err);
  */
 bool compile_bundle_compiler(const char *compiler, char *out, size_t bytes);
 void compile_bundle_close(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* device/compile/cubin: the facts that a cubin holds about each kernel: registers, spills, stack, shared memory, code. Needs no GPU. */
-#ifndef BENCH_DEVICE_COMPILE_CUBIN_H
-#define BENCH_DEVICE_COMPILE_CUBIN_H
+#pragma once
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -59,5 +58,3 @@ int cubin_lines_at(const struct cubin_lines *lines, uint64_t offset);
 /* The 16 bytes of the instruction there; where it stands ("tile.cuh:31"), when that is another file, else "". False: none begins there. */
 bool cubin_lines_instruction(const struct cubin_lines *lines, uint64_t offset, uint64_t words[2], char *inlined, size_t room);
 void cubin_lines_close(struct cubin_lines *lines);
-
-#endif

@@ -1,6 +1,5 @@
 /* device/compile/elf: a cubin as an ELF file. The bytes may be hostile: every offset is checked. */
-#ifndef BENCH_DEVICE_COMPILE_ELF_H
-#define BENCH_DEVICE_COMPILE_ELF_H
+#pragma once
 
 #include "base/error.h"
 #include <elf.h>
@@ -53,5 +52,3 @@ static inline uint32_t word_at(const unsigned char *p)
     memcpy(&v, p, 4);
     return v;
 }
-
-#endif

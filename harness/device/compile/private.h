@@ -1,6 +1,5 @@
 /* device/compile, between its files: entries on disk (cache.c), the two compilers. */
-#ifndef BENCH_DEVICE_COMPILE_PRIVATE_H
-#define BENCH_DEVICE_COMPILE_PRIVATE_H
+#pragma once
 
 #include "base/source.h"
 #include "base/text.h"
@@ -58,5 +57,3 @@ bool paths_bound(const struct compiled *c); /* it holds paths that cannot be cha
 /* The item of the opened bundle with this request, made by this kind of compiler when one is named. */
 bool bundle_find(const char *request, const char *compiler, struct compiled *out);
 const char *bundle_path(void); /* NULL: none is open */
-
-#endif

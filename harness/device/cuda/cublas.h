@@ -1,6 +1,5 @@
 /* device/cuda/cublas: matrix products through cublasLt, loaded at run time: what a library reaches, for the measured ceilings. */
-#ifndef BENCH_DEVICE_CUDA_CUBLAS_H
-#define BENCH_DEVICE_CUDA_CUBLAS_H
+#pragma once
 
 #include "device/device.h"
 
@@ -19,5 +18,3 @@ bool cublas_gemm_make(struct cublas *c, int math, int n, uint64_t a, uint64_t b,
 void cublas_gemm_free(struct cublas_gemm *g);
 /* Queued on the device's stream. */
 bool cublas_gemm_run(struct cublas_gemm *g, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * An error that has killed the context (a trap, an access outside of memory, a launch that timed out) is sticky: every later call fails
  * too. Its kind is ERROR_WRONG then, and the worker that holds the device should end; every other failure of the driver is ERROR_INTERNAL
  * or ERROR_ENVIRONMENT. */
-#ifndef BENCH_DEVICE_CUDA_CUDA_H
-#define BENCH_DEVICE_CUDA_CUDA_H
+#pragma once
 
 #include "device/device.h"
 
@@ -17,5 +16,3 @@ bool cuda_enter(struct device *dev, struct error *err);
 /* Flushes L2 as the device's `flush` does, but by a fill and copies of the driver's alone, and waits: CUPTI takes kernels that are launched
  * for ranges, not those. Persisting lines stay. */
 bool cuda_flush_uncounted(struct device *dev, struct error *err);
-
-#endif

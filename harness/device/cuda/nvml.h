@@ -1,6 +1,5 @@
 /* device/cuda/nvml: clocks, power, temperature and throttle reasons around a measurement; every field may be absent. */
-#ifndef BENCH_DEVICE_CUDA_NVML_H
-#define BENCH_DEVICE_CUDA_NVML_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -18,5 +17,3 @@ bool nvml_read(const char *uuid, struct nvml_sample *out);
  * or none. -1: not to be had. */
 int nvml_processes(const char *uuid, long *pids, int room);
 bool nvml_driver(char *out, int bytes);
-
-#endif

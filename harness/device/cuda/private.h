@@ -1,6 +1,5 @@
 /* device/cuda, between its files: the driver's functions, and what a device holds. */
-#ifndef BENCH_DEVICE_CUDA_PRIVATE_H
-#define BENCH_DEVICE_CUDA_PRIVATE_H
+#pragma once
 
 #include "base/library.h"
 #include "device/cuda/cuda.h"
@@ -215,5 +214,3 @@ bool cuda_release_guarded(struct cuda_state *s, uint64_t address);
 void cuda_guarded_close(struct cuda_state *s);
 /* chip.c: limits from the driver's attributes, rates from base/chip's table. */
 void cuda_chip(struct device *dev);
-
-#endif

@@ -1,7 +1,6 @@
 /* device/cudnn/api: the part of cuDNN's backend interface that bench uses. Users do not have its headers, so the numbers are listed here;
  * tests/unit/test_cudnn.c compares each with cudnn.h where that is installed. The interface is stable within cuDNN 9. */
-#ifndef BENCH_DEVICE_CUDNN_API_H
-#define BENCH_DEVICE_CUDNN_API_H
+#pragma once
 
 #include "base/library.h"
 #include <stdbool.h>
@@ -145,5 +144,3 @@ struct cudnn_api {
 const struct cudnn_api *cudnn_api(struct error *err);
 /* Sets "CUDNN_STATUS_...: the library's message for its last failure"; false. */
 bool cudnn_failed(const struct cudnn_api *api, int status, const char *what, struct error *err);
-
-#endif

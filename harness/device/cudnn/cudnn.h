@@ -1,7 +1,6 @@
 /* device/cudnn/cudnn: convolution with fused bias and activation through cuDNN's backend API, loaded at run time; every plan its heuristics
  * offer. */
-#ifndef BENCH_DEVICE_CUDNN_CUDNN_H
-#define BENCH_DEVICE_CUDNN_CUDNN_H
+#pragma once
 
 #include "base/dtype.h"
 #include "device/device.h"
@@ -103,5 +102,3 @@ bool cudnn_prepare(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t
 /* Queues it on the device's stream. Unused addresses are 0. */
 bool cudnn_execute(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias,
                    uint64_t residual, uint64_t workspace, struct error *err);
-
-#endif

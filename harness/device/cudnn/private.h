@@ -1,6 +1,5 @@
 /* device/cudnn, between its files. */
-#ifndef BENCH_DEVICE_CUDNN_PRIVATE_H
-#define BENCH_DEVICE_CUDNN_PRIVATE_H
+#pragma once
 
 #include "device/cudnn/cudnn.h"
 #include "device/cudnn/api.h"
@@ -119,5 +118,3 @@ struct cudnn_graph *cudnn_graph_make(struct cudnn *handle, const struct cudnn_co
 /* Queues the conversion of the f32 bias into graph->narrow_bias. */
 bool cudnn_narrow(struct cudnn *handle, struct cudnn_graph *graph, uint64_t bias, struct error *err);
 void cudnn_graph_release(struct cudnn_graph *graph);
-
-#endif

@@ -3,8 +3,7 @@
  * libcupti is loaded when it is first needed and stays. Everything here runs without a driver, except metrics whose name says `_sass_`
  * when they are collected (range.h). A missing library is an ERROR_ENVIRONMENT; a name that is not known is an ERROR_USAGE
  * with the nearest one as hint. */
-#ifndef BENCH_DEVICE_CUPTI_CUPTI_H
-#define BENCH_DEVICE_CUPTI_CUPTI_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -57,5 +56,3 @@ struct cupti_function {
 };
 #define CUPTI_FIELD(field, function) __typeof__(&function) field;
 bool cupti_functions(const struct cupti_function *functions, size_t count, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* device/cupti/error: what CUPTI's result codes mean for a user, and what to do about each. */
-#ifndef BENCH_DEVICE_CUPTI_ERROR_H
-#define BENCH_DEVICE_CUPTI_ERROR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -18,5 +17,3 @@ const struct cupti_cause *cupti_cause(int code);
 /* Sets "CALL: sentence (CUPTI error 35, INSUFFICIENT_PRIVILEGES)" and the cure as hint; ERROR_ENVIRONMENT when the machine refuses, else
  * ERROR_INTERNAL. Returns false. `code` is not 0. */
 bool cupti_fail(int code, const char *call, struct error *err);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Modules may be loaded before or after it is opened. Close it before a session of device/cupti_range is opened: the two exclude each
  * other. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One thread samples at a time. */
-#ifndef BENCH_DEVICE_CUPTI_PC_H
-#define BENCH_DEVICE_CUPTI_PC_H
+#pragma once
 
 #include "base/kernel_name.h"
 #include "base/error.h"
@@ -37,5 +36,3 @@ struct cupti_samples {
 bool cupti_pc_run(struct cupti_pc *pc, int period, bool (*run)(void *context, struct error *err), void *context, struct cupti_samples *out,
                   struct error *err);
 void cupti_samples_free(struct cupti_samples *samples);
-
-#endif

@@ -8,8 +8,7 @@
  * loading of modules inside of a range can stall for seconds). One thread uses a session.
  *
  * What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint; the run can go on without counters. */
-#ifndef BENCH_DEVICE_CUPTI_RANGE_H
-#define BENCH_DEVICE_CUPTI_RANGE_H
+#pragma once
 
 #include "base/error.h"
 #include "device/cupti/cupti.h"
@@ -50,5 +49,3 @@ struct cupti_counts {
  * the session can be used again unless CUPTI itself is broken. Free with cupti_counts_free. */
 bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err);
 void cupti_counts_free(struct cupti_counts *counts);
-
-#endif

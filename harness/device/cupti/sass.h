@@ -6,8 +6,7 @@
  * launched, and no other ever after. So there is one of these in a process, opened behind PC sampling and kept to the end. It is at rest
  * between runs, when PC sampling and the range profiler can work. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One
  * thread at a time. */
-#ifndef BENCH_DEVICE_CUPTI_SASS_H
-#define BENCH_DEVICE_CUPTI_SASS_H
+#pragma once
 
 #include "base/kernel_name.h"
 #include "base/error.h"
@@ -37,5 +36,3 @@ struct cupti_sass_counts {
 bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct error *err), void *context, struct cupti_sass_counts *out,
                     struct error *err);
 void cupti_sass_counts_free(struct cupti_sass_counts *counts);
-
-#endif

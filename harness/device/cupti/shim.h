@@ -2,8 +2,7 @@
  *
  * Every function returns CUPTI's own result code (0 = done; error.h puts it into words). Names and lists belong to CUPTI
  * and live as long as the host object, the chips as long as the library. */
-#ifndef BENCH_DEVICE_CUPTI_SHIM_H
-#define BENCH_DEVICE_CUPTI_SHIM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,5 +56,4 @@ int cupti_shim_evaluate(const struct cupti_shim *shim, struct cupti_shim_host *h
 
 #ifdef __cplusplus
 }
-#endif
 #endif

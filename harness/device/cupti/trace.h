@@ -3,8 +3,7 @@
  *
  * Goes beside a session of device/cupti_range that counts nothing at the moment, and needs no permission that counting needs. A traced
  * launch is some microseconds slower: never time one. One thread traces at a time. */
-#ifndef BENCH_DEVICE_CUPTI_TRACE_H
-#define BENCH_DEVICE_CUPTI_TRACE_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -29,5 +28,3 @@ void cupti_trace_free(struct cupti_trace *trace);
 /* Around several cupti_trace_run: CUPTI begins and ends to trace once for all of them, which takes it longer than a short run. */
 bool cupti_trace_begin(struct error *err);
 void cupti_trace_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* device/ptx/parser: what module.c (module level) and body.c (inside functions) share. */
-#ifndef BENCH_DEVICE_PTX_PARSER_H
-#define BENCH_DEVICE_PTX_PARSER_H
+#pragma once
 
 #include "device/ptx/ptx.h"
 
@@ -82,5 +81,3 @@ struct ptx_var *parse_reg_param(struct parser *p);
 bool parser_enter_function(struct parser *p);
 bool parser_leave_function(struct parser *p);
 bool parser_push_call(struct parser *p, struct ptx_instr *in);
-
-#endif

@@ -1,8 +1,7 @@
 /* device/ptx/ptx: PTX text as a tree: module, functions, variables, instructions. Only what the text says; no meaning yet.
  *
  * Everything is allocated in the module's arena. Hostile text gives one error naming file, PTX line and what was found. */
-#ifndef BENCH_DEVICE_PTX_PTX_H
-#define BENCH_DEVICE_PTX_PTX_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -214,5 +213,3 @@ static inline bool instr_is(const struct ptx_instr *in, const char *op)
 bool instr_has(const struct ptx_instr *in, const char *mod);
 /* The instruction as text, for messages: "ld.global.f32". */
 void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* device/ptx/query: questions about PTX text, answered from its outline (device/ptx/ptx.h), so that an instruction, a type or a directive
  * that this parser does not know hides nothing else. */
-#ifndef BENCH_DEVICE_PTX_QUERY_H
-#define BENCH_DEVICE_PTX_QUERY_H
+#pragma once
 
 #include "device/device.h"
 #include "device/ptx/ptx.h"
@@ -28,5 +27,3 @@ int ptx_state(const char *ptx, char ***names, bool *heap);
 const char *ptx_launches(const char *ptx);
 /* The text with its global variables made visible, so that a driver that compiles it finds them by name. Malloc'd. */
 char *ptx_expose(const char *ptx);
-
-#endif

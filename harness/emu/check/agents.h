@@ -4,8 +4,7 @@
  * clocks. What a copy writes (shadow.writer) or reads (shadow.source) is tagged with that id and with the phase or group in which it
  * completes. A warp that waited for that phase, or that acquired from one which did, is ordered behind it. `fenced` is the part of a
  * warp's clocks that the async proxy sees: fence.proxy.async copies all of them, and barriers pass both on. */
-#ifndef BENCH_EMU_CHECK_AGENTS_H
-#define BENCH_EMU_CHECK_AGENTS_H
+#pragma once
 
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
@@ -88,5 +87,3 @@ void agents_end(struct block *b);
 void agent_releases(struct warp *w, struct block *b, uint32_t offset);
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag);
 void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t bytes, uint32_t tag);
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/check/copies: cp.async copies that nobody has waited for. */
-#ifndef BENCH_EMU_CHECK_COPIES_H
-#define BENCH_EMU_CHECK_COPIES_H
+#pragma once
 
 #include "emu/handlers.h"
 
@@ -11,5 +10,3 @@ struct copy_source { /* bytes of global memory that it reads */
     uint64_t address;
     uint32_t bytes, group;
 };
-
-#endif

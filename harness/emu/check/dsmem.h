@@ -3,8 +3,7 @@
  * A grain's tag is time << 5 | strong << 4 | rank. Time counts the releases of the cluster's blocks: barriers, arrivals at mbarriers,
  * atomics. warp.far holds, for each block, the time up to which the warp has acquired from it; later accesses of that block are not
  * ordered before the warp's. A release counts for all warps of its block, so a missing barrier inside a block is not found here. */
-#ifndef BENCH_EMU_CHECK_DSMEM_H
-#define BENCH_EMU_CHECK_DSMEM_H
+#pragma once
 
 #include "emu/handlers.h"
 
@@ -25,5 +24,3 @@ void dsmem_note(struct warp *w, const struct insn *ip, int lane, struct block *b
 void dsmem_release(struct warp *w, uint32_t *to);
 bool block_ended(const struct block *b); /* all of its warps have */
 void dsmem_block_ends(struct block *b);
-
-#endif

@@ -6,8 +6,7 @@
  * written, or two blocks wrote one granule, it is put back and run again, reads watched as well; what is a race then runs a last time on
  * one thread, where it is told. So findings and values are the same for any number of threads, and reads of what nobody writes cost
  * nothing. */
-#ifndef BENCH_EMU_CHECK_RACES_H
-#define BENCH_EMU_CHECK_RACES_H
+#pragma once
 
 #include "emu/handlers.h"
 
@@ -81,5 +80,3 @@ void races_acquire(struct warp *w, const struct insn *ip, uint64_t address); /* 
 void races_fence(struct warp *w);
 void races_fence_async(struct warp *w);
 void races_release(struct warp *w, const struct insn *ip, uint64_t address);
-
-#endif

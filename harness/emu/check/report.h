@@ -1,6 +1,5 @@
 /* emu/check/report: the table of reports of a launch. */
-#ifndef BENCH_EMU_CHECK_REPORT_H
-#define BENCH_EMU_CHECK_REPORT_H
+#pragma once
 
 #include "device/device.h"
 #include "emu/exec.h"
@@ -19,5 +18,3 @@ struct report_table {
     int count;
     const char *label; /* of the variant */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/check/shadow: what the race check knows of shared memory. */
-#ifndef BENCH_EMU_CHECK_SHADOW_H
-#define BENCH_EMU_CHECK_SHADOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct shadow {
 #define SHADOW_MANY 63u
 #define SHADOW_ATOMIC 64u
 #define SHADOW_UNREAD 64u /* of a reader: told of at an mbarrier before it was used */
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/decode/decode: from the PTX tree to internal operations. */
-#ifndef BENCH_EMU_DECODE_DECODE_H
-#define BENCH_EMU_DECODE_DECODE_H
+#pragma once
 
 #include "emu/convert.h"
 #include "emu/exec.h"
@@ -169,5 +168,3 @@ static inline bool decode_is(const struct decode *d, const char *op)
 {
     return instr_is(d->in, op);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * NVVM's PTX is in SSA form: thousands of virtual registers. Liveness and a linear scan fold them into few slots of a frame.
  * A slot holds 32 lanes (16, 32, 64 or 128 bit) or one predicate mask. Lanes that parted share slots safely because every
  * write is masked and each lane follows one path. */
-#ifndef BENCH_EMU_DECODE_FLOW_H
-#define BENCH_EMU_DECODE_FLOW_H
+#pragma once
 
 #include "device/ptx/ptx.h"
 
@@ -37,5 +36,3 @@ struct slots {
 bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out,
                   struct error *err);
 int slot_bytes(enum ptx_type t); /* 4 for a predicate, else 32 lanes; 8-bit registers take 16 bits */
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/device/count: the counters emu.*: names, units, sums of launches, by source line. Their meaning: docs/EMU.md. */
-#ifndef BENCH_EMU_DEVICE_COUNT_H
-#define BENCH_EMU_DEVICE_COUNT_H
+#pragma once
 
 #include "device/device.h"
 #include "emu/exec.h"
@@ -89,5 +88,3 @@ void totals_add(struct totals *t, const struct launch *l, const char *path, cons
 void totals_each(const struct totals *t, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                  void *context);
 void totals_clear(struct totals *t);
-
-#endif

@@ -3,8 +3,7 @@
  * Addresses live in an emulated space (512-byte aligned, gaps between buffers), never host pointers. launch() returns false when the kernel
  * could not finish (trap, assert, deadlock, time limit, an instruction emu does not know); findings of the safety checks let it finish:
  * ask reports() afterwards. Counters and reports do not depend on the number of threads. Meaning of the counters: docs/EMU.md. */
-#ifndef BENCH_EMU_DEVICE_EMU_H
-#define BENCH_EMU_DEVICE_EMU_H
+#pragma once
 
 #include "device/device.h"
 
@@ -24,5 +23,3 @@ int emu_notes(const struct device *dev, const struct device_report **notes);
 const char *emu_isa_name(void);
 /* The file that the lines of counters() are of: as the PTX names it; "" before a launch, or when it names none (lines of the PTX). */
 const char *emu_source_file(const struct device *dev);
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/device/fits: may a launch run on this chip? */
-#ifndef BENCH_EMU_FITS_H
-#define BENCH_EMU_FITS_H
+#pragma once
 
 #include "device/device.h"
 #include "emu/exec.h"
@@ -8,5 +7,3 @@
 /* False (err): the kernel's attributes, its parameters or the chip's limits forbid it. */
 bool launch_fits(const struct chip *chip, const struct program *program, const char *label, const struct device_launch *l,
                  struct error *err);
-
-#endif

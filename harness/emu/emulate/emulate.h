@@ -13,8 +13,7 @@
  *     filter: {type: f32, data: [1, 2, 1]}
  *   args: [x, y, n, 2.5]     # buffers by name, numbers as the signature wants them, structures as [i32 3, f32 0.5, x]
  */
-#ifndef BENCH_EMU_EMULATE_H
-#define BENCH_EMU_EMULATE_H
+#pragma once
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -123,5 +122,3 @@ void emulate_json(const struct emulate_result *r, struct text *t);
  * numbered). */
 bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,
                    struct error *err);
-
-#endif

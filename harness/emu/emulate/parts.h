@@ -1,6 +1,5 @@
 /* emu/emulate/parts: what emulate*.c share. */
-#ifndef BENCH_EMU_EMULATE_PARTS_H
-#define BENCH_EMU_EMULATE_PARTS_H
+#pragma once
 
 #include "emu/device/emu.h"
 #include "emu/emulate/emulate.h"
@@ -62,5 +61,3 @@ char *emulate_file(const struct emulation *e, const char *name);
 bool emulate_check(struct emulation *e, struct error *err);
 /* The entry that `wanted` means: its name, or the name in the source that it was mangled from. NULL: the only one. Caller frees. */
 char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/run/buffer: buffers of the device's memory, zero at first. A large one takes memory of the host where it is touched, and no more. */
-#ifndef BENCH_EMU_RUN_BUFFER_H
-#define BENCH_EMU_RUN_BUFFER_H
+#pragma once
 
 #include "base/error.h"
 #include "emu/exec.h"
@@ -12,5 +11,3 @@ void buffer_free(struct buffer *b);
 /* Adds the bytes of its sectors that were read and written since the last clear. stands_for > 1: by blocks that stand for so many each;
  * then as many times the bytes, and at most all of the buffer. */
 void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, uint64_t *written);
-
-#endif

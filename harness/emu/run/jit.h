@@ -1,6 +1,5 @@
 /* emu/run/jit: what compiles one operation (jit_lanes.c), and stretches of them (jit.c). */
-#ifndef BENCH_EMU_RUN_JIT_H
-#define BENCH_EMU_RUN_JIT_H
+#pragma once
 
 #include "emu/exec.h"
 #include "emu/run/x86.h"
@@ -97,5 +96,3 @@ static inline int vectors_of(const struct value *v)
 {
     return v->bytes == 8 ? 2 : 1;
 }
-
-#endif

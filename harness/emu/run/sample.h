@@ -1,6 +1,5 @@
 /* emu/run/sample: what single groups of a launch count. */
-#ifndef BENCH_EMU_RUN_SAMPLE_H
-#define BENCH_EMU_RUN_SAMPLE_H
+#pragma once
 
 #include "emu/exec.h"
 
@@ -8,5 +7,3 @@
 void sample_take(struct runner *k, struct device_group *g);
 /* Gives a launch without runners one whose counts are the sums of the groups' counts, times their weights. Free with launch_free. */
 void sample_weigh(struct launch *l, const struct device_sample *sample);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Sources: sm_90 as measured on an H200 with tests/gpu/tensor_bits.cu. Other chips as published by Xie and others, "MMA-Sim: Bit-Accurate
  * Reference Model of Tensor Cores and Matrix Cores" (arXiv 2511.10909, 2025); not measured here. */
-#ifndef BENCH_EMU_TENSOR_SUM_H
-#define BENCH_EMU_TENSOR_SUM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int tensor_least(enum tensor_type type);
 /* c + the sum of a[i] * b[i], n of them (at most TENSOR_K_MAX). half: c and the result are f16 values. NaN has no sign or payload. */
 float tensor_sum(const struct tensor_rule *rule, const float *a, enum tensor_type ta, const float *b, enum tensor_type tb, int n, float c,
                  bool half);
-
-#endif

@@ -1,6 +1,5 @@
 /* emu/run/tensormap: the 128 bytes that a tensor map is on emu. */
-#ifndef BENCH_EMU_RUN_TENSORMAP_H
-#define BENCH_EMU_RUN_TENSORMAP_H
+#pragma once
 
 #include "device/device.h"
 
@@ -14,5 +13,3 @@ struct tensormap { /* not padded by chance: copied as bytes */
     uint8_t element_bytes, element_kind, rank, swizzle, interleave, oob_nan;
 };
 bool tensormap_encode(const struct device_tensor_map *map, void *out128, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* emu/run/x86: writes AVX-512 machine code into a buffer. Registers of vectors are 0 to 31, of masks 0 to 7, others as the processor
  * numbers them. Memory operands are a base register and a displacement. */
-#ifndef BENCH_EMU_RUN_X86_H
-#define BENCH_EMU_RUN_X86_H
+#pragma once
 
 #include "base/text.h"
 #include <stdbool.h>
@@ -107,5 +106,3 @@ static inline void x86_mask_at(struct machine_code *c, struct x86_form f, int re
     x86_vex(c, f, 0, reg, 0);
     x86_modrm(c, reg, base, displacement);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The parts return false in two cases: a broken head (err is set) or an infeasible configuration (program->reason is set, err is
  * untouched). */
-#ifndef BENCH_VARIANT_BIND_H
-#define BENCH_VARIANT_BIND_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "kernel/head/head.h"
@@ -112,5 +111,3 @@ void bind_adopt(struct bind *b, const struct variant *v, struct program *inner);
 bool bind_race(struct bind *b, struct variant_config **configs, int *count, struct error *err);
 /* Replaces the program by that of the first variant of `select:` that can do the work. */
 bool bind_select(struct bind *b, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* kernel/bind/variant_bind: makes a program from a variant in one configuration and a work. */
-#ifndef BENCH_KERNEL_VARIANT_BIND_H
-#define BENCH_KERNEL_VARIANT_BIND_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "kernel/variant.h"
@@ -18,5 +17,3 @@ bool variant_bind_choice(const struct variant_set *set, const struct variant_con
  * takes: malloc'd if there is one. -1: a broken head. */
 int variant_race(const struct variant_set *set, const struct variant_config *rule, const struct work *work, const struct chip *chip,
                  struct variant_config **configs, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* kernel/head/head: the head of a .cu as a checked structure (grammar: docs/HEAD.md). Private to kernel/.
  *
  * The reader reports every mistake that can be found without a work: in keys, words, names and places. */
-#ifndef BENCH_VARIANT_HEAD_H
-#define BENCH_VARIANT_HEAD_H
+#pragma once
 
 #include "base/expr.h"
 #include "base/node.h"
@@ -233,5 +232,3 @@ extern const char *const head_functions[];
 bool head_is_word(const struct op *op, const char *name);
 /* The -D name of a specialised symbol: "r" -> "R". Caller frees. */
 char *head_upper(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* kernel/head/load: reads variants from their files, and lists the configurations of their parameters. */
-#ifndef BENCH_KERNEL_LOAD_H
-#define BENCH_KERNEL_LOAD_H
+#pragma once
 
 #include "kernel/variant.h"
 
@@ -30,5 +29,3 @@ int variant_configs(const struct variant *v, const struct node *override, struct
 int variant_space(const struct variant *v, const struct node *override, struct variant_config **configs, struct error *err);
 /* The configuration with a label ("BPS=2,CC=16"). False: the variant no longer has it. */
 bool variant_at(const struct variant *v, const char *label, struct variant_config **config, struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* kernel/head/python: kernels of a Python file. A sidecar with `source: FILE.py` and a step `python: NAME` has no launch of its own: for
  * each work and configuration Python (kernels/python/bench.py) compiles the kernel and writes another sidecar beside it, with PTX or a
  * cubin. */
-#ifndef BENCH_KERNEL_PYTHON_H
-#define BENCH_KERNEL_PYTHON_H
+#pragma once
 
 #include "kernel/head/head.h"
 
@@ -12,5 +11,3 @@ bool head_python_make(const struct variant *v, const char *request, const struct
 /* If `v` is of a Python file, it asks the same process as one of the others that is of the same file. */
 void head_python_share(struct variant *v, struct variant *const *others, int count);
 void head_python_free(struct head_python *p); /* NULL is allowed */
-
-#endif

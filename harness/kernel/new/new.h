@@ -1,6 +1,5 @@
 /* kernel/new/new: writes the files that `bench new` makes. */
-#ifndef BENCH_KERNEL_NEW_H
-#define BENCH_KERNEL_NEW_H
+#pragma once
 
 #include "op/op.h"
 
@@ -8,5 +7,3 @@
  * explained. variant_new_op: a file for an op that does not exist yet (docs/OP.md), to be filled in. */
 char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err);
 char *variant_new(const struct op *op, const char *source_text, const char *kernel_name, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* kernel/new/signature: the parameters of a __global__ function, from its source. Private to kernel/. */
-#ifndef BENCH_VARIANT_SIGNATURE_H
-#define BENCH_VARIANT_SIGNATURE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/kernel_name.h"
@@ -37,5 +36,3 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
 const char *type_element(const struct signature_param *p);
 /* True if neither C++, CUDA's headers nor this file has the type, so that the head must define it. */
 bool type_is_macro(const struct signature_param *p, const char *code);
-
-#endif

@@ -4,8 +4,7 @@
  * blocks of each class run, with the arguments of the true launch; if their counts are equal, one stands for its class and the counts are
  * exact. If not, the class is sampled further, and the estimate has an interval. With a mask, a class is also how many marks a block
  * sees. A block runs alone, so a kernel whose blocks take work from a common queue cannot be counted so. */
-#ifndef BENCH_MEASURE_COUNT_BLOCKS_H
-#define BENCH_MEASURE_COUNT_BLOCKS_H
+#pragma once
 
 #include "measure/rig/rig.h"
 
@@ -30,5 +29,3 @@ struct blocks_how {
 bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err);
 /* Half the width of the 95 % interval of the instructions or of the sectors, as a share of them: the larger one. */
 double blocks_error(const struct blocks *b);
-
-#endif

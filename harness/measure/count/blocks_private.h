@@ -1,6 +1,5 @@
 /* measure/count/blocks_private: what the ways of choosing blocks share. */
-#ifndef BENCH_MEASURE_COUNT_BLOCKS_PRIVATE_H
-#define BENCH_MEASURE_COUNT_BLOCKS_PRIVATE_H
+#pragma once
 
 #include "measure/count/blocks.h"
 
@@ -43,5 +42,3 @@ void blocks_add(const struct class *k, struct blocks *b);
 void blocks_weigh(struct counting *c, const struct class *k, blocks_is *is, const void *context);
 /* Chooses the blocks of a masked launch. *whole: the launch is so small that it is to run whole. */
 bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* measure/count/code: the instructions of a row's kernels that bench stores beside its counts: the hottest instructions of the hottest
  * source lines. The others count only in the sums of lines and steps. */
-#ifndef BENCH_MEASURE_COUNT_CODE_H
-#define BENCH_MEASURE_COUNT_CODE_H
+#pragma once
 
 #include "device/device.h"
 #include "measure/count/source.h"
@@ -21,5 +20,3 @@ void code_of_gpu(struct code_list *list, const struct source_values *values);
 void code_keep_list(struct row *row, struct code_list *list);
 /* The number of PTX instructions that warps executed since the last clear, on the interpreter. */
 double code_instructions(struct device *dev);
-
-#endif

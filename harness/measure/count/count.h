@@ -9,8 +9,7 @@
  *
  * A row that is timed as a graph is counted launch by launch: its kernels are the same, and CUPTI 13.0 ends a pass in which a graph was
  * launched with error 999 (seen on an H200). */
-#ifndef BENCH_MEASURE_COUNT_COUNT_H
-#define BENCH_MEASURE_COUNT_COUNT_H
+#pragma once
 
 #include "device/cupti/range.h"
 #include "device/cupti/trace.h"
@@ -52,5 +51,3 @@ struct count_result {
  * many kernels as were traced. Free with count_free. */
 bool count_run(const struct count_job *job, struct count_result *result, struct error *err);
 void count_free(struct count_result *result, const struct counted *items);
-
-#endif

@@ -4,8 +4,7 @@
  * Each step is sampled by itself, so that two steps with one kernel remain separate. It starts from the state that the steps before it
  * leave, the first step from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that
  * calls it. Nothing is timed here. */
-#ifndef BENCH_MEASURE_COUNT_SOURCE_H
-#define BENCH_MEASURE_COUNT_SOURCE_H
+#pragma once
 
 #include "device/cupti/pc.h"
 #include "device/cupti/sass.h"
@@ -52,5 +51,3 @@ extern const int source_metric_count;
 /* Runs each step once more and counts its instructions. A step in which CUPTI patched nothing has no values. */
 bool source_count(const struct source_job *job, struct cupti_sass *sass, struct source_values *out, struct error *err);
 void source_values_free(struct source_values *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* measure/count/tally: counts verified rows of some cases in a process that times nothing. It opens a CUPTI session once and keeps it
  * for all later cases, idle in between. */
-#ifndef BENCH_MEASURE_COUNT_TALLY_H
-#define BENCH_MEASURE_COUNT_TALLY_H
+#pragma once
 
 #include "counter/set.h"
 #include "device/cupti/range.h"
@@ -39,5 +38,3 @@ bool counters_check(struct counters *c, struct error *err);
 /* Counts and reports rows. *blame: the plan row that was running at a failure, -1: none. */
 bool counters_run(struct counters *c, const struct count_request *asked, int count, bool warm, int *blame, struct error *err);
 void counters_close(struct counters *c);
-
-#endif

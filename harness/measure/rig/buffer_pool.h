@@ -4,8 +4,7 @@
  * values differ except for weights and masks; outputs, scratch and workspaces in *replicas*. The sampler draws one set and one replica
  * per launch, so a kernel cannot predict them (measure/time/sample). The pool also holds the device check, whose checksums compare a
  * timed launch with a verified launch. */
-#ifndef BENCH_MEASURE_RIG_BUFFER_POOL_H
-#define BENCH_MEASURE_RIG_BUFFER_POOL_H
+#pragma once
 
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -24,5 +23,3 @@ struct card *buffer_pool_check(const struct buffer_pool *pool);
 /* Returns buffer number `index` of this name and size. The first call allocates it, with `guard` bytes around it, and sets *fresh. */
 bool buffer_pool_place(struct buffer_pool *pool, const char *name, int index, size_t bytes, size_t guard, struct place *out, bool *fresh,
                        struct error *err);
-
-#endif

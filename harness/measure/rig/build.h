@@ -1,6 +1,5 @@
 /* measure/rig/build: the compiled units of one row, and a cache that keeps the units of verified rows until the rows are timed. */
-#ifndef BENCH_MEASURE_RIG_BUILD_H
-#define BENCH_MEASURE_RIG_BUILD_H
+#pragma once
 
 #include "device/compile/compile.h"
 #include "device/device.h"
@@ -28,5 +27,3 @@ void build_keep(struct build_cache *cache, const struct job *job, int row, struc
 /* Moves the build out of the cache; false: not in the cache. */
 bool build_kept(struct build_cache *cache, int row, struct build *build);
 void build_drop(struct build_cache *cache);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/rig/compile_facts: stores the compiler's facts about a row's kernels in the row. */
-#ifndef BENCH_MEASURE_RIG_COMPILE_FACTS_H
-#define BENCH_MEASURE_RIG_COMPILE_FACTS_H
+#pragma once
 
 #include "measure/rig/build.h"
 
@@ -11,5 +10,3 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
 /* Sets row->launch_hash; it stays absent if a library supplies part of the code. */
 void build_launch_hash(const struct build *build, const struct program *program, const struct work *work, struct row *row);
-
-#endif

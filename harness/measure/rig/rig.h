@@ -3,8 +3,7 @@
  * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
  * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an
  * ERROR_WRONG; a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
-#ifndef BENCH_MEASURE_RIG_RIG_H
-#define BENCH_MEASURE_RIG_RIG_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -147,5 +146,3 @@ const struct program *rig_program(const struct rig *rig);
 void rig_set_name(struct rig *rig, const char *name);
 const char *rig_name(const struct rig *rig);
 void rig_time_limit(struct rig *rig, double seconds);
-
-#endif

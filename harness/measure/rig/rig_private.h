@@ -1,6 +1,5 @@
 /* measure/rig/rig_private: declarations shared by the files of the rig. */
-#ifndef BENCH_MEASURE_RIG_RIG_PRIVATE_H
-#define BENCH_MEASURE_RIG_RIG_PRIVATE_H
+#pragma once
 
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig.h"
@@ -138,5 +137,3 @@ bool rig_library_run(struct rig *rig, int step, struct error *err);
 void rig_library_free(struct rig *rig, int step);
 /* Drops the captured graph because something in it changed. */
 void rig_graph_drop(struct rig *rig);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/rig/vendor: the vendor's library in one process: open, described by another process, or missing with a reason. */
-#ifndef BENCH_MEASURE_RIG_VENDOR_H
-#define BENCH_MEASURE_RIG_VENDOR_H
+#pragma once
 
 #include "device/cudnn/cudnn.h"
 #include "measure/rig/rig.h"
@@ -21,5 +20,3 @@ void vendor_close(struct vendor_library *l);
 /* Like rig_open; `which`: the only plan that the library may use; NULL: any plan. */
 bool vendor_open_rig(const struct vendor_library *l, struct device *dev, const struct program *program, const struct device_image *images,
                      bool keep_inputs, const struct library_plan *which, struct rig **rig, struct error *err);
-
-#endif

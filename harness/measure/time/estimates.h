@@ -1,6 +1,5 @@
 /* measure/time/estimates: computes a row's time, its ratio and their intervals from its rounds. */
-#ifndef BENCH_MEASURE_TIME_ESTIMATES_H
-#define BENCH_MEASURE_TIME_ESTIMATES_H
+#pragma once
 
 #include "measure/time/sample.h"
 #include "store/row.h"
@@ -21,5 +20,3 @@ struct estimate_rounds estimate_rounds_of(const struct sample_candidate *e, cons
 struct row_time *estimates_add(struct row *row, int step, enum time_mode mode, const struct estimate_rounds *rounds);
 /* Sets the row's SM clock to the median clock at the start of its samples, if the row has none yet. */
 void estimates_clock(struct row *row, const struct sample_candidate *e, int rounds);
-
-#endif

@@ -1,7 +1,6 @@
 /* measure/time/gpu_monitor: watches the GPU while rows are timed: its power, throttle reasons, clock and temperature, and other
  * processes that compute on it. Other processes make a time invalid for the kernel alone. */
-#ifndef BENCH_MEASURE_TIME_GPU_MONITOR_H
-#define BENCH_MEASURE_TIME_GPU_MONITOR_H
+#pragma once
 
 #include "base/text.h"
 #include "device/device.h"
@@ -32,5 +31,3 @@ void board_report(const struct board *board, struct row *const *rows, int count)
 /* Adds the processes in `pids`, except this process, its parent, the bench processes that started that one, and other children of these. */
 void others_add(const long *pids, int count, struct others *others);
 void others_free(struct others *others);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/time/group: rows of one case that are timed together in one worker. */
-#ifndef BENCH_MEASURE_TIME_GROUP_H
-#define BENCH_MEASURE_TIME_GROUP_H
+#pragma once
 
 #include "measure/rig/buffer_pool.h"
 #include "measure/time/sample.h"
@@ -88,5 +87,3 @@ bool timing_check_again(struct timing_group *b, int i, struct error *err);
 bool timing_pairs(struct timing_group *b, const struct pair_request *request, struct error *err);
 /* Times the frames of rows of a sequence, one row after another (sequence_time.c). */
 bool timing_sequence(struct timing_group *b, struct error *err);
-
-#endif

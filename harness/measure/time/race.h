@@ -10,8 +10,7 @@
  * group. If they still take more than half of the places, the slower ones by median leave: the only ones that leave without evidence.
  * Samples of different groups are never compared. The last group continues until the best is known to `half_width` and is alone or has
  * 30 rounds, or until the budget is spent. */
-#ifndef BENCH_MEASURE_TIME_RACE_H
-#define BENCH_MEASURE_TIME_RACE_H
+#pragma once
 
 #include "base/error.h"
 #include <stdbool.h>
@@ -52,5 +51,3 @@ struct race_result {
 bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct race_candidate *candidates, int count, int pinned,
               struct race_result *result, struct error *err);
 void race_candidate_free(struct race_candidate *candidate);
-
-#endif

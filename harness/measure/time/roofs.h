@@ -4,8 +4,7 @@
  * It uses kernels that do one thing (kernels/roofs/roofs.cu) and, if cublasLt is available, its matrix products, and keeps the better
  * value. Each value is the best of a few bursts of about 2 ms on an otherwise idle GPU, with random data, at the clocks that the GPU
  * chooses: a limit for kernels as short as one layer, not the rate that the GPU sustains for minutes. */
-#ifndef BENCH_MEASURE_TIME_ROOFS_H
-#define BENCH_MEASURE_TIME_ROOFS_H
+#pragma once
 
 #include "device/chip/roof.h"
 #include "device/device.h"
@@ -36,5 +35,3 @@ bool roofs_measure(struct device *dev, const char *compiler, const struct job *w
 /* A short check of one GPU of several, about 0.3 s: rates of copy, f32 and f16 products, the difference (aa) and spread of the same burst
  * timed in turns, clocks, temperature, throttle reasons (bits of device/chip/throttle.h), uncorrectable ECC errors. */
 bool roofs_check(struct device *dev, const char *compiler, struct ceiling_list *out, struct error *err);
-
-#endif

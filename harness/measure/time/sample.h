@@ -14,8 +14,7 @@
  *
  * bench compares the outputs of every timed launch (of a graph: the last one on each replica) with those of a verified launch on the
  * same set; the watch checks outputs that differ. */
-#ifndef BENCH_MEASURE_TIME_SAMPLE_H
-#define BENCH_MEASURE_TIME_SAMPLE_H
+#pragma once
 
 #include "base/error.h"
 #include "measure/rig/rig.h"
@@ -90,5 +89,3 @@ void sample_candidate_free(struct sample_candidate *candidate, int step_count);
  * it is four times as slow as the fastest after one round, 1.5 times after two, 4 % slower after seven; medians_ns (rig_plan_count of them)
  * may be NULL. */
 bool sample_plans(struct device *dev, struct rig *rig, int step, int rounds, double *medians_ns, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/time/sample_private: declarations shared by the files of sample. */
-#ifndef BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
-#define BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
+#pragma once
 
 #include "measure/time/sample.h"
 
@@ -54,5 +53,3 @@ void slot_met(struct sample_group *group, int candidate);
 /* sample_sustained.c */
 bool sustained_build(struct sample_group *group, int candidate, struct error *err);
 bool sustained_take(struct sample_group *group, int candidate, struct error *err);
-
-#endif

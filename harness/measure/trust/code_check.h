@@ -1,7 +1,6 @@
 /* measure/trust/code_check: checks a row's code before it runs: the type that tensor cores multiply in, and whether a step that may
  * start early waits for the previous step. */
-#ifndef BENCH_MEASURE_TRUST_CODE_CHECK_H
-#define BENCH_MEASURE_TRUST_CODE_CHECK_H
+#pragma once
 
 #include "measure/rig/build.h"
 
@@ -14,5 +13,3 @@ void code_check_waits(const struct program *program, const struct build *build, 
 bool code_sums_round(const struct program *program, const struct device_image *images);
 /* Sets `rounds` of a row's program, once. */
 void code_take_rounds(const struct plan_row *row, struct program *program, const struct device_image *images);
-
-#endif

@@ -1,7 +1,6 @@
 /* measure/trust/degenerate: finds degenerate work: cases in which a kernel passes without doing the work. If the op is a file, its
  * reference runs where rows run, so the check uses the row's own shape: the data that the row is verified on, and other input sets. */
-#ifndef BENCH_MEASURE_TRUST_DEGENERATE_H
-#define BENCH_MEASURE_TRUST_DEGENERATE_H
+#pragma once
 
 #include "measure/verify/data.h"
 
@@ -18,5 +17,3 @@ bool degenerate_check(struct degenerate *known, const struct job *job, int index
 /* this one is for ops that are files. kept: the row is timed next on these input sets, so they stay in the store. False (err): bench
  * cannot make the case's own data. */
 bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool kept, int index, struct row *row, struct error *err);
-
-#endif

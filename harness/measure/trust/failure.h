@@ -1,6 +1,5 @@
 /* measure/trust/failure: what a row did wrong, according to the device's reports, an error or a comparison. */
-#ifndef BENCH_MEASURE_TRUST_FAILURE_H
-#define BENCH_MEASURE_TRUST_FAILURE_H
+#pragma once
 
 #include "base/error.h"
 #include "device/device.h"
@@ -14,5 +13,3 @@ void failure_take_reports(struct device *dev, struct row *row);
 void failure_blame(struct device *dev, struct row *row, const struct error *why, enum row_status otherwise);
 /* A property of the op's file that may make a correct kernel appear slightly wrong, as the end of a sentence; "": none. */
 const char *failure_hint(const struct program *program, const struct op_data *data, const struct verdict *verdict);
-
-#endif

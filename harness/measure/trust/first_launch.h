@@ -1,6 +1,5 @@
 /* measure/trust/first_launch: what connects a row's verification with its first launch where it is timed: the bits of the output. */
-#ifndef BENCH_MEASURE_TRUST_FIRST_LAUNCH_H
-#define BENCH_MEASURE_TRUST_FIRST_LAUNCH_H
+#pragma once
 
 #include "measure/rig/rig.h"
 #include "store/row.h"
@@ -18,5 +17,3 @@ void first_launch_compare(const struct first_launches *first, int index, const s
 /* The rig, just fed with the first set, may give what its verification gave. */
 void first_launch_expect(const struct first_launches *first, int index, struct rig *rig);
 void first_launch_forget(struct first_launches *first);
-
-#endif

@@ -1,7 +1,6 @@
 /* measure/trust/input_guard: checks bench's own memory on the device, which holds the input values of all rows of a case. No row gets a
  * pointer to it, but a wild write may hit it and would make every later row wrong. */
-#ifndef BENCH_MEASURE_TRUST_INPUT_GUARD_H
-#define BENCH_MEASURE_TRUST_INPUT_GUARD_H
+#pragma once
 
 #include "measure/verify/data.h"
 
@@ -11,5 +10,3 @@ bool guard_case(struct data_store *d, int in_case, bool *touched, struct error *
 bool guard_data(struct op_data *data, bool *touched, struct error *err);
 /* Marks the row that did it as unsafe. */
 void guard_blame(struct row *row);
-
-#endif

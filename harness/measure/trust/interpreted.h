@@ -2,8 +2,7 @@
  * right, memory that nobody wrote, an access out of bounds. bench's own kernels are checked so when they change.
  *
  * It runs on the layer itself, if that does not take long, and on two small nearby shapes. Compile workers do it while nothing is timed. */
-#ifndef BENCH_MEASURE_TRUST_INTERPRETED_H
-#define BENCH_MEASURE_TRUST_INTERPRETED_H
+#pragma once
 
 #include "measure/trust/nearby.h"
 
@@ -22,5 +21,3 @@ struct row *interpreted_run(struct interpreted *x, const struct job *job, int in
 /* Lays what emu finds, or has found ahead, over a row that the GPU found right; does nothing for other rows. */
 void interpreted_verify(struct interpreted *x, const struct job *job, int index, const struct build *build, struct row *row);
 void interpreted_close(struct interpreted *x);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/trust/layer_counts: emu's counts of a whole layer, of which only a part is verified. */
-#ifndef BENCH_MEASURE_LAYER_COUNTS_H
-#define BENCH_MEASURE_LAYER_COUNTS_H
+#pragma once
 
 #include "measure/count/blocks.h"
 #include "measure/rig/build.h"
@@ -33,5 +32,3 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
 /* After each launch that verifies a row whose layer was counted, on zeros: if the instructions differ from those of the last one, which had
  * other values, the row loses its counts. row NULL: does nothing. *executed: 0 before the first. */
 void layer_counts_compare(struct device *dev, struct row *row, double *executed);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/trust/nearby: checks that a row is also right on a few small, randomly drawn shapes that its head accepts. */
-#ifndef BENCH_MEASURE_TRUST_NEARBY_H
-#define BENCH_MEASURE_TRUST_NEARBY_H
+#pragma once
 
 #include "measure/rig/build.h"
 #include "measure/verify/data.h"
@@ -43,5 +42,3 @@ bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err);
 void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough);
 /* Compiles the units that those shapes need besides the row's own code. */
 void nearby_compile(const struct job *job, int index);
-
-#endif

@@ -2,8 +2,7 @@
  * rows, the check for degenerate work, the data of its rows' nearby shapes, the CPU's part of its own data. A thread of the lowest
  * priority does it. It calls no driver function and holds no lock that a timed launch needs. Every command except a request for more
  * prefetching ends it first. */
-#ifndef BENCH_MEASURE_TRUST_PREFETCH_H
-#define BENCH_MEASURE_TRUST_PREFETCH_H
+#pragma once
 
 #include "measure/trust/nearby.h"
 #include "measure/trust/degenerate.h"
@@ -22,5 +21,3 @@ void prefetch_begin(struct prefetch *p, const int *rows, int count, int due);
 void prefetch_enough(struct prefetch *p);
 /* Ends the thread and takes over its results. */
 void prefetch_end(struct prefetch *p);
-
-#endif

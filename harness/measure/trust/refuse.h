@@ -1,6 +1,5 @@
 /* measure/trust/refuse: rejects configurations of a search that are not worth a run, by the compiler's facts. */
-#ifndef BENCH_MEASURE_TRUST_REFUSE_H
-#define BENCH_MEASURE_TRUST_REFUSE_H
+#pragma once
 
 #include "measure/job.h"
 
@@ -16,5 +15,3 @@ struct tried_list { /* the configurations of the current case, each with differe
  * another configuration: marks `row`, which has the compiler's facts, as infeasible with the reason. False: the configuration is worth a
  * run. */
 bool tried_refuse(struct tried_list *tried, const struct job *job, int index, struct row *row);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/trust/sequence: a row of a sequence, a program for one frame, run over all frames and checked. */
-#ifndef BENCH_MEASURE_TRUST_SEQUENCE_H
-#define BENCH_MEASURE_TRUST_SEQUENCE_H
+#pragma once
 
 #include "measure/rig/build.h"
 #include "measure/trust/sequence_source.h"
@@ -35,5 +34,3 @@ bool sequence_begin(struct frames_run *r, struct sequence *q, int index, struct 
 bool sequence_open_rig(struct frames_run *r, const struct device_image *images, struct error *err);
 /* ns: the device's time between two events, for everything that the frame needs; NULL: not timed. */
 bool sequence_run_frame(struct frames_run *r, int frame, double *ns, struct error *err);
-
-#endif

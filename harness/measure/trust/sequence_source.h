@@ -1,8 +1,7 @@
 /* measure/trust/sequence_source: the frames of a sequence, generated from a seed or read from a video, and the dense result of each on the
  * CPU.
  */
-#ifndef BENCH_MEASURE_TRUST_SEQUENCE_SOURCE_H
-#define BENCH_MEASURE_TRUST_SEQUENCE_SOURCE_H
+#pragma once
 
 #include "base/frames.h"
 #include "op/chain/chain.h"
@@ -50,5 +49,3 @@ struct sequence_error {
 };
 /* `got`: n,k,p,q of the frame in `now`; values below 0 count times `slope`. */
 bool source_judge(struct sequence_source *s, const float *got, float slope, struct sequence_error *e, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* measure/trust/verifier: verifies one row alone: compiles it, runs it on exact and on full-precision data, and checks its outputs,
  * guard zones and inputs. */
-#ifndef BENCH_MEASURE_TRUST_VERIFIER_H
-#define BENCH_MEASURE_TRUST_VERIFIER_H
+#pragma once
 
 #include "op/mask/tiles.h"
 #include "measure/trust/first_launch.h"
@@ -35,5 +34,3 @@ bool verifier_lost(const struct verifier *v, const struct row *row);
 void verifier_close(struct verifier *v);
 /* Only compiles: row->launch_hash identifies what would be launched. */
 bool verifier_identify(struct verifier *v, int index, struct row *row, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/verify/data: inputs and references of the current case, made once and kept until another case is requested. */
-#ifndef BENCH_MEASURE_VERIFY_DATA_H
-#define BENCH_MEASURE_VERIFY_DATA_H
+#pragma once
 
 #include "measure/verify/device_check.h"
 #include "op/op.h"
@@ -63,5 +62,3 @@ void data_put_host(struct data_store *d, int in_case, int set, int slot, const s
 void data_drop_ahead(struct data_store *d);
 /* How many more bytes of the device's memory data of other cases may occupy. */
 double data_room_ahead(struct data_store *d);
-
-#endif

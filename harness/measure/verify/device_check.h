@@ -10,8 +10,7 @@
  * kernel use the CPU's reference, uploaded once per case; ops that are files use measure/reference. A chain's reference is computed link
  * by link, and each link is compared with such a sample. If the device finds a fault, bench downloads everything, and the CPU checks
  * again and describes the fault. */
-#ifndef BENCH_MEASURE_VERIFY_DEVICE_CHECK_H
-#define BENCH_MEASURE_VERIFY_DEVICE_CHECK_H
+#pragma once
 
 #include "device/device.h"
 #include "measure/verify/verify.h"
@@ -75,5 +74,3 @@ bool card_verify(const struct card_data *data, const struct program *program, in
 bool card_fetch(struct card_data *data, struct error *err);
 /* Downloads only the first `most` elements of each reference; SIZE_MAX: same as card_fetch. */
 bool card_fetch_some(struct card_data *data, size_t most, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/verify/device_check_private: declarations shared by the files of the device check. */
-#ifndef BENCH_MEASURE_VERIFY_DEVICE_CHECK_PRIVATE_H
-#define BENCH_MEASURE_VERIFY_DEVICE_CHECK_PRIVATE_H
+#pragma once
 
 #include "measure/verify/device_check.h"
 #include "op/reference/data.h"
@@ -161,5 +160,3 @@ bool card_sample_make(const struct work *work, enum data_part part, struct op_da
 bool card_sample_agrees(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* The storage of a tensor as four dimensions and the strides between their elements. */
 void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4]);
-
-#endif

@@ -1,10 +1,7 @@
 /* measure/verify/prefetch_data: makes data of later cases while compilers work and the device is idle. */
-#ifndef BENCH_MEASURE_VERIFY_PREFETCH_DATA_H
-#define BENCH_MEASURE_VERIFY_PREFETCH_DATA_H
+#pragma once
 
 #include "measure/verify/data.h"
 
 /* Makes the data of these rows' cases, until another command arrives. Each row must be the first of its case. */
 void prefetch_data(struct data_store *d, const int *rows, int count);
-
-#endif

@@ -4,8 +4,7 @@
  * from .npy files. Ops in C make their own. bench checks a reference as strictly as a row: a kernel that reads or writes where it must
  * not (according to emu), or leaves an element of a result unwritten, is an error that names it. Results of Python are kept in the
  * compiler's cache, by the hash of the work, its data and the file. */
-#ifndef BENCH_MEASURE_VERIFY_REFERENCE_H
-#define BENCH_MEASURE_VERIFY_REFERENCE_H
+#pragma once
 
 #include "device/device.h"
 #include "op/op.h"
@@ -29,5 +28,3 @@ const char *reference_source(const struct op *op);
 void reference_compile(const struct work *work, const char *arch, const char *compiler);
 /* The -D names that it is compiled with for a work, malloc'd texts in a malloc'd array; -1 on error. */
 int reference_defines(const struct work *work, char ***defines, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/verify/reference_private: declarations shared by the files of measure/reference. */
-#ifndef BENCH_MEASURE_VERIFY_REFERENCE_PRIVATE_H
-#define BENCH_MEASURE_VERIFY_REFERENCE_PRIVATE_H
+#pragma once
 
 #include "base/scales.h"
 #include "device/compile/compile.h"
@@ -71,5 +70,3 @@ double reference_terms(const struct work *work, const struct op_bounds *is);
 /* Fills the references that are present by calling the op's Python function; a magnitude that it returns is malloc'd. */
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],
                       struct error *err);
-
-#endif

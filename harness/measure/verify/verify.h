@@ -1,6 +1,5 @@
 /* measure/verify/verify: decides whether an output is right. Success-form tests: NaN never passes. Checks the whole output. */
-#ifndef BENCH_MEASURE_VERIFY_VERIFY_H
-#define BENCH_MEASURE_VERIFY_VERIFY_H
+#pragma once
 
 #include "base/error.h"
 #include "op/op.h"
@@ -35,5 +34,3 @@ bool verify_dump(const struct program *program, int tensor, const struct op_data
 
 /* The type of a result whose rounding alone is half of the tolerance of the largest error, or more; NULL: none. */
 const char *verify_stored_as(const struct program *program, const struct verdict *v);
-
-#endif

@@ -1,6 +1,5 @@
 /* measure/verify/verify_private: the data that one check of an output collects, shared by verify*.c. */
-#ifndef BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
-#define BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
+#pragma once
 
 #include "base/text.h"
 #include "measure/verify/verify.h"
@@ -67,5 +66,3 @@ bool verify_suspects_matter(int64_t suspects, int64_t all, double share);
 const char *verify_overflow(size_t first_wrong, size_t element_bytes, size_t elements);
 /* Describes in words what the wrong elements have in common. */
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * A work of op `chain` has the shape of the whole (n, c, h, w in; k, p, q out) and points to its links, which are in order of execution;
  * each link names where its input and residual come from. Weights are seeded: each layer run has its own filter and bias, the same under
  * every layout plan. */
-#ifndef BENCH_OP_CHAIN_H
-#define BENCH_OP_CHAIN_H
+#pragma once
 
 #include "op/op.h"
 
@@ -109,5 +108,3 @@ bool chain_file_moves(const struct work *work);
 bool chain_passes_marks(const struct chain *chain, struct error *err);
 /* Of each link, the last one that reads its output; 0: none does. malloc'd. */
 int *chain_last_uses(const struct chain *chain);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/chain/compose: joins the programs of a chain's links into one program, which is then set up, run, checked and timed like any row. */
-#ifndef BENCH_OP_COMPOSE_H
-#define BENCH_OP_COMPOSE_H
+#pragma once
 
 #include "op/chain/slices.h"
 #include "op/program.h"
@@ -40,5 +39,3 @@ struct changed {
  * sums before its activation, both f32. The caller frees run->links. */
 void compose_changes(const struct work *work, const struct program *const *parts, const struct changes *changes, struct changed *run,
                      struct program *out);
-
-#endif

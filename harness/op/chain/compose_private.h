@@ -1,6 +1,5 @@
 /* op/chain/compose_private: what the files that compose programs share. */
-#ifndef BENCH_OP_COMPOSE_PRIVATE_H
-#define BENCH_OP_COMPOSE_PRIVATE_H
+#pragma once
 
 #include "op/chain/compose.h"
 
@@ -11,5 +10,3 @@ void compose_part_end(struct program_move *r);
 /* Adds a buffer and returns its index or reference. */
 int compose_scratch(struct program *p, const struct scratch *s, const char *prefix);
 struct buffer_ref compose_constant(struct program *p, const char *prefix, int link, int span, const struct tensor *t);
-
-#endif

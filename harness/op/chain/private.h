@@ -1,6 +1,5 @@
 /* op/chain/private: what the files of chains share. */
-#ifndef BENCH_OP_CHAIN_PRIVATE_H
-#define BENCH_OP_CHAIN_PRIVATE_H
+#pragma once
 
 #include "op/chain/chain.h"
 
@@ -9,5 +8,3 @@ bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *ou
 bool chain_data_whole(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 /* Adds a link's own errors: the mean over the (active) pixels of its bound, and of one rounding of what it stores. */
 void chain_errors_add_own(struct chain_errors *e, const struct work *w, int64_t n, const struct op_values *of, const float *active);
-
-#endif

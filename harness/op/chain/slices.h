@@ -1,6 +1,5 @@
 /* op/chain/slices: a concat that is no copy. What it joins is written into one tensor, each part to its channels. */
-#ifndef BENCH_OP_SLICES_H
-#define BENCH_OP_SLICES_H
+#pragma once
 
 #include "op/chain/chain.h"
 
@@ -25,5 +24,3 @@ bool chain_part_copy(const struct chain *chain, const struct chain_slice *slices
 /* The pitches of a link's tensors; its work with them. */
 struct pitches chain_slice_pitches(const struct chain *chain, const struct chain_slice *slices, int link);
 struct work chain_slice_work(const struct chain *chain, const struct chain_slice *slices, int link);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/file/ops: the ops that there are: one in C (op/chain/chain.c), all others files, the installation's and the user's (--ops). */
-#ifndef BENCH_OP_OPS_H
-#define BENCH_OP_OPS_H
+#pragma once
 
 #include "op/op.h"
 
@@ -28,5 +27,3 @@ bool op_is_for(const char *name, enum op_task task);
 const struct op *op_of_variant(const char *name);
 /* The op that computes changes of the output from changes of the input. */
 const struct op *op_of_changes(const struct op *op);
-
-#endif

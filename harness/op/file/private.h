@@ -1,6 +1,5 @@
 /* op/file/private: what the files that read ops share. */
-#ifndef BENCH_OP_FILE_PRIVATE_H
-#define BENCH_OP_FILE_PRIVATE_H
+#pragma once
 
 #include "op/op_file.h"
 
@@ -34,5 +33,3 @@ bool op_file_new_name(const struct op_file *f, const struct node *n, const char 
 bool op_file_exprs(struct op_file *f, const struct node *n, struct expr ***out, int *count, struct error *err);
 /* Reads an expression; NULL if the map lacks the key. False: err. */
 bool op_file_optional(struct op_file *f, const struct node *map, const char *key, struct expr **out, struct error *err);
-
-#endif

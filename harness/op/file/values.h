@@ -1,6 +1,5 @@
 /* op/file/values: values that come from files: a .npy, or a picture or video. */
-#ifndef BENCH_OP_FILE_VALUES_H
-#define BENCH_OP_FILE_VALUES_H
+#pragma once
 
 #include "op/op.h"
 
@@ -8,5 +7,3 @@
 bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
 /* True if the files that hold values or results of the work can be read and have its shape. */
 bool op_file_values_fit(const struct work *work, struct error *err);
-
-#endif

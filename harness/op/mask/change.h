@@ -1,6 +1,5 @@
 /* op/mask/change: masks from a video: one for each frame, by the difference of each pixel from its value when it was last active. */
-#ifndef BENCH_OP_CHANGE_H
-#define BENCH_OP_CHANGE_H
+#pragma once
 
 #include "base/image.h"
 
@@ -18,5 +17,3 @@ bool change_step(struct change *change, const struct image *frame, float *mask, 
 void change_end(struct change *change);
 /* Scales a mask: a pixel is active if any pixel that it covers is. */
 void change_fit(const float *from, int64_t from_h, int64_t from_w, float *to, int64_t to_h, int64_t to_w);
-
-#endif

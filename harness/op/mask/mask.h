@@ -1,6 +1,5 @@
 /* op/mask/mask: the masks of a work, and how much work they leave. */
-#ifndef BENCH_OP_MASK_H
-#define BENCH_OP_MASK_H
+#pragma once
 
 #include "op/op.h"
 
@@ -34,5 +33,3 @@ void work_useful_of(const struct work *work, const float *in, const float *activ
 float *chain_marks(const struct chain_link *link, const float *in);
 /* FLOP of the active outputs of all links, for the mask of the chain's input. */
 double chain_useful_flop(const struct chain *chain, const float *in);
-
-#endif

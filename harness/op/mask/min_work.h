@@ -9,8 +9,7 @@
  * transformed apart. fft: of a transform of real data half the points are enough, 3 real products each, so 1.5 an output for each class,
  * however large the filter and the tiles. Transforms themselves, which cost more, count nothing. Strassen's method over the channels is
  * left out: no kernel here gains from it. */
-#ifndef BENCH_OP_MIN_WORK_H
-#define BENCH_OP_MIN_WORK_H
+#pragma once
 
 #include "op/op.h"
 
@@ -23,5 +22,3 @@ void min_work_of(const struct work *work, const float *in, const float *active, 
 /* The least FLOP of this algorithm (`direct`, `winograd` ... of a head); the fewest of all algorithms for `library`, an unknown word, or
  * NULL. A kernel of any algorithm may compute parts directly. */
 double min_work_flop(const struct min_work *least, const char *algorithm);
-
-#endif

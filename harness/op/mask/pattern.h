@@ -1,6 +1,5 @@
 /* op/mask/pattern: draws the pixels of a mask, one function for each pattern. Private to op/. */
-#ifndef BENCH_OP_PATTERN_H
-#define BENCH_OP_PATTERN_H
+#pragma once
 
 #include "op/work.h"
 
@@ -19,5 +18,3 @@ int64_t mask_wanted_pixels(const struct mask_plane *p);
 
 /* The function of each pattern, `mask_pattern_NAME`: sets active pixels to 1. By enum value; NONE, EMPTY and FILE set none. */
 extern void (*const mask_pattern_draw[])(struct mask_plane *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* op/mask/tiles: for a variant that works in tiles and a mask: how many tiles it must compute, how much work that is, and how full they
  * are. */
-#ifndef BENCH_OP_TILES_H
-#define BENCH_OP_TILES_H
+#pragma once
 
 #include "base/text.h"
 #include "op/program.h"
@@ -23,5 +22,3 @@ void tile_bins_text(const struct tile_stats *stats, struct text *t);
 
 /* The same, with the masks that it draws. */
 bool tile_stats_draw(const struct work *w, const struct tile *tile, struct tile_stats *stats, struct error *err);
-
-#endif

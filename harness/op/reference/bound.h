@@ -29,8 +29,7 @@
  *
  * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
  * the final store by measure/verify/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
-#ifndef BENCH_OP_BOUND_H
-#define BENCH_OP_BOUND_H
+#pragma once
 
 #include "op/work.h"
 
@@ -65,5 +64,3 @@ double bound_roundings(const char *algorithm);
 /* Tensor-core operand types (enum factor_type, bits) that are accurate enough for a math mode under an algorithm. Tolerances alone would
  * accept a lesser type in long sums. */
 unsigned bound_factors(enum math math, const char *algorithm);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/reference/data: the inputs of a work and its reference results, with their error bounds. */
-#ifndef BENCH_OP_DATA_H
-#define BENCH_OP_DATA_H
+#pragma once
 
 #include "op/op.h"
 
@@ -50,5 +49,3 @@ int64_t op_lines_read(const struct work *work, const int64_t *rows, int count, i
 /* Lists the columns that the wanted columns (op_data.columns; NULL: all) need: of the input (`read`), or of a tensor that is added to the
  * result; `width` is the length of its lines, and room for as many is needed. */
 int64_t op_columns_read(const struct work *work, const bool *asked, bool read, int64_t width, int64_t *columns);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/reference/epilogue_row: what the items of an epilogue do to the values of a row, and to their error bounds. Private to op/. */
-#ifndef BENCH_OP_EPILOGUE_ROW_H
-#define BENCH_OP_EPILOGUE_ROW_H
+#pragma once
 
 #include "op/epilogue.h"
 
@@ -14,5 +13,3 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
 /* The value of an activation other than relu, leaky_relu and prelu; and how much it can stretch an error. */
 double activation_value(const struct epilogue *item, double x);
 double activation_stretch(enum epilogue_kind kind);
-
-#endif

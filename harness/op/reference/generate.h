@@ -1,7 +1,6 @@
 /* op/reference/generate: the values of inputs. A value depends on its seed, tensor and index alone, through integer arithmetic and
  * correctly rounded operations: it is the same on every machine, for every number of threads. */
-#ifndef BENCH_OP_GENERATE_H
-#define BENCH_OP_GENERATE_H
+#pragma once
 
 #include "kernels/reference/draw.h"
 #include "op/op.h"
@@ -61,5 +60,3 @@ bool generate_by_index(const struct work *work, const struct tensor *t);
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
 /* Fills `to` with the values of a tensor, already representable in its dtype. */
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* op/reference/image: ops of images, whose result is a formula in their file: the reference, and how large results become. */
-#ifndef BENCH_OP_IMAGE_H
-#define BENCH_OP_IMAGE_H
+#pragma once
 
 #include "op/op.h"
 
@@ -21,5 +20,3 @@ void op_image_row(const struct work *work, const struct op_data *data, int64_t n
 void op_image_settle(const struct work *work, struct op_data *data);
 /* The norm of this name; TRUNCATE_COUNT: there is none. */
 enum truncate op_image_norm(const char *name);
-
-#endif

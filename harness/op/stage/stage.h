@@ -5,8 +5,7 @@
  * that it computes in, below a head that says its parameters and what it makes of the image's size, channels and type. The variants of the
  * family `stages` are the ways to cut such a row into launches; their code is put together by the compiler from these headers, told which
  * by -D names (stage_defines). The reference is the same stages in double with running error bounds (kernels/ops/stages.cu). */
-#ifndef BENCH_OP_STAGE_H
-#define BENCH_OP_STAGE_H
+#pragma once
 
 #include "base/node.h"
 #include "op/op_file.h"
@@ -94,5 +93,3 @@ struct stage_env {
 bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, struct error *err);
 /* -D names for kernels/include/stage/chain.cuh, malloc'd texts in a malloc'd array; -1 on error. */
 int stage_defines(const struct work *work, char ***out, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* plan/rows/choose: which variant runs each link of a chain, from the rows of its layers. */
-#ifndef BENCH_PLAN_CHOOSE_H
-#define BENCH_PLAN_CHOOSE_H
+#pragma once
 
 #include "plan/rows/plan.h"
 
@@ -22,5 +21,3 @@ void choose_sums(const struct plan *plan, int index, const int *choice, struct r
 bool choose_library_layout(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out);
 /* Time of the chosen rows over the time of the library's rows of the same layers; NAN: some are unknown. */
 double choose_behind(const struct plan *plan, int index, const int *choice, struct row *const *rows);
-
-#endif

@@ -1,8 +1,7 @@
 /* plan/rows/plan: every row of a run, before anything runs: cases x variants x configurations, bound to a chip.
  *
  * The parent and each child make the same plan from the same files, and refer to rows by index. */
-#ifndef BENCH_PLAN_PLAN_H
-#define BENCH_PLAN_PLAN_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "base/source.h"
@@ -218,5 +217,3 @@ bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, stru
 bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, struct error *err);
 /* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
 int plan_find(const struct plan *plan, const char *id, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* plan/rows/private: what the files of plan/rows share. */
-#ifndef BENCH_PLAN_PRIVATE_H
-#define BENCH_PLAN_PRIVATE_H
+#pragma once
 
 #include "base/glob_list.h"
 #include "plan/rows/plan.h"
@@ -111,5 +110,3 @@ char *plan_row_id(const struct scenario_case *c, const struct variant_config *co
 void plan_sequence_describe(const struct plan_row *p, struct row *row);
 /* Hashes its frames, its bound, and the kernels between its layers. */
 void plan_sequence_hash(const struct plan_row *p, struct hash *h);
-
-#endif

@@ -1,8 +1,7 @@
 /* plan/rows/shard: the shares of a plan that several processes run: whole cases, of about the same estimated cost.
  *
  * The partition follows from the plan alone, so that every host makes the same one. */
-#ifndef BENCH_PLAN_SHARD_H
-#define BENCH_PLAN_SHARD_H
+#pragma once
 
 #include "plan/rows/plan.h"
 
@@ -23,5 +22,3 @@ void plan_units(const struct plan *plan, int *unit);
 void plan_shards(const struct plan *plan, bool timed, int count, int *shard);
 /* Hash of what the plan's rows are and how they are timed, without device, compiler and cases that the run added: equal for all shards. */
 void plan_identity(const struct plan *plan, bool timed, char out[HASH_TEXT]);
-
-#endif

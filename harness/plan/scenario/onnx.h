@@ -2,8 +2,7 @@
  *
  * Opsets 7 to 23. Activations, biases, batch normalisation, scaled and plain additions become the epilogue of the operation before them.
  * Nothing of the file is executed. */
-#ifndef BENCH_SCENARIO_ONNX_H
-#define BENCH_SCENARIO_ONNX_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -18,5 +17,3 @@ struct onnx_options {
 /* Appends a scenario. An operation that no op computes is a comment in it, and counted in *unknown. */
 bool onnx_scenario(const char *file, const char *data, size_t bytes, const struct onnx_options *o, struct text *out, int *unknown,
                    struct error *err);
-
-#endif

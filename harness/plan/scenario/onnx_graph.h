@@ -1,6 +1,5 @@
 /* plan/scenario/onnx_graph: what becomes of a model on its way to a scenario. */
-#ifndef BENCH_SCENARIO_ONNX_GRAPH_H
-#define BENCH_SCENARIO_ONNX_GRAPH_H
+#pragma once
 
 #include "plan/scenario/onnx_private.h"
 
@@ -189,5 +188,3 @@ void patterns_find(struct graph *g);
 
 /* onnx_nodes.c: makes a layer of a node, adds it to an earlier one, or makes its output another name. False: *why says what is missing. */
 bool graph_node(struct graph *g, const struct onnx_node *n, const char **why);
-
-#endif

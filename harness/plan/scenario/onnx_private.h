@@ -1,6 +1,5 @@
 /* plan/scenario/onnx_private: a model as its file has it. */
-#ifndef BENCH_SCENARIO_ONNX_PRIVATE_H
-#define BENCH_SCENARIO_ONNX_PRIVATE_H
+#pragma once
 
 #include "plan/scenario/onnx.h"
 #include <stdbool.h>
@@ -61,5 +60,3 @@ bool onnx_number(const struct onnx_tensor *t, int64_t i, double *out);
 /* Reads the values that lie in other files of the model's folder. */
 bool onnx_load(const char *file, struct onnx_model *m, struct error *err);
 const struct onnx_attribute *onnx_attribute(const struct onnx_node *n, const char *name); /* NULL: none */
-
-#endif

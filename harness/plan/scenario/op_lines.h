@@ -6,8 +6,7 @@
  * A value is a word or a list of KEY=VALUE in parentheses. Read are type, in, filts, stride (1), in_pad (0), kern_sz, out, biases,
  * out_chans and conv_has_relu; what stands twice must agree, and the output's size must follow from the rest. Other keys are passed over.
  * Blank lines and lines that begin with # are too. */
-#ifndef BENCH_SCENARIO_OP_LINES_H
-#define BENCH_SCENARIO_OP_LINES_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,5 +15,3 @@
 /* Appends a scenario called `name` with a layer for each operation (repeat: how often it stood there). `file` is for messages; an error
  * names FILE:LINE:COLUMN. */
 bool op_lines_scenario(const char *file, const char *text, size_t bytes, const char *name, struct text *out, struct error *err);
-
-#endif

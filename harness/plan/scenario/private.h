@@ -1,6 +1,5 @@
 /* plan/scenario/private: what the files of plan/scenario share. */
-#ifndef BENCH_SCENARIO_PRIVATE_H
-#define BENCH_SCENARIO_PRIVATE_H
+#pragma once
 
 #include "base/glob_list.h"
 #include "plan/scenario/scenario.h"
@@ -135,5 +134,3 @@ void sequences_free(struct scenario *s);
 extern const struct layer network_input; /* where an item names `input`: what its group was given */
 bool networks_parse(struct scenario *s, struct error *err);
 void networks_free(struct scenario *s);
-
-#endif

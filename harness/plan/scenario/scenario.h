@@ -2,8 +2,7 @@
  *
  * Grammar: docs/SCENARIO.md. Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and
  * expands has no error left. */
-#ifndef BENCH_SCENARIO_SCENARIO_H
-#define BENCH_SCENARIO_SCENARIO_H
+#pragma once
 
 #include "base/error.h"
 #include "base/node.h"
@@ -177,5 +176,3 @@ bool scenario_chain(const struct scenario *s, const struct scenario_network *net
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
 /* Appends "edsr_x2:16, x4:1", the layer's runs in each network; nothing if it is in none. */
 void scenario_layer_networks(const struct scenario *s, const struct layer *layer, struct text *t);
-
-#endif

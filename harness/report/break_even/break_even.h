@@ -1,7 +1,6 @@
 /* report/break_even/break_even: from which density on sparse no longer pays, from stored rows: for every layer, pattern and further axis,
  * the times of each sparse variant over those of a dense one, and where the two curves cross. */
-#ifndef BENCH_REPORT_BREAK_EVEN_H
-#define BENCH_REPORT_BREAK_EVEN_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -93,5 +92,3 @@ void break_even_document(struct document *d, const struct run *run, struct row *
 struct table *break_even_table(const struct break_group *groups, int count, bool remarks);
 /* For very many groups: on how many each variant wins everywhere, loses everywhere, or crosses; the most frequent first. */
 void break_even_sums(struct block *list, const char *label, const char *question, const struct break_group *groups, int count);
-
-#endif

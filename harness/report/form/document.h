@@ -1,7 +1,6 @@
 /* report/form/document: the content of a report, without a form. Pages are lists of blocks; a form (terminal, Markdown, HTML, JSON)
  * writes blocks and knows nothing of cases. To add a form: a .c file with a struct form, and its name in FORMS below. */
-#ifndef BENCH_REPORT_DOCUMENT_H
-#define BENCH_REPORT_DOCUMENT_H
+#pragma once
 
 #include "report/report.h"
 
@@ -166,5 +165,3 @@ void form_names(struct text *t);
 const struct block *document_next(const struct document *d, int *at, bool full);
 /* The separator between an item's name and its text: none after a question. */
 const char *item_between(const struct item *item);
-
-#endif

@@ -1,7 +1,6 @@
 /* report/form/terminal: text for a terminal. Widths count characters, not bytes; control characters in hostile names are made visible and
  * never sent. */
-#ifndef BENCH_REPORT_TERMINAL_H
-#define BENCH_REPORT_TERMINAL_H
+#pragma once
 
 #include "report/form/document.h"
 
@@ -12,5 +11,3 @@ void text_add_wrapped(struct text *t, const char *s, int at, int indent, const s
 #define TEXT_LABEL_COLUMNS 6 /* "why   ", "next  ": where the texts around a table begin */
 /* Appends the ANSI code of a paint ("" without color). PAINT_NONE ends any. */
 void text_paint(struct text *t, enum paint paint, const struct report_style *style);
-
-#endif

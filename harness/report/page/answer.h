@@ -1,6 +1,5 @@
 /* report/page/answer: one question of a scenario's `answers`, and the rows that answer it. */
-#ifndef BENCH_REPORT_ANSWER_H
-#define BENCH_REPORT_ANSWER_H
+#pragma once
 
 #include "base/node.h"
 #include "report/page/first_screen.h"
@@ -66,5 +65,3 @@ void answer_calls_table(const struct ask *ask, struct document *d);
 void answer_rate(const struct ask *ask, struct block *list);
 /* A line for each power of ten of operations, a column for each variant. */
 void answer_rate_table(const struct ask *ask, struct document *d);
-
-#endif

@@ -1,6 +1,5 @@
 /* report/page/case_document: one case, in blocks. */
-#ifndef BENCH_REPORT_CASE_DOCUMENT_H
-#define BENCH_REPORT_CASE_DOCUMENT_H
+#pragma once
 
 #include "counter/group.h"
 #include "report/form/document.h"
@@ -45,5 +44,3 @@ void case_lines(const struct case_view *c, const struct view *v, struct block *l
 /* Warnings of rows ("tconv (and 1 more): stopped at 30 rounds ..."), missing hardware counters, and rows of equal machine code whose
  * times differ by more than noise; each once. */
 void case_notes(const struct case_view *c, struct block *list);
-
-#endif

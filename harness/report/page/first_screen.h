@@ -1,7 +1,6 @@
 /* report/page/first_screen: the top of a page: the scenario's question and answer, how many rows were verified, and for each case the
  * winner by name, its margin, the reason, what remains to gain, and what could not be judged. */
-#ifndef BENCH_REPORT_FIRST_SCREEN_H
-#define BENCH_REPORT_FIRST_SCREEN_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -16,5 +15,3 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
 void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
 /* What the slower of two rows does more of, without the other's name: "executes 3.92x the instructions". False: they do not differ. */
 bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, enum why_words words, struct text *t);
-
-#endif

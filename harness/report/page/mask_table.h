@@ -1,6 +1,5 @@
 /* report/page/mask_table: one table per layer: the time of every variant on every mask, side by side. */
-#ifndef BENCH_REPORT_MASK_TABLE_H
-#define BENCH_REPORT_MASK_TABLE_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -11,5 +10,3 @@
 void mask_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 /* Was the case added by bisection, with all rows that can run verified, timed and in the table? Then it needs no section. */
 bool mask_table_holds(const struct case_view *c);
-
-#endif

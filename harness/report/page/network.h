@@ -1,6 +1,5 @@
 /* report/page/network: the networks that the rows name: for each, the sum over its layers of runs x time. */
-#ifndef BENCH_REPORT_NETWORK_H
-#define BENCH_REPORT_NETWORK_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -16,5 +15,3 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
 /* A line for each verified and timed way of running the network whole: its time, the end-to-end and layer-wise speed-up, and the
  * difference from the sum of its layers. One line in all if nothing was timed. */
 void network_chains(struct text *t, const struct run *run, struct row *const *rows, int count, const char *network);
-
-#endif

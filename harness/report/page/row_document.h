@@ -1,6 +1,5 @@
 /* report/page/row_document: one row, in blocks: its own page inside the page. */
-#ifndef BENCH_REPORT_ROW_DOCUMENT_H
-#define BENCH_REPORT_ROW_DOCUMENT_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -20,5 +19,3 @@ void row_pipes(struct document *d, const struct view *v);
 /* The source lines that cost most, what they do and their machine code (row_source.c); nothing without counts or samples by line. */
 enum source_extent { SOURCE_BRIEF, SOURCE_PAGE, SOURCE_WHOLE };
 void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent);
-
-#endif

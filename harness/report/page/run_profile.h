@@ -1,6 +1,5 @@
 /* report/page/run_profile: where the wall time of a run went, by phase. */
-#ifndef BENCH_REPORT_RUN_PROFILE_H
-#define BENCH_REPORT_RUN_PROFILE_H
+#pragma once
 
 #include "report/form/document.h"
 
@@ -8,5 +7,3 @@
 void spent_line(struct text *t, const double spent_s[PHASE_COUNT]);
 /* A heading and the table; nothing if the run stored no times. */
 void run_profile_document(struct document *d, const struct run *run, struct row *const *rows, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* report/page/why: everything that explains one row, in words. */
-#ifndef BENCH_REPORT_WHY_H
-#define BENCH_REPORT_WHY_H
+#pragma once
 
 #include "report/view/view.h"
 
@@ -36,5 +35,3 @@ bool why_against(struct text *t, const struct case_view *c, const struct view *v
 
 /* The row that the words mean (base/named.h). */
 int why_find(struct row *const *rows, int count, const char *words, struct error *err);
-
-#endif

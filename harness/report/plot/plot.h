@@ -1,7 +1,6 @@
 /* report/plot/plot: data files and gnuplot scripts under dir/plots, and the SVGs that gnuplot drew. Names of variants and layers are
  * cleaned and go into data files only; scripts contain only numbers and bench's own names. */
-#ifndef BENCH_REPORT_PLOT_H
-#define BENCH_REPORT_PLOT_H
+#pragma once
 
 #include "report/view/view.h"
 
@@ -77,5 +76,3 @@ void run_plots(struct plots *p, const struct run *run, struct row *const *rows, 
 void case_plots(struct plots *p, const struct case_view *c);
 /* Lines over numeric axes and parameters, found from the rows. */
 void sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* report/source/disassemble: disassembles the machine code stored with rows, by nvdisasm if it is installed. */
-#ifndef BENCH_REPORT_DISASSEMBLE_H
-#define BENCH_REPORT_DISASSEMBLE_H
+#pragma once
 
 #include "store/row.h"
 
@@ -9,5 +8,3 @@
  * its bytes: "LDG 0x...". Calling it again changes nothing. */
 void disassemble(struct row *const *rows, int count);
 bool disassembled(const struct row_code *code);
-
-#endif

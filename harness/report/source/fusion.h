@@ -1,7 +1,6 @@
 /* report/source/fusion: what fusing launches saves, step by step along `from:`, and up to which chain length another fused stage is free.
  */
-#ifndef BENCH_REPORT_FUSION_H
-#define BENCH_REPORT_FUSION_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -18,5 +17,3 @@ void fusion_document(struct document *d, const struct run *run, struct row *cons
 /* Those of one axis (NULL: of each). */
 void fusion_knees(struct block *list, const struct run *run, struct row *const *rows, int count, const struct judge *judge,
                   const char *axis);
-
-#endif

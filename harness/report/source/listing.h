@@ -1,6 +1,5 @@
 /* report/source/listing: long lists of one row: every counter with its meaning, and the machine code by class. */
-#ifndef BENCH_REPORT_LISTING_H
-#define BENCH_REPORT_LISTING_H
+#pragma once
 
 #include "report/report.h"
 
@@ -8,5 +7,3 @@
 void listing_counters(struct text *t, const struct row *row, const struct report_style *style);
 /* Machine instructions by class of every kernel step (static counts). */
 void listing_code(struct text *t, const struct row *row, const struct report_style *style);
-
-#endif

@@ -1,7 +1,6 @@
 /* report/source/sketch: small pictures of one row, as SVG in the page's colours (plot/page.css, `.sketch`). Plots of many rows are
  * gnuplot's (plot.h). Unknown values are not drawn. */
-#ifndef BENCH_REPORT_SKETCH_H
-#define BENCH_REPORT_SKETCH_H
+#pragma once
 
 #include "base/text.h"
 #include "report/view/breakdown.h"
@@ -15,5 +14,3 @@ void sketch_occupancy(struct text *t, const struct case_view *c, const struct ro
 void sketch_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a);
 /* The time of every round in order, and how they are distributed. */
 void sketch_rounds(struct text *t, const struct row_time *time);
-
-#endif

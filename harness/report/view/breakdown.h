@@ -5,8 +5,7 @@
  * A stall is split by source line in proportion to the samples of that reason, issuing to the instructions that ran, where the row has them
  * (--source). The split by reason and line is an attribution in proportion, as every profiler's is: it says what the lost time looks like,
  * not what would be gained. */
-#ifndef BENCH_REPORT_BREAKDOWN_H
-#define BENCH_REPORT_BREAKDOWN_H
+#pragma once
 
 #include "report/view/view.h"
 
@@ -60,5 +59,3 @@ const char *breakdown_us(const struct breakdown *a, long units, char out[32]);
 /* FLOP a byte at "dram", "l2" or "l1", of a step or (step < 0) of the row: the group roofline's, else `flop` over the bytes that the basic
  * groups count. NaN when neither was counted. */
 double breakdown_intensity(const struct view *v, int step, double flop, const char *level);
-
-#endif

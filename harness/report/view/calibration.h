@@ -1,6 +1,5 @@
 /* report/view/calibration: emu's counters next to the hardware's, row by row, and which pairs have a constant ratio. */
-#ifndef BENCH_REPORT_CALIBRATION_H
-#define BENCH_REPORT_CALIBRATION_H
+#pragma once
 
 #include "report/report.h"
 
@@ -12,5 +11,3 @@ bool report_calibration(struct text *t, const struct run *emu, struct row *const
 void report_pairs(struct text *t);
 /* Every metric of the pairs, comma-separated: for bench run --metrics. */
 void report_pair_metrics(struct text *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* report/view/claims: checks the heads' claims to be at par with the library (`claims:`). */
-#ifndef BENCH_REPORT_CLAIMS_H
-#define BENCH_REPORT_CLAIMS_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -12,5 +11,3 @@
 double claim_excess(const struct case_view *c, const struct view *v);
 /* One line on all timed rows that claim their case, and one for each broken claim; nothing without claims. */
 void claims_document(struct document *d, const struct run *run, struct row *const *rows, int count);
-
-#endif

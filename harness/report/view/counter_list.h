@@ -1,6 +1,5 @@
 /* report/view/counter_list: everything that CUPTI reported for a row: its kernels, then every counter by group. */
-#ifndef BENCH_REPORT_COUNTER_LIST_H
-#define BENCH_REPORT_COUNTER_LIST_H
+#pragma once
 
 #include "report/report.h"
 
@@ -8,5 +7,3 @@
 void report_kernels(struct text *t, const struct row *row);
 /* The source lines with most warp samples, and their stall reasons. Nothing without samples (--source). */
 void report_samples(struct text *t, const struct row *row);
-
-#endif

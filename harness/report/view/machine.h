@@ -1,6 +1,5 @@
 /* report/view/machine: the machine of a stored run, without opening it: its chip by product name, and its measured ceilings. */
-#ifndef BENCH_REPORT_MACHINE_H
-#define BENCH_REPORT_MACHINE_H
+#pragma once
 
 #include "device/chip/floor.h"
 #include "store/store.h"
@@ -19,5 +18,3 @@ struct machine machine_of(const struct run *run, const struct row *row);
 double machine_flop_s(const struct machine *m, int math, bool *measured);
 double machine_bytes_s(const struct machine *m, bool *measured);
 double machine_launch_ns(const struct machine *m);
-
-#endif

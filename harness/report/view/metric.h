@@ -1,7 +1,6 @@
 /* report/view/metric: the metric names that the C code uses, in one table, and a fast look-up of a row's metrics. Names of counter values
  * are in the groups' files only. */
-#ifndef BENCH_REPORT_METRIC_H
-#define BENCH_REPORT_METRIC_H
+#pragma once
 
 #include "store/family.h"
 
@@ -65,5 +64,3 @@ struct metric_index metric_index_of(const struct row *row);
 void metric_index_free(struct metric_index *x);
 /* NULL: the row has none. step -1: of the row. */
 const struct row_metric *metric_find(const struct metric_index *x, int step, const char *name);
-
-#endif

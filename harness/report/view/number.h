@@ -1,6 +1,5 @@
 /* report/view/number: how numbers are printed: three significant digits unless the interval supports more; no exponent; absent is "-". */
-#ifndef BENCH_REPORT_NUMBER_H
-#define BENCH_REPORT_NUMBER_H
+#pragma once
 
 #define NUMBER_TEXT 32
 
@@ -21,5 +20,3 @@ const char *number_time(double ns, char out[NUMBER_TEXT]);
 const char *number_duration(double seconds, char out[NUMBER_TEXT]);
 /* A share 0..1 as "6", "0.4", "100" (the % is the caller's). */
 const char *number_percent(double share, char out[NUMBER_TEXT]);
-
-#endif

@@ -1,6 +1,5 @@
 /* report/view/predict: the predicted time of a row that was counted on emu, from its stored counts (device/chip/predict.h). */
-#ifndef BENCH_REPORT_PREDICT_H
-#define BENCH_REPORT_PREDICT_H
+#pragma once
 
 #include "report/view/verdict.h"
 
@@ -29,5 +28,3 @@ void predicted_add(struct predicted_sum *s, const struct case_view *c);
 bool predicted_sum_text(struct predicted_sum *s, struct text *t);
 /* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either. */
 const struct view *predicted_winner(const struct case_view *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* report/view/resources: the resources of one step and the occupancy that they allow: limit by limit, spills, shared memory. Recomputed
  * from stored facts and the chip table, and left out if the result contradicts the stored one. */
-#ifndef BENCH_REPORT_RESOURCES_H
-#define BENCH_REPORT_RESOURCES_H
+#pragma once
 
 #include "report/view/view.h"
 
@@ -11,5 +10,3 @@ bool resources_step(const struct case_view *c, const struct view *v, int step, s
 void resources_occupancy(const struct case_view *c, const struct view *v, int step, struct text *t);
 void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t);
 void resources_shared(const struct case_view *c, const struct view *v, int step, struct text *t);
-
-#endif

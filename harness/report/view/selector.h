@@ -1,7 +1,6 @@
 /* report/view/selector: how far the choice of a rule (a variant with `select:`) is from the fastest row of its case, over all cases of a
  * run. */
-#ifndef BENCH_REPORT_SELECTOR_H
-#define BENCH_REPORT_SELECTOR_H
+#pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
@@ -9,5 +8,3 @@
 /* A line for each rule that was timed on two or more cases, and a line for each case where its choice is not the best; nothing without
  * times. */
 void selector_document(struct document *d, const struct run *run, struct row *const *rows, int count);
-
-#endif

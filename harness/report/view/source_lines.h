@@ -1,6 +1,5 @@
 /* report/view/source_lines: what each source line of a row did, by emu's counts or the GPU's (--source), and the rules' verdicts on it. */
-#ifndef BENCH_REPORT_SOURCE_LINES_H
-#define BENCH_REPORT_SOURCE_LINES_H
+#pragma once
 
 #include "report/view/view.h"
 
@@ -34,5 +33,3 @@ struct line_findings {
 /* The verdicts on the lines of a row in a judged case, ordered among those of other rows. */
 void line_findings_add(struct line_findings *all, const struct case_view *c, const struct view *v);
 void line_findings_free(struct line_findings *all);
-
-#endif

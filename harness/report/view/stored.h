@@ -1,8 +1,7 @@
 /* report/view/stored: times of stored runs of the shipped scenarios, by the hash of machine code and launches: what a row that was only
  * counted takes on that GPU, because the code built here is the code that was measured there. `bench export -f stored` writes the files
  * (reports/stored/NAME.yaml). */
-#ifndef BENCH_REPORT_STORED_H
-#define BENCH_REPORT_STORED_H
+#pragma once
 
 #include "base/hash.h"
 #include "report/view/verdict.h"
@@ -29,5 +28,3 @@ const struct stored_time *stored_find(const struct stored_times *s, const struct
 const struct stored_time *stored_library(const struct stored_times *s, const struct row *row);
 /* Writes a run as such a file. */
 void report_stored(struct text *t, const struct run *run, struct row *const *rows, int count);
-
-#endif

@@ -1,7 +1,6 @@
 /* report/view/verdict: judges the rows of a case once: their bottlenecks and estimated gains, by the rules of the counter groups
  * (harness/counter/groups) and, without counters, of harness/counter/rules, from stored numbers. */
-#ifndef BENCH_REPORT_VERDICT_H
-#define BENCH_REPORT_VERDICT_H
+#pragma once
 
 #include "counter/judge.h"
 #include "report/view/breakdown.h"
@@ -45,5 +44,3 @@ bool verdict_holds(const struct case_view *c, const struct view *v, const struct
 double case_limit(const struct case_view *c, const char *name);
 /* The case's counter groups; NULL where it was not judged. */
 const struct counter_groups *case_groups(const struct case_view *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* report/view/view: what tables, pages and exports show of a row: headline time, rank, the facts of its longest step, sums of its
  * counters. Computed from stored rows only (names.c, values.c, view.c). NaN, -1 and NULL are absent. */
-#ifndef BENCH_REPORT_VIEW_H
-#define BENCH_REPORT_VIEW_H
+#pragma once
 
 #include "device/chip/predict.h"
 #include "report/view/machine.h"
@@ -151,5 +150,3 @@ void reason_groups_free(struct reason_group *groups, int count);
 bool row_is_network(const struct row *row);
 /* Appends the winner's name; for a rule its choice first: "wgmma_rs (auto)". */
 void winner_name(const struct view *v, struct text *t);
-
-#endif

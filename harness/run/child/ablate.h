@@ -1,6 +1,5 @@
 /* run/child/ablate: measures how much time a row's parts take. */
-#ifndef BENCH_RUN_CHILD_ABLATE_H
-#define BENCH_RUN_CHILD_ABLATE_H
+#pragma once
 
 #include "measure/rig/build.h"
 #include "measure/verify/data.h"
@@ -13,5 +12,3 @@ struct ablator {
 };
 /* Adds the costs as metrics to `out`; its status does not change. */
 bool ablation_run(const struct ablator *of, int index, struct row *out, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* run/child/cache: keeps results of rows on the interpreter from run to run. They are exact, so a row with the same code, launch and
  * data is not run again by the same build of bench. */
-#ifndef BENCH_RUN_CHILD_CACHE_H
-#define BENCH_RUN_CHILD_CACHE_H
+#pragma once
 
 #include "base/hash.h"
 #include "measure/job.h"
@@ -16,5 +15,3 @@ bool memory_has(struct memory *m, int index);
 json_t *memory_recall(struct memory *m, int index);
 /* Stores the result of a correct row of the interpreter, if the plan allows it. */
 void memory_keep(struct memory *m, int index, const struct row *row);
-
-#endif

@@ -1,11 +1,8 @@
 /* run/child/devices: the table of devices, opened by name. Only this module refers to both the GPU and the interpreter. */
-#ifndef BENCH_RUN_CHILD_DEVICES_H
-#define BENCH_RUN_CHILD_DEVICES_H
+#pragma once
 
 #include "device/device.h"
 
 extern const struct device_ops *const device_table[]; /* NULL-terminated */
 /* "cuda", "cuda:1", "emu", "emu:GH100", "emu:sm_86". */
 bool device_open(const char *spec, struct device **dev, struct error *err);
-
-#endif

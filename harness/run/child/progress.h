@@ -1,7 +1,6 @@
 /* run/child/progress: reports what a worker is doing, as stages to its parent and as nested ranges: the run, the current case and row,
  * the phase. */
-#ifndef BENCH_RUN_CHILD_PROGRESS_H
-#define BENCH_RUN_CHILD_PROGRESS_H
+#pragma once
 
 #include "base/phase.h"
 #include "measure/job.h"
@@ -27,5 +26,3 @@ void progress_enter(struct progress *p, int row, enum phase phase, const char *s
 void progress_end(struct progress *p);
 /* Makes the device announce kernels that may never end to this progress. */
 void progress_watch(struct progress *p);
-
-#endif

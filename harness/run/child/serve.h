@@ -1,6 +1,5 @@
 /* run/child/serve: the state of one worker process, and its action on each command (run/message/verb.h). */
-#ifndef BENCH_RUN_CHILD_SERVE_H
-#define BENCH_RUN_CHILD_SERVE_H
+#pragma once
 
 #include "run/child/ablate.h"
 #include "measure/time/group.h"
@@ -43,5 +42,3 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 /* machine.c: UUID, GPUS, PROBE, ROOFS and CHECK. */
 bool worker_machine(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* run/child/worker: the entry points of a worker process, and of `bench exec` and `bench compile` in the caller's own process. A worker
  * owns the device. It takes commands and answers with events (message/), and never writes the store. */
-#ifndef BENCH_RUN_CHILD_WORKER_H
-#define BENCH_RUN_CHILD_WORKER_H
+#pragma once
 
 #include "device/compile/compile.h"
 #include "run/message/server.h"
@@ -32,5 +31,3 @@ int worker_main(void);
 struct library_plan;
 bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, const char *save,
                   struct text *id, struct text *says, struct error *err);
-
-#endif

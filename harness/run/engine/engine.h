@@ -3,8 +3,7 @@
  * A job is a folder with everything that a task needs: bench itself, its data, the compiled bundle, the scenario, and job.json. A task runs
  * one shard (task.h) and hands its database over; bench adds no scheduler. Only the files that tasks hand over say what is done: engines
  * forget jobs, have no accounting, and run a task twice. */
-#ifndef BENCH_RUN_ENGINE_ENGINE_H
-#define BENCH_RUN_ENGINE_ENGINE_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -118,5 +117,3 @@ bool job_is_here(const struct job *job);
 int engine_ask(const char *const *argv, double seconds, struct text *out, struct error *err);
 /* The same for a line of the shell. */
 int engine_shell(const char *line, double seconds, struct text *out, struct error *err);
-
-#endif

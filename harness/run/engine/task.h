@@ -1,6 +1,5 @@
 /* run/engine/task: one shard of a job, on the machine that runs it. */
-#ifndef BENCH_RUN_ENGINE_TASK_H
-#define BENCH_RUN_ENGINE_TASK_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,5 +11,3 @@
  * started this one is gone, the run is stopped and what it has is handed over. `output`: the part is appended to *text at the end instead,
  * for a job whose folder nobody else sees. *code: 0 if the shard is done, whatever its rows are; else that of the run. */
 bool task_run(const char *folder, int shard, volatile sig_atomic_t *stop, struct text *text, int *code, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* run/engine/turn: drives a job until its shards are done. */
-#ifndef BENCH_RUN_ENGINE_TURN_H
-#define BENCH_RUN_ENGINE_TURN_H
+#pragma once
 
 #include "run/engine/engine.h"
 
@@ -16,5 +15,3 @@ bool job_submit(struct job *job, struct error *err);
  * again, and takes tasks of shards that are done off the queue. False: only for errors that end the job; an engine that does not answer is
  * told in job->note. */
 bool job_turn(struct job *job, struct job_turn *turn, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* run/message/server: the interface that takes commands and answers with events. The parent uses a worker in its own process
  * (--in-process) only through it. */
-#ifndef BENCH_MESSAGE_SERVER_H
-#define BENCH_MESSAGE_SERVER_H
+#pragma once
 
 #include "base/error.h"
 #include <jansson.h>
@@ -13,5 +12,3 @@ struct message_server {
     bool (*handle)(void *server, const json_t *command, struct error *err);
     void (*close)(void *server);
 };
-
-#endif

@@ -3,8 +3,7 @@
  * A command is {"do":WORD, ...}. The worker answers with events {"event":WORD, ...} and at the end "spent" and "done", or "failed" if
  * the command fails as a whole. Before an operation that may take long or never end, "stage" names it, its row and its time limit.
  * "stage" and, at the end of a command, "spent" also report the seconds in each phase since the last report: "spent":{"data":0.2, ...}. */
-#ifndef BENCH_MESSAGE_VERB_H
-#define BENCH_MESSAGE_VERB_H
+#pragma once
 
 #include <jansson.h>
 
@@ -65,5 +64,3 @@ enum command command_of(const json_t *message);
 enum event event_of(const json_t *message);
 
 const char *command_word(enum command what);
-
-#endif

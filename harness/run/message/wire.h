@@ -1,6 +1,5 @@
 /* run/message/wire: a worker's results of a row, as JSON between the processes. */
-#ifndef BENCH_MESSAGE_WIRE_H
-#define BENCH_MESSAGE_WIRE_H
+#pragma once
 
 #include "device/chip/chip.h"
 #include "base/phase.h"
@@ -35,5 +34,3 @@ bool wire_chip_read(const json_t *text, struct chip *chip);
 /* The ceilings of a machine. */
 json_t *wire_roofs(const struct ceiling_list *roofs);
 void wire_roofs_read(const json_t *json, struct ceiling_list *roofs);
-
-#endif

@@ -1,7 +1,6 @@
 /* run/parent/child: the parent's side of a worker process: sends commands, receives events, enforces deadlines, and reads its last line
  * of stderr. */
-#ifndef BENCH_SESSION_CHILD_H
-#define BENCH_SESSION_CHILD_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -65,5 +64,3 @@ json_t *child_ask(const char *who, const json_t *command, enum event answer, dou
                   volatile sig_atomic_t *interrupted, struct error *err);
 /* How many workers are started if they die before their first command: killed from outside, out of memory. */
 #define CHILD_TRIES 3
-
-#endif

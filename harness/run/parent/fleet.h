@@ -1,7 +1,6 @@
 /* run/parent/fleet: several GPUs of one host, or several processes on emu: each takes one case after the other from the parent; the
  * parent alone stores. Private to run/parent. */
-#ifndef BENCH_RUN_FLEET_H
-#define BENCH_RUN_FLEET_H
+#pragma once
 
 #include "run/parent/health.h"
 #include "run/parent/parent.h"
@@ -114,5 +113,3 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
 
 /* Gives the next plan to a process that waits for it. False: it is gone. */
 bool gpu_again(const struct session *s, struct gpu *g);
-
-#endif

@@ -1,7 +1,6 @@
 /* run/parent/health: is a GPU of several as fast as the others, and sound? From checks with the same kernels before, between and after the
  * rows (measure/time/roofs.h, roofs_check). */
-#ifndef BENCH_RUN_HEALTH_H
-#define BENCH_RUN_HEALTH_H
+#pragma once
 
 #include "device/chip/roof.h"
 #include "base/text.h"
@@ -21,5 +20,3 @@ enum health health_judge(const struct gpu_check *checks, int count, int index, s
  */
 enum health health_drift(const struct gpu_check *first, const struct gpu_check *now, struct text *why);
 const char *health_name(enum health h);
-
-#endif

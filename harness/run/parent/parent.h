@@ -1,6 +1,5 @@
 /* run/parent/parent: the state of the parent of a run; private to run/parent. */
-#ifndef BENCH_SESSION_PARENT_H
-#define BENCH_SESSION_PARENT_H
+#pragma once
 
 #include "run/message/verb.h"
 #include "run/message/wire.h"
@@ -241,5 +240,3 @@ bool session_judge_remembered(struct session *s, struct error *err);
 bool session_compares(const struct session *s);
 /* Stores the best configuration of each variant of a case that was searched. */
 bool session_learn(struct session *s, int first, int last, struct error *err);
-
-#endif

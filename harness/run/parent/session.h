@@ -3,8 +3,7 @@
  * The parent owns the plan, the watchdog and
  * the only database connection, and never loads a driver. Workers are this same executable started as `bench worker` with one socket (fd
  * 3) that carries JSON lines; run/message/verb.h defines them. */
-#ifndef BENCH_SESSION_SESSION_H
-#define BENCH_SESSION_SESSION_H
+#pragma once
 
 #include "base/error.h"
 #include "run/message/server.h"
@@ -126,5 +125,3 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
 /* Measures the ceilings of a cuda device in a temporary worker, which takes some seconds. note: what it could not measure. */
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
                            struct ceiling_list *out, char *note, size_t note_bytes, struct error *err);
-
-#endif
