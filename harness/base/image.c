@@ -171,7 +171,7 @@ static bool write_png(const char *path, const unsigned char *grey, int64_t h, in
     png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)w, .height = (png_uint_32)h, .format = PNG_FORMAT_GRAY};
     png_alloc_size_t bytes = 0;
     bool ok = false;
-    void *memory = NULL;
+    SCOPED void *memory = NULL;
     if (png_image_write_to_memory(&png, NULL, &bytes, 0, grey, 0, NULL)) {
         memory = xmalloc(bytes);
         ok = png_image_write_to_memory(&png, memory, &bytes, 0, grey, 0, NULL);
@@ -179,7 +179,6 @@ static bool write_png(const char *path, const unsigned char *grey, int64_t h, in
     if (!ok)
         error_set(err, ERROR_INTERNAL, "%s: %s", path, png.message);
     ok = ok && file_write_named(path, memory, bytes, err);
-    free(memory);
     return ok;
 }
 

@@ -46,12 +46,10 @@ bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype typ
     size_t count = 1;
     for (int i = 0; i < rank; i++)
         count *= (size_t)dim[i];
-    float *wide = xmalloc(count * sizeof *wide);
+    SCOPED float *wide = xmalloc(count * sizeof *wide);
     for (size_t i = 0; i < count; i++)
         wide[i] = (float)dtype_get(type, values, i);
-    bool ok = npy_write(path, dim, rank, wide, err);
-    free(wide);
-    return ok;
+    return npy_write(path, dim, rank, wide, err);
 }
 
 void npy_free(struct npy *a)

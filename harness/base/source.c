@@ -175,13 +175,12 @@ void source_free(struct source *s)
 /* Hashes a .cu with all its includes; false, and nothing is hashed, if one of them cannot be read. */
 static bool add_source(struct hash *h, const char *path, const char *include, const char *const *defines, int define_count)
 {
-    struct source s;
+    SCOPED_BY(source_free) struct source s = {0};
     bool ok = source_read(path, include, defines, define_count, &s, &(struct error){0});
     if (ok) {
         hash_add(h, s.text, s.bytes);
         hash_add_text(h, s.includes);
     }
-    source_free(&s);
     return ok;
 }
 

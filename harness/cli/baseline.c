@@ -166,8 +166,7 @@ int cli_baseline(const struct verb *verb, int argc, char **argv)
             rules_path = rest[i];
     if (!comparison_rules(&a, rules_path, &rules, &err))
         return cli_fail(&err);
-    char *path = !strcmp(rest[0], "show") ? baseline_path(file, &a, a.side.device) : NULL;
+    SCOPED char *path = !strcmp(rest[0], "show") ? baseline_path(file, &a, a.side.device) : NULL;
     bool ok = path ? show_baseline(path, &a, &err) : run_baseline(rest[0], &a, file, &rules, &err);
-    free(path);
     return ok ? 0 : cli_fail(&err);
 }

@@ -254,7 +254,7 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct counter_groups groups = {0};
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int count, code;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
@@ -268,7 +268,6 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         cli_page(&t);
 done:
     counter_groups_free(&groups);
-    text_free(&t);
     free(ask.groups.items);
     free(ask.metrics.items);
     free(rest);

@@ -66,7 +66,7 @@ static bool compile_source(const struct emulate_arguments *a, const struct chip 
                            struct emulate_source *s, struct error *err)
 {
     const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
-    char *instance;
+    SCOPED char *instance = NULL;
     int count = all_defines(a, kernel, defines, &instance);
     struct compile_request request = {.path = s->path,
                                       .label = file_base(file),
@@ -75,7 +75,6 @@ static bool compile_source(const struct emulate_arguments *a, const struct chip 
                                       .arch = a->arch ? a->arch : chip->arch,
                                       .compiler = a->compiler};
     bool ok = compile(&request, &s->compiled, err);
-    free(instance);
     free(defines);
     if (!ok) {
         bool nvcc = a->compiler && !strncmp(a->compiler, "nvcc", 4);
@@ -123,18 +122,16 @@ static bool read_reference(const struct emulate_arguments *a, const struct node 
         return true;
     if (!name)
         return false;
-    char *dir = file_dir(launch->file), *path = file_join(dir, name);
+    SCOPED char *dir = file_dir(launch->file), *path = file_join(dir, name);
     bool ok = read_source(a, path, kernel && kernel->kind == NODE_SCALAR ? kernel->text : NULL, out, err) ||
               node_error(source, err, "%s", err->text);
-    free(dir);
-    free(path);
     return ok;
 }
 
 /* The kernel's resources after ptxas, and how many blocks fit on an SM. */
 static void add_facts(const struct emulate_source *s, const struct chip *chip, struct emulate_result *r)
 {
-    struct kernel_facts *facts = NULL;
+    SCOPED struct kernel_facts *facts = NULL;
     struct error err = {0};
     int count = s->compiled.cubin ? cubin_read(s->compiled.cubin, s->compiled.cubin_bytes, &facts, &err) : 0;
     if (count > 0 && !cubin_add_log(s->compiled.log, facts, count, &err))
@@ -158,7 +155,6 @@ static void add_facts(const struct emulate_source *s, const struct chip *chip, s
             snprintf(r->facts.occupancy, sizeof r->facts.occupancy, "no block fits on an SM of %s, limited by %s", chip->name,
                      occupancy_limit_name(o.limit));
     }
-    free(facts);
 }
 
 static struct emulate_request request_of(const struct emulate_arguments *a, const char *file, const struct node *launch,
@@ -187,14 +183,14 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
                              const char *reference_ptx, int points, const char *line)
 {
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     const char *out = cli_out_dir(a->out);
-    char *name = NULL, *dir = NULL, *instance = NULL;
+    SCOPED char *name = NULL, *dir = NULL, *instance = NULL;
     struct emulate_launch_of of = {.source = s->path, .launch = launch->file, .compiler = a->compiler, .points = points};
     const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
     int code = 0;
     for (int i = 0; i < points && code == 0; i++) {
-        struct emulate_result r = {0};
+        SCOPED_BY(emulate_free) struct emulate_result r = {0};
         struct emulate_request request = request_of(a, file, launch, s, reference_ptx, i);
         request.keep = true;
         bool ok = emulate(&request, &r, &err);
@@ -216,17 +212,12 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
         } else if (!ok || !emulate_device_add(&of, &r, &err)) {
             code = cli_fail(&err);
         }
-        emulate_free(&r);
     }
     if (code == 0)
         code = emulate_device_run(&of, a->device, out, line);
     text_free(&of.layers);
     text_free(&of.variants);
-    text_free(&t);
     free(defines);
-    free(instance);
-    free(name);
-    free(dir);
     return code;
 }
 
@@ -248,7 +239,7 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
                           const char *line)
 {
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     struct emulate_source reference = {0};
     int code = 0, points = read_reference(a, launch, &reference, &err) ? emulate_points(launch, &err) : -1;
     bool on_device = a->device && points > 0, failed = points<0, sweep = points> 1;
@@ -278,7 +269,6 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     if (failed)
         code = cli_fail(&err);
     free_source(&reference);
-    text_free(&t);
     return code;
 }
 
@@ -320,10 +310,10 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     };
     struct emulate_source s = {0};
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     struct node *launch = NULL;
     int count, code;
-    char *line = cli_line(argc, argv);
+    SCOPED char *line = cli_line(argc, argv);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count < 1 || count > 2) {
@@ -349,7 +339,5 @@ done:
     node_free(launch);
     free(a.defines.items);
     free(rest);
-    free(line);
-    text_free(&t);
     return code;
 }

@@ -12,9 +12,8 @@
 
 static bool write_text(const char *dir, const char *name, const char *suffix, struct text *t, struct error *err)
 {
-    char *path = text_format("%s/%s%s", dir, name, suffix);
+    SCOPED char *path = text_format("%s/%s%s", dir, name, suffix);
     bool ok = file_write(path, text_get(t), t->len, err);
-    free(path);
     text_free(t);
     return ok;
 }
@@ -22,10 +21,8 @@ static bool write_text(const char *dir, const char *name, const char *suffix, st
 static bool write_array(const char *dir, const char *op, const struct emulate_tensor *b, const char *what, enum dtype type,
                         const void *values, struct error *err)
 {
-    char *path = text_format("%s/%s_%s%s.npy", dir, op, b->name, what);
-    bool ok = npy_write_as(path, b->dim, b->rank, type, values, err);
-    free(path);
-    return ok;
+    SCOPED char *path = text_format("%s/%s_%s%s.npy", dir, op, b->name, what);
+    return npy_write_as(path, b->dim, b->rank, type, values, err);
 }
 
 static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, const char *what, enum dtype type, bool drawn)
@@ -84,10 +81,9 @@ static bool write_reference(struct text *op_text, const char *dir, const char *o
         most = b->count > most ? b->count : most;
     }
     text_addf(op_text, "reference: {kernel: truth, threads: %lld, args: [%s]}\n", (long long)most, text_get(&args));
-    char *parameters = text_take(&cu);
+    SCOPED char *parameters = text_take(&cu);
     text_addf(&cu, "extern \"C\" __global__ void truth(%s)\n{\n    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n%s}\n",
               parameters, text_get(&body));
-    free(parameters);
     text_free(&args);
     text_free(&body);
     return write_text(dir, op, ".cu", &cu, err);
@@ -155,18 +151,15 @@ static bool write_head(const char *dir, const char *op, const struct emulate_lau
 
 bool emulate_device_add(struct emulate_launch_of *of, const struct emulate_result *r, struct error *err)
 {
-    char *op = of->points > 1 ? text_format("launch_%s_%d", of->name, of->point) : text_format("launch_%s", of->name);
-    char *layer = xstrdup(r->fields[0] ? r->fields : "launch");
+    SCOPED char *op = of->points > 1 ? text_format("launch_%s_%d", of->name, of->point) : text_format("launch_%s", of->name);
+    SCOPED char *layer = xstrdup(r->fields[0] ? r->fields : "launch");
     for (char *c = layer; *c; c++)
         *c = *c == ' ' || *c == '=' ? '_' : *c;
     text_addf(&of->layers, "  %s: {op: %s, dtype: f32}\n", layer, op);
     text_addf(&of->variants, "  - launch/%s\n", op + strlen("launch_"));
     if (!*r->arguments)
         error_set(err, ERROR_USAGE, "an argument is a structure or a tensor map: such a launch cannot run on a device yet");
-    bool ok = *r->arguments && write_op(of->dir, op, of, r, err) && write_head(of->dir, op, of, r, err);
-    free(op);
-    free(layer);
-    return ok;
+    return *r->arguments && write_op(of->dir, op, of, r, err) && write_head(of->dir, op, of, r, err);
 }
 
 int emulate_device_run(struct emulate_launch_of *of, const char *device, const char *out, const char *line)
@@ -177,8 +170,9 @@ int emulate_device_run(struct emulate_launch_of *of, const char *device, const c
         &t,
         "scenario: launch_%s\nabout: \"%s as %s launches it\"\nlayers:\n%svariants:\n%stime: {half_width: 1 %%, budget: 3 s per layer}\n",
         of->name, file_base(of->source), file_base(of->launch), text_get(&of->layers), text_get(&of->variants));
-    char *name = text_format("launch_%s", of->name), *file = text_format("%s.scenario", name), *path = text_format("%s/%s", of->dir, file);
-    char *database = cli_database(out);
+    SCOPED char *name = text_format("launch_%s", of->name), *file = text_format("%s.scenario", name),
+                *path = text_format("%s/%s", of->dir, file);
+    SCOPED char *database = cli_database(out);
     const char **files = xcalloc((size_t)of->points + 1, sizeof *files), **sets = xcalloc((size_t)of->points + 1, sizeof *sets);
     for (int i = 0; i < of->points; i++) {
         char number[16] = "";
@@ -203,9 +197,5 @@ int emulate_device_run(struct emulate_launch_of *of, const char *device, const c
     }
     free(files);
     free(sets);
-    free(name);
-    free(file);
-    free(path);
-    free(database);
     return code;
 }

@@ -65,7 +65,7 @@ static void list_tensor(struct text *t, const struct op_file_tensor *of)
 static void list_field(struct text *t, const struct op_field *f)
 {
     const char *comma = "";
-    struct text may = {0};
+    SCOPED_TEXT may = {0};
     bool number = f->kind == FIELD_INT || f->kind == FIELD_REAL, required = f->fallback == OP_REQUIRED;
     for (int i = 0; f->kind == FIELD_WORD && f->words[i]; i++, comma = ", ")
         text_addf(&may, "%s%s", comma, f->words[i]);
@@ -80,7 +80,6 @@ static void list_field(struct text *t, const struct op_field *f)
     if (f->kind == FIELD_INT && f->max < INT32_MAX)
         text_addf(&may, ", %lld to %lld", (long long)f->min, (long long)f->max);
     text_addf(t, may.len ? "  %-10s %s (%s)\n" : "  %-10s %s\n", f->name, f->what, text_get(&may));
-    text_free(&may);
 }
 
 static void list_op(struct text *t, const struct op *op)

@@ -418,13 +418,12 @@ bool cli_session_rows(struct session_options *o, struct session_result *result, 
 void cli_predict(const struct run *run, struct row *const *rows, int count, double *ns)
 {
     struct judge judge;
-    struct case_view c;
+    SCOPED_BY(case_view_free) struct case_view c = {0};
     judge_open(&judge);
     case_view_make(&c, run, rows, count);
     case_predict(&c, &judge);
     for (int i = 0; i < count; i++)
         ns[i] = c.views[i].predicted.ns;
-    case_view_free(&c);
     judge_close(&judge);
 }
 

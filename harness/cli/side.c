@@ -58,7 +58,7 @@ static bool stored_side(const char *word, const struct side_options *o, struct g
 {
     long long run = 0;
     const char *of = NULL, *colon = strstr(word, ".db:");
-    char *database = NULL;
+    SCOPED char *database = NULL;
     if (run_words(word, &run, &of))
         database = cli_database(o->out_dir);
     else if (colon && run_words(colon + 4, &run, &of))
@@ -68,9 +68,7 @@ static bool stored_side(const char *word, const struct side_options *o, struct g
     else if (file_is_dir(word))
         database = cli_database(word);
     *found = database && (file_exists(database) || !file_is_dir(word));
-    bool ok = !*found || take_stored(side, database, run, of, err);
-    free(database);
-    return ok;
+    return !*found || take_stored(side, database, run, of, err);
 }
 
 /* ---- runs made for the comparison ---- */
@@ -243,9 +241,10 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
 {
     bool absent = false, ok = false;
     SCOPED char *layers = NULL;
-    char *path = NULL, *kernels = tree->root ? file_join(tree->root, "kernels") : NULL, *own = NULL, *database = cli_database(o->out_dir);
+    SCOPED char *path = NULL, *kernels = tree->root ? file_join(tree->root, "kernels") : NULL, *own = NULL,
+                *database = cli_database(o->out_dir);
     char **variants = tree_variants(tree, o);
-    char *revision = *tree->sha ? xstrdup(tree->sha) : tree->root ? cli_revision(tree->root, NULL) : NULL;
+    SCOPED char *revision = *tree->sha ? xstrdup(tree->sha) : tree->root ? cli_revision(tree->root, NULL) : NULL;
     struct session_result result;
     struct plan_lacks lacks = {0};
     if (kernels) {
@@ -281,11 +280,6 @@ done:
     for (int i = 0; variants[i]; i++)
         free(variants[i]);
     free(variants);
-    free(database);
-    free(kernels);
-    free(own);
-    free(path);
-    free(revision);
     return ok || error_where(err, "%s", side->name);
 }
 
@@ -481,7 +475,7 @@ static bool add_gone(const char *scenario, const struct tree *tree, const struct
 static bool run_both(const char *scenario, const struct tree *tree, const struct side *sides, const struct side_options *o,
                      const struct session_gate *gate, struct gate_side *head, int64_t *run_id, struct error *err)
 {
-    struct asked a;
+    SCOPED_BY(asked_free) struct asked a = {0};
     SCOPED char *database = cli_database(o->out_dir);
     struct session_result result = {0};
     struct plan_lacks lacks = {0};
@@ -502,7 +496,6 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
         take_lacks(head, &lacks);
     }
     *run_id = result.run_id;
-    asked_free(&a);
     return ok;
 }
 

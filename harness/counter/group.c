@@ -265,7 +265,7 @@ static bool check_sentence(const struct counter_group *g, const struct node *n, 
         const char *end = strchr(c, '}');
         if (!end)
             return node_error(n, err, "a { has no }");
-        char *name = xstrndup(c + 1, (size_t)(end - c) - 1);
+        SCOPED char *name = xstrndup(c + 1, (size_t)(end - c) - 1);
         bool ok = known((void *)g, name, false) && counter_group_metric(g, name) < 0;
         if (!ok) {
             const char **names = names_of(g, false), *near = text_nearest_in(name, names);
@@ -274,7 +274,6 @@ static bool check_sentence(const struct counter_group *g, const struct node *n, 
                 error_hint(err, "{%s}", near);
             free(names);
         }
-        free(name);
         if (!ok)
             return false;
     }
@@ -543,14 +542,13 @@ const struct counter_group *counter_groups_find(struct counter_groups *groups, c
         return g;
     }
     const char **names = xcalloc((size_t)groups->count + 1, sizeof *names);
-    struct text all = {0};
+    SCOPED_TEXT all = {0};
     for (int i = 0; i < groups->count; i++)
         names[i] = groups->items[i]->name;
     const char *near = text_nearest(name, names, (size_t)groups->count);
     text_add_list(&all, names, (size_t)groups->count);
     error_set(err, ERROR_USAGE, "no counter group '%.80s'; there are %s", name, text_get(&all));
     error_hint(err, near ? "%s" : "%sbench counters lists them", near ? near : "");
-    text_free(&all);
     free(names);
     return NULL;
 }

@@ -72,7 +72,7 @@ static bool judge_fill(struct judging *j, const char *sentence, struct text *out
     const char *c = sentence;
     bool known = true;
     for (const char *open; (open = strchr(c, '{')); c = strchr(open, '}') + 1) {
-        char *name = xstrndup(open + 1, (size_t)(strchr(open, '}') - open) - 1);
+        SCOPED char *name = xstrndup(open + 1, (size_t)(strchr(open, '}') - open) - 1);
         const char *word = j->known->word ? j->known->word(j->known->context, name) : NULL;
         text_add_bytes(out, c, (size_t)(open - c));
         if (word)
@@ -80,7 +80,6 @@ static bool judge_fill(struct judging *j, const char *sentence, struct text *out
         else
             counter_number(out, judge_number(j, name), unit_of(j->group, name));
         known = known && (word || isfinite(judge_number(j, name)));
-        free(name);
     }
     text_add(out, c);
     return known;
@@ -105,7 +104,7 @@ void counter_group_judge(const struct counter_group *group, const struct counter
         compute(&j);
     for (int i = 0; i < group->rule_count; i++) {
         const struct counter_rule *r = &group->rules[i];
-        struct text says = {0}, remedy = {0};
+        SCOPED_TEXT says = {0}, remedy = {0};
         double holds, unit = NAN;
         if (counter_compute(r->when, &names, &holds) && holds != 0 && judge_fill(&j, r->says, &says) &&
             judge_fill(&j, r->remedy, &remedy)) {
@@ -113,8 +112,6 @@ void counter_group_judge(const struct counter_group *group, const struct counter
                 unit = NAN;
             visit(context, &(struct counter_finding){group, r, text_get(&says), text_get(&remedy), gain_of(r, &names), unit});
         }
-        text_free(&says);
-        text_free(&remedy);
     }
     free(j.values);
 }
@@ -133,17 +130,14 @@ static void read_name(void *context, const char *name)
 bool counter_rule_reads(const struct counter_rule *rule, const char *name)
 {
     struct reading r = {.name = name};
-    char *braced = text_format("{%s}", name);
+    SCOPED char *braced = text_format("{%s}", name);
     expr_names(rule->when, read_name, &r);
     r.found = r.found || strstr(rule->says, braced);
-    free(braced);
     return r.found;
 }
 
 bool counter_rules_load(const struct counter_groups *counted, struct counter_groups *rules, struct error *err)
 {
-    char *dir = file_share("harness/counter/rules");
-    bool ok = counter_groups_load(dir, counted, rules, err);
-    free(dir);
-    return ok;
+    SCOPED char *dir = file_share("harness/counter/rules");
+    return counter_groups_load(dir, counted, rules, err);
 }

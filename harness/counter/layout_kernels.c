@@ -9,7 +9,7 @@
 
 void layout_kernels_load(const char *path, struct layout_kernels *list)
 {
-    char *own = path ? xstrdup(path) : file_share("harness/counter/groups/layout-kernels.txt");
+    SCOPED char *own = path ? xstrdup(path) : file_share("harness/counter/groups/layout-kernels.txt");
     size_t bytes;
     char *text = file_read(own, LIST_MAX_BYTES, &bytes, NULL), *rest = text;
     *list = (struct layout_kernels){0};
@@ -22,7 +22,6 @@ void layout_kernels_load(const char *path, struct layout_kernels *list)
         *APPEND(list->globs, list->count) = xstrdup(line);
     }
     free(text);
-    free(own);
 }
 
 void layout_kernels_free(struct layout_kernels *list)

@@ -36,14 +36,13 @@ static bool limits_parse(struct counter_limits *l, struct error *err)
 
 struct counter_limits *counter_limits_load(struct error *err)
 {
-    char *path = file_share("harness/counter/limits.yaml");
+    SCOPED char *path = file_share("harness/counter/limits.yaml");
     struct counter_limits *l = xcalloc(1, sizeof *l);
     l->root = node_parse_file(path, err);
     if (!l->root || !limits_parse(l, err)) {
         counter_limits_free(l);
         l = NULL;
     }
-    free(path);
     return l;
 }
 

@@ -174,7 +174,7 @@ static void check_absent(void *context, const char *name)
 bool counter_set_offers(const struct counter_set *set, int pick, int value)
 {
     const struct counter_pick *p = &set->picks[pick];
-    double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
+    SCOPED double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
     struct view v = {.set = set, .pick = p, .values = values};
     for (int i = 0; i <= value; i++) { /* only presence counts: formulas are not evaluated with invented numbers */
         v.value_count = i;
@@ -182,9 +182,7 @@ bool counter_set_offers(const struct counter_set *set, int pick, int value)
         expr_names(p->group->values[i].expr, check_absent, &v);
         values[i] = v.absent ? NAN : 1;
     }
-    bool ok = isfinite(values[value]);
-    free(values);
-    return ok;
+    return isfinite(values[value]);
 }
 
 void counter_set_values(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts, double *values)
@@ -204,7 +202,7 @@ void counter_set_each(const struct counter_set *set, const double *measured, con
 {
     for (int p = 0; p < set->pick_count; p++) {
         const struct counter_group *g = set->picks[p].group;
-        double *values = xcalloc((size_t)g->value_count, sizeof *values);
+        SCOPED double *values = xcalloc((size_t)g->value_count, sizeof *values);
         counter_set_values(set, p, measured, facts, values);
         for (int i = 0; i < g->value_count; i++) {
             bool again = false;
@@ -213,6 +211,5 @@ void counter_set_each(const struct counter_set *set, const double *measured, con
             if (!again && isfinite(values[i]))
                 visit(context, &g->values[i], values[i]);
         }
-        free(values);
     }
 }

@@ -342,7 +342,7 @@ bool history_plot(const struct history *h, const char *dir, char **problem, stru
         text_add(&draft.data, "\n");
     }
     text_addf(&draft.script, "measure = \"%s%s%s\"\n", h->what, *h->unit ? " " : "", h->unit);
-    struct plots plots;
+    SCOPED_BY(plots_free) struct plots plots = {0};
     SCOPED char *folder = file_join(dir, "plots");
     bool done = plots_open(&plots, folder, err);
     plot_write(&plots, &draft, "%s over the runs; a line is the level between two change points, a ring marks the first run after a change",
@@ -350,6 +350,5 @@ bool history_plot(const struct history *h, const char *dir, char **problem, stru
     done = done && plots_draw(&plots, err);
     *problem = plots.problem;
     plots.problem = NULL;
-    plots_free(&plots);
     return done;
 }

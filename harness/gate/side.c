@@ -188,7 +188,7 @@ static void side_describe_run(struct gate_side *side, const struct run *run, str
 bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err)
 {
     struct gate_part *part = xcalloc(1, sizeof *part);
-    struct gate_side one = {0};
+    SCOPED_BY(gate_side_free) struct gate_side one = {0};
     SCOPED_TEXT differences = {0};
     *part = (struct gate_part){*run, rows, count};
     *run = (struct run){0};
@@ -204,7 +204,6 @@ bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, 
     for (int i = 0; ok && i < count; i++)
         if (!only ? !rows[i]->side || !*rows[i]->side : rows[i]->side && !strcmp(rows[i]->side, only))
             take_row(side, &part->run, rows[i]);
-    gate_side_free(&one);
     return ok;
 }
 

@@ -111,7 +111,7 @@ static void key_mask(const struct mask *m, struct text *t)
 void work_key(const struct work *w, char out[HASH_TEXT])
 {
     /* Names stand in the text and fields at 0 are left out: a field that is added later changes no key of works that do not use it. */
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_addf(&t, "work 1;op=%s;", w->op->name);
     if (w->op->file || w->op->image)
         op_file_key(w, &t);
@@ -176,7 +176,6 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "every_size=%d;", (int)w->every_size);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);
     hash_bytes(text_get(&t), t.len, out);
-    text_free(&t);
 }
 
 void work_signature(const struct work *w, char out[HASH_TEXT])

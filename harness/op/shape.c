@@ -25,7 +25,7 @@ const struct tensor_role shape_roles[SLOT_COUNT] = {
 bool shape_check(const char *what, const struct tensor *t, int64_t most, struct error *err)
 {
     int64_t count = 1;
-    struct text sizes = {0};
+    SCOPED_TEXT sizes = {0};
     bool positive = t->rank > 0 && t->rank <= TENSOR_MAX_RANK, small = positive;
     for (int i = 0; i < t->rank; i++) {
         text_addf(&sizes, "%s%ld", i ? " x " : "", (long)t->dim[i]);
@@ -38,7 +38,6 @@ bool shape_check(const char *what, const struct tensor *t, int64_t most, struct 
     else if (!small)
         error_set(err, ERROR_USAGE, "%s of %s elements exceeds %ld (%s)", what, text_get(&sizes), (long)most,
                   most == SHAPE_MAX_ELEMENTS ? "2^31 - 1" : "2^40");
-    text_free(&sizes);
     return small;
 }
 

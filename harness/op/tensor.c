@@ -167,7 +167,7 @@ static void move_row(void *context, int64_t index, int thread)
         return;
     }
     size_t a = (size_t)(index / job->dim[2]), c = (size_t)(index % job->dim[2]), width = (size_t)job->dim[3], bytes = dtype_bytes(t->dtype);
-    char *row = xmalloc(width * bytes + 1);
+    SCOPED char *row = xmalloc(width * bytes + 1);
     for (size_t b = 0; b < (size_t)job->dim[1]; b++) {
         size_t logical = ((a * (size_t)job->dim[1] + b) * (size_t)job->dim[2] + c) * width;
         char *at = job->storage + dtype_offset(t->dtype, a * job->stride[0] + b * job->stride[1] + c * job->stride[2]);
@@ -180,7 +180,6 @@ static void move_row(void *context, int64_t index, int thread)
             convert_to_float(t->dtype, dense ? at : row, job->to + logical, width);
         }
     }
-    free(row);
 }
 
 static void each_row(struct job *job)

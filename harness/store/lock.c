@@ -61,7 +61,7 @@ static void name_holder(int file)
 bool lock_take(const char *database, int *fd, struct error *err)
 {
     bool done = false;
-    char *path = text_format("%s.lock", database);
+    SCOPED char *path = text_format("%s.lock", database);
     /* CLOEXEC: the workers a run starts must not keep its lock alive after it. */
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0) {
@@ -84,7 +84,6 @@ bool lock_take(const char *database, int *fd, struct error *err)
 done:
     if (file >= 0)
         close(file);
-    free(path);
     return done;
 }
 

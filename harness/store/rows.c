@@ -240,7 +240,7 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, const s
                       struct error *err)
 {
     int code, room = 0;
-    struct read_row *known = NULL;
+    SCOPED struct read_row *known = NULL;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         if (*count == room) {
             room = room ? 2 * room : 64;
@@ -267,7 +267,6 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, const s
         for (int i = 0; done && (pick->id || pick->case_id) && i < *count; i++)
             done = read_own_list(store, l, &known[i], err);
     }
-    free(known);
     return done;
 }
 

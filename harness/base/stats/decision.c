@@ -29,7 +29,7 @@ struct ratios {
 /* Winsorises: moves outliers, which a shared machine causes, to the extremes of a normal distribution. */
 static void pull_in(double *value, int count)
 {
-    double *copy = xcalloc((size_t)count, sizeof *copy);
+    SCOPED double *copy = xcalloc((size_t)count, sizeof *copy);
     memcpy(copy, value, (size_t)count * sizeof *copy);
     double median = quantile_median(copy, count);
     for (int i = 0; i < count; i++)
@@ -37,7 +37,6 @@ static void pull_in(double *value, int count)
     double most = PULLED_IN * 1.4826 * quantile_median(copy, count);
     for (int i = 0; i < count && most > 0; i++)
         value[i] = fmax(median - most, fmin(median + most, value[i]));
-    free(copy);
 }
 
 /* Degrees of freedom of a weighted sum of two mean squares, a and 1 - a (Satterthwaite, Biometrics Bulletin 2, 1946); a whole number, at
@@ -53,7 +52,7 @@ static int freedom_of(double a, double between, double within, int groups, int r
  * by its number of rounds; with few placements, their extremes. */
 static double placement_share(struct ratios *r, double variance)
 {
-    bool *done = xcalloc((size_t)r->count, sizeof *done);
+    SCOPED bool *done = xcalloc((size_t)r->count, sizeof *done);
     double square = 0, counts = 0;
     int groups = 0;
     for (int i = 0; i < r->count; i++) {
@@ -74,7 +73,6 @@ static double placement_share(struct ratios *r, double variance)
         counts += (double)count * count;
         groups++;
     }
-    free(done);
     if (groups < PLACEMENTS_DRAWN)
         return 1;
     r->least_placed = r->most_placed = r->mean;

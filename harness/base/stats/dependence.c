@@ -69,8 +69,8 @@ double dependence_share(const double *series, int count, int cosines, double lev
     if (count < FEWEST)
         return 1;
     cosines = count / 2 < cosines ? count / 2 : cosines;
-    double *sorted = xcalloc((size_t)count, sizeof *sorted), *side = xcalloc((size_t)count, sizeof *side),
-           *rank = xcalloc((size_t)count, sizeof *rank);
+    SCOPED double *sorted = xcalloc((size_t)count, sizeof *sorted), *side = xcalloc((size_t)count, sizeof *side),
+                  *rank = xcalloc((size_t)count, sizeof *rank);
     memcpy(sorted, series, (size_t)count * sizeof *sorted);
     double median = quantile_median(sorted, count);
     for (int i = 0; i < count; i++) {
@@ -82,8 +82,5 @@ double dependence_share(const double *series, int count, int cosines, double lev
     double slow = fmax(cosine_share(side, of_side, count, cosines), cosine_share(rank, of_rank, count, cosines));
     slow *= pow(quantile_student(level, cosines) / quantile_student(level, QUANTILE_NORMAL), 2);
     double share = fmax(slow, autoregression_share(rank, of_rank, count));
-    free(sorted);
-    free(side);
-    free(rank);
     return fmax(share, 1);
 }

@@ -71,8 +71,8 @@ static void serial_interval(struct estimate *e, const double *series, const doub
 static void span_placements(struct estimate *e, const double *series, const int *placement, double level)
 {
     int n = e->count, groups = 0;
-    double *of = xcalloc((size_t)n, sizeof *of), *medians = xcalloc((size_t)n, sizeof *medians);
-    bool *done = xcalloc((size_t)n, sizeof *done);
+    SCOPED double *of = xcalloc((size_t)n, sizeof *of), *medians = xcalloc((size_t)n, sizeof *medians);
+    SCOPED bool *done = xcalloc((size_t)n, sizeof *done);
     for (int i = 0; i < n; i++) {
         int count = 0;
         for (int k = i; k < n && !done[i]; k++)
@@ -97,17 +97,14 @@ static void span_placements(struct estimate *e, const double *series, const int 
         e->low = fmin(e->low, medians[g]);
         e->high = fmax(e->high, medians[g]);
     }
-    free(of);
-    free(medians);
-    free(done);
 }
 
 struct estimate estimate_median_grouped(const double *samples, const int *placement, int count, int family)
 {
     struct estimate e = {.median = NAN, .low = NAN, .high = NAN, .p05 = NAN, .p95 = NAN};
     size_t room = count > 0 ? (size_t)count : 1;
-    double *series = xcalloc(room, sizeof *series), *sorted = xcalloc(room, sizeof *sorted);
-    int *where = placement ? xcalloc(room, sizeof *where) : NULL;
+    SCOPED double *series = xcalloc(room, sizeof *series), *sorted = xcalloc(room, sizeof *sorted);
+    SCOPED int *where = placement ? xcalloc(room, sizeof *where) : NULL;
     for (int i = 0; i < count; i++) {
         if (!isfinite(samples[i]))
             continue;
@@ -125,19 +122,15 @@ struct estimate estimate_median_grouped(const double *samples, const int *placem
         if (where && e.count >= FEWEST)
             span_placements(&e, series, where, level);
     }
-    free(series);
-    free(sorted);
-    free(where);
     return e;
 }
 
 struct estimate estimate_ratio_grouped(const double *a, const double *b, const int *placement, int count, int family)
 {
-    double *ratio = xcalloc(count > 0 ? (size_t)count : 1, sizeof *ratio);
+    SCOPED double *ratio = xcalloc(count > 0 ? (size_t)count : 1, sizeof *ratio);
     for (int i = 0; i < count; i++)
         ratio[i] = a[i] / b[i];
     struct estimate e = estimate_median_grouped(ratio, placement, count, family);
-    free(ratio);
     return e;
 }
 

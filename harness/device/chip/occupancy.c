@@ -130,7 +130,7 @@ static int blocks_with(const struct chip *chip, struct occupancy_query q, int re
 
 static void add_lift(const struct chip *chip, const struct occupancy_query *q, struct occupancy *o)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int want = o->blocks_per_sm + 1, better_warps = 0;
     int slots = o->blocks_by[LIMIT_WARPS] < o->blocks_by[LIMIT_BLOCKS] ? o->blocks_by[LIMIT_WARPS] : o->blocks_by[LIMIT_BLOCKS];
     if (want <= slots) { /* there is room for another block: what would it take? */
@@ -155,7 +155,6 @@ static void add_lift(const struct chip *chip, const struct occupancy_query *q, s
         text_addf(&t, "blocks whose warps divide %d", chip->warps_per_sm);
     }
     snprintf(o->lift, sizeof o->lift, "%s", text_get(&t));
-    text_free(&t);
 }
 
 int occupancy_warps(const struct chip *chip, const struct occupancy_query *q)

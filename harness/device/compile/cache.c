@@ -77,9 +77,8 @@ static char *read_field(struct reader *r, size_t *bytes)
 
 static void read_text_field(struct reader *r, char *out, size_t room)
 {
-    char *s = read_field(r, NULL);
+    SCOPED char *s = read_field(r, NULL);
     snprintf(out, room, "%s", s ? s : "");
-    free(s);
 }
 
 bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next)
@@ -151,18 +150,15 @@ static char *cache_path(const char *name)
 
 char *compile_cache_load(const char *name, size_t *bytes)
 {
-    char *path = cache_path(name);
-    char *data = path && file_exists(path) ? file_read(path, ENTRY_MAX_BYTES, bytes, NULL) : NULL;
-    free(path);
-    return data;
+    SCOPED char *path = cache_path(name);
+    return path && file_exists(path) ? file_read(path, ENTRY_MAX_BYTES, bytes, NULL) : NULL;
 }
 
 void compile_cache_save(const char *name, const void *data, size_t bytes)
 {
-    char *path = cache_path(name);
+    SCOPED char *path = cache_path(name);
     if (path)
         file_write(path, data, bytes, NULL); /* a full disk costs the next run its time, not this one its result */
-    free(path);
 }
 
 /* The bundle in use: one a process, as the command line gave it. */
@@ -175,13 +171,11 @@ static struct {
 
 bool compile_bundle_write(const char *path, const struct compiled *items, int count, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_add(&t, BUNDLE_MAGIC);
     for (int i = 0; i < count; i++)
         entry_write(&t, &items[i]);
-    bool ok = file_write_named(path, text_get(&t), t.len, err);
-    text_free(&t);
-    return ok;
+    return file_write_named(path, text_get(&t), t.len, err);
 }
 
 static void close_locked(void)

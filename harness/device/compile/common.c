@@ -11,9 +11,8 @@ char *compile_cuda_include(void)
     static const char *const places[] = {".deps/nvidia/cu13/include", "nvidia/cu13/include", "/usr/local/cuda/include"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char *dir = *places[i] == '/' ? xstrdup(places[i]) : file_share(places[i]);
-        char *probe = file_join(dir, "cuda_fp16.h");
+        SCOPED char *probe = file_join(dir, "cuda_fp16.h");
         bool found = file_exists(probe);
-        free(probe);
         if (found)
             return dir;
         free(dir);

@@ -50,11 +50,10 @@ static void identify_headers(struct compiler *c)
                                         "cccl/cuda/std/__cccl/version.h"};
     struct hash *h = hash_begin();
     for (size_t i = 0; c->include && i < sizeof names / sizeof *names; i++) {
-        char *path = file_join(c->include, names[i]);
+        SCOPED char *path = file_join(c->include, names[i]);
         struct stat st = {0};
         stat(path, &st);
         hash_add(h, &st.st_size, sizeof st.st_size);
-        free(path);
     }
     hash_end(h, c->headers);
 }
@@ -146,10 +145,8 @@ static bool from_entry(const struct compiler *compiler, const char *key, const c
 {
     size_t bytes, next;
     struct compiled c;
-    char *name = entry_name(compiler, key, bound, apart), *data = compile_cache_load(name, &bytes);
+    SCOPED char *name = entry_name(compiler, key, bound, apart), *data = compile_cache_load(name, &bytes);
     bool ok = data && entry_read(data, bytes, &c, &next);
-    free(name);
-    free(data);
     if (!ok)
         return false;
     if (next != bytes || strcmp(c.key, key) || (!bound && !paths_move(&c, paths))) {
@@ -163,24 +160,18 @@ static bool from_entry(const struct compiler *compiler, const char *key, const c
 
 static bool from_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, struct compiled *out)
 {
-    char *paths = paths_of(s, c->include), *bound = bound_name(s, c);
-    bool ok = (paths && from_entry(c, key, NULL, paths, apart, out)) || from_entry(c, key, bound, paths, apart, out);
-    free(paths);
-    free(bound);
-    return ok;
+    SCOPED char *paths = paths_of(s, c->include), *bound = bound_name(s, c);
+    return (paths && from_entry(c, key, NULL, paths, apart, out)) || from_entry(c, key, bound, paths, apart, out);
 }
 
 static void to_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, struct compiled *made)
 {
-    struct text entry = {0};
+    SCOPED_TEXT entry = {0};
     free(made->paths);
     made->paths = paths_of(s, c->include);
-    char *bound = paths_bound(made) ? bound_name(s, c) : NULL, *name = entry_name(c, key, bound, apart);
+    SCOPED char *bound = paths_bound(made) ? bound_name(s, c) : NULL, *name = entry_name(c, key, bound, apart);
     entry_write(&entry, made);
     compile_cache_save(name, entry.data, entry.len);
-    text_free(&entry);
-    free(name);
-    free(bound);
 }
 
 static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, bool apart, struct compiled *out,
@@ -196,7 +187,7 @@ static bool compile_now(const struct compiler *c, const struct source *s, const 
 
 bool compile_key(const struct compile_request *r, char out[HASH_TEXT], struct error *err)
 {
-    struct source s = {0};
+    SCOPED_BY(source_free) struct source s = {0};
     enum compiler_kind kind;
     const char *path;
     const struct compiler *c = NULL;
@@ -204,13 +195,12 @@ bool compile_key(const struct compile_request *r, char out[HASH_TEXT], struct er
               source_read(r->path, r->include, r->defines, r->define_count, &s, err) && (c = compiler_open(r->compiler, err)) != NULL;
     if (ok)
         hash_request(&s, r, kind, c->build, out);
-    source_free(&s);
     return ok;
 }
 
 bool compile(const struct compile_request *r, struct compiled *out, struct error *err)
 {
-    struct source s = {0};
+    SCOPED_BY(source_free) struct source s = {0};
     enum compiler_kind kind;
     const char *path;
     char request[HASH_TEXT], key[HASH_TEXT];
@@ -249,7 +239,6 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     to_cache(&s, c, key, apart, out);
     ok = true;
 done:
-    source_free(&s);
     if (!ok)
         compiled_free(out);
     return ok;

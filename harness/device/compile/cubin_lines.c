@@ -307,27 +307,24 @@ static void walk(struct bytes info, const struct bytes *text, const struct lines
 static bool open_lines(struct elf *e, const void *cubin, size_t bytes, const char *kernel, struct bytes *text, struct lines *l)
 {
     Elf64_Shdr header;
-    char *name = text_format(".text.%s", kernel);
+    SCOPED char *name = text_format(".text.%s", kernel);
     bool ok = elf_open(e, cubin, bytes, NULL) && find_section(e, name, text, &header) &&
               read_lines(e, header.sh_info & 0xffffff, l); /* sh_info of .text: the kernel's symbol, below the register count */
-    free(name);
     return ok;
 }
 
 int cubin_spill_lines(const void *cubin, size_t bytes, const char *kernel, const char *file, struct spill_line **out)
 {
     struct elf e;
-    struct lines *l = xcalloc(1, sizeof *l);
+    SCOPED struct lines *l = xcalloc(1, sizeof *l);
     struct bytes text, info;
     Elf64_Shdr header;
-    char *name = text_format(".nv.info.%s", kernel);
+    SCOPED char *name = text_format(".nv.info.%s", kernel);
     int count = 0;
     *out = NULL;
     if (open_lines(&e, cubin, bytes, kernel, &text, l) && find_section(&e, name, &info, &header))
         walk(info, &text, l, file_base(file), out, &count);
     free(l->rows);
-    free(l);
-    free(name);
     if (count)
         qsort(*out, (size_t)count, sizeof **out, by_count);
     return count;

@@ -52,11 +52,10 @@ static bool shows_no_source(const char *block)
 {
     static const char *const source[] = {".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".c", ".cpp", ".cc"};
     size_t n = strcspn(block, "(:\n");
-    char *path = block[0] == '/' && block[n] == '(' ? xstrndup(block, n) : NULL;
+    SCOPED char *path = block[0] == '/' && block[n] == '(' ? xstrndup(block, n) : NULL;
     bool odd = path && !strstr(path, "/include/"); /* CUDA's own have names like <cuda/std/atomic> */
     for (size_t i = 0; odd && i < sizeof source / sizeof *source; i++)
         odd = !text_ends(path, source[i]);
-    free(path);
     return odd;
 }
 
@@ -79,7 +78,7 @@ static void log_place(const char *log, struct error *err)
 
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int hidden = 0;
     add_taken_name(&t, r, log);
     for (const char *p = log; *p;) {
@@ -116,6 +115,5 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler printed nothing)");
     log_place(log, err);
-    text_free(&t);
     return false;
 }

@@ -115,9 +115,8 @@ static char *macros(const struct compile_request *r)
             text_add_bytes(&t, *value == '\n' || *value == '\r' ? " " : value, 1);
         text_add(&t, "\n\n"); /* the empty line is for a value that ends with a backslash */
     }
-    char *prelude = compile_prelude(r);
+    SCOPED char *prelude = compile_prelude(r);
     text_add(&t, prelude);
-    free(prelude);
     return text_take(&t);
 }
 
@@ -125,11 +124,10 @@ static char *macros(const struct compile_request *r)
 static bool machine_left(const char *dir, const char *log, struct error *err)
 {
     static const char block[65536];
-    char *probe = file_join(dir, "probe");
+    SCOPED char *probe = file_join(dir, "probe");
     struct error why = {0};
     const char *killed = strstr(log, "died due to signal 9"), *full = strstr(log, "No space left on device");
     bool room = file_write(probe, block, sizeof block, &why);
-    free(probe);
     if (killed)
         error_set(err, ERROR_MACHINE, "nvcc was killed: no memory?");
     else if (full || !room)

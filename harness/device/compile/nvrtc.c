@@ -48,11 +48,9 @@ static void open_builtins(struct nvrtc *n)
     int major = 0, minor = 0;
     if (n->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
         return;
-    char *dir = file_dir(n->library.path), *path = text_format("%s/libnvrtc-builtins.so.%d.%d", dir, major, minor);
+    SCOPED char *dir = file_dir(n->library.path), *path = text_format("%s/libnvrtc-builtins.so.%d.%d", dir, major, minor);
     if (file_exists(path))
         dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process */
-    free(path);
-    free(dir);
 }
 
 /* The build is only said in the PTX that it writes: "release 13.0, V13.0.88", "Compiler Build ID: CL-36424714". */
@@ -102,7 +100,7 @@ static bool hash_library(const char *path, char key[HASH_TEXT])
 {
     struct stat st = {0};
     FILE *f = fopen(path, "rb");
-    char *head = xmalloc(1 << 20);
+    SCOPED char *head = xmalloc(1 << 20);
     size_t n = f ? fread(head, 1, 1 << 20, f) : 0;
     struct hash *h = hash_begin();
     bool ok = n > 0 && !fstat(fileno(f), &st);
@@ -110,7 +108,6 @@ static bool hash_library(const char *path, char key[HASH_TEXT])
     hash_add(h, &st.st_size, sizeof st.st_size);
     hash_add(h, head, n);
     hash_end(h, key);
-    free(head);
     if (f)
         fclose(f);
     return ok;
@@ -122,14 +119,12 @@ static bool find_build(const struct nvrtc *n, struct compiler *c, struct error *
     char key[HASH_TEXT], text[160];
     size_t bytes = 0;
     bool readable = hash_library(c->path, key);
-    char *name = text_format("%s.compiler", key), *known = readable ? compile_cache_load(name, &bytes) : NULL;
+    SCOPED char *name = text_format("%s.compiler", key), *known = readable ? compile_cache_load(name, &bytes) : NULL;
     bool ok = known && bytes < sizeof text && strncmp(known, "nvrtc ", 6) == 0 && strchr(known, '\n');
     if (ok)
         snprintf(text, sizeof text, "%s", known);
     else if ((ok = probe_build(n, text, sizeof text, err)))
         compile_cache_save(name, text, strlen(text));
-    free(known);
-    free(name);
     if (ok) {
         char *newline = strchr(text, '\n');
         *newline = 0;
@@ -216,8 +211,8 @@ static bool check_arch(const struct nvrtc *n, const struct compiler *c, const ch
         return error_set(err, ERROR_USAGE, "'%s' is not an architecture: sm_90a, sm_86 ...", arch);
     if (n->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0)
         return true;
-    int *archs = xcalloc((size_t)count, sizeof *archs);
-    struct text list = {0};
+    SCOPED int *archs = xcalloc((size_t)count, sizeof *archs);
+    SCOPED_TEXT list = {0};
     bool known = n->nvrtcGetSupportedArchs(archs) != NVRTC_SUCCESS;
     for (int i = 0; i < count; i++) {
         known = known || archs[i] == wanted;
@@ -225,8 +220,6 @@ static bool check_arch(const struct nvrtc *n, const struct compiler *c, const ch
     }
     if (!known)
         error_set(err, ERROR_ENVIRONMENT, "%s cannot compile for %s; it supports %s", c->version, arch, text_get(&list));
-    text_free(&list);
-    free(archs);
     return known;
 }
 
@@ -298,7 +291,7 @@ static const char *instance_of(const char *define)
 /* Adds to the log the entry of each instance, as compile_entry() reads it. */
 static void log_entries(const struct nvrtc *n, nvrtcProgram program, const struct compile_request *r, struct compiled *out)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     for (int i = 0; i < r->define_count; i++) {
         const char *name = instance_of(r->defines[i]), *entry = NULL;
         if (name && n->nvrtcGetLoweredName(program, name, &entry) == NVRTC_SUCCESS)
@@ -309,7 +302,6 @@ static void log_entries(const struct nvrtc *n, nvrtcProgram program, const struc
         free(out->log);
         out->log = log;
     }
-    text_free(&t);
 }
 
 /* Names that nvcc predefines by the headers that it always includes, and the headers of NVRTC that have them. */
@@ -349,11 +341,9 @@ static nvrtcResult run(const struct compiler *c, const struct source *s, const s
                        nvrtcProgram *program, struct compiled *out)
 {
     const struct nvrtc *n = c->private_data;
-    char *prelude = compile_prelude(r);
-    char *text = *prelude || *before ? text_format("%s%s#line 1\n%s", before, prelude, s->text) : NULL;
+    SCOPED char *prelude = compile_prelude(r);
+    SCOPED char *text = *prelude || *before ? text_format("%s%s#line 1\n%s", before, prelude, s->text) : NULL;
     nvrtcResult result = n->nvrtcCreateProgram(program, text ? text : s->text, s->path, 0, NULL, NULL);
-    free(prelude);
-    free(text);
     for (int i = 0; i < r->define_count && result == NVRTC_SUCCESS; i++)
         if (instance_of(r->defines[i]))
             result = n->nvrtcAddNameExpression(*program, instance_of(r->defines[i]));

@@ -24,10 +24,9 @@ struct move {
 char *paths_of(const struct source *s, const char *cuda)
 {
     const char *all[] = {s->path, s->folders[1] ? s->folders[1] : "", s->host ? s->host : "", cuda ? cuda : ""};
-    char *cwd = getcwd(NULL, 0);
+    SCOPED char *cwd = getcwd(NULL, 0);
     struct text t = {0};
     text_add(&t, cwd && !strchr(cwd, '\n') ? cwd : "/");
-    free(cwd);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strpbrk(all[i], "\n\"")) { /* then NVRTC writes no line table, or the list could not be read again */
             text_free(&t);
@@ -65,7 +64,7 @@ static char *folder_of(const char *path)
 /* A source without a folder is in ".", which the compiler is told as an include folder. */
 static void fill_pairs(char *lines[PATH_LINES], bool to, struct move *m)
 {
-    char *whole = absolute(lines[CWD], lines[SOURCE]), *dir = file_dir(lines[SOURCE]);
+    SCOPED char *whole = absolute(lines[CWD], lines[SOURCE]), *dir = file_dir(lines[SOURCE]);
     bool beside = to && !strchr(lines[SOURCE], '/');
     char *code[] = {folder_of(whole), beside ? folder_of(whole) : absolute(lines[CWD], dir), absolute(lines[CWD], lines[INCLUDE]),
                     absolute(lines[CWD], lines[HOST]), absolute(lines[CWD], lines[CUDA])};
@@ -74,8 +73,6 @@ static void fill_pairs(char *lines[PATH_LINES], bool to, struct move *m)
         *(to ? &m->code[i].to : &m->code[i].from) = code[i];
         *(to ? &m->said[i].to : &m->said[i].from) = said[i];
     }
-    free(whole);
-    free(dir);
 }
 
 static void move_free(struct move *m)
@@ -158,7 +155,7 @@ static const char *file_name(const char *at, size_t *n)
 
 static bool move_ptx(struct compiled *c, const struct move *m)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     const char *at = c->ptx, *name;
     size_t n;
     bool ok = true;
@@ -173,7 +170,6 @@ static bool move_ptx(struct compiled *c, const struct move *m)
         c->ptx_bytes = t.len;
         c->ptx = text_take(&t);
     }
-    text_free(&t);
     return ok;
 }
 
@@ -378,6 +374,7 @@ bool paths_bound(const struct compiled *c)
     /* Moved to where nobody is, a copy holds no path of the writer's. */
     if (!c->paths || !move_open(&m, c->paths, "/\n/\1/\1.cu\n/\2\n/\3\n/\4"))
         return true;
+    SCOPED_BY(compiled_free)
     struct compiled copy = {.ptx = xstrndup(c->ptx, c->ptx_bytes), .ptx_bytes = c->ptx_bytes, .cubin = xmalloc(c->cubin_bytes + 1)};
     memcpy(copy.cubin, c->cubin, c->cubin_bytes);
     copy.cubin_bytes = c->cubin_bytes;
@@ -386,7 +383,6 @@ bool paths_bound(const struct compiled *c)
         bound = *name == '/' && (unsigned char)name[1] > 4 && strncmp(name, "/usr/", 5) != 0;
     for (int k = 0; k < 5 && !bound; k++)
         bound = holds(copy.ptx, copy.ptx_bytes, m.code[k].from);
-    compiled_free(&copy);
     move_free(&m);
     return bound;
 }

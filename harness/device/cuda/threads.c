@@ -72,11 +72,10 @@ char *cuda_threads_ptx(size_t frame_bytes)
 static bool load(struct cuda_state *s, size_t frame_bytes, CUmodule *module, CUfunction *function, struct error *err)
 {
     static const char what[] = "loading what wipes threads";
-    char *ptx = cuda_threads_ptx(frame_bytes);
+    SCOPED char *ptx = cuda_threads_ptx(frame_bytes);
     bool ok = cuda_check(s, s->api->cuModuleLoadDataEx(module, ptx, 0, NULL, NULL), what, err) &&
               cuda_check(s, s->api->cuModuleGetFunction(function, *module, frame_bytes ? "wipe_frames" : "wipe_places"), what, err) &&
               cuda_check(s, s->api->cuFuncLoad(*function), what, err);
-    free(ptx);
     return ok;
 }
 

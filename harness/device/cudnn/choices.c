@@ -16,9 +16,8 @@
 static json_t *read_file(const char *path)
 {
     size_t bytes;
-    char *data = file_exists(path) ? file_read(path, FILE_MAX_BYTES, &bytes, NULL) : NULL;
+    SCOPED char *data = file_exists(path) ? file_read(path, FILE_MAX_BYTES, &bytes, NULL) : NULL;
     json_t *all = data ? json_loadb(data, bytes, 0, NULL) : NULL;
-    free(data);
     if (json_is_object(all))
         return all;
     json_decref(all);
@@ -69,7 +68,7 @@ void cudnn_open_choices(struct cudnn *handle, const char *state)
 
 bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
 {
-    char *key = cudnn_conv_text(conv);
+    SCOPED char *key = cudnn_conv_text(conv);
     if (!json_object_get(choice_plans(handle), key))
         take_theirs(handle);
     const json_t *one = json_object_get(choice_plans(handle), key);
@@ -77,7 +76,6 @@ bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, stru
                *raced = json_string_value(json_object_get(one, "raced")), *mode = json_string_value(json_object_get(one, "mode"));
     *out = (struct cudnn_choice){.conv = *conv, .among = (int)json_integer_value(json_object_get(one, "among"))};
     bool known = text && notes && raced && strlen(raced) == 10 && mode && mode[0] && strchr("ABF", mode[0]) && out->among > 0;
-    free(key);
     if (!known)
         return false;
     out->facts.mode = mode[0];
@@ -91,9 +89,8 @@ bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, stru
 
 void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv)
 {
-    char *key = cudnn_conv_text(conv);
+    SCOPED char *key = cudnn_conv_text(conv);
     json_object_del(choice_plans(handle), key);
-    free(key);
 }
 
 void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
@@ -108,10 +105,9 @@ void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
                         json_pack("{s:s,s:s,s:s,s:s#,s:i,s:i,s:i}", "raced", day, "text", choice->facts.text, "notes", choice->facts.notes,
                                   "mode", &choice->facts.mode, 1, "engine", choice->facts.engine, "rank", choice->facts.rank, "among",
                                   choice->among));
-    char *text = json_dumps(handle->choice_file, JSON_INDENT(1) | JSON_SORT_KEYS);
+    SCOPED char *text = json_dumps(handle->choice_file, JSON_INDENT(1) | JSON_SORT_KEYS);
     if (text)
         file_write(handle->choices_path, text, strlen(text), NULL); /* a full disk costs the next run its time, not this one its result */
-    free(text);
     free(key);
 }
 

@@ -29,9 +29,8 @@ static char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attri
 static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, bool own)
 {
     char hash[HASH_TEXT], *graph = cudnn_conv_text(conv);
-    char *all = text_format("%s%s | %s | %s | %s", h->builder, own ? h->place : "", graph, facts->text, facts->notes);
+    SCOPED char *all = text_format("%s%s | %s | %s | %s", h->builder, own ? h->place : "", graph, facts->text, facts->notes);
     hash_bytes(all, strlen(all), hash);
-    free(all);
     free(graph);
     return text_format("cudnn-plan-%.40s.json", hash);
 }
@@ -58,7 +57,7 @@ static void *entry_load(const struct cudnn *h, void *handle, const char *name)
 {
     const struct cudnn_api *api = h->api;
     void *plan = NULL;
-    char *json = entry_read(name);
+    SCOPED char *json = entry_read(name);
     bool made = json && api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) == STATUS_SUCCESS;
     if (made && (api->cudnnBackendSetAttribute(plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &handle) != STATUS_SUCCESS ||
                  api->cudnnBackendSetAttribute(plan, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(json), json) !=
@@ -67,7 +66,6 @@ static void *entry_load(const struct cudnn *h, void *handle, const char *name)
         api->cudnnBackendDestroyDescriptor(plan);
         plan = NULL;
     }
-    free(json);
     return plan;
 }
 
@@ -83,11 +81,8 @@ void *cudnn_compiled_find(const struct cudnn *h, void *handle, const struct cudn
 
 bool cudnn_compiled_has(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
 {
-    char *name = entry_name(h, conv, facts, false), *json = entry_read(name);
-    bool has = json != NULL;
-    free(json);
-    free(name);
-    return has;
+    SCOPED char *name = entry_name(h, conv, facts, false), *json = entry_read(name);
+    return json != NULL;
 }
 
 void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, void *plan)
@@ -96,10 +91,8 @@ void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, c
     if (!json)
         return;
     hash_bytes(json, strlen(json), hash);
-    char *name = entry_name(h, conv, facts, cudnn_compiled_has(h, conv, facts)), *entry = text_format("%s%s", hash, json);
+    SCOPED char *name = entry_name(h, conv, facts, cudnn_compiled_has(h, conv, facts)), *entry = text_format("%s%s", hash, json);
     compile_cache_save(name, entry, strlen(entry));
-    free(entry);
-    free(name);
     free(json);
 }
 

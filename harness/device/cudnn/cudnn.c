@@ -27,9 +27,8 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
         cudnn_close(h);
         return false;
     }
-    char *described = cudnn_device(h);
+    SCOPED char *described = cudnn_device(h);
     cudnn_set_builder(h, described);
-    free(described);
     *handle = h;
     return true;
 }

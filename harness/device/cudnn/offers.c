@@ -501,7 +501,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     struct cudnn_graph *g = cudnn_graph_make(h, conv, strstr(wanted->notes, NARROWED) != NULL, err);
     if (!g)
         return NULL;
-    struct offer *offer = xcalloc(1, sizeof *offer);
+    SCOPED struct offer *offer = xcalloc(1, sizeof *offer);
     offer_open(h, g, wanted->mode, mode, offer);
     for (int i = 0; i < offer->count && !made; i++) {
         struct cudnn_plan_facts facts = {.mode = wanted->mode, .rank = i};
@@ -510,7 +510,6 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
             made = plan_make(h, h->handle, g, conv, &offer->configurations[i], &facts);
     }
     offer_close(h->api, offer);
-    free(offer);
     g->users += made != NULL;
     cudnn_graph_release(g);
     if (made)

@@ -26,14 +26,12 @@ struct cupti_chip {
 static void open_companions(const char *library)
 {
     static const char *const names[] = {"libnvperf_host.so", "libnvperf_target.so"};
-    char *dir = file_dir(library);
+    SCOPED char *dir = file_dir(library);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = file_join(dir, names[i]);
+        SCOPED char *path = file_join(dir, names[i]);
         if (file_exists(path))
             dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process */
-        free(path);
     }
-    free(dir);
 }
 
 static bool load_locked(struct error *err)
@@ -190,14 +188,13 @@ static bool wrong_rollup(struct cupti_chip *chip, enum cupti_shim_kind kind, con
     if (code)
         return cupti_fail(code, cupti_shim_names[CUPTI_SHIM_SUB_METRICS], err);
     const char *given = metric + strlen(base), *near = *given ? text_nearest(given, rollups, count) : NULL;
-    struct text some = {0};
+    SCOPED_TEXT some = {0};
     text_add_list(&some, rollups, count < 12 ? count : 12);
     error_set(err, ERROR_USAGE,
               *given ? "metric '%.200s': %s has no such roll-up; it has %s%s" : "metric '%.200s' needs a roll-up: %s has %s%s", metric,
               base, text_get(&some), count > 12 ? ", ..." : "");
     if (near || count)
         error_hint(err, "%s%s", base, near ? near : kind == CUPTI_SHIM_COUNTER ? ".sum" : rollups[0]);
-    text_free(&some);
     return false;
 }
 
@@ -224,7 +221,7 @@ bool cupti_describe(struct cupti_chip *chip, const char *metric, struct cupti_me
 {
     if (cupti_find(chip, metric, out))
         return true;
-    char *base = base_name(metric);
+    SCOPED char *base = base_name(metric);
     struct cupti_metric m;
     bool ok = cupti_shim_properties(&cupti.shim, chip->host, base, &m.kind, &m.about, &m.unit) == 0 && *base;
     if (ok) {
@@ -237,7 +234,6 @@ bool cupti_describe(struct cupti_chip *chip, const char *metric, struct cupti_me
         else
             error_hint(err, "bench counters --chip %s --list '*' names them all", chip->name);
     }
-    free(base);
     return false;
 }
 

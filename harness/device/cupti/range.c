@@ -349,13 +349,12 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, st
     counts->values = xcalloc(cells, sizeof *counts->values);
     for (size_t i = 0; i < cells; i++)
         counts->values[i] = NAN;
-    bool *taken = xcalloc(total, sizeof *taken);
+    SCOPED bool *taken = xcalloc(total, sizeof *taken);
     long long *places = xcalloc(total, sizeof *places);
     bool ok = find_places(s, counts->range_count, places, err);
     for (size_t i = 0; ok && i < total; i++)
         ok = take_range(s, job, i, places[i], counts, taken, err);
     free(places);
-    free(taken);
     return ok;
 }
 

@@ -15,7 +15,7 @@ static struct ptx_module *outline(const char *ptx)
 /* ---- heads ---- */
 int ptx_params(const struct ptx_function *f, struct param *params, int max, size_t *param_bytes)
 {
-    uint32_t *offsets = xcalloc((size_t)max + 1, sizeof *offsets);
+    SCOPED uint32_t *offsets = xcalloc((size_t)max + 1, sizeof *offsets);
     int count = 0;
     *param_bytes = ptx_param_layout(f->params, offsets, max);
     for (const struct ptx_var *v = f->params; v && count < max; v = v->next, count++) {
@@ -28,7 +28,6 @@ int ptx_params(const struct ptx_function *f, struct param *params, int max, size
                                        .offset = offsets[count],
                                        .untyped = !bytes && (v->type == T_B32 || v->type == T_B64)};
     }
-    free(offsets);
     return count;
 }
 
@@ -73,7 +72,7 @@ static void no_entry(const struct ptx_module *m, const char *entry, struct error
 {
     char **names;
     int count = list_entries(m, &names);
-    struct text list = {0};
+    SCOPED_TEXT list = {0};
     text_add_list(&list, (const char *const *)names, (size_t)count);
     error_set(err, ERROR_USAGE, "no kernel '%s' in the compiled code; it has: %.1500s", entry, count ? text_get(&list) : "none");
     const char *near = text_nearest(entry, (const char *const *)names, (size_t)count);
@@ -81,7 +80,6 @@ static void no_entry(const struct ptx_module *m, const char *entry, struct error
         error_hint(err, "did you mean %s? Kernels need extern \"C\" to keep their names", near);
     else
         error_hint(err, "kernels need extern \"C\" to keep their names");
-    text_free(&list);
     for (int i = 0; i < count; i++)
         free(names[i]);
     free(names);
@@ -320,7 +318,7 @@ int ptx_state(const char *ptx, char ***names, bool *heap)
     for (const struct ptx_var *v = m->vars; v; v = v->next)
         if (v->space == SPACE_GLOBAL)
             *APPEND(vars, count) = v;
-    bool *used = xcalloc((size_t)count + 1, sizeof *used);
+    SCOPED bool *used = xcalloc((size_t)count + 1, sizeof *used);
     for (const struct ptx_var *v = m->vars; v; v = v->next)
         for (const struct ptx_reloc *r = v->relocs; r; r = r->next)
             mark_used(vars, used, count, r->name, strlen(r->name));
@@ -332,7 +330,6 @@ int ptx_state(const char *ptx, char ***names, bool *heap)
     for (int i = count - 1; i >= 0; i--) /* the module has the last one first */
         if (used[i])
             *APPEND(*names, used_count) = xstrdup(vars[i]->name);
-    free(used);
     free(vars);
     ptx_free(m);
     return used_count;

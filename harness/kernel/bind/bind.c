@@ -254,7 +254,7 @@ bool variant_bind_choice(const struct variant_set *set, const struct variant_con
 static bool race_items(const struct variant_set *set, const struct variant_config *rule, const struct work *work, const struct chip *chip,
                        struct variant_config **configs, int *count, struct error *err)
 {
-    struct program own = {0};
+    SCOPED_BY(program_free) struct program own = {0};
     struct bind b = {
         .set = set, .config = rule, .h = rule->variant->parsed, .work = work, .chip = chip, .program = &own, .bind = bind_at_depth};
     bind_env_init(&b);
@@ -262,7 +262,6 @@ static bool race_items(const struct variant_set *set, const struct variant_confi
     bool ok = (bind_match(&b, err) && match_where(&b, err) && bind_race(&b, configs, count, err)) || own.reason;
     if (own.reason)
         error_clear(err);
-    program_free(&own);
     return ok;
 }
 
@@ -270,13 +269,13 @@ int variant_race(const struct variant_set *set, const struct variant_config *rul
                  struct variant_config **configs, struct error *err)
 {
     struct variant_config *all = NULL;
-    struct program own = {0};
+    SCOPED_BY(program_free) struct program own = {0};
     int count = 0, left = 0;
     bool ok = race_items(set, rule, work, chip, &all, &count, err) && (!count || variant_bind(set, rule, work, chip, &own, err));
     SCOPED char **taken = xcalloc((size_t)count + 1, sizeof *taken);
     taken[0] = ok && own.params ? xstrdup(own.params) : NULL;
     for (int i = 0; i < count; i++) {
-        struct program p = {0};
+        SCOPED_BY(program_free) struct program p = {0};
         bool known = false;
         ok = ok && variant_bind_choice(set, rule, &all[i], work, chip, &p, err);
         for (int k = 0; ok && p.feasible && k <= left; k++)
@@ -287,11 +286,9 @@ int variant_race(const struct variant_set *set, const struct variant_config *rul
         } else {
             variant_config_clear(&all[i]);
         }
-        program_free(&p);
     }
     for (int i = 0; i <= left; i++)
         free(taken[i]);
-    program_free(&own);
     if (ok && left) {
         *configs = all;
         return left;

@@ -172,7 +172,7 @@ struct variant *head_load(const char *path, const char *folder, const struct hea
 
 struct variant *head_load_only(const char *path, const char *folder, const struct head_places *places, struct error *err)
 {
-    char *note;
+    SCOPED char *note = NULL;
     struct variant *v = head_load(path, folder, places, &note, err);
     if (note && !*note) {
         error_set(err, ERROR_USAGE, "%s: it has no `source:`, so it is not a sidecar of foreign code", path);
@@ -183,7 +183,6 @@ struct variant *head_load_only(const char *path, const char *folder, const struc
         error_hint(err, "a variant must begin with a comment `/* bench 1`: `bench new OP %s` writes it from the kernel's signature",
                    file_base(path));
     }
-    free(note);
     return v;
 }
 

@@ -122,14 +122,12 @@ static void guess_args(struct guess *g)
 /* The types that the op takes, as a head lists them. */
 static char *op_types(const struct op *op)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int count = 0;
     for (int i = 0; dtype_names[i]; i++)
         if (op->dtypes >> dtype_parse(dtype_names[i]) & 1 && count++ < 2)
             text_addf(&t, "%s%s", count > 1 ? ", " : "", dtype_names[i]);
-    char *list = count == 1 ? xstrdup(text_get(&t)) : text_format("[%s]", text_get(&t));
-    text_free(&t);
-    return list;
+    return count == 1 ? xstrdup(text_get(&t)) : text_format("[%s]", text_get(&t));
 }
 
 static void add_types(const struct guess *g, struct text *t)

@@ -73,7 +73,7 @@ void code_of_emu(struct device *dev, const struct device_image *image, struct ro
 {
     const struct device_instruction *ran;
     int count = dev->ops->instructions ? dev->ops->instructions(dev, &ran) : 0, line = 1;
-    struct row_code *all = xcalloc((size_t)count + 1, sizeof *all);
+    SCOPED struct row_code *all = xcalloc((size_t)count + 1, sizeof *all);
     const char *p = image->ptx ? image->ptx : "", *end = p + (image->ptx ? image->ptx_bytes : 0);
     for (int i = 0; i < count; i++) {
         const struct device_instruction *d = &ran[i];
@@ -97,7 +97,6 @@ void code_of_emu(struct device *dev, const struct device_image *image, struct ro
         memcpy(all[i].inlined, d->inlined, sizeof all[i].inlined);
     }
     code_keep(row, all, count);
-    free(all);
 }
 
 /* The counts of an instruction that a row keeps, in the order of source_metrics. */

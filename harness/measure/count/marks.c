@@ -106,7 +106,7 @@ static int level(uint64_t at, uint64_t size)
 static void label(const struct counting *c, struct marked *k)
 {
     const struct marks *m = c->marks;
-    uint32_t *sums = sums_of(m);
+    SCOPED uint32_t *sums = sums_of(m);
     k->of = xmalloc(c->groups);
     for (uint64_t i = 0; i < c->groups; i++) {
         const uint64_t g[3] = {i % c->grid[0], i / c->grid[0] % c->grid[1], i / c->grid[0] / c->grid[1]};
@@ -117,7 +117,6 @@ static void label(const struct counting *c, struct marked *k)
         k->of[i] = (unsigned char)(bin_of(marks, area) + spot * BINS);
         k->size[k->of[i]]++;
     }
-    free(sums);
 }
 
 static uint64_t divisor(uint64_t a, uint64_t b)

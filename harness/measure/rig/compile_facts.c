@@ -98,17 +98,14 @@ static bool is_mangled(const char *name, const char *kernel)
 /* Reports that the source lacks the kernel that the head names, and which kernels it has. Returns false. */
 static bool no_such_kernel(const struct kernel_facts *facts, int count, const char *kernel, struct error *err)
 {
-    struct text has = {0};
+    SCOPED_TEXT has = {0};
     for (int i = 0; i < count; i++) {
-        if (is_mangled(facts[i].name, kernel)) {
-            text_free(&has);
+        if (is_mangled(facts[i].name, kernel))
             return error_set(err, ERROR_USAGE, "kernel '%s' has a mangled C++ name: put extern \"C\" before its `__global__ void`", kernel);
-        }
         text_addf(&has, "%s%s", i ? ", " : "", facts[i].name);
     }
     error_set(err, ERROR_USAGE, "the source has no kernel '%s'; it has %s", kernel,
               has.len ? text_get(&has) : "none (a template needs an instance)");
-    text_free(&has);
     return false;
 }
 
@@ -134,7 +131,7 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
 /* Notes where the kernel spills, if it does. */
 static void add_spill_lines(struct row *row, int step, const struct compiled *c, const char *kernel, const char *path)
 {
-    struct spill_line *lines;
+    SCOPED struct spill_line *lines = NULL;
     SCOPED char *entry = compile_entry(c->log, kernel);
     int count = cubin_spill_lines(c->cubin, c->cubin_bytes, entry, path, &lines);
     for (int i = 0; i < count; i++) {
@@ -143,7 +140,6 @@ static void add_spill_lines(struct row *row, int step, const struct compiled *c,
         if (lines[i].stores)
             row_add_member(row, FAMILY_STATIC, step, lines[i].line, "spill_stores", "instructions", "compiler", lines[i].stores);
     }
-    free(lines);
 }
 
 static const char *const kind_names[] = {"kernel", "fill", "copy", "symbol", "cudnn", "call"};
@@ -157,10 +153,9 @@ static void put_launch(struct row_step *out, const struct step *step, const char
     out->dynamic_smem = (int)step->smem;
     snprintf(out->file, sizeof out->file, "%s", path);
     size_t bytes;
-    char *text = file_read(path, CODE_MAX_BYTES, &bytes, NULL);
+    SCOPED char *text = file_read(path, CODE_MAX_BYTES, &bytes, NULL);
     if (text)
         hash_bytes(text, bytes, out->file_hash);
-    free(text);
 }
 
 void build_launch_hash(const struct build *build, const struct program *p, const struct work *work, struct row *row)

@@ -77,7 +77,7 @@ static void describe_buffers(struct rig *rig, const struct step *step, struct ri
 
 static void describe_work(const struct work *w, int fused, struct rig_call *c)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     for (const struct op_symbol *s = w->op->symbols; s->name && c->call.symbol_count < SYMBOLS_MAX; s++) {
         struct value v;
         if (work_symbol(w, s->name, &v))
@@ -97,7 +97,6 @@ static void describe_work(const struct work *w, int fused, struct rig_call *c)
             c->call.slope = w->epilogue[i].alpha;
     }
     snprintf(c->epilogue, sizeof c->epilogue, "%s", text_get(&t));
-    text_free(&t);
 }
 
 static void *open_library(const char *soname)

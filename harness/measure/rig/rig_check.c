@@ -18,7 +18,7 @@ static bool zone_intact(struct rig *rig, const char *name, const struct place *p
     const uint32_t pattern = RIG_GUARD_PATTERN;
     size_t word = place->bytes / 4 * 4, first = behind ? place->bytes - word : 0, at = first; /* the buffer may end inside the last word */
     uint64_t from = behind ? place->address + word : place->base;
-    unsigned char *zone = xmalloc(bytes);
+    SCOPED unsigned char *zone = xmalloc(bytes);
     bool ok = rig->dev->ops->read(rig->dev, from, zone, bytes, err);
     while (ok && at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
         at++;
@@ -31,7 +31,6 @@ static bool zone_intact(struct rig *rig, const char *name, const struct place *p
             zone[at] = ((const unsigned char *)&pattern)[at % 4];
         ok = rig->dev->ops->write(rig->dev, from + first, zone + first, bytes - first, err);
     }
-    free(zone);
     return ok;
 }
 
@@ -49,7 +48,7 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
 {
     if (!kept)
         return true;
-    unsigned char *now = xmalloc(place->bytes);
+    SCOPED unsigned char *now = xmalloc(place->bytes);
     bool ok = rig->dev->ops->read(rig->dev, place->address, now, place->bytes, err);
     if (ok && memcmp(now, kept, place->bytes)) {
         size_t at = 0;
@@ -59,7 +58,6 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
     } else if (ok && rig->dev->ops->stored && rig->dev->ops->stored(rig->dev, place->address)) { /* others read it meanwhile */
         text_addf(unsafe, "wrote the unchanged value to its input: %s; ", name);
     }
-    free(now);
     return ok;
 }
 
@@ -130,9 +128,9 @@ static bool look_there(struct rig *rig, const struct card *card, bool *changed, 
     const uint64_t word = (uint64_t)RIG_GUARD_PATTERN << 32 | RIG_GUARD_PATTERN;
     const char *name;
     size_t inputs = (size_t)(p->tensor_count + p->constant_count), most = inputs + 2 * (size_t)(p->tensor_count + p->scratch_count);
-    struct rig_given *given = xcalloc(inputs, sizeof *given);
-    struct card_span *spans = xcalloc(most, sizeof *spans);
-    uint64_t *sums = xcalloc(most, sizeof *sums);
+    SCOPED struct rig_given *given = xcalloc(inputs, sizeof *given);
+    SCOPED struct card_span *spans = xcalloc(most, sizeof *spans);
+    SCOPED uint64_t *sums = xcalloc(most, sizeof *sums);
     int fed = rig_fed_spans(rig, true, spans, given), count = fed;
     for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
         const struct place *place = buffer(rig, i, &name);
@@ -146,9 +144,6 @@ static bool look_there(struct rig *rig, const struct card *card, bool *changed, 
     *ends = ok;
     for (int i = fed; i < count; i++)
         *ends = *ends && sums[i] == card_sum_of(word, spans[i].bytes / sizeof word);
-    free(given);
-    free(spans);
-    free(sums);
     return ok;
 }
 
@@ -235,7 +230,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, boo
             return false;
     }
     phase_part(rig->dev->clock, "on the CPU");
-    unsigned char *storage = xmalloc(place->bytes);
+    SCOPED unsigned char *storage = xmalloc(place->bytes);
     bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
     if (ok && !data->card)
         rig->output_sum = hash_sum(rig->output_sum, storage, place->bytes);
@@ -243,7 +238,6 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, boo
         verify_tensor(p, i, data, storage, &own);
     if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)
         ok = verify_dump(p, i, data, storage, dump_dir, err);
-    free(storage);
     phase_pop(rig->dev->clock);
     take_verdict(verdict, &own, p->tensors[i].role->slot);
     return ok;
@@ -275,16 +269,13 @@ bool rig_save(struct rig *rig, const char *dir, struct error *err)
         const struct place *place = rig_tensor(rig, i);
         if (t->layout == LAYOUT_BITS)
             continue;
-        char *path = text_format("%s/%s.npy", dir, t->role->name);
-        unsigned char *storage = xmalloc(place->bytes);
-        float *values = xmalloc(tensor_elements(t) * sizeof *values);
+        SCOPED char *path = text_format("%s/%s.npy", dir, t->role->name);
+        SCOPED unsigned char *storage = xmalloc(place->bytes);
+        SCOPED float *values = xmalloc(tensor_elements(t) * sizeof *values);
         ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
         if (ok)
             tensor_unpack(t, storage, values);
         ok = ok && npy_write(path, t->dim, t->rank, values, err);
-        free(values);
-        free(storage);
-        free(path);
     }
     return ok;
 }

@@ -69,18 +69,15 @@ static bool keep_sums(struct rig *rig, bool weights, struct error *err)
     if (!card)
         return true;
     size_t most = (size_t)(p->tensor_count + p->constant_count);
-    struct rig_given *fed = xcalloc(most, sizeof *fed);
-    struct card_span *spans = xcalloc(most, sizeof *spans);
-    uint64_t *sums = xcalloc(most, sizeof *sums);
+    SCOPED struct rig_given *fed = xcalloc(most, sizeof *fed);
+    SCOPED struct card_span *spans = xcalloc(most, sizeof *spans);
+    SCOPED uint64_t *sums = xcalloc(most, sizeof *sums);
     int count = rig_fed_spans(rig, weights, spans, fed);
     phase_part(rig->dev->clock, "sums of inputs");
     bool ok = card_sums(card, spans, count, sums, err);
     phase_pop(rig->dev->clock);
     for (int i = 0; ok && i < count; i++)
         *fed[i].sum = sums[i];
-    free(fed);
-    free(spans);
-    free(sums);
     return ok;
 }
 

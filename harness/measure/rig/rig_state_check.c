@@ -11,14 +11,13 @@
 
 static bool add_memory(struct rig *rig, struct hash *h, uint64_t address, size_t bytes, struct error *err)
 {
-    unsigned char *piece = xmalloc(PIECE_BYTES);
+    SCOPED unsigned char *piece = xmalloc(PIECE_BYTES);
     bool ok = true;
     for (size_t at = 0; at < bytes && ok; at += PIECE_BYTES) {
         size_t more = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
         ok = rig->dev->ops->read(rig->dev, address + at, piece, more, err);
         hash_add(h, piece, more);
     }
-    free(piece);
     return ok;
 }
 

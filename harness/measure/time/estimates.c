@@ -49,12 +49,11 @@ struct estimate_rounds estimate_rounds_of(const struct sample_candidate *e, cons
 
 void estimates_clock(struct row *row, const struct sample_candidate *e, int rounds)
 {
-    double *hz = xcalloc((size_t)rounds + 1, sizeof *hz);
+    SCOPED double *hz = xcalloc((size_t)rounds + 1, sizeof *hz);
     int known = 0;
     for (int r = 0; r < rounds; r++)
         if (isfinite(e->clock_hz[r]))
             hz[known++] = e->clock_hz[r];
     if (known && isnan(row->sm_clock_mhz))
         row->sm_clock_mhz = estimate_median(hz, known).median / 1e6;
-    free(hz);
 }

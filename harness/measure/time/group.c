@@ -75,7 +75,7 @@ static void record_plans(struct timing_group *b, int i, int step, const double *
                        : work->math == MATH_TF32 ? ", tf32 (cuDNN's default)"
                                                  : ", strict f32 (cuDNN's default is tf32)";
     const char *raced = rig_plan_raced(rig, step);
-    char *plan = cudnn_plan_text(best);
+    SCOPED char *plan = cudnn_plan_text(best);
     char *engine = text_format("%s%s%s%s%s best of %d%s%s%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
                                layer ? ": " : "", plan, rig_plan_among(rig, step), raced[0] ? ", plan remembered from " : "", raced, mode);
     row_set(&row->engine, engine);
@@ -85,7 +85,6 @@ static void record_plans(struct timing_group *b, int i, int step, const double *
         row->engine_rank = best->rank;
     }
     free(engine);
-    free(plan);
     if ((int64_t)best->workspace_bytes > row->workspace_bytes)
         row->workspace_bytes = (int64_t)best->workspace_bytes;
     for (int k = 0; k < rig_plan_count(rig, step); k++) {
@@ -106,14 +105,13 @@ bool timing_plans(struct timing_group *b, int i, struct error *err)
     struct rig *rig = b->rigs[i];
     bool ok = true;
     for (int nth = 0, step; ok && (step = rig_library_step(rig, nth)) >= 0; nth++) {
-        double *medians = xcalloc((size_t)rig_plan_count(rig, step), sizeof *medians);
+        SCOPED double *medians = xcalloc((size_t)rig_plan_count(rig, step), sizeof *medians);
         job_stage(b->timing->job, b->blame, "plans", LOAD_LIMIT_S);
         ok = sample_plans(b->timing->job->dev, rig, step, PLAN_ROUNDS, medians, err);
         if (ok) {
             rig_plan_keep(rig, step);
             record_plans(b, i, step, medians);
         }
-        free(medians);
     }
     return ok && rig_plan_settle(rig, err);
 }
@@ -140,21 +138,20 @@ const char *timing_first_on(int set)
 bool timing_check(struct timing_group *b, int i, const struct op_data *data, const char *when, struct error *err)
 {
     struct verdict v;
-    struct text unsafe = {0};
+    SCOPED_TEXT unsafe = {0};
     b->blame = b->index[i];
     job_stage(b->timing->job, b->blame, "verify", DATA_LIMIT_S);
     bool ok = rig_check(b->rigs[i], data, &v, &unsafe, NULL, err);
     if (ok && (!v.ok || unsafe.len)) {
-        char *reason = text_format("%s%s%s %s", v.ok ? "" : v.text, !v.ok && unsafe.len ? "; it also " : "", text_get(&unsafe), when);
+        SCOPED char *reason =
+            text_format("%s%s%s %s", v.ok ? "" : v.text, !v.ok && unsafe.len ? "; it also " : "", text_get(&unsafe), when);
         b->rows[i]->status = v.ok ? ROW_UNSAFE : ROW_WRONG;
         row_set(&b->rows[i]->reason, reason);
-        free(reason);
     } else if (ok && (ok = rig_state_check(b->rigs[i], &unsafe, err)) && unsafe.len) {
         text_addf(&unsafe, " %s", when);
         b->rows[i]->status = ROW_STATEFUL;
         row_set(&b->rows[i]->reason, text_get(&unsafe));
     }
-    text_free(&unsafe);
     return ok;
 }
 

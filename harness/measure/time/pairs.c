@@ -125,8 +125,8 @@ static bool run_rounds(struct pair_session *c, struct timing_group *part, int si
                                .seed = job_seed(part->timing->job) + (uint64_t)sitting,
                                .enough = enough,
                                .context = &look};
-    struct sample_result result;
-    struct sample_candidate *candidates = xcalloc((size_t)c->here_count, sizeof *candidates);
+    SCOPED_BY(sample_result_free) struct sample_result result = {0};
+    SCOPED struct sample_candidate *candidates = xcalloc((size_t)c->here_count, sizeof *candidates);
     for (int k = 0; k < c->here_count; k++)
         candidates[k].rig = part->rigs[k];
     bool ok = sample_run(part->timing->job->dev, candidates, c->here_count, &plan, &watch, &result, err);
@@ -140,8 +140,6 @@ static bool run_rounds(struct pair_session *c, struct timing_group *part, int si
             estimates_clock(part->rows[k], &candidates[k], result.rounds);
         sample_candidate_free(&candidates[k], rig_program(candidates[k].rig)->step_count);
     }
-    free(candidates);
-    sample_result_free(&result);
     return ok;
 }
 

@@ -114,8 +114,8 @@ static bool run_group(struct race_group *h, struct error *err)
 {
     bool ok = false;
     int next_look = RACE_FIRST_LOOK, entered_count = h->in;
-    int *entered = xcalloc((size_t)h->in + 1, sizeof *entered);
-    double *now = xcalloc((size_t)h->in + 1, sizeof *now), *pinned_now = xcalloc((size_t)h->pinned + 1, sizeof *pinned_now);
+    SCOPED int *entered = xcalloc((size_t)h->in + 1, sizeof *entered);
+    SCOPED double *now = xcalloc((size_t)h->in + 1, sizeof *now), *pinned_now = xcalloc((size_t)h->pinned + 1, sizeof *pinned_now);
     memcpy(entered, h->who, sizeof *entered * (size_t)h->in);
     h->rounds = 0;
     h->known = false;
@@ -135,9 +135,6 @@ static bool run_group(struct race_group *h, struct error *err)
     keep_base(h, entered, entered_count);
     ok = true;
 done:
-    free(entered);
-    free(now);
-    free(pinned_now);
     return ok;
 }
 

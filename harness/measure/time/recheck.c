@@ -17,13 +17,12 @@ bool timing_recheck(void *context, int candidate, int set, enum rig_left left, b
     if (!timing_data(b, i, set, &data, err))
         return false;
     if (left == RIG_OTHER_INPUT || left == RIG_OTHER_PREPARED) {
-        struct text where = {0};
+        SCOPED_TEXT where = {0};
         bool ok = rig_check_guards(b->rigs[i], &where, err);
         row->status = ROW_UNSAFE;
         if (where.len)
             text_add(&where, "in a timed launch");
         row_set(&row->reason, where.len ? text_get(&where) : harms[left]);
-        text_free(&where);
         *right = false;
         ok = ok && rig_restore(b->rigs[i], data, err);
         timing_announce(b, -1);
@@ -51,7 +50,7 @@ bool timing_recheck(void *context, int candidate, int set, enum rig_left left, b
 /* Checks the variables of a row's module. */
 static bool check_state(struct timing_group *b, int i, struct error *err)
 {
-    struct text changed = {0};
+    SCOPED_TEXT changed = {0};
     job_stage(b->timing->job, b->blame, "verify", DATA_LIMIT_S);
     bool ok = rig_state_check(b->rigs[i], &changed, err);
     if (changed.len) {
@@ -59,7 +58,6 @@ static bool check_state(struct timing_group *b, int i, struct error *err)
         b->rows[i]->status = ROW_STATEFUL;
         row_set(&b->rows[i]->reason, text_get(&changed));
     }
-    text_free(&changed);
     return ok;
 }
 

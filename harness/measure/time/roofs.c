@@ -232,14 +232,13 @@ static bool run_library(struct bench_roofs *r, struct error *err)
 static bool feed(struct bench_roofs *r, struct error *err)
 {
     size_t bytes = (size_t)8 << 20;
-    uint16_t *data = xmalloc(bytes);
+    SCOPED uint16_t *data = xmalloc(bytes);
     uint64_t state = 0x9e3779b97f4a7c15u;
     for (size_t i = 0; i < bytes / 2; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         data[i] = f16_from_f32((float)((double)(state >> 11) * 0x1p-53 - 0.5));
     }
     bool ok = r->ops->write(r->dev, r->a, data, bytes, err);
-    free(data);
     for (size_t done = bytes; ok && done < BUFFER_BYTES; done *= 2)
         ok = r->ops->copy(r->dev, r->a + done, r->a, done, err);
     return ok && r->ops->fill(r->dev, r->b, 0, BUFFER_BYTES, err) && r->ops->sync(r->dev, err);

@@ -259,14 +259,13 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
 {
     const struct sample_plan plan = {.spacing_ns = SAMPLE_SPACING_NS};
     struct sample_group f;
-    struct sample_candidate *candidates = xcalloc((size_t)count, sizeof *candidates);
+    SCOPED struct sample_candidate *candidates = xcalloc((size_t)count, sizeof *candidates);
     for (int i = 0; i < count; i++)
         candidates[i].rig = rigs[i];
     bool ok = field_open(&f, dev, candidates, count, &plan, NULL, err) && one_round(&f, round, err);
     if (ok)
         memcpy(ns, f.ns, (size_t)count * sizeof *ns);
     field_close(&f);
-    free(candidates);
     return ok;
 }
 
@@ -314,7 +313,7 @@ double sample_median(double *values, int count)
 bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double *median_ns, struct error *err)
 {
     struct timer t = {0};
-    double *ns = xcalloc((size_t)round_count, sizeof *ns);
+    SCOPED double *ns = xcalloc((size_t)round_count, sizeof *ns);
     bool ok = timer_open(&t, dev, err);
     for (int r = 0; r < round_count && ok; r++) {
         ok = dev->ops->flush(dev, err) && sample_hold(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) &&
@@ -325,7 +324,6 @@ bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double
     if (ok)
         *median_ns = sample_median(ns, round_count);
     timer_close(&t);
-    free(ns);
     return ok;
 }
 

@@ -67,7 +67,7 @@ static bool race_round(void *context, const int *who, int count, int round, doub
     struct search *s = context;
     int all = s->pinned_count + count;
     struct rig **rigs = xcalloc((size_t)all, sizeof *rigs);
-    double *times = xcalloc((size_t)all, sizeof *times);
+    SCOPED double *times = xcalloc((size_t)all, sizeof *times);
     if (race_now_s(NULL) - s->told_s > WATCH_S / 4) {
         job_stage(s->b.timing->job, -1, "race", WATCH_S + s->b.timing->job->time_limit_s * all);
         s->told_s = race_now_s(NULL);
@@ -82,7 +82,6 @@ static bool race_round(void *context, const int *who, int count, int round, doub
             ns[i - s->pinned_count] = times[i];
     s->pinned_rounds = round + 1;
     free(rigs);
-    free(times);
     return ok;
 }
 

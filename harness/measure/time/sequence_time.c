@@ -25,7 +25,7 @@ static bool time_frames(struct timing_group *b, int i, struct error *err)
         return false;
     b->blame = r.index;
     int frames = r.source->q->frames;
-    double *ns = xcalloc((size_t)frames, sizeof *ns);
+    SCOPED double *ns = xcalloc((size_t)frames, sizeof *ns);
     bool ok = build_make(job, r.p->program, &b->builds[i], err) && sequence_open_rig(&r, b->builds[i].images, err);
     b->rigs[i] = r.rig;
     ok = ok && (rig_library_step(r.rig, 0) < 0 || timing_plans(b, i, err));
@@ -37,7 +37,6 @@ static bool time_frames(struct timing_group *b, int i, struct error *err)
         rig_close(r.rig); /* the next row needs the memory */
         b->rigs[i] = NULL;
     }
-    free(ns);
     return ok;
 }
 

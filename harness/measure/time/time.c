@@ -170,9 +170,9 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
 {
     const struct job *job = b->timing->job;
     const struct sample_watch watch = {b, timing_announce, timing_recheck, sense};
-    struct sample_result result = {0};
+    SCOPED_BY(sample_result_free) struct sample_result result = {0};
     int count = b->count + control;
-    struct sample_candidate *candidates = xcalloc((size_t)b->count + 1, sizeof *candidates);
+    SCOPED struct sample_candidate *candidates = xcalloc((size_t)b->count + 1, sizeof *candidates);
     board_restart(&b->timing->board);
     plan->spacing_ns = plan->sustained ? 0 : SAMPLE_SPACING_NS;
     plan->sets = b->pool ? buffer_pool_sets(b->pool) : 1;
@@ -188,8 +188,6 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
         b->looks[i] = plan->sustained ? LOOKS_FEW : LOOKS_EACH; /* a graph sums only the last of its launches */
     for (int i = 0; i < count; i++)
         sample_candidate_free(&candidates[i], rig_program(candidates[i].rig)->step_count);
-    free(candidates);
-    sample_result_free(&result);
     return ok;
 }
 
@@ -234,7 +232,7 @@ static bool is_short(const struct timing_group *b, int i)
 static bool time_part(struct timing_group *b, bool (*wanted)(const struct timing_group *b, int i), struct sample_plan *plan, bool control,
                       struct error *err)
 {
-    struct timing_group part = bout_part(b, wanted);
+    SCOPED_BY(bout_part_free) struct timing_group part = bout_part(b, wanted);
     bool ok = !part.count || time_rows(&part, plan, control, err);
     b->blame = part.blame;
     for (int i = 0, k = 0; i < part.count; i++) {
@@ -242,7 +240,6 @@ static bool time_part(struct timing_group *b, bool (*wanted)(const struct timing
             k++;
         b->looks[k] = b->looks[k] == LOOKS_FEW ? LOOKS_FEW : part.looks[i];
     }
-    bout_part_free(&part);
     return ok;
 }
 

@@ -154,7 +154,7 @@ static bool fetch_sample(struct net *k, const struct work *w, struct link_data *
                          struct error *err)
 {
     const int64_t input[] = {w->n, w->c, w->h, w->w};
-    int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), *columns = xcalloc((size_t)(w->w + added[3]), sizeof *columns);
+    SCOPED int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), *columns = xcalloc((size_t)(w->w + added[3]), sizeof *columns);
     double *x = host_room(&k->rooms[0], input), *residual = added[0] ? host_room(&k->rooms[1], added) : NULL;
     bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a network");
     struct card_lines l = {.channels = w->c, .p = w->h, .per = 1, .width = w->w, .rows = lines, .columns = columns};
@@ -169,8 +169,6 @@ static bool fetch_sample(struct net *k, const struct work *w, struct link_data *
     }
     own->one.wide_input = x;
     own->one.wide_residual = residual;
-    free(lines);
-    free(columns);
     return ok;
 }
 
@@ -178,7 +176,7 @@ static bool fetch_sample(struct net *k, const struct work *w, struct link_data *
  * and shape (`again`), only on a border and one other place. */
 static bool sample_link(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t reference, struct error *err)
 {
-    struct card_sample s;
+    SCOPED_BY(card_sample_free) struct card_sample s = {0};
     card_sample_draw(w, own->one.mask_out, &s);
     if (again)
         card_sample_again(&s);
@@ -197,7 +195,6 @@ static bool sample_link(struct net *k, const struct work *w, bool again, struct 
         free(own->one.at[i].bound);
     }
     own->one.columns = NULL;
-    card_sample_free(&s);
     return ok;
 }
 
@@ -271,7 +268,7 @@ static bool add_own(struct net *k, const struct work *w, const struct link_data 
     int64_t channels = e->channels, plane = own->g.out_h * own->g.out_w;
     double pixels = (double)(plane * w->n) * (k->marks ? mask_density(k->marks, (size_t)(plane * w->n)) : 1);
     size_t bytes = (size_t)channels * 2 * SLICES * sizeof(double);
-    double *sums = xmalloc(bytes);
+    SCOPED double *sums = xmalloc(bytes);
     uint64_t at = 0;
     union card_arg args[] = {card_int((int64_t)reference),
                              card_int((int64_t)own->bound),
@@ -297,7 +294,6 @@ static bool add_own(struct net *k, const struct work *w, const struct link_data 
                                card_int(plane)};
     ok = ok && (!k->marks || (card_launch(d->card, CARD_FORGET, w->n * channels * plane, forget, 5, err) && dev->ops->sync(dev, err)));
     release(d, &at);
-    free(sums);
     return ok;
 }
 
@@ -308,7 +304,7 @@ static bool settle(struct net *k, const struct work *w, struct link_data *own, u
     struct card_data *d = k->d;
     struct op_values *to = &d->host->at[SLOT_OUTPUT], *mask = &d->host->at[SLOT_MASK_OUT];
     size_t channels = (size_t)e->channels, plane = (size_t)(own->g.out_h * own->g.out_w), outputs = (size_t)(w->n * w->p * w->q);
-    float *more = xmalloc(channels * sizeof *more);
+    SCOPED float *more = xmalloc(channels * sizeof *more);
     uint64_t more_at = 0;
     d->at[SLOT_OUTPUT].reference = reference;
     d->at[SLOT_OUTPUT].bound = own->bound;
@@ -340,7 +336,6 @@ static bool settle(struct net *k, const struct work *w, struct link_data *own, u
                              card_int((int64_t)plane)};
     ok = ok && card_launch(d->card, CARD_SPREAD, (int64_t)to->elements, args, 5, err) && d->card->dev->ops->sync(d->card->dev, err);
     release(d, &more_at);
-    free(more);
     return ok;
 }
 

@@ -188,17 +188,14 @@ static int64_t *picked_columns(const struct card_data *d, const struct card_laye
 bool card_rows_agree(const struct card_data *d, const struct card_layer *g, const int64_t *rows, int count, struct error *err)
 {
     struct card_lines l = {.channels = g->out_c, .p = g->p, .per = g->out_h / g->p, .width = g->out_w, .rows = rows, .count = count};
-    int64_t *columns = picked_columns(d, g, &l.picked);
+    SCOPED int64_t *columns = picked_columns(d, g, &l.picked);
     l.columns = columns;
     size_t values = (size_t)(l.count * l.channels * l.per * l.picked);
     const struct card_values *at = &d->at[SLOT_OUTPUT];
-    double *y = xmalloc(values * sizeof *y);
-    float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
+    SCOPED double *y = xmalloc(values * sizeof *y);
+    SCOPED float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
     bool ok = card_fetch_rows(d, CARD_ROWS_F64, at->reference, sizeof *y, &l, y, err) &&
               (!e || card_fetch_rows(d, CARD_ROWS_F32, at->bound, sizeof *e, &l, e, err)) && rows_agree(d, g, &l, y, e, err);
-    free(columns);
-    free(y);
-    free(e);
     return ok;
 }
 
@@ -211,25 +208,23 @@ static void sample_of(const struct work *work, const struct op_data *host, struc
 
 bool card_sample_make(const struct work *work, enum data_part part, struct op_data *host, struct error *err)
 {
-    struct card_sample s;
+    SCOPED_BY(card_sample_free) struct card_sample s = {0};
     sample_of(work, host, &s);
     host->columns = s.columns;
     op_data_fill_rows(work, part, host, s.rows, s.count);
     bool ok = op_data_reference_rows(work, host, s.rows, s.count, err);
     host->columns = NULL;
-    card_sample_free(&s);
     return ok;
 }
 
 bool card_sample_agrees(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
 {
-    struct card_sample s;
+    SCOPED_BY(card_sample_free) struct card_sample s = {0};
     bool ok = d->host->sampled || card_sample_make(work, d->part, d->host, err);
     sample_of(work, d->host, &s);
     d->host->columns = s.columns;
     ok = ok && card_inputs_agree(d, work, err) && card_rows_agree(d, g, s.rows, s.count, err);
     d->host->columns = NULL;
-    card_sample_free(&s);
     return ok;
 }
 

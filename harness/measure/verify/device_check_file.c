@@ -30,14 +30,13 @@ static bool scales_there(const struct card_data *d, const struct tensor *t, stru
     const struct card_values *at = &d->at[t->role->slot];
     int64_t length = t->dim[t->rank - 1], rows = (int64_t)at->elements / length, most = SCALED / length > 0 ? SCALED / length : 1,
             step = rows > most ? (rows + most - 1) / most : 1;
-    double *y = xmalloc((size_t)((rows + step - 1) / step * length) * sizeof *y);
+    SCOPED double *y = xmalloc((size_t)((rows + step - 1) / step * length) * sizeof *y);
     int64_t taken = 0;
     bool ok = true;
     for (int64_t row = 0; ok && row < rows; row += step, taken++)
         ok = dev->ops->read(dev, at->reference + (uint64_t)(row * length) * sizeof *y, y + taken * length, (size_t)length * sizeof *y, err);
     if (ok)
         *scales = reference_scales(y, taken, length);
-    free(y);
     return ok;
 }
 
@@ -93,7 +92,7 @@ static bool row_agrees(const struct card_data *d, const struct reference_run *r,
     size_t length = (size_t)t->dim[t->rank - 1], first = (size_t)row * length;
     uint64_t sizes_at = r->extra[t->role->slot];
     double *y = xmalloc(length * 2 * sizeof *y), *sizes = sizes_at ? y + length : NULL;
-    float *bound = xmalloc(length * 2 * sizeof *bound);
+    SCOPED float *bound = xmalloc(length * 2 * sizeof *bound);
     struct reference_rows rows = {r->work, is, t, y, sizes, bound + length, r->bounds, 1, *scales};
     int64_t wrong;
     bool ok = dev->ops->read(dev, at->reference + first * sizeof *y, y, length * sizeof *y, err) &&
@@ -106,7 +105,6 @@ static bool row_agrees(const struct card_data *d, const struct reference_run *r,
             ok = error_set(err, ERROR_INTERNAL, "tolerance of element %zu of %s: the device computes %.9g, the CPU %.9g", first + i,
                            t->role->name, (double)bound[i], (double)rows.bound[i]);
     free(y);
-    free(bound);
     return ok;
 }
 

@@ -61,16 +61,15 @@ void card_compile(int source, const char *arch, const char *compiler)
     for (int i = 0; i <= source; i++)
         if (!card_sources[i])
             return;
-    char *path = file_share(card_sources[source]);
+    SCOPED char *path = file_share(card_sources[source]);
     compile_source(path, arch, compiler, &c, &ignored);
     compiled_free(&c);
-    free(path);
 }
 
 static bool card_load(struct card *card, int source, const char *compiler, struct error *err)
 {
-    struct compiled c = {0};
-    char *path = file_share(card_sources[source]);
+    SCOPED_BY(compiled_free) struct compiled c = {0};
+    SCOPED char *path = file_share(card_sources[source]);
     bool ok = compile_source(path, card->dev->chip.arch, compiler, &c, err);
     struct device_image image = {
         .label = "reference", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
@@ -78,8 +77,6 @@ static bool card_load(struct card *card, int source, const char *compiler, struc
     for (int i = 0; ok && i < CARD_KERNELS; i++)
         if (card_kernels[i].source == source)
             ok = card->dev->ops->function(card->dev, card->modules[source], card_kernels[i].kernel, &card->functions[i], err);
-    compiled_free(&c);
-    free(path);
     return ok || error_where(err, "%s", card_sources[source]);
 }
 
@@ -245,7 +242,7 @@ static void card_describe(const struct work *work, const struct op_bounds *is, s
 bool card_layer_up(struct card_data *d, const struct work *work, const struct op_bounds *is, struct card_layer *g, uint64_t *at,
                    struct error *err)
 {
-    struct op_reach rows = op_reach(work, AXIS_ROWS), columns = op_reach(work, AXIS_COLUMNS);
+    SCOPED_BY(op_reach_free) struct op_reach rows = op_reach(work, AXIS_ROWS), columns = op_reach(work, AXIS_COLUMNS);
     const struct expr *sized = work->op->image->size;
     struct formula f = {.count = 0}, size = {.count = 0};
     struct tail t = {.bytes = sizeof *g};
@@ -266,8 +263,6 @@ bool card_layer_up(struct card_data *d, const struct work *work, const struct op
     memcpy(t.at, g, sizeof *g);
     ok = ok && d->card->dev->ops->write(d->card->dev, *at, t.at, t.room, err);
     free(t.at);
-    op_reach_free(&rows);
-    op_reach_free(&columns);
     return ok;
 }
 

@@ -72,7 +72,7 @@ void reference_compile(const struct work *work, const char *arch, const char *co
 
 bool reference_run(struct reference_run *r, const char *compiler, struct error *err)
 {
-    struct compiled c = {0};
+    SCOPED_BY(compiled_free) struct compiled c = {0};
     bool ok = compile_reference(r->work, r->dev->chip.arch, compiler, &c, err);
     bool held = r->dev->witness && !r->work->set_seed && !r->work->sweep.of; /* a sweep may have 64 parts; its other shapes were held */
     struct reference_run here = {.dev = r->dev->witness};
@@ -80,7 +80,6 @@ bool reference_run(struct reference_run *r, const char *compiler, struct error *
          reference_run_launch(r, NULL, 0, err) && (!held || reference_cross_compare(r, &here, err));
     if (held)
         reference_run_close(&here);
-    compiled_free(&c);
     return ok;
 }
 
@@ -208,12 +207,11 @@ static void settle_row(void *context, int64_t row, int thread)
 
 struct scales reference_scales(const double *reference, int64_t rows, int64_t length)
 {
-    struct scale_counts *counts = xcalloc(1, sizeof *counts);
+    SCOPED struct scale_counts *counts = xcalloc(1, sizeof *counts);
     int64_t most = COUNTED / length > 0 ? COUNTED / length : 1, step = rows > most ? (rows + most - 1) / most : 1;
     for (int64_t row = 0; row < rows; row += step)
         scale_count(counts, reference + row * length, (size_t)length);
     struct scales scales = scales_of(counts);
-    free(counts);
     return scales;
 }
 

@@ -132,7 +132,7 @@ bool reference_cross_check(const struct reference_run *there, const struct compi
 
 bool reference_cross_compare(const struct reference_run *there, const struct reference_run *here, struct error *err)
 {
-    struct held *h = xmalloc(sizeof *h);
+    SCOPED struct held *h = xmalloc(sizeof *h);
     size_t compared = 0;
     bool ok = true;
     for (int i = 0; ok && i < here->count; i++) {
@@ -142,7 +142,6 @@ bool reference_cross_compare(const struct reference_run *there, const struct ref
         ok = !t->written || (hold(here, here->at[slot], there, there->at[slot], here->bounds ? 0 : sizes, t, h, &compared, err) &&
                              (!here->extra[slot] || hold(here, here->extra[slot], there, sizes, sizes, t, h, &compared, err)));
     }
-    free(h);
     if (ok && !compared)
         return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu ran wrote nothing");
     return ok || error_where(err, "held to emu");

@@ -87,10 +87,9 @@ static bool python_current(const char *kept)
             same = false;
         else {
             *name = 0;
-            char *text = file_read(name + 1, (size_t)1 << 40, &length, NULL);
+            SCOPED char *text = file_read(name + 1, (size_t)1 << 40, &length, NULL);
             if (text)
                 hash_bytes(text, length, now);
-            free(text);
             same = !strcmp(line, now);
         }
     }
@@ -150,16 +149,14 @@ static bool python_results(const struct work *work, struct op_data *data, const 
         struct npy a = {0};
         if (!t->written)
             continue;
-        char *path = text_format("%s/%s.npy", folder, t->role->name),
-             *magnitude = text_format("%s/%s_magnitude.npy", folder, t->role->name);
+        SCOPED char *path = text_format("%s/%s.npy", folder, t->role->name),
+                    *magnitude = text_format("%s/%s_magnitude.npy", folder, t->role->name);
         ok = npy_read_shape(path, t->dim, t->rank, &a, err);
         if (ok)
             memcpy(data->at[t->role->slot].reference, a.value, a.count * sizeof *a.value);
         npy_free(&a);
         if (ok && file_exists(magnitude) && (ok = npy_read_shape(magnitude, t->dim, t->rank, &a, err)))
             magnitudes[t->role->slot] = a.value;
-        free(path);
-        free(magnitude);
     }
     return ok;
 }

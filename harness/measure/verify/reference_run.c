@@ -53,14 +53,13 @@ static bool run_take(struct reference_run *r, const struct tensor *t, struct err
 {
     size_t bytes = tensor_elements(t) * sizeof(float);
     uint64_t *at = &r->at[t->role->slot], from = r->like->at[t->role->slot];
-    char *some = xmalloc(bytes < TAKEN_AT_ONCE ? bytes : TAKEN_AT_ONCE);
+    SCOPED char *some = xmalloc(bytes < TAKEN_AT_ONCE ? bytes : TAKEN_AT_ONCE);
     bool ok = r->dev->ops->alloc(r->dev, t->role->name, bytes, at, err);
     for (size_t first = 0; ok && first < bytes; first += TAKEN_AT_ONCE) {
         size_t count = bytes - first < TAKEN_AT_ONCE ? bytes - first : TAKEN_AT_ONCE;
         ok = r->like->dev->ops->read(r->like->dev, from + first, some, count, err) &&
              r->dev->ops->write(r->dev, *at + first, some, count, err);
     }
-    free(some);
     return ok;
 }
 

@@ -111,7 +111,7 @@ static void check_row(void *context, int64_t index, int thread)
     const struct tensor *o = &look->t;
     const int64_t *dim = look->fold;
     int64_t n = index / dim[2], h = index % dim[2], width = dim[3];
-    char *raw = xmalloc((size_t)width * (dtype_bytes(o->dtype) + sizeof(float)));
+    SCOPED char *raw = xmalloc((size_t)width * (dtype_bytes(o->dtype) + sizeof(float)));
     float *got = (float *)raw;
     void *bits = raw + (size_t)width * sizeof(float);
     int64_t row = (n * (dim[2] / look->block) + h / look->block) * (width / look->block);
@@ -137,7 +137,6 @@ static void check_row(void *context, int64_t index, int thread)
             }
         }
     }
-    free(raw);
 }
 
 static struct candidate merge(struct verify_look *look, struct tally *tallies, int threads, struct verdict *out)
@@ -278,7 +277,7 @@ static void compare_numbers(struct verify_look *look, struct verdict *out)
 {
     int64_t rows = look->fold[0] * look->fold[2];
     int threads = pool_threads_for((int64_t)tensor_elements(&look->t), 25000);
-    void *histogram = histograms(look->wrong_at, &look->t);
+    SCOPED void *histogram = histograms(look->wrong_at, &look->t);
     look->samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look->samples);
     look->row_wrong = xcalloc((size_t)rows, sizeof *look->row_wrong);
     struct pass pass = {.look = look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
@@ -297,7 +296,6 @@ static void compare_numbers(struct verify_look *look, struct verdict *out)
     free(pass.tallies);
     free(look->samples);
     free(look->row_wrong);
-    free(histogram);
 }
 
 static void verify_numbers(struct verify_look *look, struct verdict *out)
@@ -364,7 +362,7 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
     out->ok = out->wrong == 0 && out->elements > 0;
     if (out->ok)
         return;
-    struct text text = {0};
+    SCOPED_TEXT text = {0};
     add_place(&text, t, out->worst_at);
     text_addf(&text, " = %g, want %g%s; %lld of %lld pixels", out->worst_got, out->worst_want,
               out->worst_at[t->rank - 1] < width ? "" : " (past the last column)", (long long)(out->wrong - behind),
@@ -372,7 +370,6 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
     if (behind)
         text_addf(&text, " and %lld bits after the last column", (long long)behind);
     snprintf(out->text, sizeof out->text, "%s", text_get(&text));
-    text_free(&text);
 }
 
 void verify_tensor(const struct program *program, int tensor, const struct op_data *data, const void *storage, struct verdict *out)

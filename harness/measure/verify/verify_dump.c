@@ -12,7 +12,7 @@ static bool write_map(const char *path, const struct verify_look *look, const fl
 {
     const int64_t *d = look->fold;
     size_t pixels = (size_t)(d[2] * d[3]);
-    unsigned char *map = xcalloc(pixels, 1);
+    SCOPED unsigned char *map = xcalloc(pixels, 1);
     for (size_t i = 0; i < pixels; i++) {
         int64_t wrong = 0;
         for (int64_t c = 0; c < d[1]; c++) {
@@ -29,7 +29,6 @@ static bool write_map(const char *path, const struct verify_look *look, const fl
     bool ok = f && fprintf(f, "P5\n%ld %ld\n255\n", (long)d[3], (long)d[2]) > 0 && fwrite(map, 1, pixels, f) == pixels;
     if (f && fclose(f))
         ok = false;
-    free(map);
     return ok ? true : error_set(err, ERROR_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
 }
 
@@ -43,7 +42,7 @@ bool verify_dump(const struct program *program, int tensor, const struct op_data
     const char *name = look.t.role->name;
     bool result = look.t.role->result; /* the files of the main result have the documented names */
     size_t count = tensor_elements(&look.t);
-    float *values = xmalloc(count * sizeof *values);
+    SCOPED float *values = xmalloc(count * sizeof *values);
     char *path = text_format("%s/%s.npy", dir, name);
     tensor_unpack(&look.t, storage, values);
     bool ok = npy_write(path, look.t.dim, look.t.rank, values, err);
@@ -61,6 +60,5 @@ bool verify_dump(const struct program *program, int tensor, const struct op_data
     path = text_format("%s/%s%sreference.npy", dir, result ? "" : name, result ? "" : "_");
     ok = ok && (!look.want->reference || npy_write(path, look.t.dim, look.t.rank, values, err));
     free(path);
-    free(values);
     return ok;
 }

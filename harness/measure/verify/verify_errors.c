@@ -89,8 +89,8 @@ static void add(struct share *s, bool suspect)
 static void look_at_rows(const struct verify_look *look, struct shares *s)
 {
     const int64_t *dim = look->fold, width = dim[3];
-    float *got = xmalloc((size_t)width * sizeof *got);
-    void *bits = xmalloc((size_t)width * dtype_bytes(look->t.dtype));
+    SCOPED float *got = xmalloc((size_t)width * sizeof *got);
+    SCOPED void *bits = xmalloc((size_t)width * dtype_bytes(look->t.dtype));
     for (int64_t line = 0; line < dim[0] * dim[1] * dim[2]; line++) {
         int64_t n = line / dim[2] / dim[1], c = line / dim[2] % dim[1], h = line % dim[2], hits = 0;
         const float *mask = look->mask ? look->mask + (n * (dim[2] / look->block) + h / look->block) * (width / look->block) : NULL;
@@ -110,8 +110,6 @@ static void look_at_rows(const struct verify_look *look, struct shares *s)
     }
     if (look->t.rank == 1) /* each element is a result by itself */
         s->rows = s->whole.all, s->rows_suspect = s->whole.suspects;
-    free(got);
-    free(bits);
 }
 
 static bool is_many(const struct verify_look *look, const struct share *s)

@@ -306,7 +306,7 @@ static void explain(const struct verify_look *look, const struct verdict *v, str
 
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes)
 {
-    struct text t = {0}, where = {0};
+    SCOPED_TEXT t = {0}, where = {0};
     int spatial = look->image ? 2 : 0;
     for (int axis = spatial; axis < look->t.rank; axis++)
         add_axis(look, axis, &where);
@@ -325,6 +325,4 @@ void verify_pattern(const struct verify_look *look, const struct verdict *v, cha
     if (v->wrong > 1)
         explain(look, v, &t);
     snprintf(out, bytes, "%s", text_get(&t));
-    text_free(&t);
-    text_free(&where);
 }

@@ -13,14 +13,13 @@ static unsigned char *written_pixels(const struct verify_look *look)
 {
     const int64_t *dim = look->fold, b = look->block, across = dim[3] / b, down = dim[2] / b;
     unsigned char *written = xcalloc((size_t)(dim[0] * down * across), 1);
-    char *row = xmalloc((size_t)dim[3] * dtype_bytes(look->t.dtype));
+    SCOPED char *row = xmalloc((size_t)dim[3] * dtype_bytes(look->t.dtype));
     for (int64_t i = 0; i < dim[0] * dim[1] * dim[2]; i++) {
         int64_t n = i / dim[2] / dim[1], h = i % dim[2];
         tensor_row(&look->t, look->storage, n, i / dim[2] % dim[1], h, row);
         for (int64_t w = 0; w < dim[3]; w++)
             written[(n * down + h / b) * across + w / b] |= !verify_is_poison(look->t.dtype, row, w);
     }
-    free(row);
     return written;
 }
 

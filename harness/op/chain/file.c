@@ -144,7 +144,7 @@ static bool file_make(const struct chain_file *f, const double *input, const dou
         !chain_flow(f->chain, f->link, &to) || !f->maker)
         return error_set(err, ERROR_INTERNAL, "network: layer %d (%s) has no reference", f->link, l->name);
     size_t inputs = tensor_elements(&in), outputs = tensor_elements(&made);
-    float *value = xmalloc(inputs * sizeof *value);
+    SCOPED float *value = xmalloc(inputs * sizeof *value);
     from.layout = to.layout = LAYOUT_NHWC; /* rows are always NHWC; for images this is the op's own order */
     for (size_t i = 0; i < inputs; i++)
         value[own_index(&in, &from, i)] = (float)input[i];
@@ -166,7 +166,6 @@ static bool file_make(const struct chain_file *f, const double *input, const dou
     }
     free(v->reference);
     free(v->bound);
-    free(value);
     return ok || error_where(err, "layer '%s'", l->name);
 }
 
@@ -191,7 +190,7 @@ static bool probe_once(const struct chain_file *f, const double *input, bool of_
     struct op_values moved;
     const double *values = of_second ? f->second : input;
     size_t inputs = plane * (size_t)(channels * f->images);
-    double *x = xmalloc(inputs * sizeof *x);
+    SCOPED double *x = xmalloc(inputs * sizeof *x);
     for (size_t i = 0; i < inputs; i++) {
         size_t c = i / plane % (size_t)channels;
         x[i] = values[i] + grow * off[c] * sign_of(f->chain->links[f->link].work.seed, probe, i, c);
@@ -205,7 +204,6 @@ static bool probe_once(const struct chain_file *f, const double *input, bool of_
         free(moved.reference);
         free(moved.bound);
     }
-    free(x);
     return ok;
 }
 
@@ -217,7 +215,7 @@ static bool file_carried(const struct chain_file *f, const double *input, bool o
     const double *values = of_second ? f->second : input;
     size_t inputs = of_second ? f->seconds : f->inputs, plane = inputs / (size_t)(f->images * in->channels),
            plane_out = made->elements / (size_t)(f->images * out->channels);
-    double *off = xcalloc((size_t)in->channels, sizeof *off);
+    SCOPED double *off = xcalloc((size_t)in->channels, sizeof *off);
     SCOPED double *own = xcalloc(made->elements, sizeof *own);
     for (size_t i = 0; i < inputs; i++)
         size += values[i] * values[i] / (double)inputs;
@@ -237,7 +235,6 @@ static bool file_carried(const struct chain_file *f, const double *input, bool o
         out->sums[c] += mean * sums;
         out->roundings[c] += mean * roundings;
     }
-    free(off);
     return ok;
 }
 

@@ -18,7 +18,7 @@ static struct {
 
 static bool add_file(const char *path, bool own, struct error *err)
 {
-    char *real = realpath(path, NULL), *name = xstrndup(file_base(path), strcspn(file_base(path), "."));
+    SCOPED char *real = realpath(path, NULL), *name = xstrndup(file_base(path), strcspn(file_base(path), "."));
     bool known = false;
     for (int i = 0; i < files.count; i++)
         known |= !strcmp(files.items[i]->path, real ? real : path);
@@ -35,8 +35,6 @@ static bool add_file(const char *path, bool own, struct error *err)
         files.items[files.count++] = f;
         ok = true;
     }
-    free(real);
-    free(name);
     return ok;
 }
 
@@ -63,10 +61,9 @@ static void add_installed(void)
     if (files.installed)
         return;
     files.installed = true;
-    char *dir = file_share("kernels/ops");
+    SCOPED char *dir = file_share("kernels/ops");
     if (file_is_dir(dir))
         add_folder(dir, false, &files.broken);
-    free(dir);
 }
 
 /* Op i of those that are files; NULL behind the last. */
@@ -138,9 +135,8 @@ bool op_is_for(const char *name, enum op_task task)
 const struct op *op_of_variant(const char *name)
 {
     size_t length = strcspn(name, "/ ");
-    char *folder = xstrndup(name, length);
+    SCOPED char *folder = xstrndup(name, length);
     const struct op *op = name[length] == '/' ? op_find(folder) : NULL;
-    free(folder);
     return op;
 }
 

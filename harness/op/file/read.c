@@ -225,11 +225,10 @@ static bool read_kernel(struct op_file *f, const struct node *n, struct error *e
         return false;
     if (!threads)
         return node_error(n, err, "reference: `threads:` is needed, the number of threads of the launch, such as rows * cols");
-    char *usual = text_format("%s.cu", f->op.name);
+    SCOPED char *usual = text_format("%s.cu", f->op.name);
     f->from = REFERENCE_KERNEL;
     f->function = xstrdup(name);
     f->source = beside(f, source ? source->text : usual);
-    free(usual);
     if (!file_exists(f->source))
         return node_error(source ? source : n, err, "reference: there is no %s", f->source);
     return (f->threads = op_file_expr(f, threads, err)) && read_args(f, node_get(n, "args"), err);
@@ -245,11 +244,10 @@ static bool read_python(struct op_file *f, const struct node *n, struct error *e
         return false;
     if (!colon || colon == text || !colon[1])
         return node_error(where, err, "python: FILE:FUNCTION is expected, like softmax.py:softmax");
-    char *file = xstrndup(text, (size_t)(colon - text));
+    SCOPED char *file = xstrndup(text, (size_t)(colon - text));
     f->from = REFERENCE_PYTHON;
     f->function = xstrdup(colon + 1);
     f->source = beside(f, file);
-    free(file);
     return file_exists(f->source) || node_error(where, err, "reference: there is no %s", f->source);
 }
 
@@ -327,10 +325,9 @@ static bool read_trial(struct op_file *f, struct error *err)
             return false;
         }
         text_addf(&t, "  %s: {op: %s%s", trial->keys[i]->text, f->op.name, trial->items[i]->count ? ", " : "");
-        struct text layer = {0};
+        SCOPED_TEXT layer = {0};
         node_write(trial->items[i], &layer);
         text_addf(&t, "%s\n", text_get(&layer) + 1); /* its own brace closes ours */
-        text_free(&layer);
     }
     f->op.trial = text_take(&t);
     if (!crop)

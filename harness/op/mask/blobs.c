@@ -41,7 +41,7 @@ void mask_pattern_blobs(struct mask_plane *p)
     int64_t wanted = mask_wanted_pixels(p), radius = p->mask->radius, across_h = 2 * radius + 1 < p->h ? 2 * radius + 1 : p->h;
     int64_t across_w = 2 * radius + 1 < p->w ? 2 * radius + 1 : p->w, across_d = 2 * radius + 1 < p->d ? 2 * radius + 1 : p->d,
             pixels = p->d * p->h * p->w;
-    struct disc_pixel *space = xmalloc((size_t)(across_d * across_h * across_w) * sizeof *space);
+    SCOPED struct disc_pixel *space = xmalloc((size_t)(across_d * across_h * across_w) * sizeof *space);
     while (wanted > 0) {
         int64_t centre = mask_draw_below(p, pixels), tries = 0;
         while (p->at[centre] != 0 && tries++ < 64) /* nearly full images: look for a hole, then take the next one */
@@ -50,5 +50,4 @@ void mask_pattern_blobs(struct mask_plane *p)
             centre = (centre + 1) % pixels;
         wanted -= add_disc(p, centre, radius, wanted, space);
     }
-    free(space);
 }

@@ -24,10 +24,9 @@ static void spread(const float *from, float *to, int64_t count, int64_t pitch, i
 
 static void dilate(float *mask, int64_t h, int64_t w, int64_t reach)
 {
-    float *rows = xmalloc((size_t)(h * w) * sizeof *rows);
+    SCOPED float *rows = xmalloc((size_t)(h * w) * sizeof *rows);
     spread(mask, rows, h, w, w, 1, reach);
     spread(rows, mask, w, 1, h, w, reach);
-    free(rows);
 }
 
 static bool differs(const struct change *c, const struct image *frame, int64_t pixel)

@@ -125,7 +125,7 @@ void mask_dilate(const struct work *work, const float *in, float *out)
 /* Marks the inputs that any active output reads. */
 static void mask_needed(const struct work *w, const float *out, float *in)
 {
-    struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);
+    SCOPED_BY(op_reach_free) struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);
     int64_t taps = down.taps * across.taps;
     memset(in, 0, (size_t)(w->n * w->h * w->w) * sizeof *in);
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q)
@@ -136,8 +136,6 @@ static void mask_needed(const struct work *w, const float *out, float *in)
                     if (y >= 0 && x >= 0)
                         in[y * w->w + x] = 1;
                 }
-    op_reach_free(&down);
-    op_reach_free(&across);
 }
 
 void mask_blank(const struct tensor *t, const float *mask, float with, float *values)
@@ -179,11 +177,10 @@ bool mask_second(const struct work *w, float *out, struct error *err)
 static bool add_second(const struct work *w, float *active, struct error *err)
 {
     size_t pixels = (size_t)(w->n * w->h * w->w);
-    float *second = xmalloc(pixels * sizeof *second);
+    SCOPED float *second = xmalloc(pixels * sizeof *second);
     bool ok = mask_second(w, second, err);
     for (size_t i = 0; ok && i < pixels; i++)
         active[i] = active[i] != 0 || second[i] != 0;
-    free(second);
     return ok;
 }
 
@@ -226,12 +223,10 @@ bool work_useful(const struct work *w, struct useful *out, struct error *err)
     *out = (struct useful){1, 1, work_flop(w), work_bytes(w)};
     if (w->mask.pattern == MASK_NONE)
         return true;
-    float *in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *in), *active = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *active);
+    SCOPED float *in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *in), *active = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *active);
     bool ok = mask_both(w, in, active, err);
     if (ok)
         work_useful_of(w, in, active, out);
-    free(in);
-    free(active);
     return ok;
 }
 

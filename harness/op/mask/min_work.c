@@ -63,8 +63,8 @@ static void axis_transformed(struct axis *a, int64_t output, const int64_t *at, 
 static void axis_make(const struct work *w, enum axis_of axis, struct axis *a)
 {
     bool rows = axis == AXIS_ROWS, strided = w->op->has_filter && !w->op->spreads;
-    struct op_reach reach = op_reach(w, axis);
-    int64_t *at = xcalloc((size_t)reach.taps, sizeof *at);
+    SCOPED_BY(op_reach_free) struct op_reach reach = op_reach(w, axis);
+    SCOPED int64_t *at = xcalloc((size_t)reach.taps, sizeof *at);
     *a = (struct axis){.outputs = rows ? w->p : w->q, .inputs = rows ? w->h : w->w};
     double **const by_output[] = {&a->direct, &a->collapsed, &a->winograd, &a->classes};
     for (size_t i = 0; i < sizeof by_output / sizeof *by_output; i++)
@@ -73,8 +73,6 @@ static void axis_make(const struct work *w, enum axis_of axis, struct axis *a)
     a->readers = xcalloc((size_t)a->inputs, sizeof *a->readers);
     for (int64_t o = 0; o < a->outputs; o++)
         axis_transformed(a, o, at, axis_output(&reach, o, a, at), !strided ? 1 : w->side[rows ? SIDE_stride_y : SIDE_stride_x]);
-    op_reach_free(&reach);
-    free(at);
 }
 
 static double sum(const double *values, int64_t count)
@@ -116,8 +114,8 @@ static double plane_products(const struct plane *p, int64_t n, const double *by_
 /* With a mask that marks both: the taps of active outputs that read a marked input, first along the rows, then down the columns. */
 static double marked_pairs(const struct work *w, const float *in, const float *active)
 {
-    struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);
-    float *along = xmalloc((size_t)(w->h * w->q) * sizeof *along);
+    SCOPED_BY(op_reach_free) struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);
+    SCOPED float *along = xmalloc((size_t)(w->h * w->q) * sizeof *along);
     double pairs = 0;
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, active += w->p * w->q) {
         for (int64_t y = 0; y < w->h; y++)
@@ -131,9 +129,6 @@ static double marked_pairs(const struct work *w, const float *in, const float *a
             for (int64_t q = 0, p = i / down.taps; q < w->q && down.at[i] >= 0; q++)
                 pairs += active[p * w->q + q] != 0 ? (double)along[down.at[i] * w->q + q] : 0;
     }
-    op_reach_free(&down);
-    op_reach_free(&across);
-    free(along);
     return pairs;
 }
 

@@ -65,12 +65,11 @@ static void gather_inputs(const struct work *w, const struct op_reach *reach, st
     int64_t count = s->count;
     s->made = xcalloc((size_t)links_of(w), sizeof *s->made);
     for (int i = links_of(w) - 1; i >= 0; i--) {
-        int64_t *before = s->inputs;
+        SCOPED int64_t *before = s->inputs;
         s->made[i] = count;
         s->inputs = read_by(&reach[i], outputs, count, &s->input_count);
         outputs = s->inputs;
         count = s->input_count;
-        free(before);
     }
 }
 
@@ -214,11 +213,9 @@ void tile_bins_text(const struct tile_stats *stats, struct text *t)
 
 bool tile_stats_draw(const struct work *w, const struct tile *tile, struct tile_stats *stats, struct error *err)
 {
-    float *in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *in), *out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *out);
+    SCOPED float *in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *in), *out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *out);
     bool made = w->mask.pattern == MASK_NONE || mask_both(w, in, out, err);
     if (made)
         tile_stats(w, w->mask.pattern == MASK_NONE ? NULL : in, w->mask.pattern == MASK_NONE ? NULL : out, tile, stats);
-    free(in);
-    free(out);
     return made;
 }

@@ -39,10 +39,9 @@ void op_data_free(struct op_data *data)
 
 static bool out_of_memory(const struct work *work, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     work_describe(work, &t);
     error_set(err, ERROR_ENVIRONMENT, "not enough memory for the data of %s", text_get(&t));
-    text_free(&t);
     return false;
 }
 
@@ -228,7 +227,7 @@ static void reference_row(void *context, int64_t index, int thread)
     const struct work *w = r->work;
     int64_t row_i = r->rows ? r->rows[index] : index, n_i = row_i / w->p, p_i = row_i % w->p;
     size_t count = (size_t)(w->k * w->q);
-    double *space = xcalloc(count * (r->is.bounds ? 4 : 2), sizeof *space);
+    SCOPED double *space = xcalloc(count * (r->is.bounds ? 4 : 2), sizeof *space);
     struct epilogue_row row = {
         .y = space, .y2 = space + count, .e = r->is.bounds ? space + 2 * count : NULL, .e2 = r->is.bounds ? space + 3 * count : NULL};
     bool sums = r->is.sums;
@@ -248,7 +247,6 @@ static void reference_row(void *context, int64_t index, int thread)
         clear_inactive(r, n_i, p_i, row.y, row.e);
     epilogue_apply(w, r->data, n_i, p_i, &row);
     store_row(r, n_i, p_i, &row);
-    free(space);
 }
 
 bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err)

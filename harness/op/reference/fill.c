@@ -82,7 +82,7 @@ static void mark_columns(const struct work *w, const bool *asked, bool read, int
 {
     int64_t each = width / w->q;
     bool all = !asked || (read && !w->op->image);
-    struct op_reach reach = read && !all ? op_reach(w, AXIS_COLUMNS) : (struct op_reach){0};
+    SCOPED_BY(op_reach_free) struct op_reach reach = read && !all ? op_reach(w, AXIS_COLUMNS) : (struct op_reach){0};
     for (int64_t x = 0; x < width && all; x++)
         wanted[x] = true;
     for (int64_t q = 0; q < w->q && !all; q++)
@@ -91,7 +91,6 @@ static void mark_columns(const struct work *w, const bool *asked, bool read, int
             if (x >= 0)
                 wanted[x] = true;
         }
-    op_reach_free(&reach);
 }
 
 static void want_columns(struct fill *f)
@@ -102,21 +101,20 @@ static void want_columns(struct fill *f)
 
 int64_t op_columns_read(const struct work *w, const bool *asked, bool read, int64_t width, int64_t *columns)
 {
-    bool *wanted = xcalloc((size_t)width, sizeof *wanted);
+    SCOPED bool *wanted = xcalloc((size_t)width, sizeof *wanted);
     int64_t found = 0;
     mark_columns(w, asked, read, width, wanted);
     for (int64_t x = 0; x < width; x++)
         if (wanted[x])
             columns[found++] = x;
-    free(wanted);
     return found;
 }
 
 int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int64_t *lines)
 {
     int64_t found = 0;
-    bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
-    struct op_reach reach = w->op->image ? op_reach(w, AXIS_ROWS) : (struct op_reach){0};
+    SCOPED bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
+    SCOPED_BY(op_reach_free) struct op_reach reach = w->op->image ? op_reach(w, AXIS_ROWS) : (struct op_reach){0};
     for (int64_t i = 0; !w->op->image && i < w->n * w->h; i++)
         wanted[i] = true;
     for (int i = 0; w->op->image && i < count; i++)
@@ -125,11 +123,9 @@ int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int6
             if (line >= 0)
                 wanted[rows[i] / w->p * w->h + line] = true;
         }
-    op_reach_free(&reach);
     for (int64_t i = 0; i < w->n * w->h; i++)
         if (wanted[i])
             lines[found++] = i;
-    free(wanted);
     return found;
 }
 

@@ -148,13 +148,12 @@ double op_grain(const struct work *w)
 {
     double parts = 1;
     for (int axis = 0; w->op->image && axis < 2; axis++) {
-        struct op_reach r = op_reach(w, (enum axis_of)axis);
+        SCOPED_BY(op_reach_free) struct op_reach r = op_reach(w, (enum axis_of)axis);
         double own = 1;
         for (int64_t i = 0; r.weight && i < r.outputs * r.taps; i++)
             while (own < 0x1p20 && r.weight[i] * own != floor(r.weight[i] * own))
                 own *= 2;
         parts *= own;
-        op_reach_free(&r);
     }
     return parts;
 }

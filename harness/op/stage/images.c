@@ -128,7 +128,7 @@ int64_t stage_count_of(const struct stage_image *image)
 
 double stage_flop(const struct work *work)
 {
-    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    SCOPED struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
     int count = stage_images(work, all, NULL);
     double flop = 0;
     for (int i = 1; i < count; i++) {
@@ -137,7 +137,6 @@ double stage_flop(const struct work *work)
         if (all[i].use->stage->kind != STAGE_JOIN && stage_int(&e, all[i].use->stage->flop, &each, NULL))
             flop += (double)each * (double)stage_count_of(&all[i]) * (double)all[i].c * (double)all[i].h * (double)all[i].w;
     }
-    free(all);
     return flop;
 }
 
@@ -181,7 +180,7 @@ static bool add_arguments(const struct work *work, const struct stage_use *u, st
 int stage_defines(const struct work *work, char ***out, struct error *err)
 {
     static const char *const kinds[] = {[STAGE_POINT] = "POINT", [STAGE_SAMPLE] = "SAMPLE", [STAGE_BOXES] = "BOXES", [STAGE_JOIN] = "JOIN"};
-    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    SCOPED struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
     int count = stage_images(work, all, err), files = 0;
     struct text t = {0};
     bool ok = count > 0;
@@ -223,7 +222,6 @@ int stage_defines(const struct work *work, char ***out, struct error *err)
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             (*out)[files++] = text_format("%s=%lld", numbers[i].name, (long long)numbers[i].value);
     }
-    free(all);
     if (ok)
         return files;
     for (int i = 0; i < files; i++)

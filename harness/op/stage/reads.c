@@ -86,14 +86,13 @@ static double elements(struct trace *t, int i, const struct needed *need, double
         return elements(t, to->before, need, n, c);
     t->unknown |= !s->read_count || (s->batch && s->kind != STAGE_BOXES);
     for (int part = 0; part < s->read_count && !t->failed; part++) {
-        struct needed below = needed_of(in, false);
+        SCOPED_BY(needed_free) struct needed below = needed_of(in, false);
         struct stage_env e = {.work = t->work, .use = to->use, .in = *in};
         for (int k = 0; k < 2 * STAGE_READS; k++) {
             const struct expr *x = s->reads[part].lines[k / STAGE_READS][k % STAGE_READS];
             t->failed |= x && !t->failed && !mark(t, &e, x, need, (enum axis_of)(k / STAGE_READS), &below);
         }
         sum += t->failed ? 0 : elements(t, to->before, &below, n, c);
-        needed_free(&below);
     }
     return sum;
 }
@@ -101,10 +100,8 @@ static double elements(struct trace *t, int i, const struct needed *need, double
 /* All of the last image. */
 static double whole(struct trace *t, int count, double n)
 {
-    struct needed need = needed_of(&t->all[count - 1], true);
-    double sum = elements(t, count - 1, &need, n, t->all[count - 1].c);
-    needed_free(&need);
-    return sum;
+    SCOPED_BY(needed_free) struct needed need = needed_of(&t->all[count - 1], true);
+    return elements(t, count - 1, &need, n, t->all[count - 1].c);
 }
 
 /* Gives the images after the boxes, up to the stage that makes them equal in size, the size of one box. */
@@ -121,7 +118,7 @@ static void resize_boxes(struct stage_image *all, int count, int64_t h, int64_t 
 
 double stage_source(const struct work *work, struct error *err)
 {
-    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    SCOPED struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
     struct trace t = {.work = work, .all = all, .err = err};
     struct tensor boxes, input;
     int count = stage_images(work, all, err);
@@ -129,10 +126,8 @@ double stage_source(const struct work *work, struct error *err)
     double sum = 0;
     for (int i = 1; i < count; i++)
         cut |= all[i].use->stage->kind == STAGE_BOXES;
-    if (count < 0 || !work_tensor(work, "input", &input)) {
-        free(all);
+    if (count < 0 || !work_tensor(work, "input", &input))
         return -1;
-    }
     if (!cut) {
         sum = whole(&t, count, (double)all[count - 1].n);
     } else if (!work_tensor(work, "boxes", &boxes) || boxes.role->values != VALUES_BOXES) {
@@ -146,7 +141,6 @@ double stage_source(const struct work *work, struct error *err)
             sum += whole(&t, count, ceil((double)(boxes.dim[0] - i) / of->size_count));
         }
     }
-    free(all);
     double most = (double)tensor_elements(&input);
     return t.failed ? -1 : t.unknown ? 0 : cut ? most * -expm1(-sum / most) : fmin(sum, most);
 }

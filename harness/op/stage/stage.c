@@ -144,12 +144,12 @@ static void free_stage(struct stage_head *s)
 /* Loads a stage. It is kept, since ops, which live as long as the process, point to it. */
 static struct stage_head *load_stage(const struct op_file *f, const char *name, const struct node *at, struct error *err)
 {
-    char *dir = file_dir(f->path), *file = text_format("%s.cuh", name), *own = file_join(dir, file),
-         *relative = text_format("kernels/include/stage/%s", file), *shared = file_share(relative);
+    SCOPED char *dir = file_dir(f->path), *file = text_format("%s.cuh", name), *own = file_join(dir, file),
+                *relative = text_format("kernels/include/stage/%s", file), *shared = file_share(relative);
     bool mine = file_exists(own);
     struct stage_head *s = xcalloc(1, sizeof *s);
     size_t bytes;
-    char *text = mine || file_exists(shared) ? file_read(mine ? own : shared, HEADER_BYTES, &bytes, err) : NULL;
+    SCOPED char *text = mine || file_exists(shared) ? file_read(mine ? own : shared, HEADER_BYTES, &bytes, err) : NULL;
     if (!text && !mine && !file_exists(shared)) {
         SCOPED char *folder = file_share("kernels/include/stage"), **names = NULL;
         int count = file_list(folder, ".cuh", &names, NULL);
@@ -167,12 +167,6 @@ static struct stage_head *load_stage(const struct op_file *f, const char *name, 
         free_stage(s);
         s = NULL;
     }
-    free(dir);
-    free(file);
-    free(own);
-    free(relative);
-    free(shared);
-    free(text);
     return s;
 }
 
@@ -319,12 +313,11 @@ static const struct stage_use *ragged_at(const struct stage_image *all, int i)
 
 bool stage_fits(const struct work *work, struct error *err)
 {
-    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    SCOPED struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
     struct tensor t;
     int count = stage_images(work, all, err);
     struct stage_image last = count > 0 ? all[count - 1] : (struct stage_image){0};
     const struct stage_use *ragged = count > 0 ? ragged_at(all, count - 1) : NULL;
-    free(all);
     if (count < 0 || !work_tensor(work, "output", &t))
         return false;
     if (ragged)

@@ -335,7 +335,7 @@ static bool add_library_layout(const struct layout_kernels *names, const struct 
 bool choose_library_layout(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
-    struct layout_kernels names;
+    SCOPED_BY(layout_kernels_free) struct layout_kernels names = {0};
     double sum = 0;
     bool traced = true;
     layout_kernels_load(NULL, &names);
@@ -352,7 +352,6 @@ bool choose_library_layout(const struct plan *plan, int index, const int *choice
     }
     if (traced)
         row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", sum);
-    layout_kernels_free(&names);
     return traced;
 }
 

@@ -235,7 +235,7 @@ static bool hash_headers(const char *folder, struct hash *h, struct error *err)
     for (int i = 0; i < count; i++) {
         size_t bytes;
         SCOPED char *path = file_join(folder, names[i]);
-        char *text = NULL;
+        SCOPED char *text = NULL;
         hash_add_text(h, names[i]);
         if (ok && file_is_dir(path))
             ok = hash_headers(path, h, err);
@@ -243,7 +243,6 @@ static bool hash_headers(const char *folder, struct hash *h, struct error *err)
             ok = (text = file_read(path, HEADER_MAX_BYTES, &bytes, err)) != NULL;
         if (text)
             hash_add(h, text, bytes);
-        free(text);
     }
     return ok;
 }
@@ -451,10 +450,9 @@ bool plan_masks_fit(const struct plan *plan, struct error *err)
         const struct work *w = &plan->cases[i].work;
         if (w->mask.pattern != MASK_FILE)
             continue;
-        float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
+        SCOPED float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
         bool ok = mask_make(w, mask, err) || (error_where(err, "%s", plan->cases[i].id),
                                               error_where(err, "%s:%d:%d", plan->scenario->path, w->mask.line, w->mask.column));
-        free(mask);
         if (!ok)
             return false;
     }

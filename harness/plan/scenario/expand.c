@@ -162,7 +162,7 @@ static double combinations(const struct expansion *x, const struct layer *layer)
 
 static bool expand_layer(struct expansion *x, const struct layer *layer, double *total)
 {
-    struct turn *turns = xcalloc((size_t)x->p->axis_count + 1, sizeof *turns);
+    SCOPED struct turn *turns = xcalloc((size_t)x->p->axis_count + 1, sizeof *turns);
     double product = combinations(x, layer);
     int count = 0;
     bool ok = false;
@@ -185,7 +185,6 @@ static bool expand_layer(struct expansion *x, const struct layer *layer, double 
 done:
     for (int i = 0; i < count; i++)
         free(turns[i].silent);
-    free(turns);
     return ok;
 }
 

@@ -444,8 +444,8 @@ static void graph_free(struct graph *g)
 bool onnx_scenario(const char *file, const char *data, size_t bytes, const struct onnx_options *o, struct text *out, int *unknown,
                    struct error *err)
 {
-    struct onnx_model m;
-    struct graph g = {.m = &m, .file = file};
+    SCOPED_BY(onnx_free) struct onnx_model m = {0};
+    SCOPED_BY(graph_free) struct graph g = {.m = &m, .file = file};
     SCOPED_TEXT comments = {0};
     bool ok = onnx_read(file, data, bytes, &m, err);
     size_t names = 0;
@@ -489,7 +489,5 @@ bool onnx_scenario(const char *file, const char *data, size_t bytes, const struc
         *unknown = g.unknown;
         ok = !o->weights || weights_write(&g, o->weights, err);
     }
-    graph_free(&g);
-    onnx_free(&m);
     return ok;
 }

@@ -281,7 +281,7 @@ static bool normalise(struct graph *g, const struct onnx_node *n, const char *ov
     for (int i = 0; i < 2 && fits; i++) {
         const struct onnx_tensor *t = graph_in(g, n, i + 1)->constant;
         int64_t count = t ? onnx_elements(t) : 0;
-        double *v = count == c || count == groups ? weights_channels(t, count, 1, 0, &unknown) : NULL;
+        SCOPED double *v = count == c || count == groups ? weights_channels(t, count, 1, 0, &unknown) : NULL;
         fits = v != NULL;
         of[i] = xcalloc((size_t)c, sizeof *of[i]);
         for (int64_t k = 0; fits && k < c; k++) {
@@ -289,7 +289,6 @@ static bool normalise(struct graph *g, const struct onnx_node *n, const char *ov
             of[i][k] = v[count == c ? k : k / (c / groups)];
             plain &= of[i][k] == usual;
         }
-        free(v);
     }
     if (!fits || (plain && !unknown)) {
         free(of[0]);

@@ -380,7 +380,7 @@ struct scenario *scenario_load_over(const char *path, const char *below, struct 
     struct scenario *s = xcalloc(1, sizeof *s);
     size_t bytes;
     bool ok = false;
-    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
+    SCOPED char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
     if (!text)
         goto done;
     hash_bytes(text, bytes, s->hash);
@@ -397,7 +397,6 @@ struct scenario *scenario_load_over(const char *path, const char *below, struct 
         goto done;
     ok = true;
 done:
-    free(text);
     if (ok)
         return s;
     scenario_free(s);

@@ -147,7 +147,7 @@ static void add_remarks_cell(struct table *t, const struct break_group *g, const
 static void add_table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first, bool remarks)
 {
     char a[NUMBER_TEXT];
-    struct text text = {0};
+    SCOPED_TEXT text = {0};
     int best = 0;
     for (int i = 1; i < l->count; i++)
         best = l->points[i].y < l->points[best].y ? i : best;
@@ -157,7 +157,6 @@ static void add_table_line(struct table *t, const struct break_group *g, const s
     add_crossing_cell(t, l);
     add_range(&text, l);
     table_cell(t, PAINT_NONE, "%s", text_get(&text));
-    text_free(&text);
     table_cell(t, l->points[best].high < 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(1 / l->points[best].y, a));
     table_note(t, "at %s %%", percent(l->points[best].x, a));
     table_cell(t, PAINT_NONE, "%s", g->against);

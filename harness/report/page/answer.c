@@ -144,7 +144,7 @@ static void say_own(struct text *t, const struct own_speed *list, int count, con
 static void answer_best(const struct ask *ask, struct block *list)
 {
     struct text t = {0};
-    struct own_speed *own = NULL;
+    SCOPED struct own_speed *own = NULL;
     int cases = 0, baseline = 0, values = 0;
     double sum = 0, least = INFINITY, most = 0;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
@@ -170,7 +170,6 @@ static void answer_best(const struct ask *ask, struct block *list)
     if (baseline)
         text_addf(&t, "; the baseline is the fastest in %d", baseline);
     say_own(&t, own, values, ask_word(ask, "by"));
-    free(own);
     block_text(list, "answer", "How much faster than the baseline is the fastest row of each layer?", &t);
     network_sentences(list, ask->run, ask->rows, ask->count);
 }
@@ -328,9 +327,8 @@ static void ask_first(struct item *item, const struct node *question)
 {
     if (!question)
         return;
-    char *own = item->name;
+    SCOPED char *own = item->name;
     item->name = text_format("%s%s%s", question->text, own ? " " : "", own ? own : "");
-    free(own);
 }
 
 static const struct kind {

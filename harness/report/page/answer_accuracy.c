@@ -44,8 +44,8 @@ static void add_error(struct text *t, const struct view *v, const char *at, doub
 void answer_accuracy(const struct ask *ask, struct block *list)
 {
     const char *over = ask_word(ask, "over");
-    struct line *lines = NULL;
-    struct side of;
+    SCOPED struct line *lines = NULL;
+    SCOPED_BY(side_free) struct side of = {0};
     int count = 0;
     side_read(&of, ask_word(ask, "of"));
     SCOPED char *question = text_format("What does accuracy cost %s?", without_folder(ask_word(ask, "of")));
@@ -66,6 +66,4 @@ void answer_accuracy(const struct ask *ask, struct block *list)
     }
     if (!count)
         block_item(list, "answer", question, "no answer: no sequence has a verified row of it at a value of the axis");
-    free(lines);
-    side_free(&of);
 }

@@ -288,7 +288,7 @@ static void say_group(struct block *list, const char *question, const struct pla
 
 static void answer_query(const struct ask *ask, struct block *list, const struct query *q, const char *question)
 {
-    struct place *places = NULL;
+    SCOPED struct place *places = NULL;
     struct without without = {0};
     int count = 0, before = list->item_count;
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
@@ -311,17 +311,15 @@ static void answer_query(const struct ask *ask, struct block *list, const struct
         free(places[i].at);
         free(places[i].values);
     }
-    free(places);
 }
 
 void answer_value(const struct ask *ask, struct block *list)
 {
-    struct side of;
+    SCOPED_BY(side_free) struct side of = {0};
     side_read(&of, ask_word(ask, "of"));
     SCOPED char *question = text_format("Which %s is the fastest for %s?", ask_word(ask, "param"), without_folder(ask_word(ask, "of")));
     answer_query(ask, list, &(struct query){&of, 1, ask_word(ask, "param"), ask_word(ask, "over"), node_get(ask->answer, "each")},
                  question);
-    side_free(&of);
 }
 
 void answer_rank(const struct ask *ask, struct block *list)

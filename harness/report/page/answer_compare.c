@@ -505,7 +505,7 @@ static int by_density(const void *a, const void *b)
 static void compare_over(const struct ask *ask, struct block *list, const struct side *what, const struct side *than, const char *axis,
                          const char *question)
 {
-    struct curve *curves = NULL;
+    SCOPED struct curve *curves = NULL;
     struct without without = {0}, same = {0};
     int count = 0;
     bool between = compare_cases(ask, &curves, &count, what, than, axis, &without);
@@ -537,14 +537,13 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
     say_same(list, &same);
     for (int i = 0; i < count; i++)
         curve_free(&curves[i]);
-    free(curves);
 }
 
 /* ---- each at its best ---- */
 
 static void compare_best(const struct ask *ask, struct block *list, const struct side *what, const struct side *than, const char *question)
 {
-    struct curve y = {0};
+    SCOPED_BY(curve_free) struct curve y = {0};
     struct text t = {0};
     bool counts = ask_has_no_time(ask);
     int faster = 0, slower = 0;
@@ -578,13 +577,12 @@ static void compare_best(const struct ask *ask, struct block *list, const struct
     block_text(list, "answer", question, &t);
     if (y.count)
         answer_say_imported(list, than);
-    curve_free(&y);
 }
 
 void answer_compare(const struct ask *ask, struct block *list)
 {
     const char *over = ask_word(ask, "over"), *imported = ask_word(ask, "imported");
-    struct side what, than;
+    SCOPED_BY(side_free) struct side what = {0}, than = {0};
     side_read(&what, ask_word(ask, "what"));
     side_read(&than, *imported ? imported : ask_word(ask, "than"));
     than.imported = *imported;
@@ -594,6 +592,4 @@ void answer_compare(const struct ask *ask, struct block *list)
         compare_over(ask, list, &what, &than, over, question);
     else
         compare_best(ask, list, &what, &than, question);
-    side_free(&what);
-    side_free(&than);
 }

@@ -316,7 +316,7 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     enum detail detail = counts ? DETAIL_ALWAYS : DETAIL_FULL; /* pages of timed runs begin with their answers */
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
-        struct case_view c;
+        SCOPED_BY(case_view_free) struct case_view c = {0};
         const char *id = cases[i].rows[0]->case_id ? cases[i].rows[0]->case_id : "?";
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         if (judge)
@@ -331,7 +331,6 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
             predicted_add(&sum, &c);
         if (!counts)
             glance_timed(t, &c);
-        case_view_free(&c);
     }
     document_heading(d, 2, "At a glance", NULL)->detail = detail;
     document_table(d, t, detail);
@@ -379,11 +378,10 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
     judge_open(&judge);
     const int shown = case_count < SHOWN_GLANCE ? case_count : SHOWN_GLANCE, left = case_count - shown;
     for (int i = 0; i < shown; i++) {
-        struct case_view c;
+        SCOPED_BY(case_view_free) struct case_view c = {0};
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         case_judge(&c, &judge);
         glance_line(&c, &lines);
-        case_view_free(&c);
     }
     judge_close(&judge);
     if (left)

@@ -344,7 +344,7 @@ static int list_names(const struct layer_case *layers, int count, const char ***
 static void each_network(const struct run *run, struct row *const *rows, int count, void (*say)(const struct network *n, void *to),
                          void *to)
 {
-    struct layer_case *layers;
+    SCOPED struct layer_case *layers = NULL;
     const char **names;
     int layer_count = find_layers(run, rows, count, &layers), name_count = list_names(layers, layer_count, &names);
     for (int i = 0; i < name_count; i++) {
@@ -357,7 +357,6 @@ static void each_network(const struct run *run, struct row *const *rows, int cou
     for (int i = 0; i < layer_count; i++)
         case_view_free(&layers[i].view);
     free(names);
-    free(layers);
 }
 
 static void say_lines(const struct network *n, void *to)

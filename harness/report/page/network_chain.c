@@ -11,7 +11,7 @@
 /* By kernel. */
 static void add_inside(struct text *t, const struct row *row)
 {
-    struct layout_kernels names;
+    SCOPED_BY(layout_kernels_free) struct layout_kernels names = {0};
     char b[NUMBER_TEXT], name[64], inside[96];
     const char *before = " (";
     layout_kernels_load(NULL, &names);
@@ -25,7 +25,6 @@ static void add_inside(struct text *t, const struct row *row)
         before = ", ";
     }
     text_add(t, *before == ',' ? ")" : "");
-    layout_kernels_free(&names);
 }
 
 /* The share of a part in times that were taken like it: of conversions between events in all steps between events, of kernels of isolated

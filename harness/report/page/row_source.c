@@ -324,7 +324,7 @@ static void add_step(struct document *d, const struct row *row, int step, struct
 
 void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent)
 {
-    struct line_findings said = {0};
+    SCOPED_BY(line_findings_free) struct line_findings said = {0};
     SCOPED struct source_line *lines = NULL;
     int steps = row_is_network(v->row) ? 0 : v->row->step_count; /* the layers' own rows have it */
     int count = steps ? source_lines(v->row, EVERY_STEP, &lines) : 0;
@@ -339,5 +339,4 @@ void row_source(struct document *d, const struct case_view *c, const struct view
             add_step(d, v->row, lines[first].step, &s, &said, &extents[extent]);
         forget(&s);
     }
-    line_findings_free(&said);
 }

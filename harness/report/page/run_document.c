@@ -159,10 +159,9 @@ static void add_break_evens(struct document *d, const struct run *run, struct ro
 
 void report_part(struct text *t, add_part *add, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
-    struct document d = {0};
+    SCOPED_BY(document_free) struct document d = {0};
     add(&d, run, rows, count);
     form_terminal.write(t, &d, style);
-    document_free(&d);
 }
 
 void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
@@ -178,8 +177,8 @@ void report_cases(struct text *t, const struct run *run, struct row *const *rows
     struct judge judge;
     judge_open(&judge);
     for (int i = 0, end; i < count; i = end) {
-        struct document d = {0};
-        struct case_view c;
+        SCOPED_BY(document_free) struct document d = {0};
+        SCOPED_BY(case_view_free) struct case_view c = {0};
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
         case_judge(&c, &judge);
@@ -189,8 +188,6 @@ void report_cases(struct text *t, const struct run *run, struct row *const *rows
             case_document(&d, &c, NULL);
         form_terminal.write(t, &d, style);
         text_add(t, "\n");
-        document_free(&d);
-        case_view_free(&c);
     }
     judge_close(&judge);
 }
@@ -267,8 +264,8 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
                   struct error *err)
 {
     disassemble(rows, count);
-    struct document d = {0};
-    struct plots plots = {0};
+    SCOPED_BY(document_free) struct document d = {0};
+    SCOPED_BY(plots_free) struct plots plots = {0};
     struct judge judge;
     struct run on_page = *run; /* a page stands beside its database, wherever it is: it names no folder of its author */
     SCOPED char *variants = run->asked_variants ? without_folders(run->asked_variants) : NULL;
@@ -289,7 +286,5 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
             form->write(t, &d, &(struct report_style){0});
     }
     judge_close(&judge);
-    plots_free(&plots);
-    document_free(&d);
     return done;
 }

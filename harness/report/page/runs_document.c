@@ -381,7 +381,7 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
 /* Drawn in a folder of their own, apart from those of single runs. */
 static bool add_history(struct document *d, const struct seen *s, int count, const char *dir, struct error *err)
 {
-    struct plots plots;
+    SCOPED_BY(plots_free) struct plots plots = {0};
     SCOPED char *folder = file_join(dir, "plots/runs");
     bool done = plots_open(&plots, folder, err);
     if (done)
@@ -393,7 +393,6 @@ static bool add_history(struct document *d, const struct seen *s, int count, con
             document_figure(d, plots.items[i].svg, plots.items[i].caption, false);
         }
     block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL, plots.problem);
-    plots_free(&plots);
     return done;
 }
 
@@ -422,7 +421,7 @@ static bool add_all(struct document *d, const struct form *form, const struct se
 
 bool report_runs(struct text *t, const struct form *form, const struct report_run *runs, int count, const char *dir, struct error *err)
 {
-    struct document d = {0};
+    SCOPED_BY(document_free) struct document d = {0};
     struct judge judge;
     SCOPED struct seen *s = xcalloc((size_t)count, sizeof *s);
     judge_open(&judge);
@@ -442,6 +441,5 @@ bool report_runs(struct text *t, const struct form *form, const struct report_ru
         free(s[i].places);
     }
     judge_close(&judge);
-    document_free(&d);
     return done;
 }

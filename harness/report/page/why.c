@@ -53,7 +53,7 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
 
 void why_predicted(struct block *list, const struct case_view *c, const struct view *v)
 {
-    struct text words = {0};
+    SCOPED_TEXT words = {0};
     char n[NUMBER_TEXT];
     if (v->stored) {
         const struct stored_origin *o = &c->judge->stored->runs[v->stored->run];
@@ -64,7 +64,6 @@ void why_predicted(struct block *list, const struct case_view *c, const struct v
         block_text(list, "predicted", NULL, &words);
     else if (c->counts && v->predicted.why[0])
         block_itemf(list, "predicted", NULL, "no prediction: %s", v->predicted.why);
-    text_free(&words);
 }
 
 void why_also(struct block *list, const struct view *v)
@@ -484,7 +483,7 @@ static void why_document(struct document *d, const struct case_view *c, const st
 
 void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index, bool whole)
 {
-    struct case_view c;
+    SCOPED_BY(case_view_free) struct case_view c = {0};
     struct judge judge;
     int first = index, end = case_end(rows, count, index);
     while (first > 0 && case_end(rows, count, first - 1) == end)
@@ -494,16 +493,14 @@ void why_of_row(struct document *d, const struct run *run, struct row *const *ro
     case_view_make(&c, run, rows + first, end - first);
     case_judge(&c, &judge);
     why_document(d, &c, &c.views[index - first], whole);
-    case_view_free(&c);
     judge_close(&judge);
 }
 
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
 {
-    struct document d = {0};
+    SCOPED_BY(document_free) struct document d = {0};
     why_of_row(&d, run, rows, count, index, true);
     form_terminal.write(t, &d, style);
-    document_free(&d);
 }
 
 int why_find(struct row *const *rows, int count, const char *words, struct error *err)

@@ -291,12 +291,11 @@ static void accuracy_of_sequences(struct plots *p, const struct run *run, struct
 
 void run_plots(struct plots *p, const struct run *run, struct row *const *rows, int count)
 {
-    struct layer *all;
+    SCOPED struct layer *all = NULL;
     int n = layers_of(run, rows, count, &all);
     speed_up(p, all, n);
     shares(p, all, n);
     over_flop(p, run, all, n);
     accuracy(p, run, rows, count);
     accuracy_of_sequences(p, run, rows, count);
-    free(all);
 }

@@ -147,7 +147,7 @@ static bool run_tool(const char *tool, const char *arch, struct row_code *const 
 {
     const char *tmp = getenv("TMPDIR");
     SCOPED char *dir = text_format("%s/bench-sass.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    char *output = NULL;
+    SCOPED char *output = NULL;
     SCOPED uint64_t *words = xcalloc((size_t)count, INSTRUCTION_BYTES);
     struct error ignored = {0};
     for (int i = 0; i < count; i++)
@@ -163,14 +163,13 @@ static bool run_tool(const char *tool, const char *arch, struct row_code *const 
     bool done = output != NULL;
     if (done)
         take(output, code, count);
-    free(output);
     return done;
 }
 
 void disassemble(struct row *const *rows, int count)
 {
     static const char *const elsewhere[] = {"nvdisasm", "/usr/local/cuda/bin/nvdisasm"};
-    char *tool = NULL;
+    SCOPED char *tool = NULL;
     for (int i = 0; i < count; i++) {
         SCOPED struct row_code **code = NULL;
         const char *arch = rows[i]->arch ? rows[i]->arch : "";
@@ -192,5 +191,4 @@ void disassemble(struct row *const *rows, int count)
             if (is_bytes(code[n]))
                 name_operation(code[n]);
     }
-    free(tool);
 }

@@ -49,7 +49,7 @@ static void add_group(struct text *t, const struct counter_groups *groups, int g
 
 void listing_counters(struct text *t, const struct row *row, const struct report_style *style)
 {
-    struct counter_groups groups = {0};
+    SCOPED_BY(counter_groups_free) struct counter_groups groups = {0};
     struct error ignored = {0};
     bool ok = counter_groups_load(NULL, NULL, &groups, &ignored);
     (void)style;
@@ -78,7 +78,6 @@ void listing_counters(struct text *t, const struct row *row, const struct report
     }
     if (row->uncounted && row->uncounted[0])
         text_addf(t, "counters  none: %s\n", row->uncounted);
-    counter_groups_free(&groups);
 }
 
 void listing_code(struct text *t, const struct row *row, const struct report_style *style)

@@ -63,7 +63,7 @@ static void add_executed(struct text *t, const struct source_line *l, double all
 
 void report_samples(struct text *t, const struct row *row)
 {
-    struct source_line *lines;
+    SCOPED struct source_line *lines = NULL;
     double all = 0, instructions = 0;
     char a[NUMBER_TEXT];
     int found = source_lines(row, EVERY_STEP, &lines), count = 0;
@@ -90,5 +90,4 @@ void report_samples(struct text *t, const struct row *row)
         add_executed(t, &lines[i], instructions);
         text_add(t, "\n");
     }
-    free(lines);
 }

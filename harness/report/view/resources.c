@@ -130,12 +130,11 @@ static double spilled(const struct source_line *l)
 /* The lines that spill most, according to the machine code. */
 static void add_spill_lines(const struct view *v, int step, struct text *t)
 {
-    struct source_line *lines;
+    SCOPED struct source_line *lines = NULL;
     int count = source_lines_by(v->row, step, spilled, &lines);
     for (int i = 0; i < count && i < SHOWN_SPILL_LINES; i++)
         text_addf(t, "%s%s:%d %.0f loads, %.0f stores", i ? "; " : "; in the code at ", file_base(v->row->steps[step].file), lines[i].line,
                   line_value(&lines[i], METRIC_SPILLS + SIDE_LOAD), line_value(&lines[i], METRIC_SPILLS + SIDE_STORE));
-    free(lines);
 }
 
 void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t)
@@ -183,7 +182,7 @@ static double excess(const struct source_line *l)
 
 static void add_lines(const struct view *v, int step, struct text *t)
 {
-    struct source_line *lines;
+    SCOPED struct source_line *lines = NULL;
     int count = source_lines_by(v->row, step, excess, &lines);
     for (int i = 0; i < count && i < SHOWN_SPILL_LINES; i++) {
         char a[NUMBER_TEXT], b[NUMBER_TEXT];
@@ -192,7 +191,6 @@ static void add_lines(const struct view *v, int step, struct text *t)
                   number_short(lines[i].values[METRIC_EMU_WAVEFRONTS + side] / lines[i].values[METRIC_EMU_WAVEFRONTS_IDEAL + side], a),
                   number_count(excess(&lines[i]), b));
     }
-    free(lines);
 }
 
 void resources_shared(const struct case_view *c, const struct view *v, int step, struct text *t)

@@ -35,10 +35,9 @@ static bool hash_self(char self_hash[HASH_TEXT])
     size_t bytes;
     if (!self_hash[0])
         dl_iterate_phdr(find_build, self_hash);
-    char *self = self_hash[0] ? NULL : file_read(file_self(), SELF_MAX_BYTES, &bytes, NULL);
+    SCOPED char *self = self_hash[0] ? NULL : file_read(file_self(), SELF_MAX_BYTES, &bytes, NULL);
     if (self)
         hash_bytes(self, bytes, self_hash);
-    free(self);
     return self_hash[0] != 0;
 }
 
@@ -103,14 +102,13 @@ static json_t *entry_load(const char *key)
 {
     char *name = text_format("%s.emu", key), check[HASH_TEXT];
     size_t bytes;
-    char *data = compile_cache_load(name, &bytes);
+    SCOPED char *data = compile_cache_load(name, &bytes);
     json_t *fields = NULL;
     if (data && bytes > HASH_TEXT) {
         hash_bytes(data + HASH_TEXT, bytes - HASH_TEXT, check);
         if (!memcmp(check, data, HASH_TEXT - 1))
             fields = json_loadb(data + HASH_TEXT, bytes - HASH_TEXT, 0, NULL);
     }
-    free(data);
     free(name);
     return fields;
 }
@@ -140,15 +138,12 @@ void memory_keep(struct memory *m, int index, const struct row *row)
     if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(m, index, key))
         return;
     json_t *fields = wire_row(row);
-    char *text = json_dumps(fields, JSON_COMPACT | JSON_SORT_KEYS), *name = text_format("%s.emu", key);
+    SCOPED char *text = json_dumps(fields, JSON_COMPACT | JSON_SORT_KEYS), *name = text_format("%s.emu", key);
     if (text) {
-        struct text entry = {0};
+        SCOPED_TEXT entry = {0};
         hash_bytes(text, strlen(text), check);
         text_addf(&entry, "%s\n%s", check, text);
         compile_cache_save(name, entry.data, entry.len);
-        text_free(&entry);
     }
-    free(text);
-    free(name);
     json_decref(fields);
 }

@@ -35,12 +35,11 @@ bool device_open(const char *spec, struct device **dev, struct error *err)
             ops = device_table[i];
     }
     if (!ops) {
-        char *kind = xstrndup(spec, strcspn(spec, ":"));
+        SCOPED char *kind = xstrndup(spec, strcspn(spec, ":"));
         const char *near = text_nearest(kind, names, count);
         error_set(err, ERROR_USAGE, "no such device: '%s'", spec);
         error_hint(err, "%s%s%scuda, cuda:1 (a GPU) or emu, emu:GH100 (the embedded interpreter)", near ? "did you mean " : "",
                    near ? near : "", near ? "? " : "");
-        free(kind);
         return false;
     }
     const char *hole = missing_hook(ops);

@@ -30,7 +30,7 @@ static bool has_library(const struct worker *w, int index, struct error *err)
 static bool run_frames(struct worker *w, int index, int repeat, struct text *says, struct error *err)
 {
     const struct plan_row *p = &w->job.plan.rows[index];
-    struct build build = {0};
+    SCOPED_BY(build_free) struct build build = {0};
     bool ok = build_make(&w->job, p->program, &build, err);
     for (int i = 0; ok && i < repeat; i++) {
         struct rig *rig = NULL;
@@ -42,7 +42,6 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
         rig_close(rig);
         row_free(row);
     }
-    build_free(&build);
     return ok;
 }
 
@@ -50,11 +49,11 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
                       struct error *err)
 {
     const struct program *program = plan_program(&w->job.plan, index);
-    struct build build = {0};
+    SCOPED_BY(build_free) struct build build = {0};
     struct rig *rig = NULL;
     struct op_data *data;
     struct verdict v;
-    struct text unsafe = {0};
+    SCOPED_TEXT unsafe = {0};
     double ns;
     bool ok = false;
     job_stage(&w->job, index, "load", 0);
@@ -84,9 +83,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     }
     ok = true;
 done:
-    text_free(&unsafe);
     rig_close(rig);
-    build_free(&build);
     return ok;
 }
 

@@ -43,14 +43,13 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     if (!device_open(spec, &w->job.dev, err) || !probe_compiler(command, compiler, sizeof compiler, err))
         return false;
     vendor_open(&w->library, w->job.dev);
-    char *described = w->library.cudnn ? cudnn_device(w->library.cudnn) : NULL;
+    SCOPED char *described = w->library.cudnn ? cudnn_device(w->library.cudnn) : NULL;
     if (w->library.cudnn)
         cudnn_version(w->library.cudnn, version, sizeof version);
     w->emit(w->context,
             event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s,s:s,s:o}", "spec", w->job.dev->spec, "about", w->job.dev->about,
                       "uuid", w->job.dev->uuid, "driver", w->job.dev->driver, "library", version, "library_device", described,
                       "library_state", w->library.state, "compiler", compiler, "why", why, "chip", wire_chip(&w->job.dev->chip)));
-    free(described);
     return true;
 }
 

@@ -241,7 +241,7 @@ static bool take_choice(struct worker *w, int row, const json_t *choice, struct 
     if (!chain || !json_array_size(choice))
         return true;
     int count = chain->work->chain->count;
-    int *links = xcalloc((size_t)count, sizeof *links);
+    SCOPED int *links = xcalloc((size_t)count, sizeof *links);
     bool ok = json_array_size(choice) == (size_t)count ||
               error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
     for (int i = 0; ok && i < count; i++) {
@@ -250,7 +250,6 @@ static bool take_choice(struct worker *w, int row, const json_t *choice, struct 
              error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->job.plan.row_count);
     }
     ok = ok && plan_chain_bind(&w->job.plan, row, links, err);
-    free(links);
     return ok;
 }
 
@@ -342,7 +341,7 @@ static bool measure(struct worker *w, const json_t *command, int *blame, struct 
     const json_t *gate = json_object_get(command, "gate"), *next = json_object_get(command, "next");
     struct timing_request request = {0};
     struct pair_request pairs = {0};
-    int *rows = rows_of(json_object_get(command, "rows"), &request.count), *after = rows_of(next, &request.next_count);
+    SCOPED int *rows = rows_of(json_object_get(command, "rows"), &request.count), *after = rows_of(next, &request.next_count);
     read_pairs(gate, &pairs);
     request.rows = rows;
     request.next = next ? after : NULL;
@@ -350,8 +349,6 @@ static bool measure(struct worker *w, const json_t *command, int *blame, struct 
     request.due = (int)json_integer_value(json_object_get(command, "due"));
     w->data.keeps = false;
     bool ok = timing_run(&w->timing, &request, blame, err);
-    free(rows);
-    free(after);
     free(pairs.pairs);
     return ok;
 }
@@ -398,7 +395,7 @@ static bool count_rows(struct worker *w, const json_t *command, int *blame, stru
 {
     const json_t *list = json_object_get(command, "rows");
     int count = (int)json_array_size(list);
-    struct count_request *asked = xcalloc((size_t)count + 1, sizeof *asked);
+    SCOPED struct count_request *asked = xcalloc((size_t)count + 1, sizeof *asked);
     for (int i = 0; i < count; i++)
         read_count(json_array_get(list, (size_t)i), &asked[i]);
     bool ok = counters_run(&w->counters, asked, count, json_is_true(json_object_get(command, "warm")), blame, err);
@@ -408,7 +405,6 @@ static bool count_rows(struct worker *w, const json_t *command, int *blame, stru
         free(asked[i].steps);
         free(asked[i].facts.items);
     }
-    free(asked);
     return ok;
 }
 
@@ -481,11 +477,10 @@ void worker_close(struct worker *w)
 static void emit_line(void *context, json_t *event)
 {
     FILE *out = context;
-    char *line = json_dumps(event, JSON_COMPACT);
+    SCOPED char *line = json_dumps(event, JSON_COMPACT);
     json_decref(event);
     fprintf(out, "%s\n", line ? line : "{\"event\":\"failed\",\"kind\":1,\"text\":\"a message that is not UTF-8\",\"hint\":\"\"}");
     fflush(out);
-    free(line);
 }
 
 static void *inside_open(void (*emit)(void *context, json_t *event), void *context)
@@ -541,7 +536,7 @@ int worker_main(void)
     struct worker w;
     worker_init(&w, emit_line, out);
     w.job.waiting = command_waits;
-    struct text line = {0};
+    SCOPED_TEXT line = {0};
     int code = 0;
     while (code == 0 && read_command(&line)) {
         struct error err = {0};
@@ -557,7 +552,6 @@ int worker_main(void)
             code = 1;
         }
     }
-    text_free(&line);
     if (code == 0 && !w.lost)
         worker_close(&w);
     fflush(NULL);

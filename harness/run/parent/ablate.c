@@ -18,11 +18,10 @@ static bool offers(const struct session *s, int row)
 static void note_failure(struct session *s, int row, enum outcome outcome, const struct error *why)
 {
     const char *how = outcome == OUTCOME_LATE ? "it hung" : outcome == OUTCOME_DIED ? "its process died" : why->text;
-    char *line = text_format("%.400s", how);
+    SCOPED char *line = text_format("%.400s", how);
     for (char *c = line; *c; c++) /* a compiler's log has several lines, but a note has one */
         *c = *c == '\n' ? ' ' : *c;
     row_add_note(s->rows[row], "not ablated: %s", line);
-    free(line);
 }
 
 bool session_ablate(struct session *s, int first, int last, struct error *err)

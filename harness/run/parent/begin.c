@@ -98,7 +98,7 @@ static void note_provenance(struct session *s)
     r->scenario_text = file_read(sc->path, NODE_MAX_BYTES, &bytes, NULL);
     r->argv = xstrdup(s->options->argv);
     r->verb = xstrdup(s->options->verb);
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     for (int i = 0; s->asked.op_files && s->asked.op_files[i]; i++) {
         text_add(&t, t.len ? " --ops " : "--ops ");
         text_add_word(&t, s->asked.op_files[i]);
@@ -108,7 +108,6 @@ static void note_provenance(struct session *s)
         text_add_word(&t, s->asked.variant_dirs[i]);
     }
     row_set(&r->asked_variants, t.len ? text_get(&t) : NULL);
-    text_free(&t);
     row_set(&r->asked_device, s->options->plan.device);
     row_set(&r->asked_out, s->options->asked_out);
     r->commit = xstrdup(bench_version());
@@ -337,7 +336,7 @@ bool session_find(struct session *s, struct error *err)
     struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: making the plan requires the device */
     if (!sc)
         return false;
-    char *emu = NULL;
+    SCOPED char *emu = NULL;
     const char *chip = scenario_chip(sc, "emu");
     bool bare = o->plan.device && (!strcmp(o->plan.device, "emu") || !strcmp(o->plan.device, "emu:no-check"));
     if (chip)
@@ -353,7 +352,6 @@ bool session_find(struct session *s, struct error *err)
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);
     if (o->gpus)
         child_stop(&s->worker, NULL, 0);
-    free(emu);
     return ok;
 }
 
@@ -468,9 +466,8 @@ bool session_open(struct session *s, struct error *err)
         *o->lacks = s->plan.lacks;
         s->plan.lacks = (struct plan_lacks){0};
     }
-    char *dir = file_dir(o->database);
+    SCOPED char *dir = file_dir(o->database);
     bool ok =
         file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
-    free(dir);
     return ok && (!o->tuned || session_judge_remembered(s, err));
 }

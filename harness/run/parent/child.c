@@ -336,7 +336,7 @@ bool child_failure(const json_t *event, struct error *err)
 
 int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted)
 {
-    struct pollfd *fds = xcalloc((size_t)count, sizeof *fds);
+    SCOPED struct pollfd *fds = xcalloc((size_t)count, sizeof *fds);
     int found = -1, alive = 0;
     bool over = false;
     for (int i = 0; i < count; i++) {
@@ -353,7 +353,6 @@ int child_any(const struct child *children, int count, double deadline_s, volati
             if (any ? fds[i].revents != 0 : fds[i].fd >= 0 && children[i].memory_max && memory_of(children[i].pid) > children[i].memory_max)
                 found = i;
     }
-    free(fds);
     return found;
 }
 

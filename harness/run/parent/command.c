@@ -15,14 +15,13 @@
 
 void session_note(struct session *s, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
     if (s->sink->note)
         s->sink->note(s->sink->context, text_get(&t));
-    text_free(&t);
 }
 
 void session_progress(struct session *s, const char *what)
@@ -36,13 +35,12 @@ void session_progress(struct session *s, const char *what)
 json_t *session_setup(const struct session *s, bool compile_only)
 {
     struct plan_options options = s->asked;
-    char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
+    SCOPED char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : spec_is_timed(s->device.spec) ? 10 : 60;
     options.device = s->device.spec;
     json_t *out = command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b,s:s,s:s}", "options", options_write(&options), "chip",
                               wire_chip(&s->device.chip), "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only",
                               (int)compile_only, "library_device", s->device.library_device, "library_state", s->device.library_state);
-    free(dump);
     return out;
 }
 
@@ -187,9 +185,8 @@ void session_event(struct session *s, const json_t *event)
             error_hint(&s->late, "%s", json_string_value(json_object_get(event, "hint")));
         }
         child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
-        char *what = text_format("%s %s", s->stage, row >= 0 ? plan_id(&s->plan, row) : "");
+        SCOPED char *what = text_format("%s %s", s->stage, row >= 0 ? plan_id(&s->plan, row) : "");
         session_progress(s, what);
-        free(what);
     } else if (said == EVENT_ROW && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
         take_density(&s->plan.rows[row], s->rows[row]);

@@ -150,9 +150,8 @@ static void take(struct compilers *c, int k, const json_t *event)
 {
     enum event what = event_of(event);
     if (what == EVENT_COMPILED) {
-        char *said = text_format("compile %d of %d", ++c->compiled, c->row_count);
+        SCOPED char *said = text_format("compile %d of %d", ++c->compiled, c->row_count);
         session_progress(c->s, said);
-        free(said);
         tell(c);
     } else if (what == EVENT_INTERPRETED) {
         char number[24];

@@ -304,7 +304,7 @@ static bool take_death(struct fleet *f, int index, struct error *err)
     char how[512];
     struct gpu *g = &f->gpus[index];
     bool over = g->ended || g->given_up || f->s->interrupted;
-    int *lost;
+    SCOPED int *lost = NULL;
     epoll_ctl(f->poll, EPOLL_CTL_DEL, g->child.fd, NULL);
     child_stop(&g->child, how, sizeof how);
     g->asks = false;
@@ -313,7 +313,6 @@ static bool take_death(struct fleet *f, int index, struct error *err)
     g->running = g->rows = 0;
     int count = queue_return(&f->queue, index, CHILD_TRIES, &lost);
     lose_cases(f, lost, f->s->interrupted ? 0 : count, how);
-    free(lost);
     if (over)
         return true;
     if (++g->deaths >= CHILD_TRIES) {

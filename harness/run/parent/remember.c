@@ -135,7 +135,7 @@ void session_forget_others(struct tuned_config *list, const struct plan *plan)
 /* Adds a note to each tuned row if its source differs from the tuned one; also handles rows without stored configurations. */
 bool session_judge_remembered(struct session *s, struct error *err)
 {
-    struct wisdom *all = NULL;
+    SCOPED struct wisdom *all = NULL;
     int count = store_wisdom(s->store, &all, err);
     for (int i = 0; count >= 0 && i < s->plan.row_count; i++) {
         struct plan_row *p = &s->plan.rows[i];
@@ -156,7 +156,6 @@ bool session_judge_remembered(struct session *s, struct error *err)
     }
     for (int k = 0; k < count; k++)
         wisdom_clear(&all[k]);
-    free(all);
     return count >= 0;
 }
 

@@ -140,7 +140,7 @@ static void take_run(struct session *s, struct row **rows, int count, bool *stal
 static bool take_others(struct session *s, int64_t except, bool *stale, struct found *found, struct error *err)
 {
     const char **keys = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
-    int64_t *runs = NULL;
+    SCOPED int64_t *runs = NULL;
     int wanted = 0;
     for (int k = 0; k < s->plan.row_count; k++)
         if (!s->kept[k] && s->rows[k]->status == ROW_PLANNED)
@@ -163,7 +163,6 @@ static bool take_others(struct session *s, int64_t except, bool *stale, struct f
         }
         rows_free(rows, has);
     }
-    free(runs);
     free(keys);
     return count >= 0;
 }

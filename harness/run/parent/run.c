@@ -19,7 +19,7 @@
 static void condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void condemn(struct session *s, int row, enum row_status status, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
@@ -33,7 +33,6 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
         }
     s->rows[row]->status = status;
     row_set(&s->rows[row]->reason, text_get(&t));
-    text_free(&t);
 }
 
 /* ---- verify: each row alone ---- */
