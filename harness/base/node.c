@@ -73,6 +73,11 @@ void node_free(struct node *root)
     free_tree(root);
 }
 
+void node_leave(struct node **root)
+{
+    node_free(*root);
+}
+
 static struct node *node_make(struct reader *r, enum node_kind kind, yaml_mark_t at)
 {
     if (++r->nodes > NODE_MAX_NODES) {

@@ -33,6 +33,7 @@ struct node {
 struct node *node_parse_file(const char *path, struct error *err);
 struct node *node_parse_text(const char *file, const char *text, size_t bytes, int line0, int column0, struct error *err);
 void node_free(struct node *root);
+void node_leave(struct node **root); /* for SCOPED_BY */
 /* Lays a map on top of another: a key that only `below` has is taken over, two maps under one key are joined in the same way at every
  * depth, any other value of the map replaces the one below, and one that is empty (`key:` or `key: null`) takes it away. Keys keep the
  * order of `below`, new ones follow. Every node keeps its own file, line and column, so `below`, which is left empty, must outlive the map.

@@ -114,8 +114,7 @@ static bool take_name(struct includes *in, const char *p, const char *folder, bo
         if (n == 0 || n > 1000)
             return true;
         SCOPED char *name = xstrndup(p + 1, n);
-        bool ok = add_include(in, name, *p == '"' ? folder : NULL, err);
-        return ok;
+        return add_include(in, name, *p == '"' ? folder : NULL, err);
     }
     return directive && macro ? add_all(in, err) : true;
 }

@@ -31,6 +31,14 @@ void scoped_free(void *variable)
     free(*(void **)variable);
 }
 
+void pointers_free(void *pointers, int count)
+{
+    void **all = pointers;
+    for (int i = 0; all && (count < 0 ? all[i] != NULL : i < count); i++)
+        free(all[i]);
+    free(all);
+}
+
 void *xmalloc(size_t n)
 {
     void *p = malloc(n ? n : 1);

@@ -33,6 +33,8 @@ bool text_ends(const char *s, const char *end);
 #define SCOPED SCOPED_BY(scoped_free)
 #define SCOPED_TEXT SCOPED_BY(text_free) struct text
 void scoped_free(void *variable);
+/* Frees each of `count` pointers, or (-1) of those up to a NULL, and then the array. */
+void pointers_free(void *pointers, int count);
 
 /* The malloc family, which never returns NULL: out of memory ends the process with this status. */
 #define STATUS_NO_MEMORY 5

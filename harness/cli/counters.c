@@ -251,7 +251,7 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         {"--pair-metrics", 0, OPTION_FLAG, NULL, "the metrics of --pairs in one line, for bench run --metrics", &ask.pair_metrics},
         {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match a pattern such as '*shared*'", &ask.list},
         {0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct counter_groups groups = {0};
     struct error err = {0};
     SCOPED_TEXT t = {0};
@@ -270,6 +270,5 @@ done:
     counter_groups_free(&groups);
     free(ask.groups.items);
     free(ask.metrics.items);
-    free(rest);
     return code;
 }

@@ -65,7 +65,7 @@ static char *plain_name(const char *entry)
 static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, const char *kernel,
                            struct emulate_source *s, struct error *err)
 {
-    const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
+    SCOPED const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
     SCOPED char *instance = NULL;
     int count = all_defines(a, kernel, defines, &instance);
     struct compile_request request = {.path = s->path,
@@ -75,7 +75,6 @@ static bool compile_source(const struct emulate_arguments *a, const struct chip 
                                       .arch = a->arch ? a->arch : chip->arch,
                                       .compiler = a->compiler};
     bool ok = compile(&request, &s->compiled, err);
-    free(defines);
     if (!ok) {
         bool nvcc = a->compiler && !strncmp(a->compiler, "nvcc", 4);
         if (err->kind == ERROR_USAGE && !nvcc && (strstr(s->text, "<<<") || strstr(s->text, " main(")))
@@ -187,7 +186,7 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
     const char *out = cli_out_dir(a->out);
     SCOPED char *name = NULL, *dir = NULL, *instance = NULL;
     struct emulate_launch_of of = {.source = s->path, .launch = launch->file, .compiler = a->compiler, .points = points};
-    const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
+    SCOPED const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
     int code = 0;
     for (int i = 0; i < points && code == 0; i++) {
         SCOPED_BY(emulate_free) struct emulate_result r = {0};
@@ -217,7 +216,6 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
         code = emulate_device_run(&of, a->device, out, line);
     text_free(&of.layers);
     text_free(&of.variants);
-    free(defines);
     return code;
 }
 
@@ -289,7 +287,7 @@ static void name_instance(const struct emulate_arguments *a, const struct node *
 int cli_emulate(const struct verb *verb, int argc, char **argv)
 {
     struct emulate_arguments a = {0};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
         {"--kernel", 'k', OPTION_TEXT, "NAME", "run this __global__ function; default: the one in the launch file, or the only one",
          &a.kernel},
@@ -311,7 +309,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     struct emulate_source s = {0};
     struct error err = {0};
     SCOPED_TEXT t = {0};
-    struct node *launch = NULL;
+    SCOPED_BY(node_leave) struct node *launch = NULL;
     int count, code;
     SCOPED char *line = cli_line(argc, argv);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
@@ -336,8 +334,6 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     }
 done:
     free_source(&s);
-    node_free(launch);
     free(a.defines.items);
-    free(rest);
     return code;
 }

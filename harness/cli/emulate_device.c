@@ -173,7 +173,7 @@ int emulate_device_run(struct emulate_launch_of *of, const char *device, const c
     SCOPED char *name = text_format("launch_%s", of->name), *file = text_format("%s.scenario", name),
                 *path = text_format("%s/%s", of->dir, file);
     SCOPED char *database = cli_database(out);
-    const char **files = xcalloc((size_t)of->points + 1, sizeof *files), **sets = xcalloc((size_t)of->points + 1, sizeof *sets);
+    SCOPED const char **files = xcalloc((size_t)of->points + 1, sizeof *files), **sets = xcalloc((size_t)of->points + 1, sizeof *sets);
     for (int i = 0; i < of->points; i++) {
         char number[16] = "";
         if (of->points > 1)
@@ -195,7 +195,5 @@ int emulate_device_run(struct emulate_launch_of *of, const char *device, const c
         free((char *)(uintptr_t)files[i]);
         free((char *)(uintptr_t)sets[i]);
     }
-    free(files);
-    free(sets);
     return code;
 }

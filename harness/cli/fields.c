@@ -81,9 +81,8 @@ json_t *fields_of_file(const char *path, const char *text)
     struct head_place place = {.end = strlen(text), .line = 1};
     if (!text_ends(path, ".yaml"))
         head_find(path, text, strlen(text), &place, &ignored);
-    struct node *root = node_parse_text(path, text + place.begin, place.end - place.begin, place.line, 1, &ignored);
+    SCOPED_BY(node_leave) struct node *root = node_parse_text(path, text + place.begin, place.end - place.begin, place.line, 1, &ignored);
     json_t *out = root ? fields_yaml(root) : json_null();
-    node_free(root);
     return out;
 }
 

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "report/form/terminal.h"
-#include "report/view/number.h"
 #include "run/engine/task.h"
 #include "run/engine/turn.h"
 #include "store/lock.h"

@@ -305,7 +305,5 @@ void cli_plan_free(struct plan_arguments *a)
     struct option_list *const lists[] = {&a->ops, &a->variants, &a->set, &a->groups, &a->metrics};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         option_list_free(lists[i]);
-    for (int i = 0; i < a->made_count; i++)
-        free(a->made[i]);
-    free(a->made);
+    pointers_free(a->made, a->made_count);
 }

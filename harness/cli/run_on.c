@@ -118,11 +118,10 @@ static bool compile_bundle(const struct job *job, const struct run_on *r, const 
     SCOPED char *bundle = file_join(job->folder, "bundle");
     SCOPED_TEXT out = {0};
     int code = 0;
-    json_t *words = json_pack("[s,s,s,s,s,s]", "compile", scenario, "--bundle", bundle, "--chip", chip->name);
+    json_auto_t *words = json_pack("[s,s,s,s,s,s]", "compile", scenario, "--bundle", bundle, "--chip", chip->name);
     if (!spec_is_timed(job_text(job, "device")))
         json_array_append_new(words, json_string("--emu"));
     bool ok = add_options(words, NULL, r->options, of_plan, err) && run_self(words, COMPILE_S, &out, &code, err);
-    json_decref(words);
     if (ok && code == 4)
         cli_say(stderr,
                 "bench: note: some kernels do not compile; a node without a compiler cannot say more of their rows (bench compile %s)\n",

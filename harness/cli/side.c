@@ -243,7 +243,7 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
     SCOPED char *layers = NULL;
     SCOPED char *path = NULL, *kernels = tree->root ? file_join(tree->root, "kernels") : NULL, *own = NULL,
                 *database = cli_database(o->out_dir);
-    char **variants = tree_variants(tree, o);
+    SCOPED char **variants = tree_variants(tree, o);
     SCOPED char *revision = *tree->sha ? xstrdup(tree->sha) : tree->root ? cli_revision(tree->root, NULL) : NULL;
     struct session_result result;
     struct plan_lacks lacks = {0};
@@ -279,7 +279,6 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
 done:
     for (int i = 0; variants[i]; i++)
         free(variants[i]);
-    free(variants);
     return ok || error_where(err, "%s", side->name);
 }
 
@@ -437,9 +436,7 @@ static bool ask_plan(struct asked *a, const char *scenario, const struct tree *t
 
 static void asked_free(struct asked *a)
 {
-    for (int i = 0; a->dirs && a->dirs[i]; i++)
-        free(a->dirs[i]);
-    free(a->dirs);
+    pointers_free(a->dirs, -1);
     free(a->kernels);
     free(a->layers);
     free(a->path);

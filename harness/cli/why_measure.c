@@ -147,9 +147,7 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
     SCOPED_TEXT t = {0};
     int code = cli_row_words(a, words, count, out_dir, &p.row, &err) ? profile(&p, out_dir, &t, &err) : cli_fail(&err);
     cli_print(&t);
-    for (int i = 0; i < p.set_count; i++)
-        free(p.set[i]);
-    free(p.set);
+    pointers_free(p.set, p.set_count);
     cli_row_words_free(&p.row);
     free(p.path);
     free(p.id);

@@ -79,12 +79,11 @@ static const char **names_of(const struct counter_group *g, bool metrics)
 static struct expr *formula(const struct counter_group *g, const struct node *n, struct error *err)
 {
     struct expr *e = expr_parse(n, err);
-    const char **names = names_of(g, true);
+    SCOPED const char **names = names_of(g, true);
     if (e && !expr_check(e, known, (void *)g, names, err)) {
         expr_free(e);
         e = NULL;
     }
-    free(names);
     return e;
 }
 
@@ -106,7 +105,7 @@ static bool known_to_rule(void *context, const char *name, bool call)
 static bool check_rules(const struct counter_group *g, const struct counter_groups *others, struct error *err)
 {
     struct neighbours n = {g, others};
-    const char **names = names_of(g, false);
+    SCOPED const char **names = names_of(g, false);
     bool ok = true;
     for (int i = 0; i < g->value_count && ok; i++)
         ok = (!g->values[i].more_if || expr_check(g->values[i].more_if, known_to_rule, &n, names, err)) &&
@@ -117,7 +116,6 @@ static bool check_rules(const struct counter_group *g, const struct counter_grou
             ok = expr_check(g->rules[i].gains[k], known_to_rule, &n, names, err);
         ok = ok && (!g->rules[i].unit || expr_check(g->rules[i].unit, known_to_rule, &n, names, err));
     }
-    free(names);
     return ok;
 }
 
@@ -541,7 +539,7 @@ const struct counter_group *counter_groups_find(struct counter_groups *groups, c
             group_add(groups, g);
         return g;
     }
-    const char **names = xcalloc((size_t)groups->count + 1, sizeof *names);
+    SCOPED const char **names = xcalloc((size_t)groups->count + 1, sizeof *names);
     SCOPED_TEXT all = {0};
     for (int i = 0; i < groups->count; i++)
         names[i] = groups->items[i]->name;
@@ -549,7 +547,6 @@ const struct counter_group *counter_groups_find(struct counter_groups *groups, c
     text_add_list(&all, names, (size_t)groups->count);
     error_set(err, ERROR_USAGE, "no counter group '%.80s'; there are %s", name, text_get(&all));
     error_hint(err, near ? "%s" : "%sbench counters lists them", near ? near : "");
-    free(names);
     return NULL;
 }
 

@@ -1,7 +1,6 @@
 /* counter/judge: the rules of a group on numbers that are known by name, as a stored row holds them: no metrics, no chip. */
 #pragma once
 
-#include "base/text.h"
 #include "counter/group.h"
 
 struct counter_finding {

@@ -26,9 +26,7 @@ void layout_kernels_load(const char *path, struct layout_kernels *list)
 
 void layout_kernels_free(struct layout_kernels *list)
 {
-    for (int i = 0; i < list->count; i++)
-        free(list->globs[i]);
-    free(list->globs);
+    pointers_free(list->globs, list->count);
     *list = (struct layout_kernels){0};
 }
 

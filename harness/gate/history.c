@@ -1,5 +1,6 @@
 #include "gate/history.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "report/view/number.h"
 #include "report/plot/plot.h"
@@ -37,11 +38,7 @@ struct ordered {
     struct gate_side side;
 };
 
-static int by_commit(const void *a, const void *b)
-{
-    const struct ordered *x = a, *y = b;
-    return x->key < y->key ? -1 : x->key > y->key ? 1 : x->index - y->index;
-}
+ORDER(by_commit, struct ordered, x->key<y->key ? -1 : x->key> y->key ? 1 : x->index - y->index)
 
 void history_order(struct gate_side *sides, int count, const char *commits)
 {

@@ -1,5 +1,6 @@
 /* gate/place: the source line of a change. */
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/compare.h"
 #include <stdlib.h>
@@ -13,11 +14,7 @@ struct line_count {
     double value;
 };
 
-static int place_by_line(const void *a, const void *b)
-{
-    const struct line_count *x = a, *y = b;
-    return (x->line > y->line) - (x->line < y->line);
-}
+ORDER(place_by_line, struct line_count, ORDER_UP(line))
 
 /* The lines of a row's step (-1: none) that have a count of that name, in order. */
 static int lines_of(const struct row *row, int step, const char *name, struct line_count **out)

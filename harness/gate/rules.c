@@ -62,9 +62,7 @@ static bool read_texts(const struct node *n, const char *what, char ***to, struc
 
 static void free_texts(char **texts)
 {
-    for (int i = 0; texts && texts[i]; i++)
-        free(texts[i]);
-    free(texts);
+    pointers_free(texts, -1);
 }
 
 /* "0", "4": an absolute allowance; "1 %": a share of the base. */

@@ -1,4 +1,5 @@
 #include "gate/side.h"
+#include "base/order.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include <jansson.h>
@@ -127,11 +128,9 @@ static void take_row(struct gate_side *side, const struct run *run, const struct
 
 static char *environment_text(const struct run *run, const char *key)
 {
-    json_t *all = run->environment ? json_loads(run->environment, 0, NULL) : NULL;
+    json_auto_t *all = run->environment ? json_loads(run->environment, 0, NULL) : NULL;
     const char *text = json_string_value(json_object_get(all, key));
-    char *copy = text && *text ? xstrdup(text) : NULL;
-    json_decref(all);
-    return copy;
+    return text && *text ? xstrdup(text) : NULL;
 }
 
 struct maker {
@@ -207,10 +206,7 @@ bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, 
     return ok;
 }
 
-static int side_by_id(const void *a, const void *b)
-{
-    return strcmp(((const struct gate_entry *)a)->id, ((const struct gate_entry *)b)->id);
-}
+ORDER(side_by_id, struct gate_entry, strcmp(x->id, y->id))
 
 bool gate_side_sort(struct gate_side *side, struct error *err)
 {

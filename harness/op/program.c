@@ -42,9 +42,7 @@ void program_free(struct program *p)
         free(p->param[i].value);
     }
     free(p->param);
-    for (int i = 0; i < p->completed_count; i++)
-        free(p->completed[i]);
-    free(p->completed);
+    pointers_free(p->completed, p->completed_count);
     free(p->what);
     free(p->algorithm);
     free(p->reason);

@@ -1,5 +1,4 @@
 #include "op/work.h"
-#include "base/text.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -401,9 +401,7 @@ static bool join_part(struct store *store, const struct run *part, const struct 
         p.apart = apart;
         j->tell(j->context, &p);
     }
-    for (int i = 0; i < p.shown_count; i++)
-        free(shown[i]);
-    free(shown);
+    pointers_free(shown, p.shown_count);
     return ok;
 }
 

@@ -27,6 +27,11 @@ void row_free(struct row *row)
     free(row);
 }
 
+void row_leave(struct row **row)
+{
+    row_free(*row);
+}
+
 void row_set_reason(struct row *row, const struct error *why)
 {
     row_set(&row->reason, why->text);

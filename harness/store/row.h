@@ -3,9 +3,9 @@
  * The row owns its strings (malloc'd; NULL or "" = absent). Each number says how it is absent. */
 #pragma once
 
+#include "base/hash.h"
 #include "base/mode.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -123,6 +123,7 @@ struct row {
 };
 struct row *row_new(void); /* every absent-able number absent */
 void row_free(struct row *row);
+void row_leave(struct row **row); /* for SCOPED_BY */
 /* Replaces a malloc'd string field. */
 void row_set(char **field, const char *value);
 /* The reason of the row's status: the error's text and its place. */

@@ -1,4 +1,5 @@
 /* store/rows: a row to its tables and back, driven by the column table. */
+#include "base/order.h"
 #include "base/text.h"
 #include "store/seal.h"
 #include <limits.h>
@@ -187,11 +188,7 @@ struct read_row {
     struct row *row;
 };
 
-static int by_result(const void *a, const void *b)
-{
-    const struct read_row *x = a, *y = b;
-    return (x->result > y->result) - (x->result < y->result);
-}
+ORDER(by_result, struct read_row, ORDER_UP(result))
 
 /* One list of one row. */
 static bool read_own_list(struct store *store, const struct row_list *list, const struct read_row *of, struct error *err)

@@ -69,8 +69,7 @@ static bool table_complete(struct store *store, const char *table, enum column_g
     text_add(&sql, "SELECT ");
     columns_list(&sql, group, "t.");
     text_addf(&sql, " FROM \"%s\" t", table);
-    bool complete = sqlite3_prepare_v2(store->db, text_get(&sql), -1, &s, NULL) == SQLITE_OK;
-    return complete;
+    return sqlite3_prepare_v2(store->db, text_get(&sql), -1, &s, NULL) == SQLITE_OK;
 }
 
 bool schema_complete(struct store *store)

@@ -206,7 +206,7 @@ static void adjust(double **chances, int count)
 
 void decision_family(struct decision *decisions, int count, double alpha)
 {
-    double **chances = xcalloc(count > 0 ? (size_t)count : 1, sizeof *chances);
+    SCOPED double **chances = xcalloc(count > 0 ? (size_t)count : 1, sizeof *chances);
     for (int claim = 0; claim < 3; claim++) {
         for (int i = 0; i < count; i++)
             chances[i] = claim == 0 ? &decisions[i].p_slower : claim == 1 ? &decisions[i].p_faster : &decisions[i].p_same;
@@ -214,5 +214,4 @@ void decision_family(struct decision *decisions, int count, double alpha)
     }
     for (int i = 0; i < count; i++)
         decisions[i].verdict = verdict_of(&decisions[i], alpha);
-    free(chances);
 }

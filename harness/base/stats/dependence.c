@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "base/stats/quantile.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FEWEST 10     /* samples in which dependence can be seen */

@@ -57,10 +57,9 @@ struct chip_model *chip_model_load(const char *chip, struct error *err)
     SCOPED char *name = text_format("harness/device/chip/model/%s.yaml", chip);
     SCOPED char *path = file_share(name);
     struct chip_model *m = xcalloc(1, sizeof *m);
-    struct node *root = node_parse_file(path, err);
+    SCOPED_BY(node_leave) struct node *root = node_parse_file(path, err);
     bool ok = root && read_model(root, m, err);
     snprintf(m->chip, sizeof m->chip, "%s", chip);
-    node_free(root);
     if (ok)
         return m;
     free(m);

@@ -3,6 +3,7 @@
  * hostile. */
 #include "device/compile/cubin.h"
 #include "base/dtype.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "device/compile/elf.h"
 #include <stdio.h>
@@ -24,10 +25,7 @@ struct cubin {
     int count;
 };
 
-static int cubin_by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct kernel_place *)a)->name, ((const struct kernel_place *)b)->name);
-}
+ORDER(cubin_by_name, struct kernel_place, strcmp(x->name, y->name))
 
 static struct kernel_place *find_kernel(const struct cubin *c, const char *name)
 {

@@ -145,7 +145,7 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
     int count = 0;
     if (!dir)
         return false;
-    char **argv = xcalloc(32, sizeof *argv);
+    SCOPED char **argv = xcalloc(32, sizeof *argv);
     char flags[] = COMPILE_FLAGS_NVCC, *rest = flags, *flag;
     const char *arch = strncmp(r->arch, "sm_", 3) == 0 ? r->arch + 3 : r->arch;
     argv[count++] = xstrdup(c->path);
@@ -190,7 +190,6 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
 done:
     for (int i = 0; i < count; i++)
         free(argv[i]);
-    free(argv);
     free(log);
     free(prelude);
     free(before);

@@ -349,14 +349,13 @@ static nvrtcResult run(const struct compiler *c, const struct source *s, const s
             result = n->nvrtcAddNameExpression(*program, instance_of(r->defines[i]));
     if (result != NVRTC_SUCCESS)
         return result;
-    char **options = xcalloc((size_t)r->define_count + 19, sizeof *options);
+    SCOPED char **options = xcalloc((size_t)r->define_count + 19, sizeof *options);
     int count = make_options(c, s, r, options);
     result = n->nvrtcCompileProgram(*program, count, (const char *const *)options);
     free(out->log);
     out->log = get_text(n->nvrtcGetProgramLogSize, n->nvrtcGetProgramLog, *program, NULL);
     for (int i = 0; i < count; i++)
         free(options[i]);
-    free(options);
     return result;
 }
 

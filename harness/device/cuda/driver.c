@@ -1,5 +1,4 @@
 /* The driver's library: loads it, and turns its error codes into errors of ours. */
-#include "base/text.h"
 #include "device/cuda/private.h"
 #include <pthread.h>
 

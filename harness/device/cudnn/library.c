@@ -1,5 +1,4 @@
 /* cuDNN's library: loads it, and turns its status codes into errors of ours. */
-#include "base/text.h"
 #include "device/cudnn/private.h"
 #include <pthread.h>
 

@@ -201,7 +201,7 @@ static bool wrong_rollup(struct cupti_chip *chip, enum cupti_shim_kind kind, con
 /* The nearest of all names of the chip, by CUPTI's own lists. */
 static const char *nearest(struct cupti_chip *chip, const char *base)
 {
-    const char **all = NULL;
+    SCOPED const char **all = NULL;
     size_t total = 0;
     for (int kind = 0; kind < CUPTI_SHIM_KINDS; kind++) {
         const char *const *names;
@@ -212,9 +212,7 @@ static const char *nearest(struct cupti_chip *chip, const char *base)
         for (size_t i = 0; i < count; i++)
             all[total++] = names[i];
     }
-    const char *near = total ? text_nearest(base, all, total) : NULL;
-    free(all);
-    return near;
+    return total ? text_nearest(base, all, total) : NULL;
 }
 
 bool cupti_describe(struct cupti_chip *chip, const char *metric, struct cupti_metric *out, struct error *err)

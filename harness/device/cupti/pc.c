@@ -134,9 +134,7 @@ void cupti_pc_close(struct cupti_pc *pc)
     CUpti_PCSamplingDisableParams d = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = pc->context};
     if (pc->enabled)
         pc->api.disable(&d);
-    for (size_t i = 0; i < pc->reason_count; i++)
-        free(pc->reasons[i]);
-    free(pc->reasons);
+    pointers_free(pc->reasons, pc->reason_count);
     free(pc->indices);
     free(pc->buffer.pPcData);
     free(pc->stalls);

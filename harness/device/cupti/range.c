@@ -123,9 +123,7 @@ static bool disable(struct cupti_session *s, struct error *err)
     int code = s->profiler ? s->api.disable(&p) : 0;
     s->profiler = NULL;
     cupti_plan_free(&s->plan);
-    for (size_t i = 0; i < s->metric_count; i++)
-        free(s->metrics[i]);
-    free(s->metrics);
+    pointers_free(s->metrics, s->metric_count);
     free(s->image);
     s->metrics = NULL;
     s->image = NULL;

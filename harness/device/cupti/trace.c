@@ -1,4 +1,5 @@
 #include "device/cupti/trace.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "device/cupti/cupti.h"
 #include "device/cupti/error.h"
@@ -94,11 +95,7 @@ static void point_at(struct cupti_trace *trace)
     pthread_mutex_unlock(&lock);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct cupti_kernel *x = a, *y = b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+ORDER(by_start, struct cupti_kernel, ORDER_UP(start_ns))
 
 static void disable_all(void)
 {

@@ -70,7 +70,7 @@ static int list_entries(const struct ptx_module *m, char ***names)
 
 static void no_entry(const struct ptx_module *m, const char *entry, struct error *err)
 {
-    char **names;
+    SCOPED char **names = NULL;
     int count = list_entries(m, &names);
     SCOPED_TEXT list = {0};
     text_add_list(&list, (const char *const *)names, (size_t)count);
@@ -82,7 +82,6 @@ static void no_entry(const struct ptx_module *m, const char *entry, struct error
         error_hint(err, "kernels need extern \"C\" to keep their names");
     for (int i = 0; i < count; i++)
         free(names[i]);
-    free(names);
 }
 
 static const struct ptx_function *find_entry(const struct ptx_module *m, const char *entry)
@@ -313,7 +312,7 @@ int ptx_state(const char *ptx, char ***names, bool *heap)
     if (!may_have_state(ptx))
         return 0;
     struct ptx_module *m = outline(ptx);
-    const struct ptx_var **vars = NULL;
+    SCOPED const struct ptx_var **vars = NULL;
     int count = 0, used_count = 0;
     for (const struct ptx_var *v = m->vars; v; v = v->next)
         if (v->space == SPACE_GLOBAL)
@@ -330,7 +329,6 @@ int ptx_state(const char *ptx, char ***names, bool *heap)
     for (int i = count - 1; i >= 0; i--) /* the module has the last one first */
         if (used[i])
             *APPEND(*names, used_count) = xstrdup(vars[i]->name);
-    free(vars);
     ptx_free(m);
     return used_count;
 }

@@ -175,9 +175,8 @@ bool variant_at(const struct variant *v, const char *label, struct variant_confi
             text_add(&t, " ");
     }
     text_add(&t, "}");
-    struct node *node = node_parse_text(v->name, text_get(&t), t.len, 1, 1, err);
+    SCOPED_BY(node_leave) struct node *node = node_parse_text(v->name, text_get(&t), t.len, 1, 1, err);
     int count = node ? variant_configs(v, node, config, err) : -1;
-    node_free(node);
     if (count > 0 && (count > 1 || strcmp((*config)->label, label))) { /* a parameter was added or taken away since */
         error_set(err, ERROR_USAGE, "%s has no configuration '%s' (nearest: %s)", v->name, label, (*config)->label);
         variant_configs_free(*config, count);

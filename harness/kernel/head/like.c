@@ -131,9 +131,7 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
     else
         error_hint(err, "use the NAME of a file in the same folder, or OP/NAME as in `bench list variants`");
     text_free(&same);
-    for (size_t i = 0; i < words.count; i++)
-        free(words.items[i]);
-    free(words.items);
+    pointers_free(words.items, words.count);
     return false;
 }
 

@@ -4,6 +4,7 @@
 #include "kernel/head/load.h"
 #include "kernel/head/python.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +28,7 @@ static bool takes_name(struct variant_set *set, const char *path, const char *na
     return !*name;
 }
 
-static int set_by_name(const void *a, const void *b)
-{
-    const struct variant *const *va = a, *const *vb = b;
-    return strcmp((*va)->name, (*vb)->name);
-}
+ORDER_POINTERS(set_by_name, struct variant, strcmp(x->name, y->name))
 
 static void add_variant(struct variant_set *set, struct variant *v)
 {

@@ -1,4 +1,5 @@
 #include "measure/count/code.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,11 +21,7 @@ static int by_line(const void *a, const void *b)
     return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : by_heat(a, b);
 }
 
-static int by_address(const void *a, const void *b)
-{
-    const struct row_code *x = a, *y = b;
-    return (x->address > y->address) - (x->address < y->address);
-}
+ORDER(by_address, struct row_code, ORDER_UP(address))
 
 void code_keep(struct row *row, struct row_code *all, int count)
 {

@@ -161,7 +161,7 @@ static void put_launch(struct row_step *out, const struct step *step, const char
 void build_launch_hash(const struct build *build, const struct program *p, const struct work *work, struct row *row)
 {
     char(*images)[HASH_TEXT] = xcalloc((size_t)build->count + 1, sizeof *images);
-    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
+    SCOPED const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
     bool known = true;
     for (int i = 0; i < build->count; i++) {
         const struct compiled *c = &build->units[i];
@@ -177,7 +177,6 @@ void build_launch_hash(const struct build *build, const struct program *p, const
     }
     if (known)
         program_hash(p, work, codes, row->launch_hash);
-    free(codes);
     free(images);
 }
 

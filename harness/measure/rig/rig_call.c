@@ -164,7 +164,7 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
 {
     struct rig_call *c = rig->steps[i].call;
     int count = c->call.tensor_count + c->call.workspace_count;
-    unsigned char **copies = xcalloc((size_t)count + 1, sizeof *copies);
+    SCOPED unsigned char **copies = xcalloc((size_t)count + 1, sizeof *copies);
     bool ok = true;
     for (int k = 0; ok && k < count; k++) {
         struct bench_tensor *t = k < c->call.tensor_count ? &c->tensors[k] : &c->workspaces[k - c->call.tensor_count];
@@ -184,7 +184,6 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
     }
     for (int k = 0; k < count; k++)
         free(copies[k]);
-    free(copies);
     return ok;
 }
 

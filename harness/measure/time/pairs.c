@@ -275,9 +275,7 @@ static void contest_open(struct pair_session *c, struct timing_group *b, const s
 
 static void contest_close(struct pair_session *c)
 {
-    for (int k = 0; k < c->b->count; k++)
-        free(c->ns[k]);
-    free(c->ns);
+    pointers_free(c->ns, c->b->count);
     free(c->taken);
     free(c->here);
     free(c->sitting);

@@ -499,9 +499,7 @@ void sample_candidate_free(struct sample_candidate *e, int step_count)
 {
     free(e->samples_ns);
     free(e->clock_hz);
-    for (int i = 0; e->step_ns && i < step_count; i++)
-        free(e->step_ns[i]);
-    free(e->step_ns);
+    pointers_free(e->step_ns, step_count);
     e->samples_ns = e->clock_hz = NULL;
     e->step_ns = NULL;
 }

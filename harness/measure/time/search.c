@@ -66,7 +66,7 @@ static bool race_round(void *context, const int *who, int count, int round, doub
 {
     struct search *s = context;
     int all = s->pinned_count + count;
-    struct rig **rigs = xcalloc((size_t)all, sizeof *rigs);
+    SCOPED struct rig **rigs = xcalloc((size_t)all, sizeof *rigs);
     SCOPED double *times = xcalloc((size_t)all, sizeof *times);
     if (race_now_s(NULL) - s->told_s > WATCH_S / 4) {
         job_stage(s->b.timing->job, -1, "race", WATCH_S + s->b.timing->job->time_limit_s * all);
@@ -81,7 +81,6 @@ static bool race_round(void *context, const int *who, int count, int round, doub
         else
             ns[i - s->pinned_count] = times[i];
     s->pinned_rounds = round + 1;
-    free(rigs);
     return ok;
 }
 

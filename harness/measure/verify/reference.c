@@ -47,7 +47,7 @@ static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSO
 
 static bool compile_reference(const struct work *work, const char *arch, const char *compiler, struct compiled *c, struct error *err)
 {
-    char **defines = NULL;
+    SCOPED char **defines = NULL;
     int define_count = reference_defines(work, &defines, err);
     struct compile_request request = {.path = work->op->file->source,
                                       .label = "reference",
@@ -58,7 +58,6 @@ static bool compile_reference(const struct work *work, const char *arch, const c
     bool ok = define_count >= 0 && compile(&request, c, err);
     for (int i = 0; i < define_count; i++)
         free(defines[i]);
-    free(defines);
     return ok;
 }
 

@@ -1,7 +1,6 @@
 /* One launch of a reference kernel: its buffers, arguments, blocks and time limit. */
 #include "measure/verify/reference.h"
 #include "base/file.h"
-#include "base/pool.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/verify/reference_private.h"

@@ -281,7 +281,7 @@ static void compare_numbers(struct verify_look *look, struct verdict *out)
     look->samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look->samples);
     look->row_wrong = xcalloc((size_t)rows, sizeof *look->row_wrong);
     struct pass pass = {.look = look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
-    void **own = xcalloc((size_t)threads, sizeof *own);
+    SCOPED void **own = xcalloc((size_t)threads, sizeof *own);
     for (int i = 0; i < threads; i++)
         own[i] = histograms(pass.tallies[i].wrong_at, &look->t);
     pool_for(rows, threads, check_row, &pass);
@@ -292,7 +292,6 @@ static void compare_numbers(struct verify_look *look, struct verdict *out)
     verify_describe(look, &worst, out);
     for (int i = 0; i < threads; i++)
         free(own[i]);
-    free(own);
     free(pass.tallies);
     free(look->samples);
     free(look->row_wrong);

@@ -332,14 +332,13 @@ static bool read_trial(struct op_file *f, struct error *err)
     f->op.trial = text_take(&t);
     if (!crop)
         return true;
-    const char **names = xcalloc((size_t)f->field_count + 1, sizeof *names);
+    SCOPED const char **names = xcalloc((size_t)f->field_count + 1, sizeof *names);
     int64_t ignored;
     for (int i = 0; i < f->field_count; i++)
         names[i] = f->op.fields[i].name;
     bool ok = node_check_keys(crop, "crop", names, err);
     for (int i = 0; ok && i < crop->count; i++)
         ok = node_int(crop->items[i], crop->keys[i]->text, 1, SHAPE_MAX_ELEMENTS, &ignored, err);
-    free(names);
     node_write(crop, &t);
     f->op.crop = text_take(&t);
     return ok;

@@ -1,4 +1,5 @@
 /* The mask pattern blobs: changed pixels as a moving object leaves them. */
+#include "base/order.h"
 #include "base/text.h"
 #include "op/mask/pattern.h"
 #include <stdlib.h>
@@ -6,11 +7,7 @@
 struct disc_pixel {
     int64_t distance2, index;
 };
-static int by_distance(const void *a, const void *b)
-{
-    const struct disc_pixel *x = a, *y = b;
-    return x->distance2 != y->distance2 ? (x->distance2 < y->distance2 ? -1 : 1) : (x->index > y->index) - (x->index < y->index);
-}
+ORDER(by_distance, struct disc_pixel, x->distance2 != y->distance2 ? (x->distance2 < y->distance2 ? -1 : 1) : ORDER_UP(index))
 
 /* Adds a disc (in a volume a ball), or only its middle if fewer pixels are still wanted. Returns how many pixels it added. */
 static int64_t add_disc(struct mask_plane *p, int64_t centre, int64_t radius, int64_t wanted, struct disc_pixel *space)

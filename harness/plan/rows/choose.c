@@ -365,8 +365,7 @@ static bool add_library_times(const struct plan *plan, int index, struct row *co
     bool own = false;
     for (int i = 0; i < chain->count; i++)
         other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], NULL, rows, &own);
-    bool all = add_times(plan, chain, NULL, other, rows, sum);
-    return all;
+    return add_times(plan, chain, NULL, other, rows, sum);
 }
 
 /* Sums the times of a row's own choice. False: some are unknown. */

@@ -251,16 +251,14 @@ static bool load_side(const struct side *side, const struct plan_options *o, str
 {
     SCOPED char *lines = side->dirs ? xstrdup(side->dirs) : NULL;
     char *rest = lines, *line;
-    const char **dirs = xcalloc(1, sizeof *dirs);
+    SCOPED const char **dirs = xcalloc(1, sizeof *dirs);
     int count = 0;
     while ((line = strsep(&rest, "\n"))) {
         *APPEND(dirs, count) = line;
         dirs = xrealloc(dirs, ((size_t)count + 1) * sizeof *dirs);
         dirs[count] = NULL;
     }
-    bool ok = variant_set_load_from(side->variants, side->include, lines ? dirs : o->variant_dirs, set, err);
-    free(dirs);
-    return ok;
+    return variant_set_load_from(side->variants, side->include, lines ? dirs : o->variant_dirs, set, err);
 }
 
 static bool load_sides(struct plan *plan, const struct plan_options *o, struct error *err)
@@ -531,9 +529,7 @@ void plan_lacks_free(struct plan_lacks *lacks)
 void plan_free(struct plan *plan)
 {
     plan_lacks_free(&plan->lacks);
-    for (int i = 0; i < plan->note_count; i++)
-        free(plan->notes[i]);
-    free(plan->notes);
+    pointers_free(plan->notes, plan->note_count);
     SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
         plan_unbind(&plan->rows[i]);

@@ -1,5 +1,6 @@
 /* plan/rows/shard: see shard.h. */
 #include "plan/rows/shard.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "op/mask/mask.h"
 #include "plan/rows/choose.h"
@@ -50,11 +51,7 @@ struct build {
     int row;
 };
 
-static int by_digest(const void *a, const void *b)
-{
-    const struct build *x = a, *y = b;
-    return x->digest != y->digest ? (x->digest < y->digest ? -1 : 1) : x->row - y->row;
-}
+ORDER(by_digest, struct build, x->digest != y->digest ? (x->digest < y->digest ? -1 : 1) : x->row - y->row)
 
 static int by_row(const void *a, const void *b)
 {
@@ -183,11 +180,7 @@ struct unit_cost {
     double seconds;
 };
 
-static int by_cost(const void *a, const void *b)
-{
-    const struct unit_cost *x = a, *y = b;
-    return x->seconds > y->seconds ? -1 : x->seconds < y->seconds ? 1 : x->unit - y->unit;
-}
+ORDER(by_cost, struct unit_cost, x->seconds > y->seconds ? -1 : x->seconds < y->seconds ? 1 : x->unit - y->unit)
 
 void plan_shards(const struct plan *plan, bool timed, int count, int *shard)
 {

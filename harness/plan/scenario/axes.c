@@ -1,4 +1,5 @@
 /* Axes: lists, ranges by step and by factor, zipped fields, masks. */
+#include "base/order.h"
 #include "base/text.h"
 #include "plan/scenario/private.h"
 #include <math.h>
@@ -327,10 +328,7 @@ bool axis_apply(const struct axis *axis, const struct axis_value *value, struct 
     return true;
 }
 
-static int axes_by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct axis *)a)->name, ((const struct axis *)b)->name);
-}
+ORDER(axes_by_name, struct axis, strcmp(x->name, y->name))
 
 /* Finds a field that two axes set, and where. */
 static bool check_apart(const struct parsed *p, struct error *err)

@@ -1,5 +1,4 @@
 /* Operators that a file spells out: GELU by Erf, LayerNorm by a mean, a difference and a root. The last node of each stands for all. */
-#include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "report/break_even/break_even.h"
 #include "base/node.h"
 #include "op/work.h"
-#include "op/work.h"
+#include "base/order.h"
 #include "base/stats/estimate.h"
 #include <math.h>
 #include <stdio.h>
@@ -368,11 +368,7 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
     }
 }
 
-static int by_density(const void *a, const void *b)
-{
-    const struct crossing_point *p = a, *q = b;
-    return (p->x > q->x) - (p->x < q->x);
-}
+ORDER(by_density, struct crossing_point, ORDER_UP(x))
 
 /* How far up it is known to win. */
 static double reach(const struct break_line *l)
@@ -382,11 +378,7 @@ static double reach(const struct break_line *l)
                                              : fmax(l->crossing.back ? -1 : l->crossing.low, -1);
 }
 
-static int by_reach(const void *a, const void *b)
-{
-    const struct break_line *x = a, *y = b;
-    return reach(x) != reach(y) ? (reach(x) > reach(y) ? -1 : 1) : strcmp(x->name, y->name);
-}
+ORDER(by_reach, struct break_line, reach(x) != reach(y) ? (reach(x) > reach(y) ? -1 : 1) : strcmp(x->name, y->name))
 
 /* One line for each machine code: a line that has another's at all densities becomes a further name of it. What skips nothing at any
  * density is dense, and no line; a sparse network schedules all work where a mask has grown over its layers, and stays one. */
@@ -441,7 +433,7 @@ static int asked(const struct run *run, struct ask *asks, int most)
 {
     struct error ignored = {0};
     const char *text = run && run->asked ? run->asked : run && run->scenario_text ? run->scenario_text : "";
-    struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
+    SCOPED_BY(node_leave) struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
     const struct node *list = root ? node_get(root, "answers") : NULL;
     int count = 0;
     for (int i = 0; list && list->kind == NODE_LIST && i < list->count && count < most; i++) {
@@ -456,7 +448,6 @@ static int asked(const struct run *run, struct ask *asks, int most)
     }
     if (!count)
         asks[count++] = (struct ask){.everything = true};
-    node_free(root);
     return count;
 }
 

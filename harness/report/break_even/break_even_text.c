@@ -1,5 +1,6 @@
 /* report/break_even/break_even_text: the answer in words and as a table. */
 #include "report/break_even/break_even.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include "report/limits.h"
 #include <math.h>
@@ -209,14 +210,11 @@ static bool same_kind(const struct row *a, const struct row *b)
     return a == b || (a && b && text_same(a->mask_pattern, b->mask_pattern) && a->mask_radius == b->mask_radius);
 }
 
-static int by_curves(const void *a, const void *b)
-{
-    const struct break_sum *x = a, *y = b;
-    return x->place != y->place     ? x->place - y->place
-           : x->curves != y->curves ? y->curves - x->curves
-           : x->wins != y->wins     ? y->wins - x->wins
-                                    : x->order - y->order;
-}
+ORDER(by_curves, struct break_sum,
+      x->place != y->place     ? x->place - y->place
+      : x->curves != y->curves ? y->curves - x->curves
+      : x->wins != y->wins     ? y->wins - x->wins
+                               : x->order - y->order)
 
 /* A case of the group if all have one kind of mask, apart from the empty and the full one, which every curve has. */
 static const struct row *kind_of(const struct break_group *g)

@@ -304,9 +304,7 @@ void terminal_table(struct text *out, const struct table *t, const struct report
         SCOPED char *names = text_format("%s (--wide)", text_get(&left));
         add_labelled(out, "left out", names, 10, style);
     }
-    for (int i = 0; i < g.columns * g.lines; i++)
-        free(g.plain[i]);
-    free(g.plain);
+    pointers_free(g.plain, g.columns * g.lines);
     free(g.shapes);
 }
 

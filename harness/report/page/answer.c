@@ -350,7 +350,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
 {
     struct error ignored = {0};
     const char *text = run->asked ? run->asked : run->scenario_text ? run->scenario_text : "";
-    struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
+    SCOPED_BY(node_leave) struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
     const struct node *about = root ? node_get(root, "about") : NULL, *answers = root ? node_get(root, "answers") : NULL;
     if (about && about->kind == NODE_SCALAR)
         block_item(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), NULL, NULL, about->text);
@@ -379,5 +379,4 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         block_item(list, "answer", NULL, "these questions are not those of the run's own scenario: bench report --ask FILE");
     for (int i = 0; i < table_count; i++) /* further blocks: `list` ends here */
         tables[i].kind->table(&tables[i].ask, d);
-    node_free(root);
 }

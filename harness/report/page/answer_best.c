@@ -1,7 +1,5 @@
 /* report/page/answer_best: `best: {of, param, over, each}`: which value of a parameter is the fastest, along an axis; `rank: {of: [...],
  * over, each}`: the same of variants, all of them in order. */
-#include "base/spec.h"
-#include "report/limits.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
 #include "report/view/view.h"

@@ -1,5 +1,4 @@
 /* report/page/answer_calls: `calls: {}`: what a call costs beside its kernels, as a profiler lists it. */
-#include "base/spec.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
 #include "report/view/view.h"

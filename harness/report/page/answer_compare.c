@@ -2,7 +2,6 @@
  * parameters and along an axis, with the turning points and what the slower row does more of. `imported` in place of `than`: the rows of
  * another tool. */
 #include "report/page/answer.h"
-#include "base/spec.h"
 #include "report/limits.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"

@@ -1,6 +1,7 @@
 /* report/page/case_counters: the counters of a case's rows, from hardware, emu, the compiler and the library. The counter groups' files
  * define what is shown and in which order. */
 #include "report/page/case_document.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
 #include "report/limits.h"
@@ -107,17 +108,9 @@ static bool has_metrics(const struct view *v)
     return v->row->metric_count > 0 && (v->row->status == ROW_OK || v->row->status == ROW_FOIL);
 }
 
-static int case_counters_by_name(const void *a, const void *b)
-{
-    const struct line *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
+ORDER(case_counters_by_name, struct line, strcmp(x->name, y->name))
 
-static int by_most(const void *a, const void *b)
-{
-    const struct line *const *x = a, *const *y = b;
-    return ((*x)->most < (*y)->most) - ((*x)->most > (*y)->most);
-}
+ORDER_POINTERS(by_most, struct line, ORDER_DOWN(most))
 
 /* All metric names of the case, sorted. Those of source lines and of the model are shown elsewhere, the library's plans in a list of
  * their own. */
@@ -262,11 +255,7 @@ static void add_rest(struct document *d, const struct case_view *c, struct sheet
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct row_plan *const *x = a, *const *y = b;
-    return ((*x)->median_ns > (*y)->median_ns) - ((*x)->median_ns < (*y)->median_ns);
-}
+ORDER_POINTERS(by_time, struct row_plan, ORDER_UP(median_ns))
 
 static void plans_of(struct block *list, const struct view *v)
 {

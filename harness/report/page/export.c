@@ -170,7 +170,7 @@ static void csv_row(struct text *t, const struct view *v, const char **metrics, 
 
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
-    const char **metrics;
+    SCOPED const char **metrics = NULL;
     int metric_count = metric_columns(rows, count, &metrics);
     const char *comma = "";
     for (size_t g = 0; g < VIEW_GROUPS; g++) {
@@ -189,5 +189,4 @@ void report_csv(struct text *t, const struct run *run, struct row *const *rows, 
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         for (int k = 0; k < w.view.count; k++)
             csv_row(t, &w.view.views[k], metrics, metric_count);
-    free(metrics);
 }

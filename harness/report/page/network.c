@@ -1,5 +1,6 @@
 /* report/page/network: see network.h. */
 #include "report/page/network.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,11 +196,7 @@ static void sum_variant(struct network *n, const struct member *members, int cou
         n->partial++;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct network_sum *x = a, *y = b;
-    return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
+ORDER(by_time, struct network_sum, ORDER_UP(ns))
 
 static void sum_variants(struct network *n, const struct member *members, int count)
 {
@@ -345,7 +342,7 @@ static void each_network(const struct run *run, struct row *const *rows, int cou
                          void *to)
 {
     SCOPED struct layer_case *layers = NULL;
-    const char **names;
+    SCOPED const char **names = NULL;
     int layer_count = find_layers(run, rows, count, &layers), name_count = list_names(layers, layer_count, &names);
     for (int i = 0; i < name_count; i++) {
         struct network n = {.name = names[i], .zero = "baseline"};
@@ -356,7 +353,6 @@ static void each_network(const struct run *run, struct row *const *rows, int cou
     }
     for (int i = 0; i < layer_count; i++)
         case_view_free(&layers[i].view);
-    free(names);
 }
 
 static void say_lines(const struct network *n, void *to)

@@ -177,11 +177,7 @@ struct spread {
     bool apart;   /* their intervals do not overlap */
 };
 
-static int widest_first(const void *a, const void *b)
-{
-    const struct spread *x = a, *y = b;
-    return x->apart != y->apart ? y->apart - x->apart : (x->share < y->share) - (x->share > y->share);
-}
+ORDER(widest_first, struct spread, x->apart != y->apart ? y->apart - x->apart : ORDER_DOWN(share))
 
 static int spreads_of(struct row *const *rows, int count, struct spread **out)
 {

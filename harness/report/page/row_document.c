@@ -1,5 +1,6 @@
 /* report/page/row_document: see row_document.h. Every table has a name, so that a form can put those of two rows side by side. */
 #include "report/page/row_document.h"
+#include "base/order.h"
 #include "report/view/breakdown.h"
 #include "report/view/number.h"
 #include "report/view/resources.h"
@@ -183,11 +184,7 @@ static void add_resources(struct document *d, const struct case_view *c, const s
 
 /* ---- what warps wait for ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const struct row_metric *const *x = a, *const *y = b;
-    return ((*x)->value < (*y)->value) - ((*x)->value > (*y)->value);
-}
+ORDER_POINTERS(by_value, struct row_metric, ORDER_DOWN(value))
 
 /* The metrics of a step (the row's where it has them) of a family, the largest first. */
 static int metrics_of(const struct view *v, int step, enum metric_family family, const struct row_metric ***out)
@@ -207,7 +204,7 @@ static int metrics_of(const struct view *v, int step, enum metric_family family,
 
 static void add_states(struct document *d, const struct view *v, const struct breakdown *a)
 {
-    const struct row_metric **states;
+    SCOPED const struct row_metric **states = NULL;
     int count = metrics_of(v, v->step, FAMILY_STALL, &states), shown = 0;
     double waiting = 0, shares = 0;
     char n[NUMBER_TEXT];
@@ -231,7 +228,6 @@ static void add_states(struct document *d, const struct view *v, const struct br
     }
     if (t)
         document_table(d, t, DETAIL_FULL);
-    free(states);
 }
 
 /* ---- instructions ---- */
@@ -245,7 +241,7 @@ static void add_mix(struct document *d, const struct case_view *c, const struct 
 {
     enum metric_family family = c->counts ? FAMILY_WARP : FAMILY_SASS;
     const char *all = c->counts ? "instructions" : "total";
-    const struct row_metric **mix;
+    SCOPED const struct row_metric **mix = NULL;
     int step = v->step, count = metrics_of(v, step, family, &mix), shown = 0;
     double whole = 0;
     char n[NUMBER_TEXT];
@@ -268,7 +264,6 @@ static void add_mix(struct document *d, const struct case_view *c, const struct 
     }
     if (t)
         document_table(d, t, DETAIL_FULL);
-    free(mix);
 }
 
 /* ---- roofline, rounds ---- */

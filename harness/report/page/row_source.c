@@ -2,6 +2,7 @@
  * (--source), and the machine code of each line. The text is read from the compiled file if it still exists. */
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "report/source/disassemble.h"
 #include "report/view/source_lines.h"
 #include "report/view/number.h"
@@ -59,17 +60,9 @@ static double lanes(const struct source_line *l)
     return either(l, METRIC_EMU_THREAD_INSTRUCTIONS, METRIC_LINE_LANES) / either(l, METRIC_EMU_INSTRUCTIONS, METRIC_LINE_INSTRUCTIONS);
 }
 
-static int by_line_and_heat(const void *a, const void *b)
-{
-    const struct row_code *x = *(const struct row_code *const *)a, *y = *(const struct row_code *const *)b;
-    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : row_code_order(x, y);
-}
+ORDER_POINTERS(by_line_and_heat, struct row_code, x->line != y->line ? ORDER_UP(line) : row_code_order(x, y))
 
-static int by_address(const void *a, const void *b)
-{
-    const struct row_code *x = *(const struct row_code *const *)a, *y = *(const struct row_code *const *)b;
-    return (x->address > y->address) - (x->address < y->address);
-}
+ORDER_POINTERS(by_address, struct row_code, ORDER_UP(address))
 
 static void gather_code(const struct row *row, int step, struct source *s)
 {

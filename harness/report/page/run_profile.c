@@ -90,7 +90,7 @@ void run_profile_document(struct document *d, const struct run *run, struct row 
     table_column(t, "seconds", "s", ALIGN_POINT);
     table_column(t, "share", "%", ALIGN_RIGHT);
     table_column(t, "what", "", ALIGN_LEFT);
-    json_t *environment = json_loads(run->environment ? run->environment : "{}", 0, NULL);
+    json_auto_t *environment = json_loads(run->environment ? run->environment : "{}", 0, NULL);
     for (enum phase p; (p = heaviest(run->spent_s, taken)) != PHASE_COUNT;) {
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", phase_name(p));
@@ -99,7 +99,6 @@ void run_profile_document(struct document *d, const struct run *run, struct row 
         table_cell(t, PAINT_DIM, "%s", about(p));
         add_parts(t, json_object_get(environment, "parts"), p, run->wall_s);
     }
-    json_decref(environment);
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_BOLD, "all");
     table_number(t, PAINT_BOLD, run->wall_s, number_3(run->wall_s, number));

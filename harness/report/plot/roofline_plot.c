@@ -2,6 +2,7 @@
 #include "report/view/breakdown.h"
 #include "report/plot/plot.h"
 #include "base/dtype.h"
+#include "base/order.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +20,7 @@ struct point {
 #define LABEL 0.055  /* height of a label, of the plot's */
 #define L1_FAR 100.0 /* a bypassed L1 (TMA) has its point this far beyond the ridge; it is left out */
 
-static int by_rate(const void *a, const void *b)
-{
-    const struct point *p = a, *q = b;
-    return (p->rate < q->rate) - (p->rate > q->rate);
-}
+ORDER(by_rate, struct point, ORDER_DOWN(rate))
 
 static int by_number(const void *a, const void *b)
 {

@@ -1,6 +1,7 @@
 /* report/plot/sweep: plots over numeric axes and parameters, found from the rows: any axis or parameter with three or more numeric values
  * while everything else of the case stays equal. */
 #include "report/plot/plot.h"
+#include "base/order.h"
 #include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
@@ -95,11 +96,7 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
     *APPEND(s->points, s->count) = p;
 }
 
-static int by_x(const void *a, const void *b)
-{
-    const struct point *p = a, *q = b;
-    return p->line != q->line ? p->line - q->line : p->x < q->x ? -1 : p->x > q->x;
-}
+ORDER(by_x, struct point, x->line != y->line ? x->line - y->line : ORDER_UP(x))
 
 /* Tick marks at the measured values, if there is room. */
 static void add_places(struct text *script, const struct point *points, int count)
@@ -215,7 +212,7 @@ void sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
 {
     int left_out = 0;
     for (int of_params = 0; of_params < 2; of_params++) {
-        char **names;
+        SCOPED char **names = NULL;
         int n = axis_names(rows, count, of_params, &names);
         for (int a = 0; a < n; a++) {
             struct sweep s = {.axis = names[a], .of_params = of_params};
@@ -229,7 +226,6 @@ void sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
             free(s.points);
             free(names[a]);
         }
-        free(names);
     }
     if (left_out && !p->left_out)
         p->left_out = text_format("%d more sweep%s only in the tables.", left_out, left_out == 1 ? " is" : "s are");

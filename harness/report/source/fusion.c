@@ -1,4 +1,5 @@
 #include "report/source/fusion.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
 #include <limits.h>
@@ -177,11 +178,7 @@ struct knee_point {
     const char *bottleneck;
 };
 
-static int by_x(const void *a, const void *b)
-{
-    const struct knee_point *p = a, *q = b;
-    return p->x < q->x ? -1 : p->x > q->x;
-}
+ORDER(by_x, struct knee_point, ORDER_UP(x))
 
 /* The fastest row of one launch. */
 static const struct view *one_launch(const struct case_view *c)

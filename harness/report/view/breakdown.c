@@ -2,6 +2,7 @@
 #include "report/view/breakdown.h"
 #include "base/dtype.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
 #include "report/limits.h"
@@ -130,11 +131,7 @@ struct stall {
     double share;
 };
 
-static int by_share(const void *a, const void *b)
-{
-    const struct stall *x = a, *y = b;
-    return x->share > y->share ? -1 : x->share < y->share;
-}
+ORDER(by_share, struct stall, ORDER_DOWN(share))
 
 /* Waiting states of a warp, by share; *sum of all. Issuing and being passed over are not waits. */
 static int find_stalls(const struct view *v, int step, struct stall *out, int max, double *sum)

@@ -30,9 +30,7 @@ void judge_open(struct judge *j)
 
 void judge_close(struct judge *j)
 {
-    for (int i = 0; i < j->model_count; i++)
-        free(j->models[i]);
-    free(j->models);
+    pointers_free(j->models, j->model_count);
     stored_free(j->stored);
     counter_groups_free(&j->rules);
     counter_groups_free(&j->groups);

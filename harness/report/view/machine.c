@@ -29,7 +29,7 @@ struct machine machine_of(const struct run *run, const struct row *row)
         return m;
     }
     m.chip = run && run->product ? chip_find(run->product) : NULL;
-    json_t *environment = run && run->environment ? json_loads(run->environment, 0, NULL) : NULL;
+    json_auto_t *environment = run && run->environment ? json_loads(run->environment, 0, NULL) : NULL;
     const json_t *json = json_object_get(environment, "roofs");
     const char *library = json_string_value(json_object_get(environment, "cudnn"));
     snprintf(m.library, sizeof m.library, "%s", library ? library : "");
@@ -39,7 +39,6 @@ struct machine machine_of(const struct run *run, const struct row *row)
         m.ceilings = ceilings_of(&ceilings);
         m.measured = ceilings.count > 0;
     }
-    json_decref(environment);
     return m;
 }
 

@@ -1,5 +1,6 @@
 /* report/view/metric: see metric.h. */
 #include "report/view/metric.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,7 @@ bool metric_is_wait(const struct row_metric *m)
     return strcmp(state, "selected") != 0 && strcmp(state, "not_selected") != 0;
 }
 
-static int by_step_and_name(const void *a, const void *b)
-{
-    const struct row_metric *x = *(const struct row_metric *const *)a, *y = *(const struct row_metric *const *)b;
-    return x->step != y->step ? (x->step > y->step) - (x->step < y->step) : strcmp(x->name, y->name);
-}
+ORDER_POINTERS(by_step_and_name, struct row_metric, x->step != y->step ? ORDER_UP(step) : strcmp(x->name, y->name))
 
 /* Of equal names the first stays: a stable sort, then duplicates are dropped. */
 static int by_place(const void *a, const void *b)

@@ -1,6 +1,7 @@
 /* report/view/source_lines: see source_lines.h. */
 #include "report/view/source_lines.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
 #include <math.h>
@@ -17,11 +18,10 @@ static bool is_sample(const struct row_metric *m)
     return metric_is(m, FAMILY_SAMPLES);
 }
 
-static int by_step_and_line(const void *a, const void *b)
-{
-    const struct row_metric *x = *(const struct row_metric *const *)a, *y = *(const struct row_metric *const *)b;
-    return x->step != y->step ? x->step - y->step : x->line != y->line ? x->line - y->line : (x > y) - (x < y);
-}
+ORDER_POINTERS(by_step_and_line, struct row_metric,
+               x->step != y->step   ? x->step - y->step
+               : x->line != y->line ? x->line - y->line
+                                    : (x > y) - (x < y))
 
 static void source_line_take(struct source_line *l, const struct row_metric *m)
 {

@@ -56,7 +56,7 @@ static bool hash_unit(const struct job *job, const struct unit *u, struct hash *
 static bool hash_program(const struct job *job, const struct program *p, const struct work *work, struct hash *h)
 {
     char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];
-    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
+    SCOPED const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
     bool known = true;
     for (int i = 0; known && i < p->unit_count; i++)
         known = hash_unit(job, &p->units[i], h, keys[i]);
@@ -67,7 +67,6 @@ static bool hash_program(const struct job *job, const struct program *p, const s
     if (known)
         program_hash(p, work, codes, launches);
     hash_add_text(h, known ? launches : "");
-    free(codes);
     free(keys);
     return known;
 }
@@ -137,7 +136,7 @@ void memory_keep(struct memory *m, int index, const struct row *row)
     char key[HASH_TEXT], check[HASH_TEXT];
     if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(m, index, key))
         return;
-    json_t *fields = wire_row(row);
+    json_auto_t *fields = wire_row(row);
     SCOPED char *text = json_dumps(fields, JSON_COMPACT | JSON_SORT_KEYS), *name = text_format("%s.emu", key);
     if (text) {
         SCOPED_TEXT entry = {0};
@@ -145,5 +144,4 @@ void memory_keep(struct memory *m, int index, const struct row *row)
         text_addf(&entry, "%s\n%s", check, text);
         compile_cache_save(name, entry.data, entry.len);
     }
-    json_decref(fields);
 }

@@ -34,13 +34,12 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
     bool ok = build_make(&w->job, p->program, &build, err);
     for (int i = 0; ok && i < repeat; i++) {
         struct rig *rig = NULL;
-        struct row *row = row_new();
+        SCOPED_BY(row_leave) struct row *row = row_new();
         ok = sequence_verify(&w->sequence, index, &build, row, &rig, err) &&
              (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", plan_id(&w->job.plan, index), row->reason));
         if (ok && i == repeat - 1)
             text_addf(says, "right, %s", row->check);
         rig_close(rig);
-        row_free(row);
     }
     return ok;
 }

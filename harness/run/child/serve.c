@@ -160,9 +160,8 @@ static void interpret(struct worker *w, int row)
     struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
     if (!interpreted_due(&w->job, row) || !build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored))
         return;
-    struct row *found = interpreted_run(&w->verifier.interpreted, &w->job, row, &build);
+    SCOPED_BY(row_leave) struct row *found = interpreted_run(&w->verifier.interpreted, &w->job, row, &build);
     w->emit(w->context, event_new(EVENT_INTERPRETED, "{s:i,s:o}", "row", row, "fields", wire_row(found)));
-    row_free(found);
     build_free(&build);
 }
 
@@ -278,7 +277,7 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
         emit_fields(w, row, known);
         return true;
     }
-    struct row *found = row_new(), *by_emu = row_new();
+    SCOPED_BY(row_leave) struct row *found = row_new(), *by_emu = row_new();
     const json_t *interpreted = json_object_get(command, "interpreted");
     wire_row_merge(interpreted, by_emu);
     w->verifier.interpreted.ahead = interpreted ? by_emu : NULL;
@@ -291,8 +290,6 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
         emit_fields(w, row, wire_row(found));
         w->lost = verifier_lost(&w->verifier, found);
     }
-    row_free(found);
-    row_free(by_emu);
     w->verifier.tiles = NULL;
     w->verifier.interpreted.ahead = NULL;
     return ok;
@@ -300,24 +297,22 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
 
 static bool identify(struct worker *w, int row, struct error *err)
 {
-    struct row *found = row_new();
+    SCOPED_BY(row_leave) struct row *found = row_new();
     bool ok = verifier_identify(&w->verifier, row, found, err);
     if (ok && found->status == ROW_PLANNED) /* otherwise its verification reports the error */
         emit_fields(w, row, json_pack("{s:s}", "launch_hash", found->launch_hash));
-    row_free(found);
     return ok;
 }
 
 static bool ablate(struct worker *w, int row, struct error *err)
 {
-    struct row *found = row_new();
+    SCOPED_BY(row_leave) struct row *found = row_new();
     bool ok = ablation_run(&w->ablation, row, found, err);
     if (ok) {
         json_t *fields = wire_row(found);
         json_object_del(fields, "status"); /* the row was judged elsewhere */
         emit_fields(w, row, fields);
     }
-    row_free(found);
     return ok;
 }
 

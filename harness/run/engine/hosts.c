@@ -1,6 +1,5 @@
 /* The engines local, ssh and srun: this process starts the tasks itself, one for each free place (a GPU of a host), and the next when one
  * ends. If it dies, `bench jobs wait` goes on. */
-#include "base/clock.h"
 #include "base/file.h"
 #include "run/engine/engine.h"
 #include <ctype.h>

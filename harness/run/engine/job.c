@@ -1,5 +1,4 @@
 /* A job's folder: job.json, what a task needs, and what landed. */
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/version.h"
@@ -99,9 +98,7 @@ bool job_open(const char *folder, struct job *job, struct error *err)
 void job_free(struct job *job)
 {
     json_decref(job->facts);
-    for (int i = 0; i < job->seen_count; i++)
-        free(job->seen[i]);
-    free(job->seen);
+    pointers_free(job->seen, job->seen_count);
     free(job->shard);
     free(job->folder);
     free(job->id);
@@ -218,7 +215,7 @@ bool job_unwrap(const struct job *job, int shard, const char *text, struct error
     const char *end = body ? strstr(body, "\nbench-part-end") : NULL;
     if (!end) /* none, or cut off */
         return false;
-    json_t *s = json_loadb(line, (size_t)(body - line), 0, NULL);
+    json_auto_t *s = json_loadb(line, (size_t)(body - line), 0, NULL);
     const char *part = json_string_value(json_object_get(s, "part")), *hash = json_string_value(json_object_get(s, "sha256"));
     bool ok = s && part && hash && !strchr(part, '/') && json_integer_value(json_object_get(s, "shard")) == shard;
     if (ok) {
@@ -245,7 +242,6 @@ bool job_unwrap(const struct job *job, int shard, const char *text, struct error
         unlink(coded);
         unlink(decoded);
     }
-    json_decref(s);
     return ok;
 }
 

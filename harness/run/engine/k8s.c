@@ -37,10 +37,9 @@ static char *job_name(const struct job *job)
 /* As a YAML text in double quotes. */
 static void quote(struct text *t, const char *s)
 {
-    json_t *json = json_string(s);
+    json_auto_t *json = json_string(s);
     SCOPED char *quoted = json_dumps(json, JSON_ENCODE_ANY);
     text_add(t, quoted ? quoted : "\"\"");
-    json_decref(json);
 }
 
 static bool k8s_script(struct job *job, int first, struct text *t, struct error *err)

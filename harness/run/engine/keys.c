@@ -136,11 +136,6 @@ static bool node_value(const struct node *n, const char *what, struct text *t, s
     return one;
 }
 
-static void node_leave(struct node **n)
-{
-    node_free(*n);
-}
-
 static bool take_file(const char *path, const struct engine **engine, json_t *keys, struct error *err)
 {
     SCOPED_BY(node_leave) struct node *root = node_parse_file(path, err);

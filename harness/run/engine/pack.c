@@ -129,9 +129,8 @@ char *job_take(const struct job *job, const char *path, struct error *err)
     char *taken = text_format("%s/%s", place, file_base(path));
     bool ok = file_make_dirs(to, err) && job_copy(path, to, err);
     if (ok && text_ends(path, ".yaml")) {
-        struct node *root = node_parse_file(path, err);
+        SCOPED_BY(node_leave) struct node *root = node_parse_file(path, err);
         ok = root && take_words(root, from, to, err);
-        node_free(root);
     } else if (ok && !file_is_dir(path)) {
         ok = take_siblings(from, to, err);
     }

@@ -157,12 +157,11 @@ static bool hand_over(struct task *t, const char *state, int code, struct text *
     bool ok = !changed || (store_snapshot(database, part, &t->counts, err) && (t->output || copy_file(part, to_part, err)));
     if (ok && changed)
         t->handed = now;
-    json_t *told = ok ? status(t, state, code) : NULL;
+    json_auto_t *told = ok ? status(t, state, code) : NULL;
     if (ok && t->output && final && there)
         ok = wrap(t, part, told, text, err);
     SCOPED char *line = ok && !t->output ? json_dumps(told, JSON_COMPACT) : NULL;
     ok = ok && (t->output || file_write(to_status, line, strlen(line), err));
-    json_decref(told);
     return ok;
 }
 

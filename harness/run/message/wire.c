@@ -225,12 +225,11 @@ json_t *wire_spent(struct phase_clock *clock)
             json_object_set_new(out, phase_name((enum phase)i), json_real(clock->spent_s[i]));
         clock->spent_s[i] = 0;
     }
-    json_t *parts = wire_parts(clock);
+    json_auto_t *parts = wire_parts(clock);
     for (int i = 0; i < clock->part_count; i++)
         clock->parts[i].spent_s = 0;
     if (json_array_size(parts))
         json_object_set(out, "parts", parts);
-    json_decref(parts);
     return out;
 }
 

@@ -22,7 +22,7 @@ static bool is_verified(const struct session *s, int row)
 
 void session_ahead(struct session *s, int first, bool further)
 {
-    json_t *rows = json_array();
+    json_auto_t *rows = json_array();
     first = s->options->feed ? s->ahead_first : first;
     for (int i = first; i < s->plan.row_count && json_array_size(rows) < AHEAD_MOST; i++) {
         bool next = s->plan.rows[i].case_index == s->plan.rows[first].case_index;
@@ -32,7 +32,6 @@ void session_ahead(struct session *s, int first, bool further)
     bool compiles = further || !s->device.library_device[0]; /* otherwise compilers do: its own kernels would come one after the other */
     if (json_array_size(rows) && s->worker.launched && !s->worker.ahead)
         s->worker.ahead = child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:O,s:b}", "rows", rows, "compiles", (int)compiles));
-    json_decref(rows);
 }
 
 json_t *session_next(const struct session *s, int first, int *due)

@@ -119,12 +119,11 @@ static void note_provenance(struct session *s)
     r->driver = xstrdup(s->device.driver);
     r->compiler = xstrdup(s->device.compiler);
     r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
-    json_t *environment = json_pack("{s:s,s:s,s:i,s:s}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads",
-                                    pool_threads(), "seed", s->asked.seed);
+    json_auto_t *environment = json_pack("{s:s,s:s,s:i,s:s}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads",
+                                         pool_threads(), "seed", s->asked.seed);
     if (s->roofs.count)
         json_object_set_new(environment, "roofs", wire_roofs(&s->roofs));
     r->environment = json_dumps(environment, JSON_COMPACT);
-    json_decref(environment);
     describe_host(r);
 }
 

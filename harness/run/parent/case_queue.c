@@ -1,5 +1,6 @@
 /* The queue of cases of a run on several GPUs. */
 #include "run/parent/fleet.h"
+#include "base/order.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,7 @@ struct cost {
     double seconds; /* from its start to the end of the run at the earliest */
 };
 
-static int dearest_first(const void *a, const void *b)
-{
-    const struct cost *x = a, *y = b;
-    return x->seconds > y->seconds ? -1 : x->seconds < y->seconds ? 1 : x->index - y->index;
-}
+ORDER(dearest_first, struct cost, x->seconds > y->seconds ? -1 : x->seconds < y->seconds ? 1 : x->index - y->index)
 
 void queue_init(struct case_queue *q, const double *seconds, int count)
 {

@@ -370,7 +370,7 @@ static json_t *ask_once(const char *who, const json_t *command, enum event answe
     child->ahead = 0;
     double deadline = clock_s() + limit_s;
     while (!over) {
-        json_t *event = NULL;
+        json_auto_t *event = NULL;
         enum child_event what = child_next(child, deadline, interrupted, &event);
         enum event said = what == CHILD_EVENT ? event_of(event) : EVENT_UNKNOWN;
         if (said == answer)
@@ -387,7 +387,6 @@ static json_t *ask_once(const char *who, const json_t *command, enum event answe
             child_stop(child, how, sizeof how);
             error_set(err, ERROR_ENVIRONMENT, "%s died: %s", who, how);
         }
-        json_decref(event);
     }
     return found;
 }

@@ -209,12 +209,11 @@ static const char *awaited(const struct compilers *c)
 /* Takes one event of compiler k. */
 static void hear_one(struct compilers *c, int k)
 {
-    json_t *event = NULL;
+    json_auto_t *event = NULL;
     if (child_next(&c->children[k], clock_s() + COMPILE_LIMIT_S, c->s->options->interrupted, &event) == CHILD_EVENT)
         take(c, k, event);
     else
         child_stop(&c->children[k], NULL, 0);
-    json_decref(event);
 }
 
 bool session_compile_hear(struct session *s)

@@ -1,6 +1,5 @@
 /* The process of one GPU of several: takes cases from its parent and says what it found. */
 #include "base/spec.h"
-#include "base/text.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
 #include <stdlib.h>

@@ -457,9 +457,7 @@ void fleet_close(struct fleet *f)
             shutdown(f->gpus[k].child.fd, SHUT_WR); /* it ends its worker, so that the worker's CPU time counts as this command's */
     for (int k = 0; k < f->count; k++)
         child_stop(&f->gpus[k].child, how, sizeof how);
-    for (int i = 0; i < f->said_count; i++)
-        free(f->said[i]);
-    free(f->said);
+    pointers_free(f->said, f->said_count);
     free(f->received);
     free(f->over);
     free(f->gpus);

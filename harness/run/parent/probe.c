@@ -39,12 +39,9 @@ bool session_hold(const char *spec, const struct session_sink *sink, struct chil
     *fd = -1;
     if (spec && !spec_is_timed(spec))
         return true;
-    json_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
-    json_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);
-    bool ok = session_lock(json_string_value(json_object_get(event, "uuid")), sink, interrupted, fd, err);
-    json_decref(command);
-    json_decref(event);
-    return ok;
+    json_auto_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
+    json_auto_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);
+    return session_lock(json_string_value(json_object_get(event, "uuid")), sink, interrupted, fd, err);
 }
 
 static void probe_take(char *to, size_t bytes, const json_t *event, const char *key)
@@ -55,11 +52,10 @@ static void probe_take(char *to, size_t bytes, const json_t *event, const char *
 
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err)
 {
-    json_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
-                                  ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
+    json_auto_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
+                                       ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
     json_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
     *out = (struct session_device){0};
-    json_decref(command);
     if (!event) { /* an unknown device name is the user's error; all others are the machine's */
         if (err && err->kind != ERROR_USAGE && err->kind != ERROR_INTERRUPTED)
             err->kind = ERROR_ENVIRONMENT;

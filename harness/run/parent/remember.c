@@ -71,7 +71,7 @@ bool session_remembered(const char *database, const struct session_device *devic
         return false;
     }
     struct tuned_config *out = xcalloc((size_t)count + 1, sizeof *out);
-    const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
+    SCOPED const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
     const char *chip = chip_of(device), *compiler = device->compiler;
     for (int i = 0; i < count; i++) {
         int best = i;
@@ -90,7 +90,6 @@ bool session_remembered(const char *database, const struct session_device *devic
     }
     if (wins)
         mark_winners(out, from, made, chip);
-    free(from);
     for (int i = 0; i < count; i++)
         wisdom_clear(&all[i]);
     free(all);

@@ -139,7 +139,7 @@ static void take_run(struct session *s, struct row **rows, int count, bool *stal
 /* Takes the missing rows from every other run that has rows of their keys, the newest first. */
 static bool take_others(struct session *s, int64_t except, bool *stale, struct found *found, struct error *err)
 {
-    const char **keys = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
+    SCOPED const char **keys = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
     SCOPED int64_t *runs = NULL;
     int wanted = 0;
     for (int k = 0; k < s->plan.row_count; k++)
@@ -163,7 +163,6 @@ static bool take_others(struct session *s, int64_t except, bool *stale, struct f
         }
         rows_free(rows, has);
     }
-    free(keys);
     return count >= 0;
 }
 

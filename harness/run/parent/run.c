@@ -4,7 +4,6 @@
 #include "plan/rows/choose.h"
 #include "store/lock.h"
 #include "run/parent/parent.h"
-#include "run/message/options.h"
 #include "run/message/wire.h"
 #include <math.h>
 #include <stdio.h>
@@ -380,9 +379,7 @@ void session_close(struct session *s)
     json_decref(s->inside_events);
     for (int i = 0; s->rows && i < s->plan.row_count; i++)
         row_free(s->rows[i]);
-    for (int i = 0; s->choices && i < s->plan.row_count; i++)
-        free(s->choices[i]);
-    free(s->choices);
+    pointers_free(s->choices, s->plan.row_count);
     json_decref(s->interpreted);
     free(s->uncounted_rows);
     rows_free(s->former, s->former_count);
