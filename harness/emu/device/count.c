@@ -188,8 +188,8 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
 void totals_add(struct totals *t, const struct launch *l, const char *path, const struct launch *buffers)
 {
     const struct program *p = l->program;
-    struct block_count *blocks = xcalloc(p->flow_count + 1, sizeof *blocks);
-    struct memo *memos = aligned_alloc(64, (p->memo_count + 1) * sizeof *memos);
+    SCOPED struct block_count *blocks = xcalloc(p->flow_count + 1, sizeof *blocks);
+    SCOPED struct memo *memos = aligned_alloc(64, (p->memo_count + 1) * sizeof *memos);
     if (!memos)
         abort();
     memset(memos, 0, (p->memo_count + 1) * sizeof *memos);
@@ -221,8 +221,6 @@ void totals_add(struct totals *t, const struct launch *l, const char *path, cons
                 line->value[k] += v[k];
         }
     }
-    free(blocks);
-    free(memos);
 }
 
 void totals_each(const struct totals *t, void (*visit)(void *context, const struct device_counter *counter, int line, double value),

@@ -416,7 +416,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     struct emu *e = dev->private_data;
     if (!launch_fits(&dev->chip, function->program, function->module->label, launch, err))
         return false;
-    struct report_table *t = xcalloc(1, sizeof *t);
+    SCOPED struct report_table *t = xcalloc(1, sizeof *t);
     pthread_mutex_init(&t->lock, NULL);
     t->label = function->module->label;
     uint8_t *params = xcalloc(1, launch->param_bytes + 64); /* loads never reach beyond, vectors are checked */
@@ -472,7 +472,6 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
         keep_report(r->note ? &e->notes : &e->reports, r->note ? &e->note_count : &e->report_count, &r->r);
     }
     pthread_mutex_destroy(&t->lock);
-    free(t);
     free(l.sample ? e->sampled : params);
     e->sampled = l.sample ? params : e->sampled; /* the counts come when the blocks are weighed */
     return ok;
@@ -481,7 +480,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
 static void emu_weigh(struct device *dev, struct device_function *function, const struct device_sample *sample)
 {
     struct address_space none = {0};
-    struct launch l = {.program = function->program, .space = &none};
+    SCOPED_BY(launch_free) struct launch l = {.program = function->program, .space = &none};
     struct emu *e = dev->private_data;
     double groups = 0;
     for (int i = 0; i < sample->ran; i++)
@@ -489,7 +488,6 @@ static void emu_weigh(struct device *dev, struct device_function *function, cons
     e->stands_for = sample->ran ? groups / sample->ran : 0;
     sample_weigh(&l, sample);
     totals_add(&e->totals, &l, function->module->path, e->sampled ? &(struct launch){.params = e->sampled, .space = &e->space} : NULL);
-    launch_free(&l);
 }
 
 static bool emu_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err)

@@ -45,11 +45,10 @@ struct relative {
 static struct relative relative_to(const struct truth *t, const double *values, int64_t count)
 {
     struct relative r = {.truth = t};
-    struct scale_counts *counts = xcalloc(1, sizeof *counts);
+    SCOPED struct scale_counts *counts = xcalloc(1, sizeof *counts);
     scale_count(counts, values, (size_t)count);
     r.scales = scales_of(counts);
     scales_usual(&r.scales, values, (size_t)count, r.usual);
-    free(counts);
     return r;
 }
 
@@ -97,7 +96,7 @@ static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, cons
     k->before = memcpy(xmalloc(bytes), b->initial ? b->initial : got, bytes);
     k->expected = xmalloc(floats);
     k->allowed = xmalloc(floats);
-    double *values = xmalloc((size_t)b->count * sizeof *values);
+    SCOPED double *values = xmalloc((size_t)b->count * sizeof *values);
     for (int64_t i = 0; i < b->count; i++) {
         values[i] = t->value ? t->value[i] : dtype_get(b->type, got, (size_t)i);
         k->expected[i] = (float)values[i];
@@ -105,7 +104,6 @@ static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, cons
     struct relative r = relative_to(t, values, b->count);
     for (int64_t i = 0; i < b->count; i++)
         k->allowed[i] = (float)(tolerance * relative_size(&r, i, values[i]));
-    free(values);
 }
 
 /* A number for all, a list that repeats, an array. */
@@ -114,15 +112,13 @@ static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const
     t->value = xcalloc((size_t)b->count, sizeof *t->value);
     bool list = n->kind == NODE_LIST && n->count > 0;
     if (n->kind == NODE_SCALAR && text_ends(n->text, ".npy")) {
-        struct npy a;
-        char *path = emulate_file(e, n->text);
+        SCOPED_BY(npy_free) struct npy a = {0};
+        SCOPED char *path = emulate_file(e, n->text);
         bool ok = npy_read(path, &a, err) || node_error(n, err, "%s", err->text);
-        free(path);
         if (ok && (int64_t)a.count != b->count)
             ok = node_error(n, err, "%s has %zu elements, '%s' has %lld", n->text, a.count, b->name, (long long)b->count);
         if (ok)
             memcpy(t->value, a.value, a.count * sizeof *a.value);
-        npy_free(&a);
         return ok;
     }
     if (!list && n->kind != NODE_SCALAR)
@@ -157,15 +153,13 @@ static bool mirror(struct emulation *e, struct buffer_wanted *b, struct error *e
         return false;
     if (wanted && b->none)
         return true;
-    void *host = xmalloc(bytes);
+    SCOPED void *host = xmalloc(bytes);
     for (int64_t i = 0; i < b->count; i++)
         if (wanted)
             ((double *)host)[i] = dtype_get(b->type, b->initial, (size_t)i);
         else
             ((float *)host)[i] = (float)dtype_get(b->type, b->initial, (size_t)i);
-    bool ok = emu_device.write(&e->dev, b->address, host, bytes, err);
-    free(host);
-    return ok;
+    return emu_device.write(&e->dev, b->address, host, bytes, err);
 }
 
 static bool add_magnitudes(struct emulation *e, const struct node *args, struct error *err)
@@ -226,10 +220,9 @@ static bool launch_reference(struct emulation *e, const struct node *n, struct e
     struct device_image image = {.label = "the reference", .ptx = ptx, .ptx_bytes = ptx ? strlen(ptx) : 0};
     if (ptx && !emu_device.load(&e->dev, &image, &e->reference_module, err))
         return false;
-    char *entry = emulate_find_kernel("the reference", ptx ? ptx : e->request->ptx, wanted, err);
+    SCOPED char *entry = emulate_find_kernel("the reference", ptx ? ptx : e->request->ptx, wanted, err);
     bool ok = entry && emu_device.function(&e->dev, ptx ? e->reference_module : module, entry, &function, err) &&
               emulate_set_arguments(e, node_get(n, "args"), n, function, &launch, err);
-    free(entry);
     if (!ok)
         return false;
     const struct device_report *reports;
@@ -281,7 +274,7 @@ static bool save(struct emulation *e, const struct buffer_wanted *b, const void 
         return true;
     if (!name)
         return false;
-    char *path = emulate_file(e, name);
+    SCOPED char *path = emulate_file(e, name);
     int64_t flat = b->count;
     bool ok = npy_write_as(path, b->rank ? b->dim : &flat, b->rank ? b->rank : 1, b->type, got, err);
     if (!ok) {
@@ -289,7 +282,6 @@ static bool save(struct emulation *e, const struct buffer_wanted *b, const void 
         node_error(n, err, "%s", err->text);
         err->kind = kind;
     }
-    free(path);
     return ok;
 }
 
@@ -306,7 +298,7 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
         return true;
     if (expects_reference(b) && !t->value)
         return node_error(expect, err, "'expect: reference' needs a 'reference' of the launch: {kernel: NAME, threads: N, args: [...]}");
-    void *got = xmalloc(bytes);
+    SCOPED void *got = xmalloc(bytes);
     bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
     for (int64_t i = 0; ok && b->unwritten && node_get(b->node, "save") && i < b->count; i++)
         if (b->unwritten[i] && !dtype_is_whole(b->type))
@@ -318,28 +310,25 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
         hold(e, b, got, t, allowed);
     if (ok && e->request->keep)
         keep_tensor(e, b, got, t, allowed);
-    free(got);
     return ok;
 }
 
 bool emulate_check(struct emulation *e, struct error *err)
 {
     const struct node *reference = node_get(e->request->launch, "reference");
-    struct truth *truths = xcalloc((size_t)e->argument_buffers + 1, sizeof *truths);
+    SCOPED struct truth *truths = xcalloc((size_t)e->argument_buffers + 1, sizeof *truths);
     bool ok = !reference || run_reference(e, reference, truths, err);
     for (int i = 0; i < e->argument_buffers; i++) {
         ok = ok && check_buffer(e, &e->buffers[i], &truths[i], err);
         truth_free(&truths[i]);
     }
-    free(truths);
     for (int i = e->argument_buffers; i < e->buffer_count && ok && e->request->keep; i++) { /* symbols */
         const struct buffer_wanted *b = &e->buffers[i];
         size_t bytes = dtype_size(b->type, (size_t)b->count);
-        void *got = xmalloc(bytes);
+        SCOPED void *got = xmalloc(bytes);
         ok = emu_device.read(&e->dev, b->address, got, bytes, err);
         if (ok)
             keep_tensor(e, b, got, &(struct truth){0}, 0);
-        free(got);
     }
     return ok;
 }

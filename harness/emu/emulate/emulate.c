@@ -55,7 +55,7 @@ static bool means(const char *entry, const char *wanted)
 {
     if (!strcmp(entry, wanted))
         return true;
-    char *part = mangled_part(wanted);
+    SCOPED char *part = mangled_part(wanted);
     size_t length = strlen(part);
     bool found = false;
     for (const char *at = entry + 2; !strncmp(entry, "_Z", 2) && !found && strlen(at) >= length; at++) {
@@ -63,14 +63,13 @@ static bool means(const char *entry, const char *wanted)
         for (size_t i = 0; i < length && found; i++)
             found = part[i] == '?' ? at[i] >= 'a' && at[i] <= 'z' : part[i] == at[i];
     }
-    free(part);
     return found;
 }
 
 char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted, struct error *err)
 {
     char **names = NULL, *found = NULL;
-    struct text all = {0};
+    SCOPED_TEXT all = {0};
     int count = ptx_entries(ptx, &names), matching = 0, exact = -1, last = -1;
     for (int i = 0; i < count; i++) {
         if (wanted && !strcmp(names[i], wanted))
@@ -101,7 +100,6 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
     for (int i = 0; i < count; i++)
         free(names[i]);
     free(names);
-    text_free(&all);
     return found;
 }
 
@@ -111,11 +109,10 @@ static bool find_kernel(struct emulation *e, struct error *err)
     const char *wanted = e->request->kernel;
     if (!wanted && n && !(wanted = node_text(n, "kernel", err)))
         return false;
-    char *name = emulate_find_kernel(e->request->label, e->request->ptx, wanted, err);
+    SCOPED char *name = emulate_find_kernel(e->request->label, e->request->ptx, wanted, err);
     bool ok = name && emu_device.function(&e->dev, e->module, name, &e->function, err);
     if (ok)
         snprintf(e->out->kernel, sizeof e->out->kernel, "%s", name);
-    free(name);
     return ok;
 }
 
@@ -246,7 +243,7 @@ static void name_device(struct emulation *e)
 
 bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err)
 {
-    struct emulation *e = xcalloc(1, sizeof *e);
+    SCOPED struct emulation *e = xcalloc(1, sizeof *e);
     bool ok = false, opened = false;
     *out = (struct emulate_result){0};
     e->request = request;
@@ -274,7 +271,6 @@ done:
     if (opened)
         emu_device.close(&e->dev);
     free(e->params);
-    free(e);
     if (!ok)
         emulate_free(out);
     return ok;

@@ -103,7 +103,7 @@ bool emulate_read_fields(struct emulation *e, struct error *err)
 {
     bool ok;
     const struct node *n = fields_of(e->request->launch, err, &ok);
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int rest = e->request->point, points = ok ? emulate_points(e->request->launch, err) : -1;
     for (int i = 0; points > 0 && ok && n && i < n->count; i++) {
         const struct node *v = n->items[i];
@@ -121,6 +121,5 @@ bool emulate_read_fields(struct emulation *e, struct error *err)
         text_addf(&t, "%s%s=%.9g", t.len ? " " : "", n->keys[i]->text, value);
     }
     snprintf(e->out->fields, sizeof e->out->fields, "%s", text_get(&t));
-    text_free(&t);
     return ok && points > 0;
 }

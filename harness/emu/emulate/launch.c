@@ -76,8 +76,8 @@ bool emulate_holds(enum dtype t, double v)
 /* An array of NumPy's: as many elements as the buffer has. */
 static bool fill_npy(struct emulation *e, const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
 {
-    struct npy a;
-    char *path = emulate_file(e, data->text);
+    SCOPED_BY(npy_free) struct npy a = {0};
+    SCOPED char *path = emulate_file(e, data->text);
     bool ok = npy_read(path, &a, err) || node_error(data, err, "%s", err->text);
     if (ok && (int64_t)a.count != b->count)
         ok = node_error(data, err, "%s has %zu elements, '%s' has %lld", data->text, a.count, b->name, (long long)b->count);
@@ -87,8 +87,6 @@ static bool fill_npy(struct emulation *e, const struct node *data, const struct 
                             dtype_name(b->type));
         else
             dtype_set(b->type, host, (size_t)i, a.value[i]);
-    npy_free(&a);
-    free(path);
     return ok;
 }
 
@@ -183,9 +181,8 @@ static bool read_count(struct emulation *e, const struct node *n, struct buffer_
             return node_error(shape, err, "buffer '%s' has more than %lld elements", b->name, (long long)COUNT_MAX);
     }
     if (!shape && !count && is_npy(data)) {
-        char *path = emulate_file(e, data->text);
+        SCOPED char *path = emulate_file(e, data->text);
         bool ok = npy_read(path, &a, err) || node_error(data, err, "%s", err->text);
-        free(path);
         if (!ok)
             return false;
         b->count = (int64_t)a.count;
@@ -237,10 +234,9 @@ static bool fill_symbol(struct emulation *e, const char *name, const struct node
     if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
         return false;
     bool none = true, ok = true;
-    void *host = node_get(n, "data") ? emulate_launch_fill(e, n, b, &none, err) : NULL;
+    SCOPED void *host = node_get(n, "data") ? emulate_launch_fill(e, n, b, &none, err) : NULL;
     if (node_get(n, "data"))
         ok = host && (none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
-    free(host);
     e->buffer_count += ok;
     return ok;
 }
@@ -462,7 +458,7 @@ bool emulate_set_arguments(struct emulation *e, const struct node *args, const s
     e->params = calloc(1, bytes + 8);
     if (!e->params)
         return error_set(err, ERROR_ENVIRONMENT, "no memory for the parameters");
-    struct text said = {0};
+    SCOPED_TEXT said = {0};
     bool plain = true, ok = true;
     for (int i = 0; i < count && ok; i++) {
         ok = set_argument(e, args->items[i], &params[i], i, err);
@@ -473,7 +469,6 @@ bool emulate_set_arguments(struct emulation *e, const struct node *args, const s
     }
     if (launch == &e->launch && plain && said.len < sizeof e->out->arguments)
         snprintf(e->out->arguments, sizeof e->out->arguments, "%s", text_get(&said));
-    text_free(&said);
     if (!ok)
         return false;
     launch->params = e->params;

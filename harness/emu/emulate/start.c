@@ -302,15 +302,14 @@ static void emulate_start_write(const struct start *s, const char *label, const 
 static bool stays_inside(const char *label, const char *ptx, size_t ptx_bytes, const char *text)
 {
     struct error ignored = {0};
-    struct emulate_result r = {0};
+    SCOPED_BY(emulate_free) struct emulate_result r = {0};
     SCOPED char *limited = text_format("%stime limit: 1 s\n", text);
+    SCOPED_BY(node_leave)
     struct node *launch = strstr(ptx, "vprintf") ? NULL : node_parse_text(label, limited, strlen(limited), 1, 1, &ignored);
     struct emulate_request request = {.label = label, .ptx = ptx, .ptx_bytes = ptx_bytes, .launch = launch, .no_check = true};
     bool inside = launch && emulate(&request, &r, &ignored);
     for (int i = 0; inside && i < r.report_count; i++)
         inside = strcmp(r.reports[i].kind, "out_of_bounds") != 0;
-    emulate_free(&r);
-    node_free(launch);
     return inside;
 }
 
@@ -335,8 +334,8 @@ static void write_launch(struct start *s, const char *label, const char *ptx, si
 bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,
                    struct error *err)
 {
-    struct start *s = xcalloc(1, sizeof *s);
-    char *entry = NULL;
+    SCOPED struct start *s = xcalloc(1, sizeof *s);
+    SCOPED char *entry = NULL;
     struct ptx_module *m = ptx_parse(label, ptx, ptx_bytes, err);
     s->m = m;
     if (m)
@@ -366,8 +365,6 @@ bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const c
         follow(s);
         write_launch(s, label, ptx, ptx_bytes, kernel && strchr(kernel, '<') ? kernel : entry, out);
     }
-    free(entry);
     ptx_free(m);
-    free(s);
     return ok;
 }

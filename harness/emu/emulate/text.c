@@ -50,7 +50,7 @@ double emulate_counter(const struct emulate_result *r, const char *name)
 /* `>` marks the dearest line. */
 static void emulate_text_lines(const struct emulate_result *r, struct text *t)
 {
-    char *text = r->source[0] ? file_read(r->source, 64u << 20, NULL, NULL) : NULL;
+    SCOPED char *text = r->source[0] ? file_read(r->source, 64u << 20, NULL, NULL) : NULL;
     const char *at = text;
     int line = 1;
     int dearest = 0;
@@ -76,7 +76,6 @@ static void emulate_text_lines(const struct emulate_result *r, struct text *t)
             t->data[--t->len] = 0;
         text_add(t, "\n");
     }
-    free(text);
 }
 
 /* Whole numbers of 32 bits in full: ten digits. */
@@ -168,7 +167,7 @@ static void add_wastes(const struct emulate_result *r, const struct emulate_line
 
 static void emulate_text_why(const struct emulate_result *r, struct text *t)
 {
-    struct waste *list = NULL;
+    SCOPED struct waste *list = NULL;
     int count = 0;
     for (int i = 0; i < r->line_count; i++)
         add_wastes(r, &r->lines[i], &list, &count);
@@ -180,7 +179,6 @@ static void emulate_text_why(const struct emulate_result *r, struct text *t)
         text_addf(t, "%d bytes of registers per thread spill to local memory\n", r->facts.spill_bytes);
     for (int i = 0; i < count && i < WHY_MOST; i++)
         text_addf(t, "%s\n", list[i].text);
-    free(list);
 }
 
 static void emulate_text_facts(const struct emulate_result *r, struct text *t)
@@ -321,9 +319,8 @@ void emulate_json(const struct emulate_result *r, struct text *t)
                   json_three(r->launch.grid), "block", json_three(r->launch.block), "smem", (json_int_t)r->launch.smem, "finished",
                   r->finished, "why", json_text(r->why), "buffers", buffers, "reports", json_reports(r->reports, r->report_count), "notes",
                   json_reports(r->notes, r->note_count), "counters", counters, "lines", json_lines(r));
-    char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    SCOPED char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     text_add(t, s ? s : "{}");
     text_add(t, "\n");
-    free(s);
     json_decref(all);
 }
