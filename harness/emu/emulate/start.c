@@ -1,4 +1,5 @@
 /* emu/emulate/start: a launch to begin with, guessed from what a kernel's PTX does with its parameters. */
+#include "base/signature.h"
 #include "emu/emulate/emulate.h"
 #include "emu/emulate/parts.h"
 #include "emu/decode/flow.h"
@@ -25,71 +26,20 @@ struct start {
     int *origin;  /* by register: the parameter its address came from, -1 */
 };
 
-/* ---- names, from the source: the last word of each parameter of `__global__ ... kernel(...)` ---- */
-static const char *skip_template(const char *s) /* of <...>, (...) */
-{
-    int depth = 0;
-    for (; *s; s++) {
-        depth += *s == '<' || *s == '(' || *s == '[' || *s == '{';
-        if (*s == '>' || *s == ')' || *s == ']' || *s == '}')
-            if (--depth < 0)
-                return s;
-        if (*s == ',' && depth == 0)
-            return s;
-    }
-    return s;
-}
-
-/* The element type of a pointer, from its declaration: `const float4 *__restrict__ `. */
-static void type_parameter(struct guess *g, const char *from, const char *to)
-{
-    char word[64], type[64] = "";
-    bool no_sign = false;
-    const char *star = memchr(from, '*', (size_t)(to - from));
-    for (const char *p = from; star && p < star;) {
-        size_t n = 0;
-        while (p + n < star && (isalnum((unsigned char)p[n]) || p[n] == '_'))
-            n++;
-        snprintf(word, sizeof word, "%.*s", (int)n, p);
-        no_sign |= !strcmp(word, "unsigned");
-        if (n && strcmp(word, "const") && strcmp(word, "volatile"))
-            memcpy(type, word, sizeof type);
-        p += n ? n : 1;
-    }
-    enum dtype t = dtype_of_c(type, no_sign);
-    g->typed = t != DTYPE_NONE;
-    g->type = g->typed ? t : g->type;
-}
-
+/* Takes names, and the element types of pointers, from the kernel's source, if that has them. */
 static void name_parameters(struct start *s, const char *text, const char *kernel)
 {
-    size_t length = strlen(kernel);
-    const char *at = text;
-    while ((at = strstr(at, kernel))) {
-        const char *open = at + length + strspn(at + length, " \t\r\n");
-        bool word = (at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) && *open == '(';
-        const char *global = at;
-        while (word && global > text && *global != ';' && *global != '}' && strncmp(global, "__global__", 10))
-            global--;
-        if (word && !strncmp(global, "__global__", 10)) {
-            const char *from = open + 1;
-            for (int i = 0; i < s->count; i++) {
-                const char *to = skip_template(from), *last = to;
-                while (last > from && !(isalnum((unsigned char)last[-1]) || last[-1] == '_'))
-                    last--;
-                const char *first = last;
-                while (first > from && (isalnum((unsigned char)first[-1]) || first[-1] == '_'))
-                    first--;
-                if (last > first && isalpha((unsigned char)*first))
-                    snprintf(s->params[i].name, sizeof s->params[i].name, "%.*s", (int)(last - first), first);
-                type_parameter(&s->params[i], from, first);
-                if (*to != ',')
-                    return;
-                from = to + 1;
-            }
-            return;
-        }
-        at += length;
+    SCOPED struct signature *source = xcalloc(1, sizeof *source);
+    if (!signature_read(text, kernel, source, &(struct error){0}))
+        return;
+    for (int i = 0; i < s->count && i < source->count; i++) {
+        const struct signature_param *p = &source->params[i];
+        enum dtype t = p->pointer ? dtype_of_c(p->type, p->no_sign) : DTYPE_NONE;
+        if (isalpha((unsigned char)p->name[0]))
+            snprintf(s->params[i].name, sizeof s->params[i].name, "%s", p->name);
+        s->params[i].typed = t != DTYPE_NONE;
+        if (t != DTYPE_NONE)
+            s->params[i].type = t;
     }
 }
 

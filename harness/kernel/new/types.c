@@ -1,7 +1,7 @@
 /* What a C++ type of a kernel's parameter is to bench. */
 #include "base/dtype.h"
 #include "base/text.h"
-#include "kernel/new/signature.h"
+#include "kernel/new/new.h"
 #include <ctype.h>
 #include <string.h>
 

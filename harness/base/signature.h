@@ -1,4 +1,4 @@
-/* kernel/new/signature: the parameters of a __global__ function, from its source. Private to kernel/. */
+/* base/signature: the parameters of a __global__ function, from its source. */
 #pragma once
 
 #include "base/error.h"
@@ -32,7 +32,3 @@ struct signature {
 };
 /* The kernel called `name`, or the first one (NULL). The text may be anything. */
 bool signature_read(const char *text, const char *name, struct signature *out, struct error *err);
-/* The element type of a tensor that a C++ type points to, "f16" of half2; NULL: it does not say. */
-const char *type_element(const struct signature_param *p);
-/* True if neither C++, CUDA's headers nor this file has the type, so that the head must define it. */
-bool type_is_macro(const struct signature_param *p, const char *code);

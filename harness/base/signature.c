@@ -1,4 +1,4 @@
-#include "kernel/new/signature.h"
+#include "base/signature.h"
 #include "base/text.h"
 #include <ctype.h>
 #include <stdio.h>
