@@ -198,7 +198,7 @@ bool compile_bundle_use(const char *path, struct error *err)
 {
     size_t bytes, at = strlen(BUNDLE_MAGIC), next;
     bool ok = false;
-    char *data = file_read(path, BUNDLE_MAX_BYTES, &bytes, err);
+    SCOPED char *data = file_read(path, BUNDLE_MAX_BYTES, &bytes, err);
     if (!data)
         return false;
     pthread_mutex_lock(&bundle_lock);
@@ -222,7 +222,6 @@ done:
     if (!ok)
         close_locked();
     pthread_mutex_unlock(&bundle_lock);
-    free(data);
     return ok;
 }
 

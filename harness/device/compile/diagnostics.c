@@ -84,7 +84,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     for (const char *p = log; *p;) {
         const char *end = strstr(p, "\n\n");
         size_t n = end ? (size_t)(end - p) : strlen(p);
-        char *block = xstrndup(p, n);
+        SCOPED char *block = xstrndup(p, n);
         bool wanted = strstr(block, "error") || strstr(block, "fatal") || !strstr(block, "warning");
         if (shows_no_source(block)) {
             text_addf(&t, "\n%.*s: an included file that is not source code; its text is not shown", (int)strcspn(block, "("), block);
@@ -99,7 +99,6 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
             else
                 text_addf(&t, "\n%s", line);
         }
-        free(block);
         p += n + (end ? 2 : 0);
     }
     if (hidden)

@@ -51,7 +51,7 @@ static void take_theirs(struct cudnn *handle)
 void cudnn_open_choices(struct cudnn *handle, const char *state)
 {
     char hash[HASH_TEXT], why[512], name[64];
-    char *folder = compile_cache_folder(why, sizeof why);
+    SCOPED char *folder = compile_cache_folder(why, sizeof why);
     if (!folder)
         return;
     hash_bytes(state, strlen(state), hash);
@@ -63,7 +63,6 @@ void cudnn_open_choices(struct cudnn *handle, const char *state)
     handle->choices_seen = (struct stat){0};
     take_theirs(handle);
     json_object_set_new(handle->choice_file, "state", json_string(state));
-    free(folder);
 }
 
 bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)

@@ -120,7 +120,7 @@ static char *size_words(const struct size *s)
 
 void answer_rate(const struct ask *ask, struct block *list)
 {
-    struct rates r;
+    SCOPED_BY(rates_free) struct rates r = {0};
     SCOPED_TEXT t = {0};
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     find_rates(ask, &r);
@@ -139,7 +139,6 @@ void answer_rate(const struct ask *ask, struct block *list)
     if (!r.size_count)
         text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed case has operations");
     block_text(list, "answer", "Which rate do small and large operations reach?", &t);
-    rates_free(&r);
 }
 
 static void speed_cell(struct table *t, const struct speed *s, int cases)
@@ -157,7 +156,7 @@ static void speed_cell(struct table *t, const struct speed *s, int cases)
 
 void answer_rate_table(const struct ask *ask, struct document *d)
 {
-    struct rates r;
+    SCOPED_BY(rates_free) struct rates r = {0};
     find_rates(ask, &r);
     struct table *t = table_new();
     table_column(t, "size", "GFLOP", ALIGN_LEFT);
@@ -182,5 +181,4 @@ void answer_rate_table(const struct ask *ask, struct document *d)
         document_table(d, t, DETAIL_ALWAYS);
     else
         table_free(t);
-    rates_free(&r);
 }

@@ -535,9 +535,8 @@ int worker_main(void)
     int code = 0;
     while (code == 0 && read_command(&line)) {
         struct error err = {0};
-        json_t *command = json_loads(text_get(&line), 0, NULL);
+        json_auto_t *command = json_loads(text_get(&line), 0, NULL);
         bool ok = command && worker_handle(&w, command, &err);
-        json_decref(command);
         if (ok) {
             emit_line(out, event_new(EVENT_DONE, "{s:b}", "lost", (int)w.lost));
             if (w.lost)

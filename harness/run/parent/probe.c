@@ -54,7 +54,7 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
 {
     json_auto_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
                                        ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
-    json_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
+    json_auto_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
     *out = (struct session_device){0};
     if (!event) { /* an unknown device name is the user's error; all others are the machine's */
         if (err && err->kind != ERROR_USAGE && err->kind != ERROR_INTERRUPTED)
@@ -71,6 +71,5 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
     probe_take(out->library_device, sizeof out->library_device, event, "library_device");
     probe_take(out->library_state, sizeof out->library_state, event, "library_state");
     probe_take(out->compiler, sizeof out->compiler, event, "compiler");
-    json_decref(event);
     return ok;
 }

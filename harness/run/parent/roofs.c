@@ -20,14 +20,13 @@ static json_t *question(const char *spec, const char *compiler, const char *bund
 static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct ceiling_list *out, char *note,
                     size_t note_bytes, struct error *err)
 {
-    json_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, child, interrupted, err);
+    json_auto_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, child, interrupted, err);
     json_decref(command);
     if (!event)
         return false;
     const char *said = json_string_value(json_object_get(event, "note"));
     wire_roofs_read(json_object_get(event, "roofs"), out);
     snprintf(note, note_bytes, "%s", said ? said : "");
-    json_decref(event);
     return true;
 }
 
