@@ -148,6 +148,12 @@ static void ops_that_select(void **state)
                {"rmsnorm", {7, 90}, 0, 0},    {"transpose", {40, 33}, 0, 0},
                {"gemm", {20, 30, 40}, 0, 0},  {"matmul", {20, 30, 40, 1, 1}, 0, 0}};
     struct error err = {0};
+    struct work image = {
+        .op = op_find("brightest"), .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .n = 2, .c = 5, .h = 7, .w = 9, .k = 5, .seed = 7};
+    struct generate_selection channels;
+    if (!work_finish(&image, &err))
+        fail_msg("%s", err.text);
+    assert_true(generate_selects(&image, &channels) && channels.count == 10 && channels.length == 63);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct work w = {.op = op_find(ops[i].op), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = 7};
         struct generate_selection of = {0};

@@ -2,6 +2,7 @@
  * terms, or by what a thread of its reference makes. */
 #include "op/op_file.h"
 #include "op/reference/generate.h"
+#include "op/reference/image.h"
 #include <string.h>
 
 #define APART 88.7    /* the exponential of a larger difference overflows f32 */
@@ -113,14 +114,28 @@ static bool may_overflow(const struct work *work, const struct tensor *t, int dr
            t->role->values != VALUES_BYTES && (!is_uniform(t) || from->step != 0 || from->high - from->low > APART);
 }
 
+/* An op of images that compares all pixels of a channel. */
+static bool selects_pixel(const struct work *work, struct generate_selection *out)
+{
+    struct tensor t;
+    if (!work->op->image || !op_compares(work) || work->p * work->q > 1 || work->mask.pattern != MASK_NONE ||
+        !work_tensor(work, "input", &t))
+        return false;
+    *out = (struct generate_selection){.slot = t.role->slot, .count = t.dim[0] * t.dim[1], .lines = {1, 1, 1, 1}};
+    out->length = out->lines.low = (int64_t)tensor_elements(&t) / out->count;
+    return out->length > 1;
+}
+
 bool generate_selects(const struct work *work, struct generate_selection *out)
 {
     const struct op_file *f = work->op->file;
+    if (!f)
+        return selects_pixel(work, out);
     struct tensor list[OP_MAX_TENSORS];
     const struct tensor *from = NULL;
     struct draw_lines lines;
     bool smaller, here;
-    int drawn = 0, count = f && !f->stages && work->mask.pattern == MASK_NONE ? work->op->tensors(work, list) : 0;
+    int drawn = 0, count = !f->stages && work->mask.pattern == MASK_NONE ? work->op->tensors(work, list) : 0;
     for (int i = 0; i < count; i++) {
         if (!list[i].written && (list[i].role->values == VALUES_INDICES || list[i].role->values == VALUES_BOXES))
             return false;
@@ -158,7 +173,7 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
     dtype_range(t->dtype, &below, &above);
     double most = fmin(MOST * r->scale, above / 3), half = most / 2, peak = work_result_dtype(work) == DTYPE_F16 ? PEAK_HALF : PEAK;
     bool sums = work_terms(work) > 0 && !work_is_exact(work), bytes = t->role->values == VALUES_BYTES;
-    double low = bytes ? 0 : from->low, range = bytes ? 255 : from->high - from->low;
+    double low = bytes || !from ? 0 : from->low, range = bytes || !from ? 255 : from->high - from->low;
     *s = (struct draw_sweep){
         .lines = of.lines, .first = work->sweep.first, .of = work->sweep.of, .turns = work->sweep.turns, .ties = of.ties};
     s->begin = (int64_t)(random_bits(r->key, 5, 0) % (uint64_t)of.length);

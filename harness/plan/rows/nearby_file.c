@@ -176,7 +176,7 @@ static void draw_own(const struct work *own, uint64_t seed, struct work *out)
 {
     *out = *own;
     out->seed = random_bits(seed, 0, 0);
-    if (own->op->file->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
+    if (own->op->file && own->op->file->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
         out->set_seed = out->seed | 1;
     out->picture[0] = out->picture_hash[0] = 0;
     out->any_boxes = true;
@@ -190,7 +190,8 @@ void nearby_draw_swept(const struct work *own, uint64_t seed, int64_t lines, int
     for (const struct op_field *f = own->op->fields; f->name && grain; f++) {
         const struct work before = *out;
         int64_t *value = (int64_t *)(void *)((char *)out + f->offset);
-        if (!is_size(own->op->file, f) || !generate_selects(out, &now) || (now.count >= lines && now.count < 2 * lines))
+        if (f->kind != FIELD_INT || (own->op->file && !is_size(own->op->file, f)) || !generate_selects(out, &now) ||
+            (now.count >= lines && now.count < 2 * lines))
             continue;
         *value *= 2;
         bool says =
