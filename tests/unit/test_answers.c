@@ -275,7 +275,7 @@ static void one_machine_code_is_no_comparison(void **state)
         for (int k = 0; k < 2; k++)
             snprintf(f.rows[4 * i + 2 * k]->launch_hash, sizeof f.rows[0]->launch_hash, "fd9d141c");
     expect(&f, "BLOCK=8: slower at all values of size (0.386 to 0.423 x)");
-    expect(&f, "left out, because both are one machine code: 2 pairs of image");
+    expect(&f, "no difference, because both are one machine code: 2 pairs of image");
     for (int i = 0; i < f.count; i++)
         f.rows[i]->noise = i < 4 ? 0.4 : 0.1;
     expect(&f, "BLOCK=16: no significant difference at size 3x1 (1.33 x), faster at size 9x4 to 13x6 (1.20 to 1.33 x)");

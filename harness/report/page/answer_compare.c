@@ -204,7 +204,7 @@ static void say_curve(struct text *t, const struct curve *y, const char *axis, b
 static void say_same(struct block *list, struct without *w)
 {
     if (w->last)
-        block_itemf(list, "answer", NULL, "left out, because both are one machine code: %d pair%s of %s", w->count, text_s(w->count),
+        block_itemf(list, "answer", NULL, "no difference, because both are one machine code: %d pair%s of %s", w->count, text_s(w->count),
                     text_get(&w->layers));
     text_free(&w->layers);
 }
