@@ -256,7 +256,7 @@ static void add_to_sum(struct break_sum *s, const struct break_group *g, const s
     }
 }
 
-/* " (another variant is faster on 4; blobs24: within 10 to 50 % of changed inputs; iid: within 1 to 7.5 %)". */
+/* " (another variant is faster there on 4; elsewhere blobs24: within 10 to 50 % of changed inputs; iid: within 1 to 7.5 %)". */
 static void say_spans(struct text *t, const struct break_sum *s)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
