@@ -11,6 +11,7 @@
 #include <math.h>
 
 #define LANES 128
+#define KINDS 6
 
 static int bits_of_type(enum tensor_type t)
 {
@@ -160,7 +161,8 @@ static uint32_t draw(void)
     return (uint32_t)(random_state >> 33) ^ (uint32_t)(random_state >> 15);
 }
 
-/* kind 0: numbers near 1; 1: any bits, infinities and NaN too; 2: small whole numbers; 3: the ends of the type */
+/* kind 0: numbers near 1; 1: any bits, infinities and NaN too; 2: small whole numbers; 3: the ends of the type; 4: the sizes whose
+ * exponents mma.inc keeps in bytes, from 2^-47 to 2^15, and zeros; 5: one size more at both ends */
 static uint32_t draw_code(enum tensor_type t, int kind)
 {
     static const float wholes[] = {0, 1, -1, 2, -3, 4, 5, -8};
@@ -168,8 +170,12 @@ static uint32_t draw_code(enum tensor_type t, int kind)
     float v = kind == 2 ? wholes[u & 7] : (float)((u & 1 ? 1 : -1) * ldexp(1 + (double)draw() * 0x1p-32, (int)(draw() % 6) - 3));
     if (kind == 3)
         v = (float)ldexp((double)v, draw() % 2 ? 110 : -120);
+    if (kind >= 4)
+        v = (float)(draw() % 4 ? (u & 1 ? 1 : -1) *
+                                     ldexp(1 + (double)(draw() % 128) / 128, (int)(draw() % (kind == 4 ? 63 : 65)) - (kind == 4 ? 47 : 48))
+                               : 0);
     memcpy(&f, &v, 4);
-    if (kind == 1 || (kind == 3 && bits_of_type(t) == 8))
+    if (kind == 1 || (kind >= 3 && bits_of_type(t) == 8))
         return u & (bits_of_type(t) == 32 ? ~0u : (1u << bits_of_type(t)) - 1);
     if (t == TENSOR_TF32)
         return f;
@@ -222,20 +228,23 @@ static void interpreter(const char *isa)
         char *ptx = kernel_of(s);
         int warps = s->wgmma ? 4 : 1, special = 0;
         const struct tensor_rule rule = tensor_rule_of(90, s->wgmma ? TENSOR_WGMMA : TENSOR_MMA, s->ta);
-        for (int kind = 0; kind < 8; kind++) {
+        for (int kind = 0; kind < 2 * KINDS; kind++) {
             struct tile t;
             uint32_t a[4 * LANES] = {0}, b[2 * LANES] = {0}, d[4 * LANES] = {0};
             random_state = 1000 * x + (uint64_t)kind;
             for (int m = 0; m < 16 * warps; m++)
                 for (int k = 0; k < s->k; k++)
-                    t.a[m][k] = draw_code(s->ta, kind % 4);
+                    t.a[m][k] = kind % KINDS >= 4 && m % 3 == 0 ? 0 : draw_code(s->ta, kind % KINDS); /* a third of the rows adds nothing */
             for (int n = 0; n < 8; n++)
                 for (int k = 0; k < s->k; k++)
-                    t.b[n][k] = draw_code(s->tb, kind % 4);
+                    t.b[n][k] = draw_code(s->tb, kind % KINDS);
             for (int m = 0; m < 16 * warps; m++)
                 for (int n = 0; n < 8; n++)
-                    t.c[m][n] = draw_code(s->half ? TENSOR_F16 : TENSOR_TF32, kind % 4 == 3 ? 0 : kind % 4) |
-                                (s->half || kind % 4 != 0 ? 0 : draw() & 0x1fff);
+                    t.c[m][n] = draw_code(s->half ? TENSOR_F16 : TENSOR_TF32, kind % KINDS == 3 ? 0 : kind % KINDS) |
+                                (s->half || kind % KINDS != 0 ? 0 : draw() & 0x1fff);
+            for (int m = 0; m < 16 * warps && kind % KINDS >= 4 && !s->half; m++) /* c beyond products, too, and none */
+                for (int n = 0; n < 8; n++)
+                    t.c[m][n] = n == 7 ? 0 : (t.c[m][n] & 0x807fffffu) | (kind == 4 ? 32 + draw() % 113 : draw() % 255) << 23;
             pack(s, &t, warps, a, b, d);
             struct emu_test e;
             emu_test_text(&e, "sums", ptx, "k");
