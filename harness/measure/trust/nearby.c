@@ -22,11 +22,10 @@
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
 #define FLOP_EMU 2e7
 /* Elements of a sweep, its results included: of as many lines as a line has places. */
-#define SWEPT 6.4e7      /* made on a GPU: 1.5 GB; lines of 8,000 */
+#define SWEPT 6.4e7      /* made on a GPU: 0.8 GB; lines of 8,000 */
 #define SWEPT_CPU 8e6    /* made by the CPU: lines of 2,828 */
 #define SWEPT_LITTLE 1e6 /* on emu, or made by Python: lines of 1,000 */
-#define SWEPT_BYTES \
-    48 /* of an element, if it is made on a GPU: value, packed value, result, reference and bound; twice, for what else is there */
+#define SWEPT_BYTES 48   /* of an element on a GPU: value, packed value, result, reference and bound; twice, for what else is there */
 #define VISIT_LIMIT_S 60.0
 
 struct visit {

@@ -4,6 +4,7 @@
 #include "op/reference/generate.h"
 #include "plan/rows/private.h"
 #include "kernel/bind/variant_bind.h"
+#include <math.h>
 #include <string.h>
 
 #define TRIES 64
@@ -17,6 +18,7 @@
 #define WIDER 33                     /* ... and at most this many columns more */
 #define DENSE 0.99                   /* densities of masks: all that such a word sees through a filter of 3 x 3 is often marked */
 #define THIN 0.05
+#define THIN_ROW 1.5      /* marks of a row of a wide image */
 #define ELEMENTS 4000000  /* upper limit of all its elements, if possible: the CPU makes them */
 #define TRIES_COMPILED 16 /* the last tries may need new code: sizes are compiled in */
 #define SMALL 7           /* larger images are made smaller before numbers of channels are */
@@ -271,11 +273,12 @@ static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, in
 }
 
 /* Draws a mask without the structure of the row's own, so that no kernel is right only because of it; nearly full, or nearly empty. */
-static void scatter(struct mask *m, bool dense)
+static void scatter(struct work *work, bool dense)
 {
+    struct mask *m = &work->mask;
     if (m->pattern == MASK_NONE || m->pattern == MASK_FULL || m->pattern == MASK_EMPTY)
         return;
-    m->density = dense ? DENSE : THIN;
+    m->density = dense ? DENSE : fmin(THIN, THIN_ROW / (double)work->w);
     m->pattern = MASK_IID;
 }
 
@@ -375,7 +378,7 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
              now.wide ? IMAGE_LONG : (enum image)((number + number / STYLES + kind) % IMAGES), &now, turns[style][turn].c,
              turns[style][turn].k, style == 0 && kind == 0, work); /* if the head refuses other parities: a later try */
         if (style != 1)
-            scatter(&work->mask, style == 0);
+            scatter(work, style == 0);
         if (style != 0)
             nearby_enlarge(work);
         if (style != 0 && kind == 0) /* if the head compiles them in: a later try */
