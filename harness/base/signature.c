@@ -42,12 +42,12 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-/* Behind the parenthesis that closes the one at p, or NULL. */
-static const char *close_of(const char *p)
+/* Behind the bracket that closes the one at p, or NULL. */
+static const char *close_of(const char *p, char open, char close)
 {
     int depth = 0;
     for (; *p; p++) {
-        depth += (*p == '(') - (*p == ')');
+        depth += (*p == open) - (*p == close);
         if (!depth)
             return p + 1;
     }
@@ -214,7 +214,7 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
             continue;
         }
         char word[KERNEL_NAME];
-        const char *end = close_of(p);
+        const char *end = close_of(p, '(', ')');
         if (!end)
             return p + strlen(p);
         last_word(start, p, word, sizeof word);
@@ -235,13 +235,8 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
 /* Behind the brace that closes the one at p, or the end. */
 static const char *brace_close(const char *p)
 {
-    int depth = 0;
-    for (; *p; p++) {
-        depth += (*p == '{') - (*p == '}');
-        if (!depth)
-            return p + 1;
-    }
-    return p;
+    const char *end = close_of(p, '{', '}');
+    return end ? end : p + strlen(p);
 }
 
 /* Marks the pointers to which the body applies atomicAdd(&NAME[...], ...) and the like. */

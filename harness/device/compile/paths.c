@@ -374,8 +374,8 @@ bool paths_bound(const struct compiled *c)
     /* Moved to where nobody is, a copy holds no path of the writer's. */
     if (!c->paths || !move_open(&m, c->paths, "/\n/\1/\1.cu\n/\2\n/\3\n/\4"))
         return true;
-    SCOPED_BY(compiled_free)
-    struct compiled copy = {.ptx = xstrndup(c->ptx, c->ptx_bytes), .ptx_bytes = c->ptx_bytes, .cubin = xmalloc(c->cubin_bytes + 1)};
+    SCOPED_BY(compiled_free) struct compiled copy = {.ptx = xstrndup(c->ptx, c->ptx_bytes), .ptx_bytes = c->ptx_bytes};
+    copy.cubin = xmalloc(c->cubin_bytes + 1);
     memcpy(copy.cubin, c->cubin, c->cubin_bytes);
     copy.cubin_bytes = c->cubin_bytes;
     bool bound = cubin_bound(c, &m) || !move_ptx(&copy, &m) || !move_cubin(&copy, &m);

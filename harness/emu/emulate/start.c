@@ -254,8 +254,8 @@ static bool stays_inside(const char *label, const char *ptx, size_t ptx_bytes, c
     struct error ignored = {0};
     SCOPED_BY(emulate_free) struct emulate_result r = {0};
     SCOPED char *limited = text_format("%stime limit: 1 s\n", text);
-    SCOPED_BY(node_leave)
-    struct node *launch = strstr(ptx, "vprintf") ? NULL : node_parse_text(label, limited, strlen(limited), 1, 1, &ignored);
+    bool prints = strstr(ptx, "vprintf") != NULL;
+    SCOPED_BY(node_leave) struct node *launch = prints ? NULL : node_parse_text(label, limited, strlen(limited), 1, 1, &ignored);
     struct emulate_request request = {.label = label, .ptx = ptx, .ptx_bytes = ptx_bytes, .launch = launch, .no_check = true};
     bool inside = launch && emulate(&request, &r, &ignored);
     for (int i = 0; inside && i < r.report_count; i++)
