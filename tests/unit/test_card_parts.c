@@ -157,7 +157,7 @@ static void each_element_is_seen(void **state)
         struct op_data host;
         struct tensor list[OP_MAX_TENSORS];
         bool half = i > 5; /* whose channels are looked at by words of four */
-        struct work w = conv_work(3, half ? 8 : i < 2 ? 6 : 5, 3, i < 4 || half ? 35 : 7, 3);
+        struct work w = conv_work(3, half ? 8 : i < 2 ? 6 : 5, 2, i < 4 || half ? 35 : 7, 3);
         w.dtype = half ? DTYPE_F16 : DTYPE_F32, w.math = math_default(w.dtype), w.layout = i % 2 ? LAYOUT_NCHW : LAYOUT_NHWC;
         w.mask = (struct mask){.pattern = i < 2 || half ? MASK_NONE : MASK_IID, .density = 0.05, .seed = 3};
         if (!work_finish(&w, &err) || !card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) || !card_fetch(host.card, &err))
