@@ -120,8 +120,20 @@ void lanes_exchange(struct warp *w);
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
 /* ---- convert.c, move.c, video.c ---- */
-enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX, VIDEO_LEFT, VIDEO_RIGHT }; /* insn.kind */
-enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };            /* insn.flags */
+/* insn.kind */
+enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX, VIDEO_LEFT, VIDEO_RIGHT, VIDEO_SET, VIDEO_MAD };
+enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_WRAP = 16, VIDEO_PLUS_ONE = 32 }; /* insn.flags */
+enum { VIDEO_NEGATED_PRODUCT = 64, VIDEO_NEGATED_C = 128 };
+/* insn.aux: with the third operand, one of these, or by default what the mask leaves of it */
+enum { VIDEO_MERGE, VIDEO_WITH_ADD, VIDEO_WITH_MIN, VIDEO_WITH_MAX };
+/* insn.imm: parts of the operands. Parts are numbered over both: those of the second follow the first's. */
+struct video_parts {
+    uint16_t a, b;                  /* by part of the result, 4 bits: the part that is operand a, b */
+    uint8_t mask;                   /* parts of the result that are computed */
+    uint8_t a_bits, b_bits, d_bits; /* of a part */
+};
+/* insn.size: the comparison of vset, or by how many bits vmad shifts its sum to the right */
+enum { VIDEO_EQ, VIDEO_NE, VIDEO_LT, VIDEO_LE, VIDEO_GT, VIDEO_GE };
 void emu_video(struct warp *w, const struct insn *ip);
 void emu_convert(struct warp *w, const struct insn *ip);
 void move_pack(struct warp *w, const struct insn *ip);

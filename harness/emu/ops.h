@@ -55,11 +55,12 @@ enum value_form {
     FORM_F64,
     FORM_TF32,
     FORM_E4M3,
-    FORM_E5M2, /* E4M3 to UE8M0: at most 8 bits */
+    FORM_E5M2, /* E4M3 to S2F6: at most 8 bits */
     FORM_E2M1,
     FORM_E2M3,
     FORM_E3M2,
-    FORM_UE8M0
+    FORM_UE8M0,
+    FORM_S2F6
 };
 enum round_mode { ROUND_N, ROUND_Z, ROUND_M, ROUND_P, ROUND_A };
 #define NO_REF 0xffffffffu

@@ -102,6 +102,58 @@ static void seldom_written(void **state)
           0x3f800000, 0xbf800000, 0x3f800001, 0xbf800000, 0x3f7fffff, 0xbf7fffff, 0x3f800001, 0x3f7fffff);
 }
 
+/* Video instructions of the manual's examples' kind, worked out by hand: parts, merges, saturation, negated products. */
+static void video(void **state)
+{
+    GIVES("sm_90a", "",
+          "mov.b32 %r1, 0xf700; mov.b32 %r2, 0x50000; mov.b32 %r3, 0x11223344; vadd.s32.s32.s32 %r4, %r1.b1, %r2.h1;" /* -9 + 5 */
+          "mov.b32 %r1, 200; vadd.u32.u32.u32.sat %r5.b2, %r1, 100, %r3; vsub.s32.u32.u32.min %r6, 3, 5, 1;"
+          "vset.s32.u32.lt.add %r7, -1, 1, 41; vmin.s32.s32.s32 %r8.h1, %r4, 0, %r3; vabsdiff.u32.s32.s32.max %r9, %r4, 2, 5;"
+          "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.v2.u32 [%rd1+16], {%r8, %r9};",
+          0xfffffffc, 0x11ff3344, 0xfffffffe, 42, 0xfffc3344, 6);
+    GIVES("sm_90a", "",
+          "mov.b32 %r1, 0xfd; mov.b32 %r2, 100; mov.b32 %r3, 84; vmad.s32.s32.s32.shr7 %r4, %r1.b0, %r2, -%r3;" /* (-300 - 84) / 128 */
+          "vmad.u32.u32.u32.po %r5, 3, 4, 5; mov.b32 %r6, 0x7fffffff; vmad.u32.u32.u32.sat %r6, -%r6, %r6, %r3;"
+          "vmad.u32.u32.u32 %r7, -%r2, -%r2, 1; vshr.s32.s32.u32.clamp %r8.b1, %r1.b0, 1, 0;" /* the two signs cancel */
+          "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.u32 [%rd1+16], %r8;",
+          0xfffffffd, 18, 0x80000000, 10001, 0xfe00);
+    GIVES("sm_90a", "",
+          "mov.b32 %r1, 0x00020001; mov.b32 %r2, 0x00400030; mov.b32 %r3, 0x77777777; vadd2.u32.u32.u32 %r4.h1, %r1.h01, %r2.h32, %r3;"
+          "mov.b32 %r1, 0x01020304; mov.b32 %r2, 0x01010505; vset4.u32.u32.ge.add %r5, %r1, %r2, %r3; vset4.u32.u32.ge %r6, %r1, %r2, %r3;"
+          "vsub4.s32.u32.u32 %r7.b20, %r1.b7654, %r2.b0123, %r3; vset2.u32.u32.lt %r8.h0, %r1, %r2, %r3;"
+          "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.u32 [%rd1+16], %r8;",
+          0x00417777, 0x77777779, 0x01010000, 0x77fe7704, 0x77770001);
+}
+
+/* Conversions of PTX ISA 9.1 and 9.2 with two scales, packed small integers, and set to halves. */
+static void conversions(void **state)
+{
+    GIVES("sm_100a", "",
+          "mov.b16 %h1, 0x40c0; mov.b16 %h2, 0x8085; cvt.rn.bf16x2.s2f6x2 %r1, %h1; cvt.rn.scaled::n2::ue8m0.bf16x2.s2f6x2 %r2, %h1, %h2;"
+          "mov.b16 %h3, 0x807f; mov.f32 %f1, 0f3fc00000; mov.f32 %f2, 0f40400000; mov.f32 %f3, 0f7fc00000; mov.b16 %h5, 0x387e; mov.b16 "
+          "%h6, 0x7e80;"
+          "cvt.rn.satfinite.scaled::n2::ue8m0.s2f6x2.f32 %h4, %f1, %f2, %h3; cvt.u32.u16 %r3, %h4;"
+          "cvt.rn.satfinite.relu.s2f6x2.f32 %h4, %f3, %f1; cvt.u32.u16 %r4, %h4; mov.b32 %r5, 0xbf803f80;"
+          "cvt.rn.satfinite.scaled::n2::ue8m0.s2f6x2.bf16x2 %h4, %r5, %h3; cvt.u32.u16 %r5, %h4;"
+          "cvt.rn.satfinite.scaled::n2::ue8m0.bf16x2.e4m3x2 %r6, %h5, %h6;" /* 448 of the lower 8 bits, times 2 */
+          "st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; st.global.v2.u32 [%rd1+16], {%r5, %r6};",
+          0x3f80bf80, 0x4000c280, 0x307f, 0x7f60, 0xe040, 0x3f004460);
+    GIVES("sm_90a", "",
+          "mov.u32 %r1, 20; mov.u32 %r2, -3; mov.u32 %r3, 0x123; cvt.pack.sat.u4.s32.b32 %r4, %r1, %r2, %r3; cvt.pack.sat.s2.s32.b32 %r5, "
+          "%r2, 1, 1;"
+          "setp.eq.u32 %p1, 0, 0; mov.b16 %h1, 0; set.lt.f16.u32 %h1, %r3, %r2; cvt.u32.u16 %r6, %h1; set.gt.bf16.s32 %h1, %r1, %r2;"
+          "cvt.u32.u16 %r7, %h1; mov.b32 %r8, 0x3c004000; mov.b32 %r9, 0x3c003c00; set.eq.and.f16x2.f16x2 %r10, %r8, %r9, %p1;"
+          "set.eq.and.f16x2.f16x2 %r11, %r8, %r9, !%p1; isspacep.global %p2, %r1; istypep.texref %p3, %rd1; selp.u32 %r12, 1, 0, %p2;"
+          "selp.u32 %r13, 1, 0, %p3; alloca.u32 %r14, 16; st.local.u32 [%r14+4], %r3; ld.local.u32 %r15, [%r14+4];"
+          "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; st.global.v4.u32 [%rd1+16], {%r10, %r11, %r12, %r13}; st.global.u32 [%rd1+32], "
+          "%r15;",
+          0x123f0, 0x19, 0x3c00, 0x3f80, 0x3c000000, 0, 1, 0, 0x123);
+    GIVES("sm_100a", "",
+          "mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0; @%p1 st.async.release.gpu.global.u32 [%rd1], 7; @%p1 "
+          "red.async.release.gpu.add.u32 [%rd1], 5;",
+          12);
+}
+
 /* A call by address: constants have the types of its prototype. */
 static void prototypes(void **state)
 {
@@ -219,6 +271,7 @@ static void version_of_target(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas),      cmocka_unit_test(seldom_written),
+                                       cmocka_unit_test(video),         cmocka_unit_test(conversions),
                                        cmocka_unit_test(prototypes),    cmocka_unit_test(initial_values),
                                        cmocka_unit_test(dropped_loads), cmocka_unit_test(rows_at_one_address),
                                        cmocka_unit_test(written_lanes), cmocka_unit_test(version_of_target)};

@@ -241,11 +241,11 @@ static void forms_that_do_not_exist(void **state)
                                         "ld.global.L1::banana.u32 r1, [d1];",
                                         "st.global.L2::evict_banana.u32 [d1], r1;",
                                         "cp.async.cg.shared.global.L2::banana [r1], [d1], 16;",
+                                        "ld.global.L1::evict_last.L2::evict_first.v4.b32 {r1, r2, r3, r4}, [d1];",
                                         "cp.async.bulk.prefetch.L1.global [d1], 128;"};
     static const char *const right[] = {"ld.global.u32 r1, [d1].unified;",
                                         "ld.u32.global r1, [d1];",
                                         "ld.global.L2::128B.L1::no_allocate.u32 r1, [d1];",
-                                        "ld.global.L1::evict_last.L2::evict_first.v4.b32 {r1, r2, r3, r4}, [d1];",
                                         "atom.global.v4.f32.add {f0, f1, f2, f3}, [d1], {f0, f1, f2, f3};",
                                         "prefetch.L2::evict_normal [d1];",
                                         "fence.cta;"};

@@ -71,6 +71,21 @@ static void note_pending(struct parser *p, struct ptx_operand *o)
     p->pending[p->pending_count++].operand = o;
 }
 
+/* "%r2.h10" of a video instruction: a register, and which parts of it. */
+static bool parse_part(struct parser *p, struct ptx_operand *o, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    if (!dot || dot == name || (dot[1] != 'b' && dot[1] != 'h') || dot[2] < '0' || dot[2] > '7')
+        return false;
+    char *stem = arena_text(&p->m->arena, name, (size_t)(dot - name));
+    if ((o->reg = name_register(p, stem)) < 0)
+        return false;
+    o->kind = OPERAND_REG;
+    o->name = stem;
+    o->part = dot + 1;
+    return true;
+}
+
 static bool parse_word_operand(struct parser *p, struct ptx_operand *o)
 {
     char *name = parser_take_name(p, "an operand");
@@ -85,6 +100,8 @@ static bool parse_word_operand(struct parser *p, struct ptx_operand *o)
         const struct name *n = name_find(p, name);
         if (n && n->kind == NAME_VECTOR) {
             *o = parser_registers(p, name, n->value, n->count);
+        } else if (!n && parse_part(p, o, name)) {
+            return true;
         } else if (name[0] == '%') {
             o->kind = OPERAND_SPECIAL;
         } else if (n && n->kind == NAME_VAR) {
@@ -158,10 +175,11 @@ static bool parse_operand(struct parser *p, struct ptx_operand *o, int depth)
     bool minus = parser_accept(p, '-');
     if (p->t.kind != TOKEN_WORD)
         return parse_number(p, o, minus);
-    if (minus)
-        return parser_fail(p, "a number was expected behind '-'");
     if (!parse_word_operand(p, o))
         return false;
+    if (minus && o->kind != OPERAND_REG)
+        return parser_fail(p, "a number or a register was expected behind '-'");
+    o->minus = minus;
     if (o->kind == OPERAND_VAR || o->kind == OPERAND_SYMBOL) {
         if (!parser_offset(p, &o->bits))
             return false;

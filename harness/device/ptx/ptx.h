@@ -59,6 +59,7 @@ enum ptx_type {
     T_E2M3X2,
     T_E3M2X2,
     T_UE8M0X2,
+    T_S2F6X2,
     T_COUNT
 };
 enum ptx_type ptx_type_parse(const char *s); /* without the dot; T_NONE when it is not a type */
@@ -130,10 +131,11 @@ enum operand_kind {
 };
 struct ptx_operand {
     enum operand_kind kind;
-    bool negated;              /* !%p */
+    bool negated, minus;       /* !%p; -%r of a video instruction */
     int reg, reg2;             /* REG; ADDRESS base; reg2: the q of p|q; -1 = none */
     uint64_t bits;             /* INT, F32, F64; ADDRESS and VAR: the offset */
     const char *name;          /* SYMBOL (unresolved), SPECIAL ("%tid.x") */
+    const char *part;          /* REG of a video instruction: "b0", "h10"; NULL: the whole */
     struct ptx_var *var;       /* VAR, or ADDRESS of a variable */
     int target;                /* SYMBOL that is a label: index of an instruction; -1 otherwise */
     struct ptx_operand *items; /* VECTOR, LIST, ADDRESS [map, {..}, ..]: the rest */

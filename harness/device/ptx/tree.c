@@ -59,6 +59,7 @@ static const struct {
     [T_S16X2] = {"s16x2", 4, 1, 0},   [T_E4M3] = {"e4m3", 1, 0, 1},     [T_E5M2] = {"e5m2", 1, 0, 1},
     [T_E4M3X2] = {"e4m3x2", 2, 0, 1}, [T_E5M2X2] = {"e5m2x2", 2, 0, 1}, [T_E2M1X2] = {"e2m1x2", 1, 0, 1},
     [T_E2M3X2] = {"e2m3x2", 2, 0, 1}, [T_E3M2X2] = {"e3m2x2", 2, 0, 1}, [T_UE8M0X2] = {"ue8m0x2", 2, 0, 1},
+    [T_S2F6X2] = {"s2f6x2", 2, 0, 1},
 };
 
 enum ptx_type ptx_type_parse(const char *s)

@@ -14,7 +14,7 @@ static const struct {
     {"popc clz brev bfi match", NULL, "b32 b64", NULL},
     {"bfe bfind", NULL, "u32 u64 s32 s64", NULL},
     {"prmt lop3 fns activemask shfl", NULL, "b32", NULL},
-    {"shf bmsk", NULL, "b32", "clamp wrap"},
+    {"shf bmsk", NULL, "b32", "clamp wrap"}, /* of shf, also l or r: goes_together() */
     {"szext", NULL, "u32 s32", "clamp wrap"},
     {"clmad", NULL, "u64", "lo hi"},
     {"nanosleep", NULL, "u32", NULL},
@@ -46,6 +46,51 @@ static const struct {
     {"redux", NULL, "u32 s32 f32", NULL},
     {"bar barrier", "and or", "pred", NULL},
 };
+
+/* Words that belong to the name of an instruction: those that it has come first and in this order; ptxas takes the others in any order. */
+static const struct {
+    const char *ops, *words;
+} names[] = {
+    {"cp", "reduce async bulk prefetch tensor mbarrier arrive commit_group wait_group wait_all"},
+    {"mbarrier", "init inval arrive arrive_drop test_wait try_wait pending_count check_layout expect_tx complete_tx parity"},
+    {"tcgen05", "alloc dealloc relinquish_alloc_permit commit cp shift ld st red mma ws sp wait::ld wait::st fence::before_thread_sync "
+                "fence::after_thread_sync"},
+    {"wgmma", "fence commit_group wait_group mma_async sp"},
+    {"wmma", "load store mma a b c d"},
+    {"barrier bar", "warp cluster cta sync arrive wait red"},
+    {"fence membar", "proxy"},
+    {"clusterlaunchcontrol", "try_cancel async query_cancel"},
+    {"createpolicy", "fractional range cvt"},
+    {"tensormap", "replace cp_fenceproxy"},
+    {"st red", "async bulk"},
+    {"setmaxnreg", "inc dec"},
+    {"shf", "l r"},
+    {"mul mul24 mad mad24 madc clmad dp2a", "hi lo wide"},
+    {"div", "full"},
+    {"cvt", "pack"},
+};
+
+static bool in_order(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!decode_listed(names[i].ops, in->op))
+            continue;
+        int first = 0; /* modifiers of the name that stand where they belong */
+        while (first < in->mod_count && decode_listed(names[i].words, in->mods[first]))
+            first++;
+        for (int k = 0; k < in->mod_count; k++) {
+            const char *before = k && k < first ? strstr(names[i].words, in->mods[k - 1]) : NULL;
+            bool late = k >= first && decode_listed(names[i].words, in->mods[k]);
+            if (late || (before && !decode_listed(before, in->mods[k]))) {
+                d->column = in->mod_columns[k];
+                return decode_wrong(d, "'.%s' stands before this modifier, or behind the instruction's name", in->mods[k]);
+            }
+        }
+        return true;
+    }
+    return true;
+}
 
 static const char *last_type(const struct ptx_instr *in)
 {
@@ -96,9 +141,11 @@ static bool converts(struct decode *d)
     const struct ptx_instr *in = d->in;
     if (!decode_is(d, "cvt") || in->mod_count < 2)
         return true;
-    const char *to = in->mods[in->mod_count - 2], *from = in->mods[in->mod_count - 1];
+    const char *to = decode_nth_type(in, 0), *from = decode_nth_type(in, 1);
+    if (!from)
+        return true;
     bool pack = instr_has(in, "pack"), random = instr_has(in, "rs"), pair = strstr(to, "x2") && !strcmp(from, "f32");
-    int operands = 2 + (pair || random) + (pair && random) + (pack ? 1 + !strcmp(from, "b32") : 0);
+    int operands = 2 + instr_has(in, "scaled::n2::ue8m0") + (pair || random) + (pair && random) + (pack ? 1 + instr_has(in, "b32") : 0);
     if (!decode_operand_count(d, operands, operands))
         return false;
     if (pack)
@@ -139,6 +186,8 @@ static bool goes_together(struct decode *d)
         return decode_wrong(d, "'.xorsign' needs '.abs'");
     if (decode_is(d, "barrier") && instr_has(in, "cluster") && instr_has(in, "arrive") && instr_has(in, "acquire"))
         return decode_wrong(d, "an arrival releases");
+    if (decode_is(d, "shf") && !decode_has_one_of(in, "l r"))
+        return decode_wrong(d, "one of l r is needed");
     if (decode_is(d, "wgmma") && !instr_has(in, "sync"))
         return decode_wrong(d, "'.sync' is needed");
     bool barrier = (decode_is(d, "bar") || decode_is(d, "barrier")) && !instr_has(in, "warp") && !instr_has(in, "cluster");
@@ -152,37 +201,6 @@ static bool goes_together(struct decode *d)
     if (barrier && in->count > first + 1 && in->operands[first + 1].kind == OPERAND_INT && in->operands[first + 1].bits % 32)
         return decode_wrong(d, "the number of threads is a multiple of 32");
     return true;
-}
-
-/* Registers and literals of whole numbers in operations on floats, and the other way round. Untyped registers (.b32) fit both. */
-static bool class_fits(struct decode *d, const struct ptx_operand *o, const char *type, bool part)
-{
-    bool real = strchr(type, 'f') != NULL, whole = type[0] == 'u' || type[0] == 's', ok = true;
-    for (int i = 0; o->kind == OPERAND_VECTOR && i < o->count && ok; i++)
-        ok = class_fits(d, &o->items[i], type, true);
-    if (o->kind == OPERAND_REG && d->f->regs[o->reg] != T_PRED) {
-        enum ptx_type t = d->f->regs[o->reg];
-        bool natural = t >= T_U8 && t <= T_S64;
-        bool wider = (decode_is(d, "ld") || decode_is(d, "st")) && real && t == T_F64 && strcmp(type, "f64");
-        ok = real ? !natural && !wider : !whole || !ptx_type_float(t);
-    }
-    if (o->kind == OPERAND_F32 || o->kind == OPERAND_F64) /* of the same size as untyped bits */
-        ok = ok && (part || type[0] != 'b' || real || instr_has(d->in, "param") || atoi(type + 1) == (o->kind == OPERAND_F32 ? 32 : 64));
-    ok = ok && (o->kind != OPERAND_INT || !real) && ((o->kind != OPERAND_F32 && o->kind != OPERAND_F64) || !whole);
-    return ok || d->failed || decode_wrong(d, "an operand is not of type '.%s'", type);
-}
-
-static bool operands_fit(struct decode *d)
-{
-    static const char ops[] = "add sub mul mad fma div rem min max abs neg setp selp mov ld st redux";
-    const struct ptx_instr *in = d->in;
-    const char *type = last_type(in);
-    bool ok = true;
-    if (decode_is(d, "cvt") && in->count == 2 && in->mod_count > 1 && ptx_type_parse(in->mods[in->mod_count - 2]) != T_NONE)
-        return class_fits(d, &in->operands[0], in->mods[in->mod_count - 2], false) && class_fits(d, &in->operands[1], type, false);
-    for (int i = 0; type && decode_listed(ops, in->op) && i < (decode_is(d, "redux") ? 2 : in->count) && ok; i++)
-        ok = in->operands[i].kind == OPERAND_ADDRESS || class_fits(d, &in->operands[i], type, false);
-    return ok;
 }
 
 /* mov: special registers, addresses and vectors are not of every type. */
@@ -210,6 +228,6 @@ static bool moves(struct decode *d)
 
 bool decode_allowed(struct decode *d)
 {
-    return fits_rule(d) && decode_arithmetic_form(d) && decode_operands(d) && compares(d) && converts(d) && moves(d) && goes_together(d) &&
-           operands_fit(d);
+    return in_order(d) && fits_rule(d) && decode_arithmetic_form(d) && decode_operands(d) && compares(d) && converts(d) && moves(d) &&
+           goes_together(d) && decode_registers_fit(d);
 }

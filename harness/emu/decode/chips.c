@@ -13,6 +13,15 @@ static const struct {
 } table[] = {
     {"redux", NULL, NULL, "80+"},
     {"redux", "f32", NULL, "100 103"},
+    {"setp set", "bf16 bf16x2", NULL, "80+"},
+    {"cvt", "relu f16x2 bf16x2", NULL, "80+"},
+    {"ld st atom red cp", "L2::cache_hint", NULL, "80+"},
+    {"membar", "async", NULL, "90+"},
+    {"prefetch", "tensormap", NULL, "90+"},
+    {"ld st atom red", "shared::cluster", NULL, "90+"},
+    {"wmma", "f64", NULL, "80+"},
+    {"cp", "cta_group::1 cta_group::2", NULL, "100 103 107 110"},
+    {"st red", "async", "release", "100+"},
     {"elect mapa getctarank griddepcontrol stmatrix", NULL, NULL, "90+"},
     {"barrier", "cluster", NULL, "90+"},
     {"min max", "NaN f16 f16x2", NULL, "80+"},
@@ -29,10 +38,10 @@ static const struct {
     {"cvt", "bf16", "u16 u32 u64 s16 s32 s64", "90+"},
     {"cvt", "e2m1x2 e2m3x2 e3m2x2 ue8m0x2", NULL, BLACKWELL},
     {"cvt", "bf16x2", "e4m3x2 e5m2x2", BLACKWELL},
+    {"cvt", "s2f6x2", NULL, "100a 103a 107a 110a 120a 121a"},
     {"cvt", "rs", NULL, "100a 103a 107a"},
     {"ld st atom red fence", "cluster", NULL, "90+"},
     {"fence", "async mbarrier_init acquire release tensormap::generic", NULL, "90+"},
-    {"ld st", "v8", NULL, "100+"},
     {"ld", "L2::256B", NULL, "80+"},
     {"createpolicy applypriority discard mbarrier", NULL, NULL, "80+"},
     {"prefetch", "L2::evict_last L2::evict_normal", NULL, "80+"},
@@ -81,6 +90,11 @@ bool decode_of_chip(struct decode *d)
         if (decode_listed(table[i].ops, in->op) && decode_has_one_of(in, table[i].words) && decode_has_one_of(in, table[i].others) &&
             !has_chip(d, table[i].chips))
             chips = table[i].chips;
+    if (d->sm &&
+        ((instr_has(in, "v8") && decode_has_one_of(in, "b32 u32 s32 f32")) ||
+         (instr_has(in, "v4") && decode_has_one_of(in, "b64 u64 s64 f64"))) &&
+        !has_chip(d, "100+"))
+        chips = "100+"; /* 256 bits at once */
     if (d->sm && (decode_is(d, "min") || decode_is(d, "max")) && in->count == 4 && !has_chip(d, "100+"))
         chips = "100+";
     for (int i = 0; i < in->count && d->sm && !chips; i++)

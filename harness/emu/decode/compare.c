@@ -113,7 +113,9 @@ bool decode_set(struct decode *d)
     enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
     k.a = decode_source(d, decode_operand(d, 1), ts, false), k.b = decode_source(d, decode_operand(d, 2), ts, false);
     uint32_t to = decode_target(d, decode_operand(d, 0), td, false);
-    if (compare_op(ts) == OP_setp_half && ptx_type_bytes(ts) == ptx_type_bytes(td) && !k.join) {
+    if (compare_op(ts) == OP_setp_half && ptx_type_bytes(ts) == ptx_type_bytes(td) && (ts != T_F16 || td != T_BF16) &&
+        (!k.join || ptx_type_bytes(ts) == 4)) {
+        take_joined(d, &k);
         struct insn *ip = decode_emit(d, OP_set_half);
         ip->d = to, ip->a = k.a, ip->b = k.b;
         ip->aux = (uint16_t)k.compare;
@@ -121,6 +123,8 @@ bool decode_set(struct decode *d)
         ip->kind = ts == T_BF16 || ts == T_BF16X2;
         ip->count = ptx_type_float(td) ? td == T_BF16 || td == T_BF16X2 : 2;
         ip->imm = k.ftz;
+        ip->c = k.c;
+        ip->flags = (uint8_t)(k.join | (k.negated ? JOIN_NEGATED : 0));
         return true;
     }
     bool narrow = ptx_type_bytes(td) == 2;

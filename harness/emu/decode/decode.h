@@ -69,6 +69,11 @@ bool decode_allowed(struct decode *d);                            /* allowed.c: 
 /* operands.c: as many operands as ptxas takes, and constants in their range? Has it `least` to `most` operands? */
 bool decode_operands(struct decode *d);
 bool decode_operand_count(struct decode *d, int least, int most);
+/* registers.c: does ptxas take the registers and literals for these types? The n-th type among the modifiers; NULL: there are fewer. */
+bool decode_registers_fit(struct decode *d);
+const char *decode_nth_type(const struct ptx_instr *in, int n);
+/* forms.c: is the modifier a type, of four packed numbers too? */
+bool decode_is_type(const char *mod);
 /* chips.c: has the target such an instruction, has the version such a target? The target's number; 0: it is not an sm_ one. */
 bool decode_of_chip(struct decode *d);
 bool decode_target_known(const struct ptx_module *m, struct error *err);

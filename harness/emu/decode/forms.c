@@ -42,11 +42,16 @@ static bool is_space(const char *word)
     return !strcmp(word, "global") || !strncmp(word, "shared", 6);
 }
 
-/* Which modifiers belong to the form, as bits; *whole: all groups that must be there are. Types have an order, and so have state spaces:
- * `types` and `spaces` are the modifiers that are one. */
-static uint32_t match(const struct ptx_instr *in, const char *groups, uint32_t types, uint32_t spaces, bool *whole)
+bool decode_is_type(const char *mod)
 {
-    uint32_t used = 0, passed = 0; /* passed: modifiers before the last type or space of theirs */
+    return ptx_type_parse(mod) != T_NONE || ((mod[0] == 'b' || mod[0] == 'e') && mod[1] >= '0' && mod[1] <= '9' && strchr(mod, 'x'));
+}
+
+/* Which modifiers belong to the form, as bits; *whole: all groups that must be there are. Types have an order, and so have state spaces and
+ * the layouts of matrices: `ordered` are the modifiers of each kind. */
+static uint32_t match(const struct ptx_instr *in, const char *groups, const uint32_t ordered[3], bool *whole)
+{
+    uint32_t used = 0, passed = 0; /* passed: modifiers before the last one of their kind */
     *whole = true;
     while (*groups) {
         char end;
@@ -62,7 +67,8 @@ static uint32_t match(const struct ptx_instr *in, const char *groups, uint32_t t
         if (found >= 0) {
             uint32_t bit = 1u << found;
             used |= bit;
-            passed |= (bit - 1) & (types & bit ? types : spaces & bit ? spaces : 0);
+            for (int i = 0; i < 3; i++)
+                passed |= ordered[i] & bit ? (bit - 1) & ordered[i] : 0;
         } else if (end != '?')
             *whole = false;
     }
@@ -72,17 +78,18 @@ static uint32_t match(const struct ptx_instr *in, const char *groups, uint32_t t
 /* The modifier that is not of the nearest form; -1: all are; -2: one is missing. */
 static int misfit(const struct ptx_instr *in)
 {
-    uint32_t all = (1u << in->mod_count) - 1, best = 0, types = 0, spaces = 0;
+    uint32_t all = (1u << in->mod_count) - 1, best = 0, types = 0, spaces = 0, layouts = 0;
     const char *wanted = NULL;
     for (int i = 0; i < in->mod_count; i++) {
-        types |= (uint32_t)(ptx_type_parse(in->mods[i]) != T_NONE) << i;
+        types |= (uint32_t)decode_is_type(in->mods[i]) << i;
         spaces |= (uint32_t)is_space(in->mods[i]) << i;
+        layouts |= (uint32_t)(!strcmp(in->mods[i], "row") || !strcmp(in->mods[i], "col")) << i;
     }
     for (int k = 0; k < FORMS; k++) {
         bool whole;
         if (!decode_listed(forms[k].op, in->op))
             continue;
-        uint32_t used = match(in, forms[k].groups, types, spaces, &whole);
+        uint32_t used = match(in, forms[k].groups, (const uint32_t[]){types, spaces, layouts}, &whole);
         if (used == all && whole)
             return -1;
         if (!wanted || __builtin_popcount(used) > __builtin_popcount(best)) {
@@ -99,10 +106,12 @@ static int misfit(const struct ptx_instr *in)
 /* ---- words that are not known ---- */
 static const char operations[] =
     "abs activemask add clusterlaunchcontrol addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx "
-    "call clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank isspacep clmad "
+    "call clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank isspacep istypep "
+    "clmad "
     "ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 nanosleep neg not or "
     "pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st "
-    "stackrestore stacksave stmatrix sub subc szext tanh tcgen05 tensormap testp trap vote griddepcontrol wgmma wmma xor";
+    "stackrestore stacksave stmatrix sub subc szext tanh tcgen05 tensormap testp trap vabsdiff vadd vmad vmax vmin vset vshl vshr vsub "
+    "vote griddepcontrol wgmma wmma xor";
 static const char general[] =
     "approx full ftz sat satfinite relu rn rz rm rp rna rni rzi rmi rpi lo hi wide cc uni sync aligned row col trans x1 x2 x4 NaN "
     "xorsign abs wrap clamp shiftamt eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan up down bfly idx all any ballot popc "
@@ -179,7 +188,8 @@ bool decode_arithmetic_form(struct decode *d)
 {
     static const char ops[] =
         "add sub mul mad mul24 mad24 madc addc subc fma div rem sad min max abs neg sqrt rcp rsqrt sin cos lg2 ex2 tanh "
-        "copysign testp lop3 dp4a dp2a setp set cvt shfl vote match redux bar barrier mma wmma ldmatrix stmatrix cp mbarrier";
+        "copysign testp lop3 dp4a dp2a nanosleep activemask setp set cvt shfl vote match redux bar barrier mma wmma ldmatrix stmatrix cp "
+        "mbarrier";
     bool async = (decode_is(d, "st") || decode_is(d, "red")) && instr_has(d->in, "async");
     int i = async || decode_listed(ops, d->in->op) ? misfit(d->in) : -1;
     if (i < 0)

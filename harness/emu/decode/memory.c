@@ -394,14 +394,28 @@ static bool decode_cvta(struct decode *d)
     return true;
 }
 
+/* An address or a size, in 64 bits; narrow: its register has 32. */
+static uint32_t wide_source(struct decode *d, const struct ptx_operand *o, bool narrow)
+{
+    if (!narrow || o->kind != OPERAND_REG)
+        return decode_source(d, o, T_U64, false);
+    uint32_t a = decode_source(d, o, T_U32, false), to = decode_scratch(d);
+    struct insn *ip = decode_emit_internal(d, OP_zext_32_64);
+    ip->a = a, ip->d = to;
+    return to;
+}
+
 static bool decode_isspacep(struct decode *d)
 {
     if (!decode_form(d))
         return true;
     bool cluster = instr_has(d->in, "shared::cluster");
     enum ptx_space space = decode_take_space(d);
-    uint32_t a = decode_source(d, decode_operand(d, 1), T_U64, false);
-    const struct ptx_operand *o = decode_operand(d, 0);
+    const struct ptx_operand *o = decode_operand(d, 1);
+    if (o->kind == OPERAND_VAR)
+        return decode_wrong(d, "a register was expected") || true;
+    uint32_t a = wide_source(d, o, o->kind == OPERAND_REG && decode_reg_bytes(d, o->reg) == 4);
+    o = decode_operand(d, 0);
     if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
         return decode_fail(d, "the result must be a predicate") || true;
     struct insn *ip = decode_emit(d, OP_isspace);
@@ -412,20 +426,41 @@ static bool decode_isspacep(struct decode *d)
     return true;
 }
 
+/* Is it a handle of a texture, a sampler or a surface? emu has none. */
+static bool decode_istypep(struct decode *d)
+{
+    const struct ptx_operand *o = decode_operand(d, 0);
+    if (!decode_form(d))
+        return true;
+    d->taken = ~0u;
+    decode_source(d, decode_operand(d, 1), T_U64, false);
+    if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
+        return decode_wrong(d, "the result must be a predicate") || true;
+    struct insn *ip = decode_emit(d, OP_isspace);
+    ip->d = decode_slot(d, o->reg);
+    ip->a = decode_constant(d, 0, 8);
+    ip->aux = SPACE_COUNT;
+    return true;
+}
+
 /* alloca: local memory that a thread takes while it runs. It lies behind the variables of all functions. */
 static bool decode_alloca(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);
     bool take = decode_is(d, "alloca"), restore = decode_is(d, "stackrestore");
     const struct ptx_operand *align = take && d->in->count > 2 ? &d->in->operands[2] : NULL;
-    if (t != T_U64 || (align && (align->kind != OPERAND_INT || align->bits > 4096 || (align->bits & (align->bits - 1)))))
+    if ((t != T_U64 && t != T_U32) || (align && (align->kind != OPERAND_INT || align->bits > 4096 || (align->bits & (align->bits - 1)))))
         return decode_fail(d, "this form is not supported") || true;
-    uint32_t a = decode_is(d, "stacksave") ? NO_REF : decode_source(d, decode_operand(d, take), T_U64, false);
-    uint32_t to = restore ? NO_REF : decode_target(d, decode_operand(d, 0), T_U64, false);
+    uint32_t a = decode_is(d, "stacksave") ? NO_REF : wide_source(d, decode_operand(d, take), t == T_U32);
+    uint32_t to = restore ? NO_REF : decode_target(d, decode_operand(d, 0), t, false), top = t == T_U64 ? to : decode_scratch(d);
     d->p->uses_alloca = true;
     struct insn *ip = decode_emit(d, OP_alloca);
-    ip->a = a, ip->d = to;
+    ip->a = a, ip->d = top;
     ip->imm = take ? (int64_t)(align && align->bits > 8 ? align->bits : 8) : restore ? -1 : -2;
+    if (t == T_U32 && !restore) {
+        ip = decode_emit_internal(d, OP_trunc_64_32);
+        ip->a = top, ip->d = to;
+    }
     return true;
 }
 
@@ -508,16 +543,24 @@ bool decode_memory(struct decode *d)
         return load_store(d, true);
     if (decode_is(d, "st") && instr_has(d->in, "bulk"))
         return decode_store_bulk(d);
-    if (decode_is(d, "st") && !instr_has(d->in, "async"))
+    bool posted = instr_has(d->in, "async") && instr_has(d->in, "release"); /* a store or reduction as any other: it lands at once */
+    if (posted)
+        decode_take(d, "async");
+    if (posted && (instr_has(d->in, "cta") || (instr_has(d->in, "mmio") && !instr_has(d->in, "sys")) ||
+                   (instr_has(d->in, "cluster") && decode_is(d, "red"))))
+        return decode_wrong(d, "'.release' of another scope is needed") || true;
+    if (decode_is(d, "st") && (posted || !instr_has(d->in, "async")))
         return load_store(d, false);
     if (decode_is(d, "atom"))
         return decode_atom(d, false);
-    if (decode_is(d, "red") && !instr_has(d->in, "async"))
+    if (decode_is(d, "red") && (posted || !instr_has(d->in, "async")))
         return decode_atom(d, true);
     if (decode_is(d, "cvta"))
         return decode_cvta(d);
     if (decode_is(d, "discard"))
         return decode_discard(d);
+    if (decode_is(d, "istypep"))
+        return decode_istypep(d);
     if (decode_is(d, "isspacep"))
         return decode_isspacep(d);
     if (decode_is(d, "createpolicy")) {

@@ -108,12 +108,13 @@ static int form_of(enum ptx_type t)
         [T_S16] = FORM_S16,     [T_B32] = FORM_U32,     [T_U32] = FORM_U32,     [T_S32] = FORM_S32,     [T_B64] = FORM_U64,
         [T_U64] = FORM_U64,     [T_S64] = FORM_S64,     [T_F16] = FORM_F16,     [T_BF16] = FORM_BF16,   [T_F32] = FORM_F32,
         [T_F64] = FORM_F64,     [T_TF32] = FORM_TF32,   [T_F16X2] = FORM_F16,   [T_BF16X2] = FORM_BF16, [T_E4M3X2] = FORM_E4M3,
-        [T_E5M2X2] = FORM_E5M2, [T_E2M1X2] = FORM_E2M1, [T_E2M3X2] = FORM_E2M3, [T_E3M2X2] = FORM_E3M2, [T_UE8M0X2] = FORM_UE8M0};
+        [T_E5M2X2] = FORM_E5M2, [T_E2M1X2] = FORM_E2M1, [T_E2M3X2] = FORM_E2M3, [T_E3M2X2] = FORM_E3M2, [T_UE8M0X2] = FORM_UE8M0,
+        [T_S2F6X2] = FORM_S2F6};
     return forms[t];
 }
 static bool packed(enum ptx_type t)
 {
-    return t == T_F16X2 || t == T_BF16X2 || (t >= T_E4M3X2 && t <= T_UE8M0X2);
+    return t == T_F16X2 || t == T_BF16X2 || (t >= T_E4M3X2 && t <= T_S2F6X2);
 }
 
 static enum op fast_convert(enum ptx_type td, enum ptx_type ts, int64_t flags, int db, int sb)
@@ -171,20 +172,22 @@ static int64_t convert_flags(struct decode *d)
     return flags;
 }
 
-/* d = two saturated numbers side by side; bytes are put below the third operand's */
+/* d = two saturated numbers side by side; those of less than 16 bits are put below the third operand's */
 static bool decode_cvt_pack(struct decode *d)
 {
+    static const char *const types[] = {"u2", "s2", "u4", "s4", "u8", "s8", "u16", "s16", NULL};
     decode_take(d, "sat");
-    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
-    bool bytes = ptx_type_bytes(td) == 1;
-    if ((!bytes && td != T_U16 && td != T_S16) || (ts != T_S32 && ts != T_U32) || (bytes && decode_take_type(d) != T_B32))
+    int to_type = decode_take_word(d, types);
+    enum ptx_type ts = decode_take_type(d);
+    bool joins = to_type < 6;
+    if (to_type < 0 || (ts != T_S32 && ts != T_U32) || (joins && decode_take_type(d) != T_B32))
         return decode_fail(d, "this conversion is not supported") || true;
     uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false);
-    uint32_t c = bytes ? decode_source(d, decode_operand(d, 3), T_B32, false) : a,
+    uint32_t c = joins ? decode_source(d, decode_operand(d, 3), T_B32, false) : a,
              to = decode_target(d, decode_operand(d, 0), T_B32, false);
     struct insn *ip = decode_emit(d, OP_cvt_pack);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
-    ip->aux = (uint16_t)(ptx_type_signed(td) | ptx_type_signed(ts) << 1 | !bytes << 2);
+    ip->aux = (uint16_t)((to_type & 1) | ptx_type_signed(ts) << 1 | 2 << to_type / 2 << 2);
     return true;
 }
 
@@ -230,6 +233,11 @@ static bool decode_cvt(struct decode *d)
         (instr_has(d->in, "rn") || instr_has(d->in, "rz") || instr_has(d->in, "rm") || instr_has(d->in, "rp")))
         return decode_wrong(d, "a float becomes a whole number by '.rni', '.rzi', '.rmi' or '.rpi'") || true;
     bool two = packed(td) && !packed(ts);
+    uint32_t scale = NO_REF;
+    if (decode_take(d, "scaled::n2::ue8m0")) {
+        scale = decode_source(d, decode_operand(d, 2 + two), T_B16, false);
+        flags |= CONVERT_SCALED;
+    }
     uint32_t rd = decode_target(d, to, td, !ptx_type_float(td)), a = decode_source(d, from, ts, !ptx_type_float(ts)),
              b = two ? decode_source(d, decode_operand(d, 2), ts, false) : NO_REF;
     int db = to->kind == OPERAND_REG ? decode_reg_bytes(d, to->reg) : ptx_type_bytes(td),
@@ -242,6 +250,7 @@ static bool decode_cvt(struct decode *d)
     ip->d = rd, ip->a = a, ip->b = b;
     if (op != OP_none)
         return true;
+    ip->c = scale;
     if (packed(td))
         flags |= packed(ts) && ptx_type_bytes(ts) <= 2 ? CONVERT_UNPACK : CONVERT_PACK;
     ip->kind = (uint8_t)form_of(ts);

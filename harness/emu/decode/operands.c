@@ -29,12 +29,18 @@ static bool copies(struct decode *d)
     bool ahead = instr_has(in, "prefetch") && !instr_has(in, "tensor");
     if (instr_has(in, "bulk") && !instr_has(in, "tensor") && constant_of(d, ahead ? 1 : 2, &bytes) && bytes % 16)
         return decode_wrong(d, "the number of bytes is a multiple of 16");
-    if (instr_has(in, "prefetch") || instr_has(in, "arrive") || instr_has(in, "im2col"))
+    if (instr_has(in, "arrive") || (instr_has(in, "im2col") && !instr_has(in, "prefetch")))
         return true;
+    if (instr_has(in, "prefetch")) {
+        int n = 1 + ahead + hint + (instr_has(in, "im2col") || instr_has(in, "im2col::w") || instr_has(in, "im2col::w::128"));
+        return decode_operand_count(d, n, n);
+    }
     if (!instr_has(in, "bulk")) {
         if (constant_of(d, 2, &bytes) && constant_of(d, 3, &taken) && taken > bytes)
             return decode_wrong(d, "it reads at most the %d bytes that it writes", (int)bytes);
-        return hint ? decode_operand_count(d, 4, 5) : decode_operand_count(d, 3, 4);
+        return (in->count < 4 + hint || in->operands[3].kind != OPERAND_REG || d->f->regs[in->operands[3].reg] == T_PRED ||
+                decode_reg_bytes(d, in->operands[3].reg) == 4 || decode_wrong(d, "the size of the source has 32 bits")) &&
+               decode_operand_count(d, 3 + hint, 4 + hint);
     }
     int more = hint + instr_has(in, "multicast::cluster") + instr_has(in, "cp_mask") + 2 * instr_has(in, "ignore_oob");
     int n = (instr_has(in, "tensor") ? 2 : 3) + loads + more;
@@ -85,7 +91,23 @@ static bool tensor_memory(struct decode *d)
         return decode_operand_count(d, 1 + many, 1 + many);
     if (instr_has(in, "ld") || instr_has(in, "st")) {
         int n = 2 + instr_has(in, "16x32bx2") + instr_has(in, "red");
+        if (in->count == n && in->operands[instr_has(in, "st") ? n - 1 : 0].kind != OPERAND_VECTOR)
+            return decode_wrong(d, "a list of registers was expected");
         return decode_operand_count(d, n, n) && (instr_has(in, "st") || each_once(d));
+    }
+    return true;
+}
+
+/* Registers of a vector have one size. */
+static bool same_sizes(struct decode *d)
+{
+    const struct ptx_operand *v = &d->in->operands[decode_is(d, "st")];
+    int bytes = 0;
+    for (int i = 0; v->kind == OPERAND_VECTOR && i < v->count; i++) {
+        int own = v->items[i].kind == OPERAND_REG ? ptx_type_bytes(d->f->regs[v->items[i].reg]) : bytes;
+        if (bytes && own != bytes)
+            return decode_wrong(d, "registers of different sizes in a vector");
+        bytes = own;
     }
     return true;
 }
@@ -99,7 +121,13 @@ static bool accesses(struct decode *d)
     if (instr_has(in, "async") || instr_has(in, "bulk"))
         return true;
     const struct ptx_operand *last = in->count ? &in->operands[in->count - 1] : NULL;
-    return decode_operand_count(d, n, n) &&
+    bool wide = (instr_has(in, "v8") && decode_has_one_of(in, "b32 u32 s32 f32")) ||
+                (instr_has(in, "v4") && decode_has_one_of(in, "b64 u64 s64 f64"));
+    if (wide && decode_has_one_of(in, "shared shared::cta shared::cluster local const param"))
+        return decode_wrong(d, "only global memory is accessed by 256 bits");
+    if (!wide && decode_has_one_of(in, "L2::evict_last L2::evict_first L2::evict_normal") && (decode_is(d, "ld") || decode_is(d, "st")))
+        return decode_wrong(d, "an eviction priority of L2 is of accesses by 256 bits");
+    return decode_operand_count(d, n, n) && same_sizes(d) &&
            (!hint || last->kind != OPERAND_REG || decode_reg_bytes(d, last->reg) == 8 || decode_wrong(d, "the cache policy has 64 bits"));
 }
 
@@ -114,7 +142,9 @@ static bool counts(struct decode *d)
         {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3, NULL},
         {"mad madc mad24 clmad fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4, NULL},
         {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2, NULL},
-        {"min max setp set", 3, 4, NULL},
+        {"min max", 3, 4, "f32"},
+        {"min max", 3, 3, NULL},
+        {"setp set", 3, 4, NULL},
         {"bfi", 5, 5, NULL},
         {"lop3", 5, 6, NULL},
         {"activemask nanosleep setmaxnreg pmevent", 1, 1, NULL},
@@ -162,10 +192,17 @@ static bool hints(struct decode *d)
     uint64_t value, other;
     if (decode_is(d, "applypriority") && (!constant_of(d, 1, &value) || value != 128))
         return decode_wrong(d, "it is of 128 bytes");
+    if (decode_is(d, "pmevent") && !constant_of(d, 0, &value))
+        return decode_wrong(d, "a constant was expected");
+    if ((decode_is(d, "bfe") || decode_is(d, "bfi")) &&
+        ((constant_of(d, in->count - 1, &value) && value > 255) || (constant_of(d, in->count - 2, &value) && value > 255)))
+        return decode_wrong(d, "a place or a length goes from 0 to 255");
     if (decode_is(d, "pmevent") && !instr_has(in, "mask") && constant_of(d, 0, &value) && value > 15)
         return decode_wrong(d, "events go from 0 to 15");
     if (!decode_is(d, "createpolicy"))
         return true;
+    if (instr_has(in, "fractional") && constant_of(d, 1, &value))
+        return decode_wrong(d, "the fraction is a float");
     if (instr_has(in, "range") && constant_of(d, 2, &value) && constant_of(d, 3, &other) && value > other)
         return decode_wrong(d, "the first size is at most the second");
     if (!instr_has(in, "fractional") || in->count < 2 || (in->operands[1].kind != OPERAND_F64 && in->operands[1].kind != OPERAND_F32))
@@ -178,6 +215,15 @@ static bool hints(struct decode *d)
     return (part > 0 && part <= 1) || decode_wrong(d, "the fraction is above 0 and at most 1");
 }
 
+/* Parts of a register are of video instructions; a minus before one is of vmad. */
+static bool whole_register(struct decode *d, const struct ptx_operand *o)
+{
+    bool ok = (!o->part || d->in->op[0] == 'v') && (!o->minus || decode_is(d, "vmad"));
+    for (int i = 0; i < o->count && ok && !d->failed; i++)
+        ok = whole_register(d, &o->items[i]);
+    return ok || d->failed || decode_wrong(d, "'%s' stands here whole, without a sign", o->name);
+}
+
 /* What an operand must be. */
 static bool kinds(struct decode *d)
 {
@@ -186,15 +232,23 @@ static bool kinds(struct decode *d)
     for (int i = 0; i < in->count; i++)
         if (in->operands[i].kind == OPERAND_ADDRESS && in->operands[i].reg < 0 && !in->operands[i].name && !instr_has(in, "local"))
             return decode_wrong(d, "only local memory is addressed by a plain number");
+    for (int i = 0; i < in->count; i++)
+        if (!whole_register(d, &in->operands[i]))
+            return false;
     if (decode_is(d, "match") && instr_has(in, "any") && in->count && in->operands[0].reg2 >= 0)
         return decode_wrong(d, "'.any' has no predicate");
     if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) &&
         (!decode_operand_count(d, 1, 1) || in->operands[0].kind != OPERAND_ADDRESS))
         return !d->failed && decode_wrong(d, "an address in brackets was expected");
-    const struct ptx_operand *at = in->count && decode_listed("prefetch prefetchu applypriority", in->op) ? &in->operands[0] : NULL;
+    const struct ptx_operand *at = in->count && decode_listed("prefetch prefetchu applypriority", in->op) ? &in->operands[0]
+                                   : decode_is(d, "createpolicy") && o && instr_has(in, "range")          ? o
+                                   : instr_has(in, "prefetch") && in->count                               ? &in->operands[0]
+                                                                                                          : NULL;
     if (at && at->reg >= 0 && decode_reg_bytes(d, at->reg) != 8)
         return decode_wrong(d, "'%s' is not an address register", at->name);
-    if (at && at->var && instr_has(in, "global") && at->var->space != SPACE_GLOBAL)
+    bool other = at && at->var &&
+                 (instr_has(in, "global") ? at->var->space != SPACE_GLOBAL : instr_has(in, "param") && at->var->space != SPACE_PARAM);
+    if (other || (at && at->var && decode_is(d, "prefetchu")))
         return decode_wrong(d, "'%s' lies in another state space", at->var->name);
     if (decode_is(d, "cvta") && o && o->kind != OPERAND_REG) {
         enum ptx_space space = o->var ? o->var->space : SPACE_GENERIC;

@@ -38,7 +38,9 @@ static const struct narrow_float *narrow_form(int form)
 
 double narrow_value(uint8_t v, int form)
 {
-    return form == FORM_UE8M0 ? dtype_get(DTYPE_E8M0, &v, 0) : narrow_get(narrow_form(form), v);
+    return form == FORM_UE8M0  ? dtype_get(DTYPE_E8M0, &v, 0)
+           : form == FORM_S2F6 ? (int8_t)v / 64.0 /* a fixed point with 6 bits behind it */
+                               : narrow_get(narrow_form(form), v);
 }
 
 /* As .satfinite (the only form there is). A NaN is all ones but the sign, where the type has none the largest number. A power of two: by
@@ -51,6 +53,8 @@ static uint8_t narrow_round(double d, int form, int64_t flags)
         exponent += 126 + ((flags & CONVERT_MODE) == ROUND_P && m > 0.5);
         return d != d ? 255 : (uint8_t)(exponent < 255 ? exponent : flags & CONVERT_FINITE ? 254 : 255);
     }
+    if (form == FORM_S2F6) /* that -2 stays and is not the largest magnitude's -127/64 is assumed */
+        return (uint8_t)(int)rint(d != d ? 127 : fmin(fmax(d * 64, -128), 127));
     const struct narrow_float *f = narrow_form(form);
     return d != d ? (uint8_t)(f->sign - 1) : narrow_from_f64(f, d);
 }
@@ -77,6 +81,7 @@ static struct number fetch(const uint8_t *lane, int form, uint32_t bits)
     case FORM_E2M1:
     case FORM_E2M3:
     case FORM_E3M2:
+    case FORM_S2F6:
     case FORM_UE8M0: n.is = IS_FLOAT, n.f = narrow_value((uint8_t)v, form); break;
     case FORM_F64: n.is = IS_FLOAT, memcpy(&n.f, &v, 8); break;
     default: n.is = IS_FLOAT, memcpy(&f, &v, 4), n.f = (double)f; break;
@@ -224,6 +229,7 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     case FORM_E2M1:
     case FORM_E2M3:
     case FORM_E3M2:
+    case FORM_S2F6:
     case FORM_UE8M0:
         if ((flags & CONVERT_RELU) && n.f < 0)
             n.f = 0;
@@ -252,24 +258,31 @@ static uint8_t *lane_at(struct warp *w, uint32_t ref, uint32_t bytes, int i)
     return SLOT(uint8_t, w, ref) + (size_t)i * bytes;
 }
 
+/* One of the two sources: k is 1 for the one that becomes the upper half. */
+static struct number packed_source(struct warp *w, const struct insn *ip, int i, int k)
+{
+    const uint8_t *a = lane_at(w, ip->a, ip->size, i);
+    if (ip->imm & CONVERT_UNPACK) { /* e4m3x2 -> f16x2: lower to lower */
+        uint8_t v = ip->kind == FORM_E2M1 ? a[0] >> 4 * k & 15 : a[k];
+        return fetch(&v, ip->kind, 1);
+    }
+    if (ip->b == NO_REF) /* f16x2 -> e4m3x2 */
+        return fetch(a + 2 * k, ip->kind, 2);
+    return fetch(k ? a : lane_at(w, ip->b, ip->size, i), ip->kind, ip->size);
+}
+
 static void convert_packed(struct warp *w, const struct insn *ip, int i)
 {
-    int64_t flags = ip->imm;
-    int width = ip->aux == FORM_E2M1 ? 4 : ip->aux >= FORM_E4M3 ? 8 : 16;
-    uint64_t v;
-    if (flags & CONVERT_UNPACK) { /* e4m3x2 -> f16x2: lower to lower */
-        uint16_t in = 0;
-        memcpy(&in, lane_at(w, ip->a, ip->size, i), ip->size < 2 ? ip->size : 2);
-        bool four = ip->kind == FORM_E2M1;
-        uint8_t low = (uint8_t)(four ? in & 15 : in), high = (uint8_t)(four ? in >> 4 & 15 : in >> 8);
-        v = convert_one(fetch(&high, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK) << 16 |
-            convert_one(fetch(&low, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK);
-    } else if (ip->b == NO_REF) { /* f16x2 -> e4m3x2 */
-        const uint8_t *in = lane_at(w, ip->a, ip->size, i);
-        v = convert_one(fetch(in + 2, ip->kind, 2), ip->aux, flags) << width | convert_one(fetch(in, ip->kind, 2), ip->aux, flags);
-    } else {
-        v = convert_one(fetch(lane_at(w, ip->a, ip->size, i), ip->kind, ip->size), ip->aux, flags) << width |
-            convert_one(fetch(lane_at(w, ip->b, ip->size, i), ip->kind, ip->size), ip->aux, flags);
+    bool up = ip->imm & CONVERT_UNPACK;
+    int width = up ? 16 : ip->aux == FORM_E2M1 ? 4 : ip->aux >= FORM_E4M3 ? 8 : 16;
+    uint64_t v = 0;
+    for (int k = 0; k < 2; k++) {
+        struct number n = packed_source(w, ip, i, k);
+        if (ip->imm & CONVERT_SCALED) {
+            double scale = narrow_value(lane_at(w, ip->c, 2, i)[k], FORM_UE8M0);
+            n.f = up ? n.f * scale : n.f / scale;
+        }
+        v |= convert_one(n, ip->aux, ip->imm & ~(int64_t)CONVERT_UNPACK) << k * width;
     }
     memcpy(lane_at(w, ip->d, ip->count, i), &v, ip->count);
 }
