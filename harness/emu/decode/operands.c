@@ -157,7 +157,7 @@ static bool counts(struct decode *d)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (decode_listed(table[i].ops, d->in->op) && (!table[i].words || decode_has_one_of(d->in, table[i].words)))
             return decode_operand_count(d, table[i].least, table[i].most);
-    if (decode_listed("ld st atom red", d->in->op))
+    if (decode_listed("ld ldu st atom red", d->in->op))
         return accesses(d);
     return decode_is(d, "cp") ? copies(d) : decode_is(d, "mbarrier") ? barriers(d) : !decode_is(d, "tcgen05") || tensor_memory(d);
 }

@@ -14,7 +14,7 @@ static int64_t clamped(__int128 v, int bits, bool is_signed)
     return v < low ? low : v > high ? high : (int64_t)v;
 }
 
-static bool holds(int comparison, int64_t x, int64_t y)
+static bool comparison_holds(int comparison, int64_t x, int64_t y)
 {
     switch (comparison) {
     case VIDEO_EQ: return x == y;
@@ -38,7 +38,7 @@ static __int128 computed(const struct insn *ip, int64_t x, int64_t y)
     case VIDEO_MAX: return x > y ? x : y;
     case VIDEO_LEFT: return (__int128)x * ((int64_t)1 << by);
     case VIDEO_RIGHT: return x >> by;
-    default: return holds(ip->size, x, y);
+    default: return comparison_holds(ip->size, x, y);
     }
 }
 
