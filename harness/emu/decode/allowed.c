@@ -11,6 +11,7 @@ static const struct {
 } rules[] = {
     {"and or xor not", NULL, "pred b16 b32 b64", NULL},
     {"cnot shl", NULL, "b16 b32 b64", NULL},
+    {"shr", NULL, "b16 b32 b64 u16 u32 u64 s16 s32 s64", NULL},
     {"popc clz brev bfi match", NULL, "b32 b64", NULL},
     {"bfe bfind", NULL, "u32 u64 s32 s64", NULL},
     {"prmt lop3 fns activemask shfl", NULL, "b32", NULL},
@@ -107,7 +108,9 @@ static bool fits_rule(struct decode *d)
         if (!decode_listed(rules[i].ops, in->op) || !decode_has_one_of(in, rules[i].words))
             continue;
         const char *type = last_type(in);
-        if (rules[i].types && type && !decode_listed(rules[i].types, type))
+        if (rules[i].types && !type)
+            return decode_wrong(d, "one of the types %s is needed", rules[i].types);
+        if (rules[i].types && !decode_listed(rules[i].types, type))
             return decode_wrong(d, "'.%s' is not one of its types: %s", type, rules[i].types);
         return decode_has_one_of(in, rules[i].needs) || decode_wrong(d, "one of %s is needed", rules[i].needs);
     }

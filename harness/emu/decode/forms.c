@@ -188,7 +188,8 @@ bool decode_arithmetic_form(struct decode *d)
 {
     static const char ops[] =
         "add sub mul mad mul24 mad24 madc addc subc fma div rem sad min max abs neg sqrt rcp rsqrt sin cos lg2 ex2 tanh "
-        "copysign testp lop3 dp4a dp2a nanosleep activemask setp set cvt shfl vote match redux bar barrier mma wmma ldmatrix stmatrix cp "
+        "copysign testp lop3 dp4a dp2a nanosleep elect activemask setp set cvt shfl vote match redux bar barrier mma wmma ldmatrix "
+        "stmatrix cp "
         "mbarrier";
     bool async = (decode_is(d, "st") || decode_is(d, "red")) && instr_has(d->in, "async");
     int i = async || decode_listed(ops, d->in->op) ? misfit(d->in) : -1;

@@ -253,7 +253,7 @@ bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_spac
     *out = (struct place_ref){0};
     if (o->kind != OPERAND_ADDRESS)
         return decode_fail(d, "an address in brackets was expected");
-    if (o->var && space != SPACE_GENERIC && o->var->space != space)
+    if (o->var && (space != SPACE_GENERIC ? o->var->space != space : o->var->space == SPACE_PARAM))
         return decode_wrong(d, "'%s' lies in another state space", o->var->name);
     if (o->reg >= 0) {
         int bytes = decode_reg_bytes(d, o->reg);

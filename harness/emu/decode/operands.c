@@ -29,7 +29,9 @@ static bool copies(struct decode *d)
     bool ahead = instr_has(in, "prefetch") && !instr_has(in, "tensor");
     if (instr_has(in, "bulk") && !instr_has(in, "tensor") && constant_of(d, ahead ? 1 : 2, &bytes) && bytes % 16)
         return decode_wrong(d, "the number of bytes is a multiple of 16");
-    if (instr_has(in, "arrive") || (instr_has(in, "im2col") && !instr_has(in, "prefetch")))
+    if (instr_has(in, "arrive"))
+        return decode_operand_count(d, 1, 1);
+    if ((instr_has(in, "im2col") && !instr_has(in, "prefetch")))
         return true;
     if (instr_has(in, "prefetch")) {
         int n = 1 + ahead + hint + (instr_has(in, "im2col") || instr_has(in, "im2col::w") || instr_has(in, "im2col::w::128"));
@@ -61,7 +63,7 @@ static bool barriers(struct decode *d)
     if (asks || instr_has(in, "try_wait"))
         return decode_operand_count(d, 3, asks ? 3 : 4);
     if (!arrives)
-        return true;
+        return !decode_has_one_of(in, "expect_tx complete_tx") || decode_operand_count(d, 2, 2);
     if (in->count && in->operands[0].kind == OPERAND_ADDRESS)
         return decode_wrong(d, "a destination or '_' was expected");
     if (instr_has(in, "shared::cluster") && in->count && in->operands[0].kind != OPERAND_SINK)
@@ -87,6 +89,10 @@ static bool tensor_memory(struct decode *d)
     if (instr_has(in, "alloc") || instr_has(in, "dealloc"))
         return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
                decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
+    if (decode_has_one_of(in, "wait::ld wait::st shift cp"))
+        return decode_operand_count(d, instr_has(in, "cp") ? 2 : instr_has(in, "shift"), instr_has(in, "cp") ? 2 : instr_has(in, "shift"));
+    if (decode_has_one_of(in, "alloc dealloc") && !decode_operand_count(d, 1 + instr_has(in, "alloc"), 1 + instr_has(in, "alloc")))
+        return false;
     if (instr_has(in, "commit"))
         return decode_operand_count(d, 1 + many, 1 + many);
     if (instr_has(in, "ld") || instr_has(in, "st")) {
@@ -142,9 +148,19 @@ static bool counts(struct decode *d)
         {"and or xor shl shr bmsk szext add sub mul mul24 div rem addc subc copysign match redux mapa", 3, 3, NULL},
         {"mad madc mad24 clmad fma sad prmt bfe fns shf dp4a dp2a slct selp", 4, 4, NULL},
         {"abs neg not cnot popc clz brev bfind sqrt rcp rsqrt sin cos lg2 ex2 tanh testp mov elect cvta isspacep getctarank", 2, 2, NULL},
+        {"min max", 3, 3, "xorsign"},
         {"min max", 3, 4, "f32"},
         {"min max", 3, 3, NULL},
-        {"setp set", 3, 4, NULL},
+        {"setp set", 4, 4, "and or xor"},
+        {"setp set", 3, 3, NULL},
+        {"shfl", 5, 5, "sync"},
+        {"vote", 3, 3, "sync"},
+        {"ldmatrix stmatrix movmatrix discard applypriority istypep", 2, 2, NULL},
+        {"mma", 4, 4, "row"}, /* of dense matrices: counts() */
+        {"clusterlaunchcontrol", 2, 2, "try_cancel"},
+        {"st red", 3, 3, "mbarrier::complete_tx::bytes"},
+        {"st red", 2, 2, "async"},
+        {"bar barrier", 3, 4, "red"},
         {"bfi", 5, 5, NULL},
         {"lop3", 5, 6, NULL},
         {"activemask nanosleep setmaxnreg pmevent", 1, 1, NULL},
@@ -154,9 +170,12 @@ static bool counts(struct decode *d)
         {"fence membar brkpt trap exit ret griddepcontrol", 0, 0, NULL}};
     if (decode_is(d, "fence") && instr_has(d->in, "tensormap::generic") && instr_has(d->in, "acquire"))
         return decode_operand_count(d, 2, 2); /* an address and a size */
+    bool more = decode_is(d, "mma") && decode_has_one_of(d->in, "sp sp::ordered_metadata block_scale");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (decode_listed(table[i].ops, d->in->op) && (!table[i].words || decode_has_one_of(d->in, table[i].words)))
+        if (!more && decode_listed(table[i].ops, d->in->op) && (!table[i].words || decode_has_one_of(d->in, table[i].words)))
             return decode_operand_count(d, table[i].least, table[i].most);
+    if (more && !instr_has(d->in, "block_scale"))
+        return decode_operand_count(d, 6, 6);
     if (decode_listed("ld ldu st atom red", d->in->op))
         return accesses(d);
     return decode_is(d, "cp") ? copies(d) : decode_is(d, "mbarrier") ? barriers(d) : !decode_is(d, "tcgen05") || tensor_memory(d);
