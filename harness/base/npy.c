@@ -55,6 +55,7 @@ bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype typ
 void npy_free(struct npy *a)
 {
     free(a->value);
+    free(a->bits);
     *a = (struct npy){0};
 }
 
@@ -132,6 +133,9 @@ static bool read_array(const char *file, size_t bytes, struct npy *out, const ch
     out->value = xmalloc((out->count + 1) * sizeof *out->value);
     for (size_t i = 0; i < out->count; i++)
         out->value[i] = element(kind, each, u + start + length + i * each);
+    if (each == 8 && kind != 'f')
+        out->bits = memcpy(xmalloc(out->count * 8 + 8), u + start + length, out->count * 8);
+    out->natural = kind == 'u';
     return true;
 }
 

@@ -12,7 +12,9 @@ struct npy {
     int rank; /* 0: a single number */
     int64_t dim[NPY_MAX_RANK];
     size_t count;
-    double *value; /* in C order; a file in Fortran order is refused */
+    double *value;  /* in C order; a file in Fortran order is refused */
+    uint64_t *bits; /* of whole numbers of 8 bytes, which a double does not hold exactly; NULL: other elements */
+    bool natural;   /* they have no sign */
 };
 /* Little-endian floats of 2, 4 and 8 bytes, whole numbers of 1 to 8 and bool. Free with npy_free. */
 bool npy_read(const char *path, struct npy *out, struct error *err);

@@ -27,12 +27,14 @@ static double default_tolerance(enum dtype t)
 
 struct truth {
     double *value, *magnitude; /* magnitude: what errors are relative to; NULL: the value */
+    uint64_t *bits;            /* of whole numbers of 64 bits, from a file; else NULL */
 };
 
 static void truth_free(struct truth *t)
 {
     free(t->value);
     free(t->magnitude);
+    free(t->bits);
 }
 
 /* What errors of each element are relative to. Of an infinity no number is near: 0. */
@@ -68,7 +70,9 @@ static void hold(struct emulation *e, const struct buffer_wanted *b, const void 
         bool unwritten = b->unwritten && b->unwritten[i];
         double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->value[i], size = relative_size(&r, i, w),
                error = fabs(g - w);
-        bool same = g == w || (isnan(g) && isnan(w)), right = !unwritten && (same || (size > 0 && error <= tolerance * size));
+        bool other = t->bits && ((const uint64_t *)got)[i] != t->bits[i] && !(tolerance > 0);
+        bool same = !other && (g == w || (isnan(g) && isnan(w))),
+             right = !unwritten && (same || (!other && size > 0 && error <= tolerance * size));
         double share = same ? 0 : size > 0 && !isnan(g) ? error / size : INFINITY;
         x->unwritten += unwritten;
         if (!unwritten && !(share <= x->worst))
@@ -119,6 +123,10 @@ static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const
             ok = node_error(n, err, "%s has %zu elements, '%s' has %lld", n->text, a.count, b->name, (long long)b->count);
         if (ok)
             memcpy(t->value, a.value, a.count * sizeof *a.value);
+        if (ok && (b->type == DTYPE_I64 || b->type == DTYPE_U64)) {
+            t->bits = a.bits;
+            a.bits = NULL;
+        }
         return ok;
     }
     if (!list && n->kind != NODE_SCALAR)

@@ -81,10 +81,13 @@ static bool fill_npy(struct emulation *e, const struct node *data, const struct 
     bool ok = npy_read(path, &a, err) || node_error(data, err, "%s", err->text);
     if (ok && (int64_t)a.count != b->count)
         ok = node_error(data, err, "%s has %zu elements, '%s' has %lld", data->text, a.count, b->name, (long long)b->count);
+    bool exact = (b->type == DTYPE_I64 || b->type == DTYPE_U64) && a.bits;
     for (int64_t i = 0; ok && i < b->count; i++)
-        if (!emulate_holds(b->type, a.value[i]))
+        if (exact ? a.natural != (b->type == DTYPE_U64) && a.bits[i] >> 63 : !emulate_holds(b->type, a.value[i]))
             ok = node_error(data, err, "%s: element %lld is %.9g, which %s cannot hold", data->text, (long long)i, a.value[i],
                             dtype_name(b->type));
+        else if (exact)
+            ((uint64_t *)host)[i] = a.bits[i];
         else
             dtype_set(b->type, host, (size_t)i, a.value[i]);
     return ok;
