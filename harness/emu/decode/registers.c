@@ -59,7 +59,6 @@ static bool fragment_fits(struct decode *d, int operand, const char *type)
 
 static bool matrices_fit(struct decode *d)
 {
-    static const int of[4] = {0, 1, 2, 3}; /* D, A, B, C */
     const struct ptx_instr *in = d->in;
     if (decode_is(d, "wmma") && !instr_has(in, "mma")) {
         const char *type = decode_nth_type(in, 0);
@@ -71,10 +70,10 @@ static bool matrices_fit(struct decode *d)
         return !decode_nth_type(in, 1) || (fragment_fits(d, 0, decode_nth_type(in, 0)) && fragment_fits(d, 1, "f16") &&
                                            fragment_fits(d, 2, "f16") && fragment_fits(d, 3, decode_nth_type(in, 1)));
     bool async = decode_is(d, "wgmma"), ok = true;
-    for (int i = 0; i < (async ? 2 : 4) && ok; i++) {
+    for (int i = 0; i < (async ? 2 : 4) && ok; i++) { /* D, A, B, C */
         const char *type = decode_nth_type(in, i);
-        bool vector = i < in->count && in->operands[of[i]].kind == OPERAND_VECTOR;
-        ok = !type || !vector || fragment_fits(d, of[i], type);
+        bool vector = i < in->count && in->operands[i].kind == OPERAND_VECTOR;
+        ok = !type || !vector || fragment_fits(d, i, type);
     }
     return ok;
 }
