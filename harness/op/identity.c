@@ -125,7 +125,8 @@ void work_key(const struct work *w, char out[HASH_TEXT])
                  {"pad", w->pad},       {"dilation", w->op->tap_sums && w->dilation == 1 ? 0 : w->dilation},
                  {"groups", w->groups}, {"output_pad", w->output_pad},
                  {"block", w->block},   {"norm", w->norm},
-                 {"d", w->d},           {"t", w->t}};
+                 {"d", w->d},           {"t", w->t},
+                 {"few", w->few},       {"specials", w->specials}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)
             text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);
@@ -169,7 +170,6 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         text_addf(&t, "mean=%a;", w->mean);
     if (w->larger != 0)
         text_addf(&t, "larger=%a;", w->larger);
-    text_add(&t, w->specials ? "specials;" : "");
     if (w->sweep.of)
         text_addf(&t, "sweep=%lld:%lld:%lld;", (long long)w->sweep.first, (long long)w->sweep.of, (long long)w->sweep.turns);
     if (w->every_size)

@@ -98,6 +98,9 @@ extern const char *const data_kind_names[];
 /* Of values that an op only moves or compares, on nearby shapes: N(0, 1); so large at most that their squares are finite; up to the largest
  * of the type. */
 enum sizes { SIZES_USUAL, SIZES_SQUARED, SIZES_ALL };
+/* Of each line only some values are not 0: all of these, or every second, or the others. ONES: all values are 1 or -1, of a further input 2
+ * or -2, so that sums are whole numbers. */
+enum few { FEW_NONE, FEW_ALL, FEW_EVEN, FEW_ODD, FEW_ONES };
 /* What may be set apart by side or axis: its symbol, and the number that it is otherwise. Pads of the top and of rows are `pad` itself. */
 #define WORK_SIDES(X) \
     X(pad_top, pad, "zero rows above the input") \
@@ -164,6 +167,7 @@ struct work {
     bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
     double larger;         /* a power of two by which normal values of a sum are multiplied on nearby shapes; 0: they are not */
     double mean;           /* of normal values of an op whose results are never exact; 0 but on nearby shapes */
+    enum few few;          /* of lines that are summed; only on a nearby shape */
     bool specials;         /* infinities and NaN where the op's file allows them; only on nearby shapes */
     enum sizes every_size; /* of values that the op only moves or compares */
     struct {

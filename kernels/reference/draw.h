@@ -81,6 +81,12 @@ DRAW struct draw_at draw_line_at(const struct draw_lines *l, int64_t i)
     return at;
 }
 
+DRAW int64_t draw_line_element(const struct draw_lines *l, struct draw_at at)
+{
+    int64_t outer = at.line / l->inner;
+    return (((outer / l->between * l->high + at.place / l->low) * l->between + outer % l->between) * l->low + at.place % l->low) * l->inner + at.line % l->inner;
+}
+
 /* A place in a line: an end or among its first 32, in its tail (the columns behind the last whole 32, or the last 32), in the middle half, at an odd column, or
  * anywhere. A kernel that leaves out columns leaves out one of these, or many. */
 enum draw_where { DRAW_AT_END, DRAW_IN_TAIL, DRAW_IN_MIDDLE, DRAW_AT_ODD, DRAW_ANYWHERE };

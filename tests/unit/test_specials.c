@@ -4,10 +4,11 @@
 #include "op/reference/data.h"
 #include "op/reference/generate.h"
 #include <math.h>
+#include <string.h>
 
 static int set_up(void **state)
 {
-    static const char *const files[] = {"tests/cli/specials/most.yaml", "tests/cli/every-place/ops", NULL};
+    static const char *const files[] = {"tests/cli/specials/most.yaml", "tests/cli/every-place/ops", "tests/cli/long-sums/ops", NULL};
     struct error err = {0};
     if (!op_load(files, &err))
         fail_msg("%s", err.text);
@@ -215,6 +216,49 @@ static void a_sweep_of_sums_overflows(void **state)
     op_data_free(&d);
 }
 
+/* Few values of each line: together as many in the two halves, none twice, at equal places in all inputs that are summed in pairs. */
+static void few_values_of_a_sum(void **state)
+{
+    enum { ROWS = 7, COLS = 1003 };
+    struct error err = {0};
+    for (uint64_t seed = 1; seed < 9; seed++) {
+        struct op_data d[3];
+        const float *x[3];
+        int count[3][ROWS] = {{0}};
+        for (int i = 0; i < 3; i++) {
+            struct work w = {.op = op_find("products"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = seed, .value = {ROWS, COLS}};
+            struct generate_selection of;
+            w.few = FEW_ALL + (enum few)i;
+            if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d[i], &err))
+                fail_msg("%s", err.text);
+            assert_true(generate_selects(&w, &of) && of.count == ROWS && of.length == COLS);
+            const float *y = op_data_of(w.op, &d[i], "other")->value;
+            x[i] = op_data_of(w.op, &d[i], "input")->value;
+            for (int k = 0; k < ROWS * COLS; k++) {
+                uint32_t bits;
+                memcpy(&bits, &x[i][k], sizeof bits);
+                assert_true((x[i][k] != 0) == (y[k] != 0));
+                assert_true(x[i][k] == 0 || ((bits & 0xffff) == 0x5555 && fabsf(x[i][k]) >= 1 && fabsf(x[i][k]) < 2));
+                count[i][k / COLS] += x[i][k] != 0;
+            }
+        }
+        for (int k = 0; k < ROWS * COLS; k++)
+            assert_true(x[0][k] == x[1][k] + x[2][k]);
+        for (int row = 0; row < ROWS; row++)
+            assert_true(count[0][row] >= 5 && count[0][row] <= 8 && count[0][row] == count[1][row] + count[2][row] && count[2][row] > 1);
+        for (int i = 0; i < 3; i++)
+            op_data_free(&d[i]);
+        struct work ones = {
+            .op = op_find("products"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = seed, .few = FEW_ONES, .value = {ROWS, COLS}};
+        if (!work_finish(&ones, &err) || !op_data_inputs(&ones, DATA_PART_PRECISION, &d[0], &err))
+            fail_msg("%s", err.text);
+        for (int k = 0; k < ROWS * COLS; k++)
+            assert_true(fabsf(op_data_of(ones.op, &d[0], "input")->value[k]) == 1 &&
+                        fabsf(op_data_of(ones.op, &d[0], "other")->value[k]) == 2);
+        op_data_free(&d[0]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity),
@@ -223,6 +267,7 @@ int main(void)
                                        cmocka_unit_test(lines_need_not_be_consecutive),
                                        cmocka_unit_test(ops_that_select),
                                        cmocka_unit_test(turns_meet_other_lines),
-                                       cmocka_unit_test(a_sweep_of_sums_overflows)};
+                                       cmocka_unit_test(a_sweep_of_sums_overflows),
+                                       cmocka_unit_test(few_values_of_a_sum)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -5,11 +5,13 @@
 #include "measure/verify/device_check.h"
 #include "measure/verify/reference.h"
 #include "op/op_file.h"
+#include "op/reference/bound.h"
 #include "op/reference/generate.h"
 #include "measure/trust/failure.h"
 #include "measure/trust/code_check.h"
 #include "measure/trust/input_guard.h"
 #include "op/reference/data.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,7 @@
 #define SWEPT 6.4e7      /* made on a GPU: 0.8 GB; lines of 8,000 */
 #define SWEPT_CPU 8e6    /* made by the CPU: lines of 2,828 */
 #define SWEPT_LITTLE 1e6 /* on emu, or made by Python: lines of 1,000 */
+#define FEW_ELEMENTS 4e7 /* of the row's own shape with few values: 0.2 GB, made by the CPU */
 #define SWEPT_BYTES 48   /* of an element on a GPU: value, packed value, result, reference and bound; twice, for what else is there */
 #define VISIT_LIMIT_S 60.0
 
@@ -47,6 +50,8 @@ static void name_neighbour(struct visit *v)
     work_describe(&v->work, &work);
     if (v->work.specials)
         text_add(&work, " with infinities or NaN (specials)");
+    if (v->work.few)
+        text_add(&work, v->work.few == FEW_ONES ? " with values 1 and -1" : " with few values that are not 0");
     if (v->work.sweep.of)
         text_add(&work, " with one extreme a line, at every place in turn");
     if (v->work.larger != 0)
@@ -152,6 +157,82 @@ static bool is_overflowing(const struct work *work)
     return work->larger != 0 && !work_is_exact(work);
 }
 
+#define NO_DIFFERENCE 0x1p-40 /* of sums in double; a variance of up to 40 million values differs by more */
+
+/* True if each result, or its square, is the sum of what every second of the few values gives and what the others give: a value of 0 adds
+ * nothing then, and no rounding. */
+static bool adds(const struct job *job, const struct work *work, const struct op_data *all, struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    struct op_data even = {0}, odd = {0}, *part[] = {&even, &odd};
+    bool ok = true, plain = true, square = true;
+    for (int i = 0; ok && i < 2; i++) {
+        struct work some = *work;
+        some.few = FEW_EVEN + (enum few)i;
+        ok = reference_data_make(job->dev, job->options.compiler, &some, DATA_PART_PRECISION, part[i], err);
+    }
+    for (int i = 0, count = work->op->tensors(work, list); ok && i < count; i++) {
+        int slot = list[i].role->slot;
+        for (size_t k = 0; list[i].written && k < all->at[slot].elements; k++) {
+            double y = all->at[slot].reference[k], a = even.at[slot].reference[k], b = odd.at[slot].reference[k];
+            plain &= fabs(y - a - b) <= NO_DIFFERENCE * (fabs(a) + fabs(b));
+            square &= fabs(y * y - a * a - b * b) <= NO_DIFFERENCE * (a * a + b * b);
+        }
+    }
+    op_data_free(&even);
+    op_data_free(&odd);
+    return ok && (plain || square || error_set(err, ERROR_USAGE, "it is no sum"));
+}
+
+/* True if each result, or its square, is a whole number, or one divided by that of the terms: then the sums are exact in any order. */
+static bool sums_whole(const struct work *work, const struct op_data *data)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    const double terms = (double)work_terms(work), factor[] = {1, terms};
+    bool whole[4] = {true, true, true, true};
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const struct op_values *v = &data->at[list[i].role->slot];
+        for (size_t k = 0; list[i].written && k < v->elements; k++)
+            for (int how = 0; how < 4; how++) {
+                double y = (how / 2 ? v->reference[k] * v->reference[k] : v->reference[k]) * factor[how % 2];
+                whole[how] &= fabs(y - rint(y)) <= NO_DIFFERENCE * terms;
+            }
+    }
+    return whole[0] || whole[1] || whole[2] || whole[3];
+}
+
+/* The bound of an op that is never exact grows with the length of a line: to that of so few values, and of what is done with each. */
+static void tighten(const struct work *work, struct op_data *data)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double share = bound_sum_error(work->math, 2 * GENERATE_FEW) / bound_sum_error(work->math, (double)work_terms(work));
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        struct op_values *v = &data->at[list[i].role->slot];
+        for (size_t k = 0; v->bound && !v->guessed && k < v->elements; k++)
+            v->bound[k] *= (float)share;
+    }
+}
+
+static bool gives_bounds(const struct op_file *f)
+{
+    bool any = false;
+    for (int i = 0; i < f->arg_count; i++)
+        any |= text_ends(f->args[i], "_bound");
+    return any;
+}
+
+static bool make_few(struct nearby_shapes *n, const struct work *work, struct op_data *data, struct error *err)
+{
+    if (!reference_data_make(n->job->dev, n->job->options.compiler, work, DATA_PART_PRECISION, data, err))
+        return false;
+    bool ok = work->few == FEW_ONES ? sums_whole(work, data) || error_set(err, ERROR_USAGE, "it is no sum") : adds(n->job, work, data, err);
+    if (ok && !work_is_exact(work) && !gives_bounds(work->op->file))
+        tighten(work, data);
+    if (!ok)
+        op_data_free(data);
+    return ok;
+}
+
 static bool make_data(struct nearby_shapes *n, const struct work *work, struct op_data *data, struct error *err)
 {
     const struct job *job = n->job;
@@ -166,6 +247,8 @@ static bool make_data(struct nearby_shapes *n, const struct work *work, struct o
         op_data_free(data);
         return false;
     }
+    if (work->few)
+        return make_few(n, work, data, err);
     if (is_overflowing(work))
         return reference_conditioned(job->dev, job->options.compiler, work, DATA_PART_PRECISION, data, err);
     if (work->sweep.of && card && reference_source(work->op)) /* the host has no part in it */
@@ -219,7 +302,7 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
         return false;
     }
     --*seen;
-    if (!is_overflowing(&v->work) && !v->work.sweep.of)
+    if (!is_overflowing(&v->work) && !v->work.sweep.of && !v->work.few)
         row_add_note(v->row, "not run on a nearby shape, %s%s", why->text, shape ? "; `needs:` in the op's file limits the shapes" : "");
     return true;
 }
@@ -386,6 +469,21 @@ static bool sweep(struct nearby_shapes *n, int index, const struct build *build,
     return true;
 }
 
+/* Runs the row of an op that sums long lines on its own shape, with so few values that the tolerance is that of a short sum; then, if zeros
+ * add nothing, with whole numbers. */
+static bool run_few(struct nearby_shapes *n, int index, const struct build *build, struct row *row, int *seen, struct error *err)
+{
+    bool more = true;
+    for (int number = NEARBY_FEW; number <= NEARBY_ONES && more && row->status == ROW_OK; number++) {
+        struct visit v = {.n = n, .build = build, .row = row, .index = index};
+        more =
+            plan_nearby(&n->job->plan, index, number, random_bits(job_seed(n->job), 3, NEARBY_FEW), 0, FEW_ELEMENTS, &v.work, &v.program);
+        if (more && !visit_shape(v, seen, &more, err))
+            return false;
+    }
+    return true;
+}
+
 void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough)
 {
     const struct job *job = n->job;
@@ -459,7 +557,7 @@ bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, s
     for (int i = 0; i < count && more; i++)
         if (!visit(n, index, i, build, row, &seen, &more, err))
             return false;
-    if (!sweep(n, index, build, row, &seen, err))
+    if (!run_few(n, index, build, row, &seen, err) || !sweep(n, index, build, row, &seen, err))
         return false;
     row_add_metric(row, -1, 0, "verify.neighbours", "", "verify", seen);
     return true;

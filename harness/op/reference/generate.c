@@ -6,6 +6,7 @@
 #include "op/weights.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How many tensors of the op are drawn this way, for example weights, or biases of a file. */
 static int plan_count(const struct work *w, enum tensor_values values)
@@ -325,7 +326,7 @@ bool generate_by_index(const struct work *work, const struct tensor *t)
 {
     enum tensor_values values = t->role->values;
     return values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES && values != VALUES_FILE &&
-           !(work->specials && op_file_tensor(work->op, t->role) && op_file_tensor(work->op, t->role)->specials) &&
+           !(work->specials && op_file_tensor(work->op, t->role) && op_file_tensor(work->op, t->role)->specials) && !work->few &&
            !(values == VALUES_INPUT && work->picture[0]) && !(work->weights[0] && weights_tensor(t));
 }
 
@@ -439,6 +440,34 @@ static void plant_specials(const struct tensor *t, unsigned specials, uint64_t k
     }
 }
 
+/* Of each line only 5 to GENERATE_FEW values, each in its own part of it, at the same places of all such inputs. Those of the first input
+ * have one sign and one exponent, and 0101... in their last 16 bits: whichever of these bits a kernel drops, rounding or not, it changes
+ * all values alike, by a third of a unit or more. */
+static void plant_few(const struct generate_recipe *r, const struct draw_lines *lines, const struct work *work, bool first, size_t count,
+                      float *to)
+{
+    int64_t length = line_length(lines), part = length / GENERATE_FEW;
+    memset(to, 0, count * sizeof *to);
+    for (size_t i = 0; work->few == FEW_ONES && i < count; i++)
+        to[i] = (first ? 1.0f : 2.0f) * (draw_bits(r->key, i) & 1 && !r->rectify ? -1 : 1);
+    for (int64_t line = 0; work->few != FEW_ONES && line < (int64_t)count / length; line++) {
+        uint64_t bits = random_bits(work->seed, 0x66657773, (uint64_t)line);
+        for (int64_t k = 0, most = 5 + (int64_t)(bits % (GENERATE_FEW - 4)); k < most; k++) {
+            uint64_t drawn = random_bits(bits, 0x706c6163, (uint64_t)k);
+            struct draw_at place = {line,
+                                    (k * 3 + (int64_t)(bits >> 8 & 7)) % GENERATE_FEW * part + (int64_t)((drawn >> 32) % (uint64_t)part)};
+            size_t at = (size_t)draw_line_element(lines, place);
+            if (work->few != FEW_ALL && (k % 2 == 0) != (work->few == FEW_EVEN))
+                continue;
+            if (first)
+                to[at] = (float)((1 + (double)(drawn % 128) / 128 + 0x5555p-23) * r->scale * (bits >> 32 & !r->rectify ? -1 : 1));
+            else
+                generate_some(r, at, 1, &to[at]);
+            convert_round(r->round_to, &to[at], 1);
+        }
+    }
+}
+
 static int ascending(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -451,7 +480,11 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
     size_t length = (size_t)t->dim[t->rank - 1];
     int64_t below = 1;
-    if (t->role->values == VALUES_INDICES)
+    struct draw_lines lines;
+    struct generate_selection of;
+    if (generate_few(work, t, &lines))
+        plant_few(&job.recipe, &lines, work, generate_selects(work, &of) && of.slot == t->role->slot, job.count, to);
+    else if (t->role->values == VALUES_INDICES)
         fill_indices(job.recipe.key, work_int(work, from->below, &below, NULL) && below > 0 ? below : 1, job.count / length, length, to);
     else if (t->role->values == VALUES_BOXES)
         fill_boxes(work, from, job.recipe.key, job.count / 4, to);

@@ -38,8 +38,9 @@ struct generate_recipe {
 };
 /* The lines of a tensor whose values decide a result together, as far as the op's file says. False: there are none, or it does not. */
 bool generate_lines(const struct work *work, const struct tensor *t, struct draw_lines *lines);
-/* The input of an op in which one value of each line decides: its slot, the number and the length of its lines. ties: results are places,
- * so that it matters which of two equal values decides. False: there is none, or the op's file does not say so. */
+/* The input of an op in which one value of each line decides, or with work->few: all of which is summed: its slot, the number and the
+ * length of its lines. ties: results are places, so that it matters which of two equal values decides. False: there is none, or the op's
+ * file does not say so. */
 struct generate_selection {
     int slot;
     int64_t count, length;
@@ -47,6 +48,9 @@ struct generate_selection {
     struct draw_lines lines;
 };
 bool generate_selects(const struct work *work, struct generate_selection *out);
+#define GENERATE_FEW 8 /* values of a line at most, if it has few: any order of adding 10 is within the bound of a long sum */
+/* True if work->few asks for zeros in this tensor; its lines. */
+bool generate_few(const struct work *work, const struct tensor *t, struct draw_lines *lines);
 /* If work->sweep asks for it, makes r the recipe of lines in which one value decides. */
 void generate_sweep(const struct work *work, const struct tensor *t, struct generate_recipe *r);
 /* What draw_in_line takes as `most`. */
@@ -54,7 +58,7 @@ float generate_most(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
 /* True for values that a nearby shape may shift (work->mean) or enlarge (work->larger): an input's, drawn from N(0, 1). */
 bool generate_is_normal(const struct tensor *t);
-/* True if each value depends only on its index: not for values from files, sorted values, distinct indices and rectangles. */
+/* True if each value depends only on its index: not for values from files, sorted values, distinct indices, rectangles and few values. */
 bool generate_by_index(const struct work *work, const struct tensor *t);
 /* Writes values first, first + 1, ... of the recipe to to[0], to[1], ... */
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);

@@ -126,15 +126,28 @@ static bool selects_pixel(const struct work *work, struct generate_selection *ou
     return out->length > 1;
 }
 
+/* An op that makes one result of each line of an input, and counts each of its values as a term. */
+static bool sums_lines(const struct work *work, const struct generate_selection *lines)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    int64_t terms = work_terms(work);
+    bool one = !(work->op->file->tolerance > 0) && terms >= lines->length && terms <= lines->length + FURTHER;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        one &= !list[i].written || (int64_t)tensor_elements(&list[i]) == lines->count;
+    return one;
+}
+
 bool generate_selects(const struct work *work, struct generate_selection *out)
 {
     const struct op_file *f = work->op->file;
+    if (work->few && !f)
+        return false;
     if (!f)
         return selects_pixel(work, out);
     struct tensor list[OP_MAX_TENSORS];
     const struct tensor *from = NULL;
     struct draw_lines lines;
-    bool smaller, here;
+    bool smaller = false, here;
     int drawn = 0, count = !f->stages && work->mask.pattern == MASK_NONE ? work->op->tensors(work, list) : 0;
     for (int i = 0; i < count; i++) {
         if (!list[i].written && (list[i].role->values == VALUES_INDICES || list[i].role->values == VALUES_BOXES))
@@ -148,11 +161,20 @@ bool generate_selects(const struct work *work, struct generate_selection *out)
         out->count = (int64_t)tensor_elements(from) / out->length;
     }
     int64_t terms = work_terms(work);
+    if (work->few)
+        return from && smaller && generate_is_normal(from) && sums_lines(work, out);
     if (!from || (terms > 0 && !may_overflow(work, from, drawn) && !(work_is_exact(work) && smaller && terms < out->length)))
         return false;
     for (int i = 0; i < count; i++) /* the place of a value */
         out->ties |= terms == 0 && list[i].written && dtype_is_whole(list[i].dtype) && list[i].dtype != from->dtype;
     return true;
+}
+
+bool generate_few(const struct work *work, const struct tensor *t, struct draw_lines *lines)
+{
+    struct generate_selection of;
+    return work->few && generate_is_normal(t) && generate_selects(work, &of) && generate_lines(work, t, lines) &&
+           lines->low * lines->high == of.length && (int64_t)tensor_elements(t) == of.length * of.count;
 }
 
 /* Values from low on become values from `to` on: at[0] + at[1] v. */

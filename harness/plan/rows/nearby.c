@@ -345,6 +345,24 @@ static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int 
     return false;
 }
 
+#define FEW_LENGTH 1000 /* of one result: a kernel that keeps 15 bits of each value is within the tolerance there */
+
+#define ONES_LENGTH 1000000 /* all sums of so many 1, or squares of 3, are exact in f32 */
+
+/* The row's own shape: its lines are as long as those that code may choose by their length. An op that is never exact meets whole numbers,
+ * too. */
+static bool nearby_few(const struct plan *plan, const struct plan_row *p, bool ones, uint64_t seed, double elements, struct work *work,
+                       struct program *program)
+{
+    struct generate_selection l;
+    nearby_draw_swept(&plan->cases[p->case_index].work, seed, 0, 0, work);
+    work->few = ones ? FEW_ONES : FEW_ALL;
+    if (ones && (work_is_exact(work) || work->math == MATH_F16_ACC16))
+        return false;
+    return generate_selects(work, &l) && (!ones || l.length <= ONES_LENGTH) && l.length >= FEW_LENGTH &&
+           (double)all_elements(work) <= elements && is_done(plan, p, false, work, program);
+}
+
 bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                  struct program *program)
 {
@@ -356,6 +374,8 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         *work = *own;
         return !is_much(own, flop / FILE_ELEMENT_FLOP, flop * GROWN_SHARE) && is_done(plan, p, false, work, program);
     }
+    if (number == NEARBY_FEW || number == NEARBY_ONES)
+        return nearby_few(plan, p, number == NEARBY_ONES, seed, flop, work, program);
     if (number >= NEARBY_SWEPT)
         return nearby_swept(plan, p, number - NEARBY_SWEPT, seed, flop, work, program);
     if (own->op->file)
