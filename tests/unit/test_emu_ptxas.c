@@ -259,6 +259,35 @@ static void written_lanes(void **state)
     emu_test_close(&t);
 }
 
+/* cuda_fp4.hpp packs two bytes by mov; %tid whole has three coordinates and a zero. */
+static void moved_parts(void **state)
+{
+    GIVES("sm_100a", "",
+          "mov.b32 %r1, 0x04030201; mov.b32 {%b0,%b1,%b2,%b3}, %r1; mov.b16 %h1, {%b2,%b1}; mov.b16 {%b1,%b3}, %h1;"
+          "mov.b32 %r2, {%b3,%b1,%b0,%b0}; cvt.u32.u16 %r3, %h1; mov.b16 %h2, {%b0,0}; cvt.u32.u16 %r4, %h2;"
+          "st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};",
+          0x04030201, 0x01010302, 0x0203, 0x0001);
+    GIVES("sm_90a", "",
+          "mov.v4.u32 {%r1,%r2,%r3,%r4}, %tid; mov.v4.u32 {%r5,%r6,%r7,%r8}, %ntid; add.u32 %r9, %r1, 100; setp.eq.u32 %p1, %r1, 31;"
+          "@%p1 st.global.v4.u32 [%rd1], {%r9, %r2, %r3, %r4}; @%p1 st.global.v4.u32 [%rd1+16], {%r5, %r6, %r7, %r8};",
+          131, 0, 0, 0, 32, 1, 1, 0);
+}
+
+/* A call gives a function as many arguments and results as it declares. */
+static void calls_fit(void **state)
+{
+    static const char *const calls[] = {"call (%r1), two, (%r2, %r3);", "call (%r1), two, (%r2);", "call (%r1), two, (%r2, %r3, %r4);",
+                                        "call two, (%r2, %r3);"};
+    for (int i = 0; i < 4; i++) {
+        struct error err = {0};
+        SCOPED char *ptx = text_format(".version 8.0\n.target sm_80\n.address_size 64\n.func (.reg .b32 r) two (.reg .b32 a, .reg .b32 b) "
+                                       "{ add.u32 r, a, b; ret; }\n.visible .entry k() { .reg .b32 %%r<5>; %s ret; }\n",
+                                       calls[i]);
+        assert_int_equal(emu_test_takes("GH100", ptx, &err), i == 0);
+        assert_true(i == 0 || strstr(err.text, "'two' has parameters: 2, results: 1"));
+    }
+}
+
 /* A PTX version that is older than its target. */
 static void version_of_target(void **state)
 {
@@ -274,6 +303,7 @@ int main(void)
                                        cmocka_unit_test(video),         cmocka_unit_test(conversions),
                                        cmocka_unit_test(prototypes),    cmocka_unit_test(initial_values),
                                        cmocka_unit_test(dropped_loads), cmocka_unit_test(rows_at_one_address),
-                                       cmocka_unit_test(written_lanes), cmocka_unit_test(version_of_target)};
+                                       cmocka_unit_test(written_lanes), cmocka_unit_test(version_of_target),
+                                       cmocka_unit_test(moved_parts),   cmocka_unit_test(calls_fit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

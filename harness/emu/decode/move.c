@@ -29,17 +29,32 @@ static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_opera
     return true;
 }
 
+/* The parts of %tid, %ntid, %ctaid and so on: three coordinates and zero. */
+static bool special_parts(const struct ptx_operand *whole, struct ptx_operand parts[4])
+{
+    size_t length = whole->kind == OPERAND_SPECIAL ? strlen(whole->name) : 0;
+    for (int s = 0; length && s + 2 < SPECIAL_COUNT; s++)
+        if (!strncmp(special_names[s], whole->name, length) && !strcmp(special_names[s] + length, ".x")) {
+            for (int k = 0; k < 3; k++)
+                parts[k] = (struct ptx_operand){.kind = OPERAND_SPECIAL, .name = special_names[s + k]};
+            parts[3] = (struct ptx_operand){.kind = OPERAND_INT};
+            return true;
+        }
+    return false;
+}
+
 /* mov.v4.f32 {a, b, c, d}, v; through scratch, for a register may be on both sides. One instruction of the text counts as one. */
 static bool mov_elements(struct decode *d, enum ptx_type t, int n)
 {
     const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
+    struct ptx_operand parts[4];
     uint32_t through[8];
-    bool counted = false;
+    bool counted = false, special = n == 4 && special_parts(from, parts);
     t = ptx_type_bytes(t) == 1 ? T_B16 : t;
-    if (to->kind != OPERAND_VECTOR || from->kind != OPERAND_VECTOR || to->count != n || from->count != n)
+    if (to->kind != OPERAND_VECTOR || to->count != n || (!special && (from->kind != OPERAND_VECTOR || from->count != n)))
         return decode_fail(d, "vectors of %d were expected", n) || true;
     for (int k = 0; k < 2 * n && !d->failed; k++) {
-        const struct ptx_operand *o = &(k < n ? from : to)->items[k % n];
+        const struct ptx_operand *o = k >= n ? &to->items[k - n] : special ? &parts[k] : &from->items[k];
         if (k >= n && o->kind == OPERAND_SINK)
             continue;
         uint32_t other = k < n ? decode_source(d, o, t, false) : decode_target(d, o, t, false);

@@ -166,6 +166,14 @@ static bool call_operands(struct decode *d, const struct ptx_operand *o, uint32_
     return true;
 }
 
+static uint32_t count_of(const struct ptx_var *list)
+{
+    uint32_t n = 0;
+    for (; list; list = list->next)
+        n++;
+    return n;
+}
+
 bool decode_call(struct decode *d, uint32_t next_flow)
 {
     static const struct {
@@ -196,6 +204,9 @@ bool decode_call(struct decode *d, uint32_t next_flow)
                 kind = CALL_DIRECT, number = i;
         if (kind < 0)
             return decode_fail(d, "function '%s' has no body here", name);
+        const struct ptx_function *to = kind == CALL_DIRECT ? d->p->functions[number].ptx : NULL;
+        if (to && (l[0] != count_of(to->params) || l[1] != count_of(to->results)))
+            return decode_wrong(d, "'%s' has parameters: %u, results: %u", name, count_of(to->params), count_of(to->results));
     } else if (callee->kind == OPERAND_REG && decode_reg_bytes(d, callee->reg) == 8) {
         a = decode_slot(d, callee->reg);
     } else {

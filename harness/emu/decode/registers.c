@@ -9,14 +9,15 @@ static bool is_natural(enum ptx_type t)
     return t >= T_U8 && t <= T_S64;
 }
 
-static bool register_fits(const struct decode *d, enum ptx_type reg, const char *type)
+/* part: of a vector in braces; only mov takes bytes apart and puts them together without a type of bytes. */
+static bool register_fits(const struct decode *d, enum ptx_type reg, const char *type, bool part)
 {
     enum ptx_type t = ptx_type_parse(type);
     bool packed = strstr(type, "x2") || t == T_TF32, real = ptx_type_float(t) || strchr(type, 'f'),
          whole = type[0] == 'u' || type[0] == 's';
     if (reg == T_PRED)
         return true;
-    if (ptx_type_bytes(reg) == 1 && !decode_listed("ld st cvt", d->in->op))
+    if (ptx_type_bytes(reg) == 1 && !decode_listed("ld st cvt", d->in->op) && !(part && decode_is(d, "mov")))
         return false;
     if (packed && ptx_type_bytes(reg) == ptx_type_bytes(t))
         return reg == t || (reg >= T_B8 && reg <= T_B128);
@@ -32,7 +33,7 @@ static bool fits(struct decode *d, const struct ptx_operand *o, const char *type
     for (int i = 0; o->kind == OPERAND_VECTOR && i < o->count && ok; i++)
         ok = fits(d, &o->items[i], type, true);
     if (o->kind == OPERAND_REG)
-        ok = register_fits(d, d->f->regs[o->reg], type);
+        ok = register_fits(d, d->f->regs[o->reg], type, part);
     if (o->kind == OPERAND_F32 || o->kind == OPERAND_F64) /* of the same size as untyped bits */
         ok = ok && (part || type[0] != 'b' || real || instr_has(d->in, "param") || atoi(type + 1) == (o->kind == OPERAND_F32 ? 32 : 64));
     ok = ok && (o->kind != OPERAND_INT || (!real && !strstr(type, "x2")));
