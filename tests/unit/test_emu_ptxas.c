@@ -297,13 +297,54 @@ static void version_of_target(void **state)
     assert_true(emu_test_takes("GH100", ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n", &err));
 }
 
+/* An instruction that is younger than the file's version, as ptxas 13.5 says of each at the version before and at the first. */
+static void version_of_instruction(void **state)
+{
+    static const struct {
+        const char *before, *first, *target, *text;
+    } cases[] = {
+        {"7.8", "8.0", "sm_90", "elect.sync %r1|%p1, -1;"},
+        {"7.8", "8.0", "sm_90", "cp.async.bulk.commit_group;"},
+        {"7.5", "7.6", "sm_75", "szext.wrap.s32 %r1, %r2, %r3;"},
+        {"6.5", "7.0", "sm_75", "tanh.approx.f32 %f1, %f2;"},
+        {"8.2", "8.3", "sm_75", "mov.b128 %q1, {%rd2, %rd3};"},
+        {"7.7", "7.8", "sm_75", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;"},
+        {"7.3", "7.4", "sm_80", "createpolicy.fractional.L2::evict_last.b64 %rd2;"},
+        {"8.2", "8.3", "sm_75", "isspacep.param::entry %p1, %rd1;"},
+        {"7.8", "8.0", "sm_90", "barrier.cluster.arrive.release.aligned;"},
+        {"7.7", "7.8", "sm_75", "ld.shared::cta.u32 %r1, [s];"},
+        {"8.0", "8.1", "sm_90", "red.global.add.v2.f32 [%rd1], {%f1,%f2};"},
+        {"8.3", "8.4", "sm_90",
+         "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1,%f2,%f3,%f4}, {%r3,%r4,%r5,%r6}, {%r7,%r8}, {%f1,%f2,%f3,%f4};"},
+        {"9.1", "9.3", "sm_80", "clmad.lo.u64 %rd1, %rd2, %rd3, %rd4;"},
+    };
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        struct error err = {0};
+        SCOPED char *ptx =
+            text_format(".version %s\n.target %s\n.address_size 64\n.shared .align 128 .b8 s[64];\n.visible .entry k(.param .u64 "
+                        "y)\n{\n.reg .pred %%p<2>; .reg .b32 %%r<9>; .reg .b64 %%rd<5>; .reg .f32 %%f<5>; %s\n%s\nret;\n}\n",
+                        i % 2 ? cases[i / 2].first : cases[i / 2].before, cases[i / 2].target,
+                        strstr(cases[i / 2].text, "%q") ? ".reg .b128 %q<2>;" : "", cases[i / 2].text);
+        bool taken = emu_test_takes("GH100", ptx, &err);
+        if (taken != (i % 2 == 1))
+            fail_msg("%s %s: %s", i % 2 ? cases[i / 2].first : cases[i / 2].before, cases[i / 2].text, taken ? "emu takes it" : err.text);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas),      cmocka_unit_test(seldom_written),
-                                       cmocka_unit_test(video),         cmocka_unit_test(conversions),
-                                       cmocka_unit_test(prototypes),    cmocka_unit_test(initial_values),
-                                       cmocka_unit_test(dropped_loads), cmocka_unit_test(rows_at_one_address),
-                                       cmocka_unit_test(written_lanes), cmocka_unit_test(version_of_target),
-                                       cmocka_unit_test(moved_parts),   cmocka_unit_test(calls_fit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_ptxas),
+                                       cmocka_unit_test(seldom_written),
+                                       cmocka_unit_test(video),
+                                       cmocka_unit_test(conversions),
+                                       cmocka_unit_test(prototypes),
+                                       cmocka_unit_test(initial_values),
+                                       cmocka_unit_test(dropped_loads),
+                                       cmocka_unit_test(rows_at_one_address),
+                                       cmocka_unit_test(written_lanes),
+                                       cmocka_unit_test(version_of_target),
+                                       cmocka_unit_test(moved_parts),
+                                       cmocka_unit_test(calls_fit),
+                                       cmocka_unit_test(version_of_instruction)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

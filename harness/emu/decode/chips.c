@@ -73,6 +73,64 @@ static const struct {
     {"clusterlaunchcontrol", NULL, NULL, "100+"},
 };
 
+/* The first version of PTX (x 10) that has an instruction with these words (ops NULL: any), where its targets are older; as ptxas 13.5
+ * refuses earlier ones. */
+static const struct {
+    const char *ops, *words, *others;
+    int version;
+} since[] = {
+    {"ldmatrix", NULL, NULL, 65},
+    {"abs", "f16 f16x2", NULL, 65},
+    {"cvt", "pack", NULL, 65},
+    {"tanh", NULL, NULL, 70},
+    {"ex2", "f16 f16x2", NULL, 70},
+    {"mma", "sp", NULL, 71},
+    {"alloca", NULL, NULL, 73},
+    {"createpolicy applypriority discard", NULL, NULL, 74},
+    {"ld st atom red cp prefetch", "L2::cache_hint L2::64B L2::128B L2::256B L2::evict_last L2::evict_normal", NULL, 74},
+    {"ld st", "L1::evict_last L1::evict_first L1::evict_normal L1::evict_unchanged L1::no_allocate", NULL, 74},
+    {"bmsk szext", NULL, NULL, 76},
+    {"isspacep", "param", NULL, 77},
+    {"isspacep", "param::entry", NULL, 83},
+    {NULL, "shared::cta", NULL, 78},
+    {"movmatrix", NULL, NULL, 78},
+    {"barrier", "cluster", "acquire release relaxed", 80},
+    {"cp", "bulk", NULL, 80},
+    {"elect", NULL, NULL, 80},
+    {"fence", "mbarrier_init async", NULL, 80},
+    {"mbarrier", "expect_tx complete_tx acquire release", NULL, 80},
+    {"mbarrier", "relaxed", NULL, 86},
+    {"min max", "relu", "s32", 80},
+    {"min max add sub", "u16x2 s16x2", NULL, 80},
+    {"prefetch", "tensormap", NULL, 80},
+    {"atom red", "v2 v4 v8", NULL, 81},
+    {"st red", "async", NULL, 81},
+    {"st red", "async", "release", 87},
+    {"ld", "mmio", NULL, 82},
+    {"lop3", "and or", NULL, 82},
+    {"fence", "tensormap::generic", NULL, 83},
+    {"tensormap", "replace", NULL, 83},
+    {"ld st atom mov", "b128", NULL, 83},
+    {"mma", "e4m3 e5m2", NULL, 84},
+    {"mma", "sp::ordered_metadata", NULL, 85},
+    {"fence", "sync_restrict::shared::cta sync_restrict::shared::cluster", NULL, 86},
+    {"cvt", "rs", NULL, 87},
+    {"ld st", "v8", NULL, 88},
+    {"cvt", "s2f6x2 scaled::n2::ue8m0", NULL, 91},
+    {"clmad", NULL, NULL, 93},
+};
+
+static bool of_version(struct decode *d)
+{
+    int version = d->m->version;
+    for (size_t i = 0; i < sizeof since / sizeof *since && version; i++)
+        if (version < since[i].version && (!since[i].ops || decode_listed(since[i].ops, d->in->op)) &&
+            decode_has_one_of(d->in, since[i].words) && decode_has_one_of(d->in, since[i].others))
+            return decode_wrong(d, "this is of PTX %d.%d and later, and the file is of %d.%d", since[i].version / 10, since[i].version % 10,
+                                version / 10, version % 10);
+    return true;
+}
+
 static bool has_chip(const struct decode *d, const char *chips)
 {
     char number[16];
@@ -114,7 +172,7 @@ bool decode_of_chip(struct decode *d)
     }
     if (decode_is(d, "fence") && instr_has(in, "tensormap::generic") && in->count == 2 && in->operands[1].bits != 128)
         return decode_wrong(d, "a size of 128 was expected");
-    return true;
+    return of_version(d);
 }
 
 int decode_target_number(const struct ptx_module *m)
