@@ -112,7 +112,6 @@ static void keep_base(struct race_group *h, const int *entered, int count)
 
 static bool run_group(struct race_group *h, struct error *err)
 {
-    bool ok = false;
     int next_look = RACE_FIRST_LOOK, entered_count = h->in;
     SCOPED int *entered = xcalloc((size_t)h->in + 1, sizeof *entered);
     SCOPED double *now = xcalloc((size_t)h->in + 1, sizeof *now), *pinned_now = xcalloc((size_t)h->pinned + 1, sizeof *pinned_now);
@@ -121,21 +120,19 @@ static bool run_group(struct race_group *h, struct error *err)
     h->known = false;
     while (h->rounds < RACE_FIRST_LOOK || !over(h, h->ops->clock_s(h->ops->context))) {
         if (!one_round(h, pinned_now, now, err))
-            goto done;
+            return false;
         if (h->rounds == RACE_HOPELESS_LOOK && !look(h, RACE_HOPELESS, err))
-            goto done;
+            return false;
         if (h->rounds < next_look)
             continue;
         next_look = h->rounds + (h->rounds + 1) / 2;
         if (!look(h, 1, err))
-            goto done;
+            return false;
     }
     if (!look(h, 1, err))
-        goto done;
+        return false;
     keep_base(h, entered, entered_count);
-    ok = true;
-done:
-    return ok;
+    return true;
 }
 
 /* Makes room for the next group if too many candidates remain: drops the slower half by median. */
