@@ -65,8 +65,8 @@ DRAW float draw_exact(uint64_t key, int64_t i, int64_t magnitude, int64_t unit, 
 
 /* ---- lines: what is special about one, and where ---- */
 
-/* Lines run along one or two groups of a tensor's axes: element i is behind `inner` elements of other lines, then `low` of its own, then `between`
- * of others and `high` of its own. */
+/* Lines run along one or two groups of a tensor's axes: element i is behind `inner` elements of other lines, then `low` of its own, then
+ * `between` of others and `high` of its own. */
 struct draw_lines {
     int64_t inner, low, between, high;
 };
@@ -84,7 +84,8 @@ DRAW struct draw_at draw_line_at(const struct draw_lines *l, int64_t i)
 DRAW int64_t draw_line_element(const struct draw_lines *l, struct draw_at at)
 {
     int64_t outer = at.line / l->inner;
-    return (((outer / l->between * l->high + at.place / l->low) * l->between + outer % l->between) * l->low + at.place % l->low) * l->inner + at.line % l->inner;
+    return (((outer / l->between * l->high + at.place / l->low) * l->between + outer % l->between) * l->low + at.place % l->low) * l->inner +
+           at.line % l->inner;
 }
 
 /* A place in a line: an end or among its first 32, in its tail (the columns behind the last whole 32, or the last 32), in the middle half, at an odd column, or
@@ -198,10 +199,10 @@ DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double rang
     return DRAW_ADD(real, draw_higher(&l, i % length, higher, level));
 }
 
-/* Lines of which one value decides, number `first` and on of all `of`. Each of `turns` goes over all places: line m of n in a turn decides at place
- * m length / n behind `begin`; half of a line behind that is its least value. Turns begin up to three places apart, so that a place decides once
- * in a line of each rest by 4. Numbers at[0] + at[1] v are what a value v becomes. ties: in every second turn the largest value, that of `middle`, is at
- * another place as well. */
+/* Lines of which one value decides, number `first` and on of all `of`. Each of `turns` goes over all places: line m of n in a turn decides at
+ * place m length / n behind `begin`; half of a line behind that is its least value. Turns begin up to three places apart, so that a place
+ * decides once in a line of each rest by 4. Numbers at[0] + at[1] v are what a value v becomes. ties: in every second turn the largest
+ * value, that of `middle`, is at another place as well. */
 struct draw_sweep {
     struct draw_lines lines;
     int64_t begin, first, of, turns, ties;
@@ -210,9 +211,11 @@ struct draw_sweep {
 DRAW float draw_in_sweep(const struct draw_sweep *s, uint64_t key, int64_t i, float v)
 {
     struct draw_at at = draw_line_at(&s->lines, i);
-    int64_t length = s->lines.low * s->lines.high, each = (s->of + s->turns - 1) / s->turns, number = s->first + at.line, turn = number / each;
+    int64_t length = s->lines.low * s->lines.high, each = (s->of + s->turns - 1) / s->turns;
+    int64_t number = s->first + at.line, turn = number / each;
     int64_t shift = (turn * each - (s->ties ? turn / 2 : turn)) & 3, peak = (s->begin + shift + number % each * length / each) % length;
-    if (s->ties && turn % 2 && (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
+    if (s->ties && turn % 2 &&
+        (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
         return (float)DRAW_ADD(s->peak[0], DRAW_MUL(s->peak[1], s->middle));
     const double *to = at.place == peak ? s->peak : s->dip;
     return at.place == peak || at.place == (peak + length / 2) % length ? (float)DRAW_ADD(to[0], DRAW_MUL(to[1], (double)v)) : v;
