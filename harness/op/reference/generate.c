@@ -481,9 +481,9 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     size_t length = (size_t)t->dim[t->rank - 1];
     int64_t below = 1;
     struct draw_lines lines;
-    struct generate_selection of;
-    if (generate_few(work, t, &lines))
-        plant_few(&job.recipe, &lines, work, generate_selects(work, &of) && of.slot == t->role->slot, job.count, to);
+    bool selected;
+    if (generate_few(work, t, &lines, &selected))
+        plant_few(&job.recipe, &lines, work, selected, job.count, to);
     else if (t->role->values == VALUES_INDICES)
         fill_indices(job.recipe.key, work_int(work, from->below, &below, NULL) && below > 0 ? below : 1, job.count / length, length, to);
     else if (t->role->values == VALUES_BOXES)

@@ -140,10 +140,8 @@ static bool sums_lines(const struct work *work, const struct generate_selection 
 bool generate_selects(const struct work *work, struct generate_selection *out)
 {
     const struct op_file *f = work->op->file;
-    if (work->few && !f)
-        return false;
     if (!f)
-        return selects_pixel(work, out);
+        return !work->few && selects_pixel(work, out);
     struct tensor list[OP_MAX_TENSORS];
     const struct tensor *from = NULL;
     struct draw_lines lines;
@@ -170,11 +168,14 @@ bool generate_selects(const struct work *work, struct generate_selection *out)
     return true;
 }
 
-bool generate_few(const struct work *work, const struct tensor *t, struct draw_lines *lines)
+bool generate_few(const struct work *work, const struct tensor *t, struct draw_lines *lines, bool *selected)
 {
     struct generate_selection of;
-    return work->few && generate_is_normal(t) && generate_selects(work, &of) && generate_lines(work, t, lines) &&
-           lines->low * lines->high == of.length && (int64_t)tensor_elements(t) == of.length * of.count;
+    if (!work->few || !generate_is_normal(t) || !generate_selects(work, &of))
+        return false;
+    *selected = of.slot == t->role->slot;
+    return generate_lines(work, t, lines) && lines->low * lines->high == of.length &&
+           (int64_t)tensor_elements(t) == of.length * of.count;
 }
 
 /* Values from low on become values from `to` on: at[0] + at[1] v. */
