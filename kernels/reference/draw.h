@@ -73,6 +73,11 @@ struct draw_lines {
 struct draw_at {
     int64_t line, place;
 };
+DRAW int64_t draw_line_length(const struct draw_lines *l)
+{
+    return l->low * l->high;
+}
+
 DRAW struct draw_at draw_line_at(const struct draw_lines *l, int64_t i)
 {
     int64_t outer = i / l->inner / l->low;
@@ -211,7 +216,7 @@ struct draw_sweep {
 DRAW float draw_in_sweep(const struct draw_sweep *s, uint64_t key, int64_t i, float v)
 {
     struct draw_at at = draw_line_at(&s->lines, i);
-    int64_t length = s->lines.low * s->lines.high, each = (s->of + s->turns - 1) / s->turns;
+    int64_t length = draw_line_length(&s->lines), each = (s->of + s->turns - 1) / s->turns;
     int64_t number = s->first + at.line, turn = number / each;
     int64_t shift = (turn * each - (s->ties ? turn / 2 : turn)) & 3, peak = (s->begin + shift + number % each * length / each) % length;
     if (s->ties && turn % 2 &&

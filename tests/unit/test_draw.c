@@ -176,7 +176,7 @@ static float one_value(const struct generate_recipe *r, int64_t i)
         convert_round(r->round_to, &v, 1);
     if (r->lines.low) {
         struct draw_at at = draw_line_at(&r->lines, i);
-        struct draw_line l = draw_compared(r->key, r->turn, at.line, r->lines.low * r->lines.high);
+        struct draw_line l = draw_compared(r->key, r->turn, at.line, draw_line_length(&r->lines));
         v = draw_in_line(&l, at.place, v, generate_most(r), r->exact);
         convert_round(r->round_to, &v, 1);
     }

@@ -75,11 +75,6 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-static int64_t line_length(const struct draw_lines *l)
-{
-    return l->low * l->high;
-}
-
 /* For values that are only moved or compared: of eight values two are small, down to the least of the type, and one is 0, except in lines
  * of one sign; one of two lines (or values, without lines) is larger: up to the largest of the type, or (SIZES_SQUARED) so that its square
  * is finite. */
@@ -88,10 +83,10 @@ static float of_any_size(const struct generate_recipe *r, size_t i, float v)
     bool half = r->round_to == DTYPE_F16;
     bool lines = r->lines.low > 0;
     size_t line = lines ? (size_t)draw_line_at(&r->lines, (int64_t)i).line : i;
-    int kind = lines ? draw_compared(r->key, r->turn, (int64_t)line, line_length(&r->lines)).kind : 0, most = r->every_size == SIZES_SQUARED
-                                                                                                                  ? (half ? 3 : 49)
-                                                                                                              : half ? 11
-                                                                                                                     : 123;
+    int kind = lines ? draw_compared(r->key, r->turn, (int64_t)line, draw_line_length(&r->lines)).kind : 0,
+        most = r->every_size == SIZES_SQUARED ? (half ? 3 : 49)
+               : half                         ? 11
+                                              : 123;
     bool one_sign = kind == 5 || kind == 6;
     uint64_t place = (i + random_bits(r->key, 1, i / 8)) % 8, size = random_bits(r->key, 2, i), large = random_bits(r->key, 3, line);
     if (!one_sign && place == 0)
@@ -124,7 +119,7 @@ static struct stretch stretch_at(int64_t first, int64_t left, int64_t length)
 static void make_rows(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     float most = generate_most(r);
-    int64_t length = line_length(&r->lines);
+    int64_t length = draw_line_length(&r->lines);
     for (size_t done = 0; done < count;) {
         struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), length);
         struct draw_line l = draw_compared(r->key, r->turn, s.line, length);
@@ -148,7 +143,7 @@ static void make_lines(const struct generate_recipe *r, size_t first, size_t cou
         make_rows(r, first, count, to);
     for (size_t i = 0; !rows && i < count; i++) {
         struct draw_at at = draw_line_at(&r->lines, (int64_t)(first + i));
-        struct draw_line l = draw_compared(r->key, r->turn, at.line, line_length(&r->lines));
+        struct draw_line l = draw_compared(r->key, r->turn, at.line, draw_line_length(&r->lines));
         to[i] = draw_in_line(&l, at.place, to[i], most, r->exact);
     }
     convert_round(r->round_to, to, count);
@@ -446,7 +441,7 @@ static void plant_specials(const struct tensor *t, unsigned specials, uint64_t k
 static void plant_few(const struct generate_recipe *r, const struct draw_lines *lines, const struct work *work, bool first, size_t count,
                       float *to)
 {
-    int64_t length = line_length(lines), part = length / GENERATE_FEW;
+    int64_t length = draw_line_length(lines), part = length / GENERATE_FEW;
     memset(to, 0, count * sizeof *to);
     for (size_t i = 0; work->few == FEW_ONES && i < count; i++)
         to[i] = (first ? 1.0f : 2.0f) * (draw_bits(r->key, i) & 1 && !r->rectify ? -1 : 1);

@@ -155,7 +155,7 @@ bool generate_selects(const struct work *work, struct generate_selection *out)
             continue;
         from = &list[i];
         smaller = here;
-        *out = (struct generate_selection){.slot = from->role->slot, .length = lines.low * lines.high, .lines = lines};
+        *out = (struct generate_selection){.slot = from->role->slot, .length = draw_line_length(&lines), .lines = lines};
         out->count = (int64_t)tensor_elements(from) / out->length;
     }
     int64_t terms = work_terms(work);
@@ -174,8 +174,7 @@ bool generate_few(const struct work *work, const struct tensor *t, struct draw_l
     if (!work->few || !generate_is_normal(t) || !generate_selects(work, &of))
         return false;
     *selected = of.slot == t->role->slot;
-    return generate_lines(work, t, lines) && lines->low * lines->high == of.length &&
-           (int64_t)tensor_elements(t) == of.length * of.count;
+    return generate_lines(work, t, lines) && draw_line_length(lines) == of.length && (int64_t)tensor_elements(t) == of.length * of.count;
 }
 
 /* Values from low on become values from `to` on: at[0] + at[1] v. */
