@@ -15,6 +15,13 @@ static int set_up(void **state)
     return 0;
 }
 
+static void make_inputs(struct work *w, struct op_data *d)
+{
+    struct error err = {0};
+    if (!work_finish(w, &err) || !op_data_inputs(w, DATA_PART_PRECISION, d, &err))
+        fail_msg("%s", err.text);
+}
+
 /* The largest of each of so many rows. */
 static struct work most_of(int rows, int cols, uint64_t seed)
 {
@@ -24,14 +31,13 @@ static struct work most_of(int rows, int cols, uint64_t seed)
 /* Of a few rows, too, one has nothing but -inf and one nothing but inf: there a largest element that begins at a number is wrong. */
 static void a_row_of_each_infinity(void **state)
 {
-    struct error err = {0};
     for (int rows = 4; rows < 12; rows++)
         for (uint64_t seed = 1; seed <= 20; seed++) {
             struct work w = most_of(rows, 9, seed);
             struct op_data d;
             int least = 0, most = 0;
             w.specials = true;
-            assert_true(work_finish(&w, &err) && op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+            make_inputs(&w, &d);
             const float *value = op_data_of(w.op, &d, "input")->value;
             for (int row = 0; row < rows; row++) {
                 int low = 0, high = 0;
@@ -49,14 +55,13 @@ static void a_row_of_each_infinity(void **state)
 /* A line alone is rarely nothing but an infinity: then nothing else of it would be looked at. */
 static void a_line_alone_is_mixed(void **state)
 {
-    struct error err = {0};
     int infinite = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct work w = most_of(1, 9, seed);
         struct op_data d;
         int high = 0;
         w.specials = true;
-        assert_true(work_finish(&w, &err) && op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+        make_inputs(&w, &d);
         for (int i = 0; i < 9; i++)
             high += isinf(op_data_of(w.op, &d, "input")->value[i]) != 0;
         infinite += high == 9;
@@ -69,7 +74,6 @@ static void a_line_alone_is_mixed(void **state)
  * places equally far apart. Its parts do not repeat one. */
 static void a_sweep_reaches_every_place(void **state)
 {
-    struct error err = {0};
     for (int cols = 2; cols < 200; cols += 33)
         for (int lines = 3; lines < 500; lines += 70) {
             int high[200] = {0}, low[200] = {0}, apart = (cols + 3 * lines - 1) / (3 * lines);
@@ -78,8 +82,7 @@ static void a_sweep_reaches_every_place(void **state)
                 struct op_data d;
                 struct generate_selection of;
                 w.sweep.first = part * lines, w.sweep.of = 3 * lines, w.sweep.turns = 1;
-                if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
-                    fail_msg("%s", err.text);
+                make_inputs(&w, &d);
                 assert_true(generate_selects(&w, &of) && of.count == lines && of.length == cols);
                 const float *value = op_data_of(w.op, &d, "input")->value;
                 for (int row = 0; row < lines; row++) {
@@ -111,15 +114,13 @@ static void lines_need_not_be_consecutive(void **state)
 {
     enum { N = 3, C = 42, P = 7, LENGTH = N * P };
     static const enum dtype types[] = {DTYPE_F32, DTYPE_I8, DTYPE_E4M3};
-    struct error err = {0};
     for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
         struct work w = {.op = op_find("places"), .dtype = types[type], .layout = LAYOUT_LINEAR, .seed = 7, .value = {N, C, P}};
         struct op_data d;
         struct generate_selection of;
         int decided[LENGTH] = {0}, twice[LENGTH] = {0};
         w.sweep.of = C, w.sweep.turns = 2;
-        if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
-            fail_msg("%s", err.text);
+        make_inputs(&w, &d);
         assert_true(generate_selects(&w, &of) && of.count == C && of.length == LENGTH && of.ties);
         const float *value = op_data_of(w.op, &d, "input")->value;
         for (int c = 0; c < C; c++) {
@@ -198,13 +199,11 @@ static void turns_meet_other_lines(void **state)
 static void a_sweep_of_sums_overflows(void **state)
 {
     enum { ROWS = 50, COLS = 50 };
-    struct error err = {0};
     struct work w = {.op = op_find("softmax"), .dtype = DTYPE_F16, .layout = LAYOUT_LINEAR, .seed = 3, .value = {ROWS, COLS}};
     struct op_data d;
     int decided[COLS] = {0};
     w.sweep.of = ROWS, w.sweep.turns = 1;
-    if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d, &err))
-        fail_msg("%s", err.text);
+    make_inputs(&w, &d);
     const float *value = op_data_of(w.op, &d, "input")->value;
     for (int row = 0; row < ROWS; row++)
         for (int i = 0; i < COLS; i++) {
@@ -220,7 +219,6 @@ static void a_sweep_of_sums_overflows(void **state)
 static void few_values_of_a_sum(void **state)
 {
     enum { ROWS = 7, COLS = 1003 };
-    struct error err = {0};
     for (uint64_t seed = 1; seed < 9; seed++) {
         struct op_data d[3];
         const float *x[3];
@@ -229,8 +227,7 @@ static void few_values_of_a_sum(void **state)
             struct work w = {.op = op_find("products"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = seed, .value = {ROWS, COLS}};
             struct generate_selection of;
             w.few = FEW_ALL + (enum few)i;
-            if (!work_finish(&w, &err) || !op_data_inputs(&w, DATA_PART_PRECISION, &d[i], &err))
-                fail_msg("%s", err.text);
+            make_inputs(&w, &d[i]);
             assert_true(generate_selects(&w, &of) && of.count == ROWS && of.length == COLS);
             const float *y = op_data_of(w.op, &d[i], "other")->value;
             x[i] = op_data_of(w.op, &d[i], "input")->value;
@@ -250,8 +247,7 @@ static void few_values_of_a_sum(void **state)
             op_data_free(&d[i]);
         struct work ones = {
             .op = op_find("products"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = seed, .few = FEW_ONES, .value = {ROWS, COLS}};
-        if (!work_finish(&ones, &err) || !op_data_inputs(&ones, DATA_PART_PRECISION, &d[0], &err))
-            fail_msg("%s", err.text);
+        make_inputs(&ones, &d[0]);
         for (int k = 0; k < ROWS * COLS; k++)
             assert_true(fabsf(op_data_of(ones.op, &d[0], "input")->value[k]) == 1 &&
                         fabsf(op_data_of(ones.op, &d[0], "other")->value[k]) == 2);
