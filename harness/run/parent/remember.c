@@ -1,6 +1,7 @@
 /* Stores the results of a search in the database and reads them: `bench tune` writes them, `bench run --tuned` reads them. */
 #include "base/date.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
@@ -41,20 +42,30 @@ static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, co
                                                                                         : "stored")};
 }
 
-/* Marks the configuration that a rule takes: for each layer the fastest one on this chip, if it was faster than the library. */
+/* Marks the configuration that a rule takes: for each layer the fastest one on this chip, if it was faster than the library. Those of a
+ * layer follow each other. */
 static void mark_winners(struct tuned_config *list, const struct wisdom *const *from, int count, const char *chip)
 {
-    for (int i = 0; i < count; i++) {
-        bool wins = !strcmp(from[i]->chip, chip) && from[i]->ratio > 1;
-        for (int k = 0; k < count && wins; k++)
-            wins = strcmp(from[k]->signature, from[i]->signature) || strcmp(from[k]->chip, chip) ||
-                   !(from[k]->median_ns < from[i]->median_ns || (k < i && from[k]->median_ns == from[i]->median_ns));
-        if (wins) {
-            free((void *)(uintptr_t)list[i].wins);
-            list[i].wins = xstrdup("yes");
+    for (int i = 0, end; i < count; i = end) {
+        int best = -1;
+        for (end = i; end < count && !strcmp(from[end]->signature, from[i]->signature); end++)
+            if (!strcmp(from[end]->chip, chip) && (best < 0 || from[end]->median_ns < from[best]->median_ns))
+                best = end;
+        if (best >= 0 && from[best]->ratio > 1) {
+            free((void *)(uintptr_t)list[best].wins);
+            list[best].wins = xstrdup("yes");
         }
     }
 }
+
+static int configuration_order(const struct wisdom *x, const struct wisdom *y)
+{
+    int layers = strcmp(x->signature, y->signature);
+    return layers ? layers : strcmp(x->variant, y->variant);
+}
+
+/* Those of one configuration stay as they are read. */
+ORDER_POINTERS(by_configuration, struct wisdom, configuration_order(x, y) ? configuration_order(x, y) : (x > y) - (x < y))
 
 /* The parent knows the sources only after making the plan, so session_judge_remembered checks them later. */
 bool session_remembered(const char *database, const struct session_device *device, bool wins, const char *since, struct tuned_config **list,
@@ -73,20 +84,16 @@ bool session_remembered(const char *database, const struct session_device *devic
     struct tuned_config *out = xcalloc((size_t)count + 1, sizeof *out);
     SCOPED const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
     const char *chip = chip_of(device), *compiler = device->compiler;
-    for (int i = 0; i < count; i++) {
-        int best = i;
-        bool seen = false; /* sorted by variant and layer, but another entry may describe the same layer */
-        for (int k = 0; k < count; k++) {
-            if (strcmp(all[k].signature, all[i].signature) || strcmp(all[k].variant, all[i].variant))
-                continue;
-            seen = seen || k < i;
-            if (nearness(&all[k], chip, compiler) > nearness(&all[best], chip, compiler))
-                best = k;
-        }
-        if (!seen) {
-            from[made] = &all[best];
-            out[made++] = tuned_of(&all[best], chip, compiler, since);
-        }
+    for (int i = 0; i < count; i++)
+        from[i] = &all[i];
+    qsort(from, (size_t)count, sizeof *from, by_configuration);
+    for (int i = 0, end; i < count; i = end) {
+        const struct wisdom *best = from[i];
+        for (end = i + 1; end < count && !configuration_order(from[end], from[i]); end++)
+            if (nearness(from[end], chip, compiler) > nearness(best, chip, compiler))
+                best = from[end];
+        from[made] = best;
+        out[made++] = tuned_of(best, chip, compiler, since);
     }
     if (wins)
         mark_winners(out, from, made, chip);
@@ -112,21 +119,20 @@ void session_remembered_free(struct tuned_config *list)
     free(list);
 }
 
+ORDER(by_text, char, strcmp(x, y))
+
 void session_forget_others(struct tuned_config *list, const struct plan *plan)
 {
     SCOPED char(*own)[HASH_TEXT] = xcalloc((size_t)plan->case_count + 1, sizeof *own);
     struct tuned_config *left = list;
     for (int i = 0; list && i < plan->case_count; i++)
         work_signature(&plan->cases[i].work, own[i]);
-    for (struct tuned_config *t = list; t && t->signature; t++) {
-        bool planned = false;
-        for (int i = 0; i < plan->case_count && !planned; i++)
-            planned = !strcmp(own[i], t->signature);
-        if (planned)
+    qsort(own, (size_t)plan->case_count, sizeof *own, by_text);
+    for (struct tuned_config *t = list; t && t->signature; t++)
+        if (bsearch(t->signature, own, (size_t)plan->case_count, sizeof *own, by_text))
             *left++ = *t;
         else
             tuned_clear(t);
-    }
     if (list)
         *left = (struct tuned_config){0};
 }
