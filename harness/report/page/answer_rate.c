@@ -1,6 +1,5 @@
 /* report/page/answer_rate: `rate: {of: [...]}`: operations a second over the operations of a case, by powers of ten. The plot of a run,
  * "time over useful operations", draws the same cases. */
-#include "base/dtype.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
 #include "report/view/view.h"
@@ -68,12 +67,11 @@ static void add_speed(struct speed *s, double rate)
 static void rate_case(struct rates *r, const struct case_view *c)
 {
     const struct row *row = c->rows[0];
-    double flop = row->flop_useful > 0 ? row->flop_useful : row->flop;
+    double flop = useful_flop(row);
     const struct view *best = row->like_case ? NULL : fastest_of(c, NULL);
-    bool measured;
     if (!best || !(flop > 0))
         return;
-    double rate = flop / best->time->median_ns, peak = row->math ? machine_flop_s(&c->machine, math_parse(row->math), &measured) : 0;
+    double rate = flop / best->time->median_ns, peak = machine_row_flop_s(&c->machine, row);
     r->peak = r->cases++ && r->peak != peak ? 0 : peak;
     struct size *s = size_of(r, (int)floor(log10(flop / 1e9)));
     s->cases++;

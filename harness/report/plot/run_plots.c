@@ -4,7 +4,6 @@
 #include "report/view/number.h"
 #include "report/plot/plot.h"
 #include "report/limits.h"
-#include "base/dtype.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,12 +149,11 @@ static void over_flop(struct plots *p, const struct run *run, const struct layer
     double left = INFINITY, right = 0, low = INFINITY, high = 0, rate = 0;
     int points = 0;
     for (int i = 0; i < count; i++) {
-        double flop = all[i].row->flop_useful > 0 ? all[i].row->flop_useful : all[i].row->flop;
+        double flop = useful_flop(all[i].row);
         if (!(flop > 0))
             continue;
         const struct machine m = machine_of(run, all[i].row);
-        bool measured;
-        double peak = all[i].row->math ? machine_flop_s(&m, math_parse(all[i].row->math), &measured) : 0;
+        double peak = machine_row_flop_s(&m, all[i].row);
         rate = points && rate != peak ? 0 : peak; /* one line for all, or none */
         text_addf(&d.data, "%.9g\t%.9g\t%.9g\n", flop / 1e9, all[i].zero->median_ns / 1e3, all[i].time->median_ns / 1e3);
         left = fmin(left, flop / 1e9);

@@ -49,6 +49,17 @@ double machine_flop_s(const struct machine *m, int math, bool *measured)
     return rate > 0 ? rate : m->chip ? chip_flop_s(m->chip, math) : 0;
 }
 
+double machine_row_flop_s(const struct machine *m, const struct row *row)
+{
+    bool measured;
+    return row->math ? machine_flop_s(m, math_parse(row->math), &measured) : 0;
+}
+
+double useful_flop(const struct row *row)
+{
+    return row->flop_useful > 0 ? row->flop_useful : row->flop;
+}
+
 double machine_bytes_s(const struct machine *m, bool *measured)
 {
     *measured = m->ceilings.copy_bytes_s > 0;
