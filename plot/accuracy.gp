@@ -1,4 +1,5 @@
-# Accuracy over speed, a mark a row: the error over what is allowed (below the limit passes) over the speed-up, or that of frames over their time.
+# Accuracy over speed, a mark a row: the error over what is allowed (below the limit passes) over the speed-up, or that of frames over
+# their time.
 # data: one block a variant: its name, then x, error
 # lines, left, right, bottom, top, limit (of the error; 0: none), across, up (what the axes say)
 load "style.gp"
@@ -11,7 +12,10 @@ set xrange [left:right]
 set yrange [bottom:top]
 set format x "%g"
 set format y "%g"
-if (right / left < 300) { set xtics (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000) }
+if (right / left < 300) {
+    set xtics (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+    set xtics add (1000, 2000, 5000, 10000, 20000, 50000)
+}
 if (top / bottom < 300) { set ytics (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1) }
 set xlabel across offset 0,0.4
 set ylabel up offset 1,0
