@@ -82,8 +82,7 @@ json_t *fields_of_file(const char *path, const char *text)
     if (!text_ends(path, ".yaml"))
         head_find(path, text, strlen(text), &place, &ignored);
     SCOPED_BY(node_leave) struct node *root = node_parse_text(path, text + place.begin, place.end - place.begin, place.line, 1, &ignored);
-    json_t *out = root ? fields_yaml(root) : json_null();
-    return out;
+    return root ? fields_yaml(root) : json_null();
 }
 
 /* The names of the bits of a set, in the order of the names. */

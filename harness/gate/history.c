@@ -38,7 +38,7 @@ struct ordered {
     struct gate_side side;
 };
 
-ORDER(by_commit, struct ordered, x->key<y->key ? -1 : x->key> y->key ? 1 : x->index - y->index)
+ORDER(by_commit, struct ordered, x->key != y->key ? ORDER_UP(key) : x->index - y->index)
 
 void history_order(struct gate_side *sides, int count, const char *commits)
 {

@@ -130,8 +130,7 @@ struct estimate estimate_ratio_grouped(const double *a, const double *b, const i
     SCOPED double *ratio = xcalloc(count > 0 ? (size_t)count : 1, sizeof *ratio);
     for (int i = 0; i < count; i++)
         ratio[i] = a[i] / b[i];
-    struct estimate e = estimate_median_grouped(ratio, placement, count, family);
-    return e;
+    return estimate_median_grouped(ratio, placement, count, family);
 }
 
 struct estimate estimate_median(const double *samples, int count)

@@ -52,9 +52,8 @@ static bool read_times(const struct node *map, bool library, struct stored_times
 static bool read_file(const char *path, struct stored_times *s, struct error *err)
 {
     SCOPED_BY(node_leave) struct node *root = node_parse_file(path, err);
-    bool ok = root && read_run(root, APPEND(s->runs, s->run_count), err) && read_times(node_get(root, "rows"), false, s, err) &&
-              read_times(node_get(root, "libraries"), true, s, err);
-    return ok;
+    return root && read_run(root, APPEND(s->runs, s->run_count), err) && read_times(node_get(root, "rows"), false, s, err) &&
+           read_times(node_get(root, "libraries"), true, s, err);
 }
 
 struct stored_times *stored_load(struct error *err)

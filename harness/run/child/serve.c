@@ -248,8 +248,7 @@ static bool take_choice(struct worker *w, int row, const json_t *choice, struct 
         ok = links[i] < w->job.plan.row_count ||
              error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->job.plan.row_count);
     }
-    ok = ok && plan_chain_bind(&w->job.plan, row, links, err);
-    return ok;
+    return ok && plan_chain_bind(&w->job.plan, row, links, err);
 }
 
 static bool take_choices(struct worker *w, const json_t *choices, struct error *err)

@@ -50,8 +50,7 @@ static int numbers_of(const char *option, int there, int **numbers)
 static json_t *ask_list(struct child *keep, volatile sig_atomic_t *interrupted, struct error *err)
 {
     json_auto_t *command = command_new(COMMAND_GPUS, "{}");
-    json_t *event = child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, keep, interrupted, err);
-    return event;
+    return child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, keep, interrupted, err);
 }
 
 bool gpu_list(const char *option, const char *device, struct child *keep, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count,
