@@ -101,6 +101,14 @@ void decode_place_shared(struct decode *d, const struct ptx_function *entry)
             d->placed[i].at = d->p->shared_bytes;
 }
 
+static uint32_t count_of(const struct ptx_var *list)
+{
+    uint32_t n = 0;
+    for (; list; list = list->next)
+        n++;
+    return n;
+}
+
 /* Local variables, and the parameter areas of calls inside the frame. */
 bool decode_place_function(struct decode *d, struct function *fn)
 {
@@ -119,16 +127,13 @@ bool decode_place_function(struct decode *d, struct function *fn)
         if (local > PTX_MAX_VAR_BYTES || frame > PTX_MAX_VAR_BYTES)
             return decode_fail(d, "variables of function '%s' are too large", f->name);
     }
-    int counts[2] = {0, 0};
-    for (int r = 0; r < 2; r++)
-        for (const struct ptx_var *v = r ? f->results : f->params; v; v = v->next)
-            counts[r]++;
-    fn->param_count = (uint32_t)counts[0];
-    fn->result_count = (uint32_t)counts[1];
-    fn->params = decode_list(d, 2 * counts[0]);
-    fn->results = decode_list(d, 2 * counts[1]);
-    uint32_t *offsets = decode_list(d, counts[0]);
-    uint32_t total = f->is_entry ? ptx_param_layout(f->params, offsets, counts[0]) : 0;
+    const int params = (int)count_of(f->params), results = (int)count_of(f->results);
+    fn->param_count = (uint32_t)params;
+    fn->result_count = (uint32_t)results;
+    fn->params = decode_list(d, 2 * params);
+    fn->results = decode_list(d, 2 * results);
+    uint32_t *offsets = decode_list(d, params);
+    uint32_t total = f->is_entry ? ptx_param_layout(f->params, offsets, params) : 0;
     for (int r = 0; r < 2; r++) {
         int k = 0;
         for (const struct ptx_var *v = r ? f->results : f->params; v; v = v->next, k++) {
@@ -164,14 +169,6 @@ static bool call_operands(struct decode *d, const struct ptx_operand *o, uint32_
         pairs[2 * i + 1] = at->stride;
     }
     return true;
-}
-
-static uint32_t count_of(const struct ptx_var *list)
-{
-    uint32_t n = 0;
-    for (; list; list = list->next)
-        n++;
-    return n;
 }
 
 bool decode_call(struct decode *d, uint32_t next_flow)
