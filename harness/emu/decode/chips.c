@@ -127,12 +127,8 @@ bool decode_of_chip(struct decode *d)
         if (!version && own && own < table[i].version)
             version = table[i].version;
     }
-    if (d->sm &&
-        ((instr_has(in, "v8") && decode_has_one_of(in, "b32 u32 s32 f32")) ||
-         (instr_has(in, "v4") && decode_has_one_of(in, "b64 u64 s64 f64"))) &&
-        !has_chip(d, "100+"))
-        chips = "100+"; /* 256 bits at once */
-    if (d->sm && (decode_is(d, "min") || decode_is(d, "max")) && in->count == 4 && !has_chip(d, "100+"))
+    const bool three = (decode_is(d, "min") || decode_is(d, "max")) && in->count == 4;
+    if (d->sm && (three || decode_by_256_bits(in)) && !has_chip(d, "100+"))
         chips = "100+";
     for (int i = 0; i < in->count && d->sm && !chips; i++)
         if (in->operands[i].kind == OPERAND_SPECIAL && (strstr(in->operands[i].name, "cluster") || strstr(in->operands[i].name, "aggr")) &&

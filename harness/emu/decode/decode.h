@@ -168,6 +168,13 @@ static inline bool decode_has_one_of(const struct ptx_instr *in, const char *lis
     return found;
 }
 
+/* Does it access 256 bits at once? */
+static inline bool decode_by_256_bits(const struct ptx_instr *in)
+{
+    return (instr_has(in, "v8") && decode_has_one_of(in, "b32 u32 s32 f32")) ||
+           (instr_has(in, "v4") && decode_has_one_of(in, "b64 u64 s64 f64"));
+}
+
 /* Is it this instruction, by the word before the first point? */
 static inline bool decode_is(const struct decode *d, const char *op)
 {

@@ -127,8 +127,7 @@ static bool accesses(struct decode *d)
     if (instr_has(in, "async") || instr_has(in, "bulk"))
         return true;
     const struct ptx_operand *last = in->count ? &in->operands[in->count - 1] : NULL;
-    bool wide = (instr_has(in, "v8") && decode_has_one_of(in, "b32 u32 s32 f32")) ||
-                (instr_has(in, "v4") && decode_has_one_of(in, "b64 u64 s64 f64"));
+    const bool wide = decode_by_256_bits(in);
     if (wide && decode_has_one_of(in, "shared shared::cta shared::cluster local const param"))
         return decode_wrong(d, "only global memory is accessed by 256 bits");
     if (!wide && decode_has_one_of(in, "L2::evict_last L2::evict_first L2::evict_normal") && (decode_is(d, "ld") || decode_is(d, "st")))
