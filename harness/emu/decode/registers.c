@@ -86,10 +86,11 @@ static const struct {
     const char *type;  /* NULL: the last one that the instruction names */
 } table[] = {
     {"add sub mul mad fma div rem min max abs neg setp selp mov ld st sad mul24 mad24 addc subc madc clmad atom red cvta mapa", ~0u, NULL},
-    {"getctarank sqrt rcp rsqrt sin cos lg2 ex2 tanh copysign dp4a dp2a bfe bfind szext redux shr and or xor not cnot", ~0u, NULL},
+    {"getctarank sqrt rcp rsqrt sin cos lg2 ex2 tanh copysign dp4a dp2a bfe bfind szext shr and or xor not cnot", ~0u, NULL},
     {"elect activemask nanosleep bar barrier bmsk mbarrier cp isspacep", ~0u, "u32"},
     {"popc clz createpolicy", 1, "u32"},
     {"testp", 2, NULL},
+    {"redux", 3, NULL},
     {"shl shr vote redux", 4, "u32"},
     {"match", 5, "u32"},
     {"shf", 8, "u32"},
@@ -117,8 +118,9 @@ bool decode_registers_fit(struct decode *d)
         const char *type = table[t].type ? table[t].type : last;
         bool real = last && strchr(last, 'f') && decode_is(d, "redux") && table[t].operands == 1;
         for (int i = 0; type && !real && decode_listed(table[t].ops, in->op) && i < in->count; i++) {
-            bool mask = (decode_is(d, "redux") && !table[t].type && i == 2) || (last && !strcmp(last, "pred") && !table[t].type);
-            if ((table[t].operands >> i & 1) && !mask && in->operands[i].kind != OPERAND_ADDRESS && !fits(d, &in->operands[i], type, false))
+            bool of_predicates = last && !strcmp(last, "pred") && !table[t].type;
+            if ((table[t].operands >> i & 1) && !of_predicates && in->operands[i].kind != OPERAND_ADDRESS &&
+                !fits(d, &in->operands[i], type, false))
                 return false;
         }
     }
