@@ -31,7 +31,7 @@ static bool copies(struct decode *d)
         return decode_wrong(d, "the number of bytes is a multiple of 16");
     if (instr_has(in, "arrive"))
         return decode_operand_count(d, 1, 1);
-    if ((instr_has(in, "im2col") && !instr_has(in, "prefetch")))
+    if (instr_has(in, "im2col") && !instr_has(in, "prefetch"))
         return true;
     if (instr_has(in, "prefetch")) {
         int n = 1 + ahead + hint + (instr_has(in, "im2col") || instr_has(in, "im2col::w") || instr_has(in, "im2col::w::128"));
@@ -89,8 +89,10 @@ static bool tensor_memory(struct decode *d)
     if (instr_has(in, "alloc") || instr_has(in, "dealloc"))
         return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
                decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
-    if (decode_has_one_of(in, "wait::ld wait::st shift cp"))
-        return decode_operand_count(d, instr_has(in, "cp") ? 2 : instr_has(in, "shift"), instr_has(in, "cp") ? 2 : instr_has(in, "shift"));
+    if (decode_has_one_of(in, "wait::ld wait::st shift cp")) {
+        int n = instr_has(in, "cp") ? 2 : instr_has(in, "shift");
+        return decode_operand_count(d, n, n);
+    }
     if (decode_has_one_of(in, "alloc dealloc") && !decode_operand_count(d, 1 + instr_has(in, "alloc"), 1 + instr_has(in, "alloc")))
         return false;
     if (instr_has(in, "commit"))
@@ -210,12 +212,12 @@ static bool hints(struct decode *d)
     uint64_t value, other;
     if (decode_is(d, "applypriority") && (!constant_of(d, 1, &value) || value != 128))
         return decode_wrong(d, "it is of 128 bytes");
-    if (decode_is(d, "pmevent") && !constant_of(d, 0, &value))
-        return decode_wrong(d, "a constant was expected");
     if ((decode_is(d, "bfe") || decode_is(d, "bfi")) &&
         ((constant_of(d, in->count - 1, &value) && value > 255) || (constant_of(d, in->count - 2, &value) && value > 255)))
         return decode_wrong(d, "a place or a length goes from 0 to 255");
-    if (decode_is(d, "pmevent") && !instr_has(in, "mask") && constant_of(d, 0, &value) && value > 15)
+    if (decode_is(d, "pmevent") && !constant_of(d, 0, &value))
+        return decode_wrong(d, "a constant was expected");
+    if (decode_is(d, "pmevent") && !instr_has(in, "mask") && value > 15)
         return decode_wrong(d, "events go from 0 to 15");
     if (!decode_is(d, "createpolicy"))
         return true;
@@ -258,10 +260,10 @@ static bool kinds(struct decode *d)
     if ((decode_is(d, "prefetch") || decode_is(d, "prefetchu")) &&
         (!decode_operand_count(d, 1, 1) || in->operands[0].kind != OPERAND_ADDRESS))
         return !d->failed && decode_wrong(d, "an address in brackets was expected");
-    const struct ptx_operand *at = in->count && decode_listed("prefetch prefetchu applypriority", in->op) ? &in->operands[0]
-                                   : decode_is(d, "createpolicy") && o && instr_has(in, "range")          ? o
-                                   : instr_has(in, "prefetch") && in->count                               ? &in->operands[0]
-                                                                                                          : NULL;
+    const bool ahead = decode_listed("prefetch prefetchu applypriority", in->op) || instr_has(in, "prefetch");
+    const struct ptx_operand *at = in->count && ahead                                       ? &in->operands[0]
+                                   : decode_is(d, "createpolicy") && instr_has(in, "range") ? o
+                                                                                            : NULL;
     if (at && at->reg >= 0 && decode_reg_bytes(d, at->reg) != 8)
         return decode_wrong(d, "'%s' is not an address register", at->name);
     bool other = at && at->var &&
