@@ -87,14 +87,13 @@ static bool tensor_memory(struct decode *d)
     bool many = instr_has(in, "multicast::cluster");
     uint64_t columns;
     if (instr_has(in, "alloc") || instr_has(in, "dealloc"))
-        return !constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
-               decode_wrong(d, "columns are 32, 64, 128, 256 or 512");
+        return decode_operand_count(d, 2, 2) &&
+               (!constant_of(d, 1, &columns) || (columns >= 32 && columns <= 512 && !(columns & (columns - 1))) ||
+                decode_wrong(d, "columns are 32, 64, 128, 256 or 512"));
     if (decode_has_one_of(in, "wait::ld wait::st shift cp")) {
         int n = instr_has(in, "cp") ? 2 : instr_has(in, "shift");
         return decode_operand_count(d, n, n);
     }
-    if (decode_has_one_of(in, "alloc dealloc") && !decode_operand_count(d, 1 + instr_has(in, "alloc"), 1 + instr_has(in, "alloc")))
-        return false;
     if (instr_has(in, "commit"))
         return decode_operand_count(d, 1 + many, 1 + many);
     if (instr_has(in, "ld") || instr_has(in, "st")) {
