@@ -265,17 +265,25 @@ static struct op_data *data_of(struct nearby_shapes *n, const struct work *work,
     char key[HASH_TEXT];
     work_key(work, key);
     for (int i = 0; i < n->count; i++)
-        if (!strcmp(n->items[i].key, key))
-            return &n->items[i].data;
-    if (!make_data(n, work, &data, err)) {
-        struct text shape = {0};
+        if (!strcmp(n->items[i].key, key)) {
+            *err = n->items[i].why;
+            return err->kind ? NULL : &n->items[i].data;
+        }
+    bool ok = make_data(n, work, &data, err);
+    if (!ok) {
+        SCOPED_TEXT shape = {0};
         work_describe(work, &shape);
         error_where(err, "%s", text_get(&shape));
-        text_free(&shape);
-        return NULL;
+        if (err->kind != ERROR_USAGE)
+            return NULL;
     }
     struct nearby_data *made = APPEND(n->items, n->count);
+    memset(made, 0, sizeof *made);
     memcpy(made->key, key, sizeof key);
+    if (!ok) {
+        made->why = *err;
+        return NULL;
+    }
     made->data = data;
     made->data.elsewhere = true;
     return &made->data;

@@ -9,6 +9,7 @@
 struct nearby_data {
     char key[HASH_TEXT]; /* of the work */
     struct op_data data;
+    struct error why; /* of USAGE: the op has no data for this work */
 };
 struct nearby_shape { /* number `number` that was drawn for a row */
     int row, number;
