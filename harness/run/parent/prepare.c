@@ -21,7 +21,8 @@ bool session_prepare(struct session *s, struct error *err)
         phase_turn(&s->clock, PHASE_START_UP);
         if (!session_roofs_settle(s, err))
             return false;
-        session_count_launch(s);
+        if (!s->options->feed) /* a GPU of several is checked first, by itself */
+            session_count_launch(s);
     }
     phase_turn(&s->clock, PHASE_WAITING);
     return true;

@@ -340,8 +340,10 @@ static bool run_fed(struct session *s, struct error *err)
             session_say(s, json_pack("{s:b}", "ready", 1));
             checked_s = clock_s();
         }
-        if (!begun)
+        if (!begun) {
             session_prepare_first(s);
+            session_count_launch(s);
+        }
         given = session_take_case(s, &first, &last, err);
         if (!begun) /* its start-up is time of the parent, which compiled meanwhile */
             phase_begin(&s->clock, PHASE_WAITING);
