@@ -53,7 +53,7 @@ select:
   - {variant: wgmma_ragged, when: half and plain and k <= 16 and c >= 64 and c % 2 == 0 and c % 8 != 0 and r * s > 1 and r * s <= 9 and n * p * q >= 4096}
   - {variant: mma_any, when: half and not d2s and (c >= 2 and c <= 4 or k <= 8 and r * s == 1 and stride > 1)}
   - {variant: mma_few_out, when: half and k <= 8 and c == 16 and stride == 1 and r * s > 1 and n * p * q <= 262144}
-  - {variant: stream_few_out, when: half and k <= 8}
+  - {variant: stream_few_out, when: half and k <= 8 and (k <= 4 or r * s * c <= 480)}
   - {variant: mma_few_out, when: half and k <= 8}
   - {variant: mma_any, when: half and k <= 8 and not d2s and r * s > 1 and (stride == 1 or c <= 64)}      # more channels than a block of those two holds
   # a store that is the depth_to_space

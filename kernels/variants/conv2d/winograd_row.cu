@@ -28,7 +28,8 @@ let:
   split: select(2 * left + rests <= blocks, left, 0)
   whole: n * strips * bands - split
   alone: select(whole % blocks == 0, ceil(2 * split + rests, blocks), select(whole % blocks + rests > blocks, 1, 0)) # half rounds behind the whole units
-  smem: 1024 + 3 * 36864 + 2 * 45056 + 8 * 2048 + 256 + 112 # weights, image rows, outputs of each warp, bias, barriers
+  one: has(residual) and not has(depth_to_space) and whole + 2 * split + rests <= blocks # item a block: residuals come by the copy engine
+  smem: 1024 + 3 * 36864 + 2 * 45056 + select(one, 10, 8) * 2048 + 256 + 112 + 256 + 64 # weights, image rows, outputs of each warp, bias, barriers, notes, barriers of residuals
 candidates:
   unit:
     rows:
@@ -42,6 +43,7 @@ define:
   PAD_MORE: pad_left - pad_top                         # of columns, beside that of rows
   FOLLOWS: follows                                     # begins before the layer before it ends
   STRIP_WIDTH: strip
+  ONE_ITEM: one
   TYPE: type(input)
   CHANNELS: c
   OUTPUTS: k
@@ -57,6 +59,7 @@ tensor_maps:
   input_map: {of: input, box: "32, strip + 1, 2 * tall + 2, 1", element_strides: "1, 4, 1, 1", swizzle: 64, l2: 256}
   fours_map: {of: input, dims: "c, max(1, floor(w, 4)), h, 4, n", strides: "4 * c, w * c, c, h * w * c", box: "32, floor(strip, 4) + 1, 2 * tall + 2, 1, 1", swizzle: 64, l2: 256} # the same, without strides
   output_map: {of: output, dims: "line, q, p * folds, n", box: "32, 32, 1, 1", swizzle: 64}
+  residual_map: {of: residual, box: "32, 32, 1, 1", swizzle: 64}
 scratch:
   transformed: input[blocks_k * depths * 18432]
 prepare:
@@ -70,7 +73,7 @@ steps:
     block: 256
     smem: smem
     attributes: {pdl: follows}
-    args: input_map, fours_map, output_map, transformed, bias, residual, p, pad_top, bands, whole, split, whole + 2 * split + rests
+    args: input_map, fours_map, output_map, residual_map, transformed, bias, residual, p, pad_top, bands, whole, split, whole + 2 * split + rests
 */
 
 /* What changed from winograd_rs: four outputs of a row at once, and any number of channels from 72. Three rows of a 3x3 convolution are 36 products of a pair of
@@ -95,7 +98,11 @@ steps:
  *
  * A depth_to_space is only another place: a block's 64 channels are such as lie side by side in a line of the output (wgmma_rs_d2s.cu).
  *
- * Residuals are loaded where they are added. Loaded a quarter earlier they take more time, since registers are spilled; brought to L2 ahead, the same time.
+ * A warp stores a unit in quarters: 32 channels of one of its two rows. Its residuals are loaded where they are added, so each quarter waits for L2. Loaded a quarter earlier they take more time, since
+ * registers are spilled; brought to L2 ahead, the same time. If each block has one item (ONE_ITEM), a slot of pixels is free before the last two steps: the copy engine brings all residuals to shared
+ * memory meanwhile, and results take their place.
+ *
+ * The place of an item costs some 30 instructions, too many for each load, every second step. So warps compute it once a unit and keep it in shared memory (notes).
  *
  * A few registers are spilled; in the loop some addresses are loaded again. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
  * simulates it); inputs beyond 11,500 may overflow. */
@@ -111,108 +118,13 @@ constexpr int ROW = (STRIP_WIDTH / 4 + 1) * 64, PHASE = 11264, SLOT = 4 * PHASE;
 constexpr int WARPS = STRIP_WIDTH / 32;                         /* beside each other in a row */
 constexpr int SLOTS = 2, LOADS = DEPTHS / 2;                    /* of 32 channels */
 constexpr unsigned STRIPS = (COLUMNS + STRIP_WIDTH - 1) / STRIP_WIDTH;
-/* The points are 0, +-A, +-B and infinity. */
-constexpr float A = 0.75f, B = 1.5f, AA = A * A, BB = B * B;
+constexpr int STAGING = (ONE_ITEM ? 10 : 8) * 2048;             /* outputs of each warp; two more areas (area_of) */
+#include "dense/winograd_row.cuh"
 
 extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, slots of image rows, outputs, bias, barriers */
 
-/* Where the operands' orders put things: a lane holds 4 neighbouring input channels, and 8 neighbouring output channels. step: which 16 of 32 channels. */
-static __device__ __forceinline__ int channel_at(int depth, int step) { return (depth % 8 / 4 * 2 + step) * 8 + depth % 4 / 2 * 4 + depth / 8 * 2 + depth % 2; }
-static __device__ __forceinline__ int output_at(int column) { return column / 32 * 32 + column % 8 / 2 * 8 + column / 8 % 4 * 2 + column % 2; }
-
-/* The output channel that is channel k here: channels of one line of a depth_to_space lie side by side. */
-static __device__ __forceinline__ int filter_of(int k)
-{
-    constexpr int line = OUTPUTS / D2S_BLOCK, depth = line / D2S_BLOCK;
-    return D2S_CRD ? (k % depth * D2S_BLOCK + k / line) * D2S_BLOCK + k % line / depth : k;
-}
-
-/* Pair 3 r + j of 16 input channels: of row r of the filter, points 0 and infinity (j = 0), A and -A (1), B and -B (2). */
-extern "C" __global__ void __launch_bounds__(256) transform_filter(const TYPE *filter, TYPE *transformed, int C, int K)
-{
-    int i = blockIdx.x * 256 + threadIdx.x, depth = i % 16, column = i / 16 % 64, slice = i / 1024;
-    int c = slice % DEPTHS / 2 * 32 + channel_at(depth, slice % DEPTHS % 2), k = slice / DEPTHS * 64 + output_at(column);
-    TYPE *to = transformed + (size_t)slice * (SLICE / 2) + column * 32 + depth % 8;
-    int chunk = depth / 8, turn = column / 2 % 4; /* 16 bytes; of 4 */
-#pragma unroll
-    for (int r = 0; r < 3; r++) {
-        float g[3];
-#pragma unroll
-        for (int s = 0; s < 3; s++)
-            g[s] = c < C && k < K ? to_f32(filter[((size_t)filter_of(k) * 9 + r * 3 + s) * C + c]) : 0.0f;
-        constexpr float by_a = 1 / (2 * AA * (AA - BB)), by_b = 1 / (2 * BB * (BB - AA));
-        const float points[6] = {g[0] * (1 / (AA * BB)), g[2],
-                                 (g[0] + A * g[1] + AA * g[2]) * by_a, (g[0] - A * g[1] + AA * g[2]) * by_a,
-                                 (g[0] + B * g[1] + BB * g[2]) * by_b, (g[0] - B * g[1] + BB * g[2]) * by_b};
-#pragma unroll
-        for (int j = 0; j < 6; j++)
-            to[(r * 3 + j / 2) * (PAIR / 2) + ((j % 2 * 2 + chunk) ^ turn) * 8] = from_f32<TYPE>(points[j]);
-    }
-}
-
-/* x * c + y of two halves. c: the bits of a constant, in both. volatile: what a product reads must be there before wgmma_begin, and the compiler would compute it after. */
-template <unsigned C> static __device__ __forceinline__ unsigned add_times(unsigned y, unsigned x)
-{
-    unsigned v;
-    asm volatile("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(x), "r"(C * 0x10001u), "r"(y));
-    return v;
-}
-/* x * c - y */
-template <unsigned C> static __device__ __forceinline__ unsigned less_times(unsigned y, unsigned x)
-{
-    unsigned v;
-    asm volatile("{\n.reg .b32 m;\nneg.f16x2 m, %3;\nfma.rn.f16x2 %0, %1, %2, m;\n}" : "=r"(v) : "r"(x), "r"(C * 0x10001u), "r"(y));
-    return v;
-}
-constexpr unsigned H_A = 0x3a00, H_B = 0x3e00, H_AA = 0x3880, H_BB = 0x4080, H_BOTH = 0x41a0 /* AA + BB */, H_AABB = 0x3d10, MINUS = 0x8000;
-
-/* Four channels of the six pixels of a lane's tile, in one image row. */
-struct pixels {
-    unsigned d[6][2];
-    /* turn: 8 times the place of the lane's first pixel, in units of 64 bytes, which the swizzle looks at; chunk: bytes to the lane's channels */
-    __device__ __forceinline__ void load(unsigned from, int row, unsigned turn, unsigned chunk)
-    {
-        unsigned address[2];
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            address[i] = from + row * ROW + i * 64 + ((turn + (row + i) * 8 & 0x30) ^ chunk);
-#pragma unroll
-        for (int j = 0; j < 6; j++)
-            asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(d[j][0]), "=r"(d[j][1]) : "r"(address[j / 4] + j % 4 * PHASE) : "memory");
-    }
-};
-
-/* Operands of two points (J: as in transform_filter), rows `upper` and `lower` of the image. The two are written in different ways: else the compiler would notice that
- * the lower row is the next product's upper, keep its results, and run out of registers. */
-template <int J> static __device__ __forceinline__ void transform(unsigned v[2][4], const pixels &upper, const pixels &lower)
-{
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const pixels &from = i % 2 ? lower : upper;
-        int w = i / 2;
-        if (J == 0 && i % 2) {
-            v[0][i] = add_times<H_AABB>(add_times<H_BOTH | MINUS>(from.d[4][w], from.d[2][w]), from.d[0][w]);
-            v[1][i] = add_times<H_AABB>(add_times<H_BOTH | MINUS>(from.d[5][w], from.d[3][w]), from.d[1][w]);
-        } else if (J == 0) {
-            v[0][i] = add_times<H_BOTH | MINUS>(add_times<H_AABB>(from.d[4][w], from.d[0][w]), from.d[2][w]);
-            v[1][i] = add_times<H_BOTH | MINUS>(add_times<H_AABB>(from.d[5][w], from.d[1][w]), from.d[3][w]);
-        } else {
-            constexpr unsigned square = J == 1 ? H_BB : H_AA, point = J == 1 ? H_A : H_B;
-            if (i % 2) {
-                unsigned even = add_times<square | MINUS>(from.d[4][w], from.d[2][w]), odd = add_times<square | MINUS>(from.d[3][w], from.d[1][w]);
-                v[0][i] = add_times<point>(even, odd);
-                v[1][i] = add_times<point | MINUS>(even, odd);
-            } else {
-                unsigned even = less_times<square>(from.d[4][w], from.d[2][w]), odd = less_times<square>(from.d[3][w], from.d[1][w]);
-                v[0][i] = less_times<point | MINUS>(even, odd);
-                v[1][i] = less_times<point>(even, odd);
-            }
-        }
-    }
-}
-
 struct places {
-    unsigned weights, slots, staging, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS */
+    unsigned weights, slots, staging, bias, come, gone, full, empty, notes, residual; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS; notes: 32 bytes of each warp; residual: a barrier of each */
 };
 
 /* What a block does: units of both warpgroups' rows, then halves of units, which its first warpgroup computes alone: of the units that would leave processors idle in
@@ -287,6 +199,37 @@ static __device__ __forceinline__ void ask_pixels(const places &at, const image_
         copy_box_4d(box, maps.all, full, load * 32, x, y, to.image);
 }
 
+/* By the lane that leads a warp; predicated, since a branch makes the compiler spill more. */
+static __device__ __forceinline__ void write_note(unsigned at, int leads, int a, int b, int c, int d)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n}" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d), "r"(leads)
+                 : "memory");
+}
+static __device__ __forceinline__ int4 read_note(unsigned at)
+{
+    int4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at) : "memory");
+    return v;
+}
+/* Where the boxes of a unit lie, which a warp reads again for each load. */
+static __device__ __forceinline__ void note_boxes(unsigned at, int leads, const image_maps &maps, const place &to)
+{
+    int x = to.x + (leads - 5) - maps.pad - PAD_MORE, y = to.y - maps.pad;
+    write_note(at, leads, x, y, to.image, WIDTH % 4 == 0 || to.x + STRIP_WIDTH + 1 <= WIDTH / 4 * 4);
+}
+/* Load m of the block, as ask_pixels, from a note. */
+static __device__ __forceinline__ void ask_noted(const places &at, const image_maps &maps, int phase, unsigned note, unsigned m, unsigned load)
+{
+    unsigned slot = m % SLOTS, full = at.full + slot * 8, box = at.slots + slot * SLOT + phase * PHASE;
+    int4 first = read_note(note); /* column, row, image; whether `fours` holds it */
+    barrier_wait(at.empty + slot * 8, m / SLOTS & 1 ^ 1);
+    barrier_arrive_expect(full, ROWS * ROW);
+    if (first.w)
+        copy_box_5d(box, maps.fours, full, load * 32, first.x >> 2, first.y, first.x & 3, first.z);
+    else
+        copy_box_4d(box, maps.all, full, load * 32, first.x, first.y, first.z);
+}
+
 template <int J> static __device__ __forceinline__ void multiply_ready(float sum[6][32], unsigned v[2][4], unsigned long long matrix, bool add)
 {
 #ifdef ABLATE_MATHS
@@ -353,16 +296,13 @@ static __device__ __forceinline__ void outputs(uint4 v[4], const uint4 residual[
 /* Is column q + x, with q a multiple of 4, one of the outputs? */
 static __device__ __forceinline__ bool within(int q, int x) { return COLUMNS % 4 == 0 ? q < COLUMNS : q + x < COLUMNS; }
 
-static __device__ __forceinline__ void load_bias(unsigned to, const float *bias)
+/* Bias, barriers, and zeros that are read behind the last pixels. */
+static __device__ __forceinline__ void prepare(const places &at, const float *bias)
 {
     int k = blockIdx.y * 64 + threadIdx.x;
     if (EPI_BIAS && threadIdx.x < 64)
-        store_shared(to + threadIdx.x * 4, __float_as_uint(k < OUTPUTS ? bias[filter_of(k)] : 0.0f));
-}
-
-static __device__ __forceinline__ void init_barriers(const places &at)
-{
-    if (threadIdx.x < 128)
+        store_shared(at.bias + threadIdx.x * 4, __float_as_uint(k < OUTPUTS ? bias[filter_of(k)] : 0.0f));
+    if (!ONE_ITEM && threadIdx.x < 128)
         store_shared(at.slots + threadIdx.x / 32 * PHASE + ROWS * ROW + threadIdx.x % 32 * 4, 0);
     if (threadIdx.x != 0)
         return;
@@ -374,7 +314,26 @@ static __device__ __forceinline__ void init_barriers(const places &at)
         barrier_init(at.full + i * 8, 4);
         barrier_init(at.empty + i * 8, 8);
     }
+    for (int i = 0; ONE_ITEM && i < 8; i++)
+        barrier_init(at.residual + i * 8, 1);
     barrier_init_done();
+}
+
+/* Four pixels of a lane go to shared memory; lanes of even and odd tiles write to different banks. */
+static __device__ __forceinline__ void stage(unsigned own, unsigned odd, const uint4 y[4])
+{
+#pragma unroll
+    for (int x = 0; x < 4; x++) {
+        uint4 v;
+        v.x = odd ? y[x ^ 1].x : y[x].x;
+        v.y = odd ? y[x ^ 1].y : y[x].y;
+        v.z = odd ? y[x ^ 1].z : y[x].z;
+        v.w = odd ? y[x ^ 1].w : y[x].w;
+#ifdef ABLATE_STORE
+        if (v.x == 0x7fff7fff)
+#endif
+            asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"((own ^ x / 2 * 16) + (x * 64 ^ odd)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+    }
 }
 
 /* The outputs of an item, of which a lane has 4 pixels in each of two rows, and a warp 32. They leave through 2 KiB of shared memory, 32 channels of a row at a time. */
@@ -403,18 +362,7 @@ static __device__ __forceinline__ void store(const float sum[6][32], const TYPE 
             if (threadIdx.x % 32 == 0)
                 store_wait_read();
             __syncwarp();
-#pragma unroll
-            for (int x = 0; x < 4; x++) { /* lanes of even and odd tiles write to different banks */
-                uint4 v;
-                v.x = odd ? y[x ^ 1].x : y[x].x;
-                v.y = odd ? y[x ^ 1].y : y[x].y;
-                v.z = odd ? y[x ^ 1].z : y[x].z;
-                v.w = odd ? y[x ^ 1].w : y[x].w;
-#ifdef ABLATE_STORE
-                if (v.x == 0x7fff7fff)
-#endif
-                    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"((own ^ x / 2 * 16) + (x * 64 ^ odd)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
-            }
+            stage(own, odd, y);
 #ifndef ABLATE_STORE
             fence_async();
             __syncwarp();
@@ -426,6 +374,60 @@ static __device__ __forceinline__ void store(const float sum[6][32], const TYPE 
             }
 #endif
         }
+}
+
+/* Of a block with one item: where a warp's outputs begin. Kept in shared memory, since registers are scarce. */
+static __device__ __forceinline__ void note_outputs(unsigned at, int leads, const place &to)
+{
+    int warp = threadIdx.x / 32 % 4;
+    write_note(at, leads, blockIdx.y * 64, to.x + warp % WARPS * 32, to.y + warpgroup_index() * TALL + warp / WARPS * 2, to.image);
+}
+
+/* Where the residuals of a quarter of a warp's outputs go, and then the outputs: the staging area; for the others the slot of pixels that nobody asks for any more, and behind the staging areas. */
+static __device__ __forceinline__ unsigned area_of(const places &at, unsigned warp, int quarter)
+{
+    unsigned i = warp + (quarter - 1) * 8;
+    return quarter == 0 ? at.staging + warp * 2048 : i < 22 ? at.slots + LOADS % 2 * SLOT + i * 2048 : at.staging + (i - 14) * 2048;
+}
+
+/* By one lane of a warp, before the last two steps. The thread's index is read again: else its addresses would be computed before the loop, and spilled. */
+static __device__ __forceinline__ void ask_residuals(const places &at, const tensor_map *map)
+{
+    unsigned thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    unsigned warp = thread / 32, barrier = at.residual + warp * 8;
+    int4 first = read_note(at.notes + warp * 32 + 16);
+    barrier_arrive_expect(barrier, 8192);
+    barrier_wait(at.empty + LOADS % 2 * 8, LOADS / 2 & 1 ^ 1);
+#pragma unroll
+    for (int quarter = 0; quarter < 4; quarter++)
+        copy_box_4d(area_of(at, warp, quarter), map, barrier, first.x + quarter % 2 * 32, first.y, first.z + quarter / 2, first.w);
+}
+
+/* As store, with residuals that are in shared memory: each 32 channels of a row take the place of theirs. */
+static __device__ __forceinline__ void store_in_place(const float sum[6][32], const tensor_map *output_map, const places &at)
+{
+    unsigned t = threadIdx.x % 4, g = threadIdx.x % 32 / 4, warp = threadIdx.x / 32;
+    unsigned own_place = g * 256 + ((t ^ g % 2 * 2) << 4), odd = g % 2 * 64;
+#pragma unroll
+    for (int quarter = 0; quarter < 4; quarter++) {
+        unsigned area = area_of(at, warp, quarter), own = area + own_place;
+        uint4 y[4], more[4];
+#pragma unroll
+        for (int x = 0; x < 4; x++)
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(more[x].x), "=r"(more[x].y), "=r"(more[x].z), "=r"(more[x].w) : "r"((own ^ x / 2 * 16) + x * 64) : "memory");
+        outputs(y, more, sum, quarter % 2, quarter / 2, at.bias);
+        stage(own, odd, y);
+#ifndef ABLATE_STORE
+        fence_async();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            int4 first = read_note(at.notes + warp * 32 + 16);
+            store_box_4d(output_map, area, first.x + quarter % 2 * 32, first.y, first.z + quarter / 2, first.w);
+            store_commit();
+        }
+#endif
+    }
 }
 
 /* Steps of this block's items before `end`, which are every gridDim.x-th. */
@@ -446,7 +448,7 @@ struct lane {
 
 /* Step n, which is step s of an item, with load m. On return a and b hold the first rows of the next. */
 template <int ODD>
-static __device__ __forceinline__ void step(float sum[6][32], unsigned v[3][2][4], pixels &a, pixels &b, const work &w, const lane &of, const ring &turns, int s, unsigned n, unsigned m, int item)
+static __device__ __forceinline__ void step(float sum[6][32], unsigned v[3][2][4], pixels &a, pixels &b, const work &w, const lane &of, const ring &turns, int s, unsigned n, unsigned m)
 {
     unsigned from = of.own + m % 2 * SLOT, next_from = of.own + (m + 1) % 2 * SLOT;
     unsigned chunk = of.high + ODD * 16;
@@ -458,7 +460,7 @@ static __device__ __forceinline__ void step(float sum[6][32], unsigned v[3][2][4
     a.load(from, 2, of.turn, chunk);
     multiply_ready<2>(sum, v[2], matrix + 2 * (PAIR / 16), ODD || s > 0);
     if (ODD == 0 && n + 2 < w.steps && w.leads > 4)
-        ask_pixels(w.at, w.maps, w.leads - 5, place_of(w.all, item + (s == DEPTHS - 2 ? gridDim.x : 0)), m + 1, s == DEPTHS - 2 ? 0 : s / 2 + 1);
+        ask_noted(w.at, w.maps, w.leads - 5, w.at.notes + (w.leads - 1) * 32 + (!ONE_ITEM && s == DEPTHS - 2 ? 16 : 0), m + 1, !ONE_ITEM && s == DEPTHS - 2 ? 0 : s / 2 + 1);
     __syncwarp();
     if (ODD || n > 0)
         arrive_one(w.at.gone + turns.before * 8, w.leads);
@@ -474,13 +476,14 @@ static __device__ __forceinline__ void step(float sum[6][32], unsigned v[3][2][4
     if (ODD)
         arrive_one(w.at.empty + m % 2 * 8, w.leads);
     __syncwarp();
-    if (ODD && n + 1 < w.mine)
+    bool more = ONE_ITEM ? s < DEPTHS - 1 : n + 1 < w.mine;
+    if (ODD && more)
         barrier_wait(w.at.full + (m + 1) % 2 * 8, (m + 1) / 2 & 1);
     multiply<1>(sum, v[1], a, b, matrix + 7 * (PAIR / 16), true);
     transform<2>(v[2], a, b);
-    unsigned to = ODD == 0 ? from : n + 1 < w.mine ? next_from : w.at.slots + ROWS * ROW; /* what nobody writes, behind the rows of each phase */
+    unsigned to = ODD == 0 ? from : more ? next_from : ONE_ITEM ? from : w.at.slots + ROWS * ROW; /* what nobody writes: this slot, or behind the rows of each phase */
     a.load(to, 0, of.turn, chunk ^ 16);
-    b.load(ODD == 0 || n + 1 < w.mine ? to : to - ROW, 1, of.turn, chunk ^ 16);
+    b.load(ODD == 0 || more || ONE_ITEM ? to : to - ROW, 1, of.turn, chunk ^ 16);
     multiply_ready<2>(sum, v[2], matrix + 8 * (PAIR / 16), true);
 }
 
@@ -510,15 +513,14 @@ static __device__ __forceinline__ void wait_for_layer_before()
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-conv_winograd_row(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map fours_map, const __grid_constant__ tensor_map output_map, const TYPE *transformed, const float *bias,
-                  const TYPE *residual, int P, int pad, int bands, int whole, int split, int items)
+conv_winograd_row(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map fours_map, const __grid_constant__ tensor_map output_map,
+                  const __grid_constant__ tensor_map residual_map, const TYPE *transformed, const float *bias, const TYPE *residual, int P, int pad, int bands, int whole, int split, int items)
 {
-    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, staging = slots + SLOTS * SLOT, end = staging + 8 * 2048, barriers = end + 256;
-    const places at = {base, slots, staging, end, barriers, barriers + 32, barriers + 64, barriers + 96};
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + WEIGHT_SLOTS * SLICE, staging = slots + SLOTS * SLOT, end = staging + STAGING, barriers = end + 256;
+    const places at = {base, slots, staging, end, barriers, barriers + 32, barriers + 64, barriers + 96, barriers + 112, barriers + 368};
     if (FOLLOWS)
         asm volatile("griddepcontrol.launch_dependents;"); /* the next layer's kernel takes the place of each block that ends */
-    init_barriers(at);
-    load_bias(at.bias, bias);
+    prepare(at, bias);
     __syncthreads();
     int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4, g = threadIdx.x % 32 / 4;
     int row = me * TALL + warp / WARPS * 2, x = warp % WARPS * 8 + g;
@@ -547,18 +549,33 @@ conv_winograd_row(const __grid_constant__ tensor_map input_map, const __grid_con
     pixels a, b;
     int item = blockIdx.x;
     for (; n < w.mine; item += gridDim.x) {
+        unsigned note = at.notes + threadIdx.x / 32 * 32;
+        note_boxes(note, w.leads, w.maps, place_of(w.all, item));
+        if (ONE_ITEM)
+            note_outputs(note + 16, w.leads, place_of(w.all, item));
+        else
+            note_boxes(note + 16, w.leads, w.maps, place_of(w.all, item + gridDim.x));
         barrier_wait(at.full + m % 2 * 8, m / 2 & 1);
         a.load(of.own + m % 2 * SLOT, 0, of.turn, of.high);
         b.load(of.own + m % 2 * SLOT, 1, of.turn, of.high);
 #pragma unroll 1
         for (int s = 0; s < DEPTHS; s += 2, n += 2, m++) {
-            step<0>(sum, v, a, b, w, of, turns, s, n, m, item);
+            if (ONE_ITEM && s == DEPTHS - 2 && w.leads > 0)
+                ask_residuals(at, &residual_map);
+            if (ONE_ITEM)
+                __syncwarp();
+            step<0>(sum, v, a, b, w, of, turns, s, n, m);
             turns.step();
-            step<1>(sum, v, a, b, w, of, turns, s + 1, n + 1, m, item);
+            step<1>(sum, v, a, b, w, of, turns, s + 1, n + 1, m);
             turns.step();
         }
+        if (ONE_ITEM)
+            barrier_wait(at.residual + threadIdx.x / 32 * 8, 0);
         wgmma_wait<0>();
-        store(sum, residual, &output_map, at.staging + (threadIdx.x / 32) * 2048, P, place_of(w.all, item), at.bias);
+        if (ONE_ITEM)
+            store_in_place(sum, &output_map, at);
+        else
+            store(sum, residual, &output_map, at.staging + (threadIdx.x / 32) * 2048, P, place_of(w.all, item), at.bias);
     }
     if (n < w.steps && w.leads > 0)
         accompany(w, turns, n, item);
