@@ -171,7 +171,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     if (w->larger != 0)
         text_addf(&t, "larger=%a;", w->larger);
     if (w->sweep.of)
-        text_addf(&t, "sweep=%lld:%lld:%lld;", (long long)w->sweep.first, (long long)w->sweep.of, (long long)w->sweep.turns);
+        text_addf(&t, "sweep=%lld:%lld:%lld;", (long long)w->sweep.first, (long long)w->sweep.of, (long long)w->sweep.each);
     if (w->every_size)
         text_addf(&t, "every_size=%d;", (int)w->every_size);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);

@@ -171,8 +171,8 @@ struct work {
     bool specials;         /* infinities and NaN where the op's file allows them; only on nearby shapes */
     enum sizes every_size; /* of values that the op only moves or compares */
     struct {
-        int64_t first, of, turns;
-    } sweep; /* its lines are number `first` and on of so many whose deciding values go over every place in so many turns; of 0: not */
+        int64_t first, of, each;
+    } sweep; /* its lines are number `first` and on of so many whose deciding values go over every place in turns of `each`; of 0: not */
     char picture[200], picture_hash[17]; /* file that `input` is read from, and the hash of its content; "": values are drawn */
     char weights[200], weights_hash[17]; /* what the files of its weights begin with, and the hash of their values; "": drawn */
     int64_t value[WORK_VALUES];          /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */

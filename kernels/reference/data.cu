@@ -48,13 +48,13 @@ extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, in
 }
 
 /* Makes some values of lines special, for ops that compare them. */
-extern "C" __global__ void data_lines(float *to, int64_t count, uint64_t key, int turn, draw_lines lines, float most, int exact, int type)
+extern "C" __global__ void data_lines(float *to, int64_t count, uint64_t key, int turn, draw_lines lines, float most, int of, int type)
 {
     const int64_t length = draw_line_length(&lines);
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
         draw_at at = draw_line_at(&lines, i);
         draw_line l = draw_compared(key, turn, at.line, length);
-        to[i] = rounded(type, draw_in_line(&l, at.place, to[i], most, exact));
+        to[i] = rounded(type, draw_in_line(&l, at.place, to[i], most, (draw_of)of));
     }
 }
 

@@ -149,16 +149,26 @@ DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_
     return draw_line_of(key, turn, line, length, places, others, order);
 }
 
-/* The value of column `at`, which was v. exact: small whole numbers up to `most`; else normal values below `most`. */
-DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float most, bool exact)
+/* The value of column `at`, which was v: of normal values below `most`, of whole numbers of either sign up to `most`, or from 0 to most - 1. The
+ * last ones keep to the middle half, or to one half: a long line has its type's largest and least values otherwise, whatever it is. */
+enum draw_of { DRAW_OF_REALS, DRAW_OF_WHOLE, DRAW_OF_NATURAL };
+DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float most, enum draw_of of)
 {
+    bool exact = of == DRAW_OF_WHOLE, here = at == l->place;
     float beyond = exact ? most + 1 : most + fabsf(v);
+    if (of == DRAW_OF_NATURAL && l->kind != 4) {
+        float quarter = floorf(v * 0.25f), half = floorf(v * 0.5f), upper = most * 0.5f;
+        bool twice = l->kind == 7 && at == l->other;
+        if (l->kind == 5 || l->kind == 6)
+            return half + (here == (l->kind == 6) ? upper : 0);
+        return here || twice ? (l->kind == 7 ? most - 1 : quarter + most * 0.75f) : at == l->other ? quarter : half + most * 0.25f;
+    }
     switch (l->kind) {
     case 4: return v;
     case 5:
-    case 6: v = at == l->place ? (exact ? 1.0f : 5.5f) : (exact ? 1 : 6) + fabsf(v); return l->kind == 5 ? -v : v;
-    case 7: return at == l->place || at == l->other ? (exact ? most + 1 : 2 * most) : v;
-    default: return at == l->place ? beyond : at == l->other ? -beyond : v;
+    case 6: v = here ? (exact ? 1.0f : 5.5f) : (exact ? 1 : 6) + fabsf(v); return l->kind == 5 ? -v : v;
+    case 7: return here || at == l->other ? (exact ? most + 1 : 2 * most) : v;
+    default: return here ? beyond : at == l->other ? -beyond : v;
     }
 }
 
@@ -204,23 +214,30 @@ DRAW double draw_real(uint64_t key, int turn, int64_t i, double low, double rang
     return DRAW_ADD(real, draw_higher(&l, i % length, higher, level));
 }
 
-/* Lines of which one value decides, number `first` and on of all `of`. Each of `turns` goes over all places: line m of n in a turn decides at
- * place m length / n behind `begin`; half of a line behind that is its least value. Turns begin up to three places apart, so that a place
- * decides once in a line of each rest by 4. Numbers at[0] + at[1] v are what a value v becomes. ties: in every second turn the largest
- * value, that of `middle`, is at another place as well. */
+/* Lines of a turn in which each of `length` places decides: whole warps, and room for turns that begin up to 31 lines apart. */
+#define DRAW_WARP 32
+DRAW int64_t draw_sweep_turn(int64_t length)
+{
+    return (length + 2 * DRAW_WARP - 2) / DRAW_WARP * DRAW_WARP;
+}
+
+/* Lines of which one value decides, number `first` and on of all `of`; half of a line behind it is the least value. Line m of a turn of `each`
+ * decides at place m behind `begin`, in the next turn at the place before that: a place decides in a line of another rest by 2, 4, ... 32 in
+ * each turn. If `each` is less than draw_sweep_turn, there is one turn, over all places or as many as it has lines. Numbers at[0] + at[1] v are what
+ * a value v becomes. ties: in every third turn the largest value, that of `middle`, is at another place as well. */
 struct draw_sweep {
     struct draw_lines lines;
-    int64_t begin, first, of, turns, ties;
+    int64_t begin, first, of, each, ties;
     double peak[2], dip[2], middle;
 };
 DRAW float draw_in_sweep(const struct draw_sweep *s, uint64_t key, int64_t i, float v)
 {
     struct draw_at at = draw_line_at(&s->lines, i);
-    int64_t length = draw_line_length(&s->lines), each = (s->of + s->turns - 1) / s->turns;
-    int64_t number = s->first + at.line, turn = number / each;
-    int64_t shift = (turn * each - (s->ties ? turn / 2 : turn)) & 3, peak = (s->begin + shift + number % each * length / each) % length;
-    if (s->ties && turn % 2 &&
-        (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
+    int64_t length = draw_line_length(&s->lines), number = s->first + at.line, turn = number / s->each, m = number % s->each;
+    bool tie = s->ties && turn % 3 == 2;
+    int64_t shift = (!s->ties ? turn : tie ? turn / 3 : turn - turn / 3) % DRAW_WARP;
+    int64_t peak = (s->begin + (s->each < draw_sweep_turn(length) ? m * length / s->each : m + DRAW_WARP * length - shift)) % length;
+    if (tie && (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
         return (float)DRAW_ADD(s->peak[0], DRAW_MUL(s->peak[1], s->middle));
     const double *to = at.place == peak ? s->peak : s->dip;
     return at.place == peak || at.place == (peak + length / 2) % length ? (float)DRAW_ADD(to[0], DRAW_MUL(to[1], (double)v)) : v;

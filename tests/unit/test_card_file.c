@@ -130,7 +130,7 @@ static void a_sweep_is_made_there(void **state)
                  {"places", DTYPE_I8, {3, 20, 7}},   {"places", DTYPE_E4M3, {3, 20, 7}}};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
-        w.sweep.first = 11, w.sweep.of = 90, w.sweep.turns = 4;
+        w.sweep.first = 120, w.sweep.of = 200, w.sweep.each = 64;
         same(&w, DATA_PART_PRECISION);
     }
 }

@@ -177,7 +177,7 @@ static float one_value(const struct generate_recipe *r, int64_t i)
     if (r->lines.low) {
         struct draw_at at = draw_line_at(&r->lines, i);
         struct draw_line l = draw_compared(r->key, r->turn, at.line, draw_line_length(&r->lines));
-        v = draw_in_line(&l, at.place, v, generate_most(r), r->exact);
+        v = draw_in_line(&l, at.place, v, generate_most(r), generate_draws_of(r));
         convert_round(r->round_to, &v, 1);
     }
     return v;
@@ -197,7 +197,8 @@ static void many_are_as_one(void **state)
         {.draw = DRAW_NORMAL, .scale = 0.3, .mean = 2, .round_to = DTYPE_F16},
         {.draw = DRAW_NORMAL, .scale = 1, .rectify = true, .round_to = DTYPE_BF16, .lines = {1, 333, 1, 1}},
         {.draw = DRAW_BITS, .bits = 8},
-        {.draw = DRAW_BITS, .bits = 16},
+        {.draw = DRAW_BITS, .bits = 16, .round_to = DTYPE_U16, .lines = {1, 70, 1, 1}},
+        {.draw = DRAW_BITS, .bits = 3, .round_to = DTYPE_U32, .lines = {3, 5, 2, 7}},
         {.draw = DRAW_UNIFORM, .low = -0.125, .range = 0.5, .length = 11, .round_to = DTYPE_F32},
         {.draw = DRAW_UNIFORM, .low = -3, .range = 6, .higher = 90, .level = -20000, .length = 333, .round_to = DTYPE_BF16},
         {.draw = DRAW_UNIFORM, .low = 0, .range = 1, .higher = 5, .level = 9, .length = 2, .round_to = DTYPE_F32},

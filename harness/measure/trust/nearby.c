@@ -23,9 +23,9 @@
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
 #define FLOP_EMU 2e7
-/* Elements of a sweep, its results included: of as many lines as a line has places. */
-#define SWEPT 6.4e7      /* made on a GPU: 0.8 GB; lines of 8,000 */
-#define SWEPT_CPU 8e6    /* made by the CPU: lines of 2,828 */
+/* Elements of a sweep, its results included: of as many lines as a line has places, three times if possible. */
+#define SWEPT 2e8        /* made on a GPU: 2.4 GB; lines of 8,000 */
+#define SWEPT_CPU 8e6    /* made by the CPU: lines of 1,600 to 2,828 */
 #define SWEPT_LITTLE 1e6 /* on emu, or made by Python: lines of 1,000 */
 #define FEW_ELEMENTS 4e7 /* of the row's own shape with few values: 0.2 GB, made by the CPU */
 #define SWEPT_BYTES 48   /* of an element on a GPU: value, packed value, result, reference and bound; twice, for what else is there */
@@ -463,12 +463,15 @@ static bool sweep(struct nearby_shapes *n, int index, const struct build *build,
                          &v.program))
             break;
         generate_selects(&v.work, &lines);
-        int64_t end = v.work.sweep.first + lines.count, turn = (v.work.sweep.of + v.work.sweep.turns - 1) / v.work.sweep.turns;
+        int64_t end = v.work.sweep.first + lines.count, each = v.work.sweep.each;
         if (!visit_shape(v, seen, &more, err))
             return false;
         more &= end < v.work.sweep.of;
-        end = end < turn ? end : turn;
-        reached = *seen > before ? (end - 1) * lines.length / (turn > lines.length ? turn : lines.length) + 1 : reached;
+        end = end < each ? end : each;
+        if (*seen > before)
+            reached = each >= draw_sweep_turn(lines.length) && end > lines.length    ? lines.length
+                      : each >= draw_sweep_turn(lines.length) || each < lines.length ? end
+                                                                                     : (end - 1) * lines.length / each + 1;
     }
     if (selects && row->status == ROW_OK && reached < lines.length && !p->part)
         row_add_note(

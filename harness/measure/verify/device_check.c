@@ -81,8 +81,14 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
     }
     if (!ok || !r.lines.low)
         return ok;
-    union card_arg args[] = {card_int((int64_t)*to),         card_int(count),   card_int((int64_t)r.key), card_int(r.turn), {.p = &r.lines},
-                             card_single(generate_most(&r)), card_int(r.exact), card_int(r.round_to)};
+    union card_arg args[] = {card_int((int64_t)*to),
+                             card_int(count),
+                             card_int((int64_t)r.key),
+                             card_int(r.turn),
+                             {.p = &r.lines},
+                             card_single(generate_most(&r)),
+                             card_int(generate_draws_of(&r)),
+                             card_int(r.round_to)};
     return card_launch(d->card, CARD_LINES, count, args, 8, err);
 }
 

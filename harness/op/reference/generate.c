@@ -102,7 +102,12 @@ static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 /* The largest magnitude that normal values have, for the lines of ops that compare them. */
 float generate_most(const struct generate_recipe *r)
 {
-    return r->exact ? (float)r->magnitude : (float)(6 * r->scale);
+    return r->exact ? (float)r->magnitude : r->draw == DRAW_BITS ? ldexpf(1, r->bits) : (float)(6 * r->scale);
+}
+
+enum draw_of generate_draws_of(const struct generate_recipe *r)
+{
+    return r->exact ? DRAW_OF_WHOLE : r->draw == DRAW_BITS ? DRAW_OF_NATURAL : DRAW_OF_REALS;
 }
 
 /* Values first to first + count - 1 are parts of lines. */
@@ -119,18 +124,19 @@ static struct stretch stretch_at(int64_t first, int64_t left, int64_t length)
 static void make_rows(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     float most = generate_most(r);
+    enum draw_of of = generate_draws_of(r);
     int64_t length = draw_line_length(&r->lines);
     for (size_t done = 0; done < count;) {
         struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), length);
         struct draw_line l = draw_compared(r->key, r->turn, s.line, length);
         int64_t at[] = {l.place - s.from, l.other - s.from};
-        if (l.kind == 5 || l.kind == 6) /* in the other kinds, all other columns keep their values */
+        if (l.kind == 5 || l.kind == 6 || of == DRAW_OF_NATURAL) /* in the other kinds, all other columns keep their values */
             for (int64_t i = 0; i < s.count; i++)
-                to[done + (size_t)i] = draw_in_line(&l, s.from + i, to[done + (size_t)i], most, r->exact);
+                to[done + (size_t)i] = draw_in_line(&l, s.from + i, to[done + (size_t)i], most, of);
         else
             for (int i = 0; i < 1 + (l.other != l.place); i++)
                 if (at[i] >= 0 && at[i] < s.count)
-                    to[done + (size_t)at[i]] = draw_in_line(&l, s.from + at[i], to[done + (size_t)at[i]], most, r->exact);
+                    to[done + (size_t)at[i]] = draw_in_line(&l, s.from + at[i], to[done + (size_t)at[i]], most, of);
         done += (size_t)s.count;
     }
 }
@@ -138,13 +144,14 @@ static void make_rows(const struct generate_recipe *r, size_t first, size_t coun
 static void make_lines(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     float most = generate_most(r);
+    enum draw_of of = generate_draws_of(r);
     bool rows = r->lines.inner == 1 && r->lines.high == 1;
     if (rows)
         make_rows(r, first, count, to);
     for (size_t i = 0; !rows && i < count; i++) {
         struct draw_at at = draw_line_at(&r->lines, (int64_t)(first + i));
         struct draw_line l = draw_compared(r->key, r->turn, at.line, draw_line_length(&r->lines));
-        to[i] = draw_in_line(&l, at.place, to[i], most, r->exact);
+        to[i] = draw_in_line(&l, at.place, to[i], most, of);
     }
     convert_round(r->round_to, to, count);
 }
@@ -297,6 +304,8 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
             r->bits++;
         r->lines.low = 0;
     }
+    if (r->draw == DRAW_BITS && work_terms(work) == 0 && r->bits > 1)
+        generate_lines(work, t, &r->lines);
     r->exact = r->draw == DRAW_EXACT;
 }
 

@@ -53,8 +53,9 @@ bool generate_selects(const struct work *work, struct generate_selection *out);
 bool generate_few(const struct work *work, const struct tensor *t, struct draw_lines *lines, bool *selected);
 /* If work->sweep asks for it, makes r the recipe of lines in which one value decides. */
 void generate_sweep(const struct work *work, const struct tensor *t, struct generate_recipe *r);
-/* What draw_in_line takes as `most`. */
+/* What draw_in_line takes. */
 float generate_most(const struct generate_recipe *r);
+enum draw_of generate_draws_of(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
 /* True for values that a nearby shape may shift (work->mean) or enlarge (work->larger): an input's, drawn from N(0, 1). */
 bool generate_is_normal(const struct tensor *t);

@@ -196,8 +196,8 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
     double most = fmin(MOST * r->scale, above / 3), half = most / 2, peak = work_result_dtype(work) == DTYPE_F16 ? PEAK_HALF : PEAK;
     bool sums = work_terms(work) > 0 && !work_is_exact(work), bytes = t->role->values == VALUES_BYTES;
     double low = bytes || !from ? 0 : from->low, range = bytes || !from ? 255 : from->high - from->low;
-    *s = (struct draw_sweep){
-        .lines = of.lines, .first = work->sweep.first, .of = work->sweep.of, .turns = work->sweep.turns, .ties = of.ties};
+    *s =
+        (struct draw_sweep){.lines = of.lines, .first = work->sweep.first, .of = work->sweep.of, .each = work->sweep.each, .ties = of.ties};
     s->begin = (int64_t)(random_bits(r->key, 5, 0) % (uint64_t)of.length);
     r->draw = DRAW_UNIFORM; /* many, and cheaper than normal ones */
     r->exact = false;
@@ -215,7 +215,7 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
         r->low = -3, r->range = 6;
         map(r->low, r->range, peak, peak / 4, s->peak);
         map(r->low, r->range, peak * -0.9, peak * 0.15, s->dip);
-    } else if (below == 0 || r->rectify) {
+    } else if (below >= -1 || r->rectify) { /* -1: of whole numbers without a sign */
         r->low = half, r->range = half;
         map(half, half, 2 * most, most, s->peak);
         map(half, half, 0, half / 2, s->dip);

@@ -305,13 +305,14 @@ static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint
     return false;
 }
 
-#define SWEPT_TURNS 4  /* over all places: a kernel may overlook one in every second line, or in one warp of four */
+#define SWEPT_LEAST 3  /* turns over all places, if possible: a kernel may overlook one in every second line; two values may be equal */
 #define SWEPT_TIMES 64 /* launches at most, if a head takes no other number of lines */
 
+/* Turns over all places in so many lines: up to one for each lane of a warp, if a third of the lines is enough. 0: there is none. */
 static int64_t turns_of(int64_t lines, int64_t length)
 {
-    int64_t whole = lines / length;
-    return whole < 1 ? 1 : whole < SWEPT_TURNS ? whole : SWEPT_TURNS;
+    int64_t whole = lines / draw_sweep_turn(length), cheap = whole / 3 < DRAW_WARP ? whole / 3 : DRAW_WARP;
+    return whole < SWEPT_LEAST ? whole : cheap > SWEPT_LEAST ? cheap : SWEPT_LEAST;
 }
 
 /* Part `part` of a sweep: with as many lines as a line has places, or as the limit allows; heads may ask for multiples. The last part is
@@ -320,12 +321,12 @@ static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int 
                          struct program *program)
 {
     const struct work *own = &plan->cases[p->case_index].work;
-    static const int64_t grains[] = {1, 8, 64, 256, 0};
+    static const int64_t grains[] = {DRAW_WARP, 64, 256, 1, 0};
     struct generate_selection l;
     if (!generate_selects(own, &l))
         return false;
-    int64_t most = (int64_t)elements / (all_elements(own) / l.count), wanted = l.length * turns_of(most, l.length);
-    int64_t lines = wanted < most ? wanted : most;
+    int64_t most = (int64_t)elements / (all_elements(own) / l.count), whole = draw_sweep_turn(l.length);
+    int64_t wanted = turns_of(most, l.length) ? whole * turns_of(most, l.length) : l.length, lines = wanted < most ? wanted : most;
     if (most < 1)
         return false;
     for (size_t i = 0; i < sizeof grains / sizeof *grains; i++) {
@@ -338,7 +339,7 @@ static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int 
         times = times < SWEPT_TIMES ? times : SWEPT_TIMES;
         work->sweep.first = part * l.count;
         work->sweep.of = times * l.count;
-        work->sweep.turns = turns_of(work->sweep.of, l.length);
+        work->sweep.each = work->sweep.of < whole ? work->sweep.of : whole;
         if (is_done(plan, p, false, work, program))
             return true;
     }

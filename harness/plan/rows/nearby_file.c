@@ -134,14 +134,35 @@ static double larger_near(const struct work *own)
     return drawn > 1 ? 16 : work_result_dtype(own) == DTYPE_F16 ? 32 : 256;
 }
 
-/* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. In a
- * product of two such inputs every right kernel would, too; so would one that rounds between its steps (`tolerance:`). */
+#define FEW_DEVIATE 2.5 /* standard deviations: one value of 160 is larger */
+
+/* The distance of numbers from 4096 on in the type of the normal input, and the type's range. */
+static double step_of_input(const struct work *own, double *above, double *below)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double step = 0;
+    for (int i = 0, count = own->op->tensors(own, list); i < count; i++)
+        if (!list[i].written && generate_is_normal(&list[i])) {
+            step = 4096 * 2 * dtype_unit_roundoff(list[i].dtype);
+            dtype_range(list[i].dtype, below, above);
+        }
+    return step;
+}
+
+/* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. If
+ * its type has so few bits there that all values would round to one number, the mean is a little below the middle of two numbers: a few
+ * values are the larger one. In a product of two such inputs every right kernel would err, too; so would one that rounds between its steps
+ * (`tolerance:`). */
 static double mean_near(const struct work *own, uint64_t random)
 {
     const struct op_file *f = own->op->file;
     if (f->exact || f->tolerance > 0 || f->stages || drawn_inputs(own->op, false) != 1 || work_terms(own) < 1)
         return 0;
-    double mean = 4096 + (double)(random % 4096);
+    double mean = 4096 + (double)(random % 4096), above = 0, below, step = step_of_input(own, &above, &below);
+    while (mean > above / 2)
+        mean /= 2, step /= 2;
+    if (step / 2 > FEW_DEVIATE)
+        mean = (floor(mean / step) + 0.5) * step - FEW_DEVIATE;
     return random >> 63 ? mean : -mean;
 }
 
