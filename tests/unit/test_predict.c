@@ -121,6 +121,35 @@ static void each_unit_by_hand(void **state)
     assert_int_equal(p.limit, UNIT_L2);
 }
 
+/* A warp waits for 10 loads one after the other: from DRAM, of which it reads each byte once; or a quarter of them from DRAM, the square
+ * root of four times as many bytes from L2 and the rest from L1. */
+static void loads_that_depend_on_each_other(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    m.constant[PREDICT_wait_l1_cycles] = 40;
+    m.constant[PREDICT_wait_l2_cycles] = 200;
+    m.constant[PREDICT_wait_dram_cycles] = 800;
+    m.constant[PREDICT_reuse_power] = 0.5;
+    struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
+    c.load_waits = 132 * 10;
+    c.requests_ld = c.sectors_ld = 132 * 10;
+    c.read_bytes = 32 * c.sectors_ld;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], 10 * 800 / 2.0); /* 2 GHz */
+    c.read_bytes /= 4;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], 10 * (800 + 200 + 2 * 40) / 4.0 / 2);
+    m.constant[PREDICT_cycles_per_load] = 1000; /* more than these waits */
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], 10 * 1000 / 2.0);
+    c.sectors_ld = 0; /* no load */
+    c.requests_ld = 0;
+    predict_launch(&m, h200, &c, &p);
+    assert_true(p.unit_ns[UNIT_LATENCY] == 0);
+}
+
 static void waves_count_where_latency_decides(void **state)
 {
     const struct chip *h200 = chip_find("H200");
@@ -169,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shipped_model_reads),
         cmocka_unit_test(each_unit_by_hand),
+        cmocka_unit_test(loads_that_depend_on_each_other),
         cmocka_unit_test(waves_count_where_latency_decides),
         cmocka_unit_test(what_the_model_has_not_seen_is_refused),
     };

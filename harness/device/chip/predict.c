@@ -87,12 +87,28 @@ static bool outside(const struct chip_model *m, const struct predict_counts *c, 
     return false;
 }
 
-/* Bytes that L1 reads from L2: a geometric mean of the distinct bytes and the requested ones, for it keeps a part of what is requested
- * again. Copies past L1 and stores come through in full. */
-static double l2_bytes(const struct chip_model *m, const struct predict_counts *c)
+/* Where loads find their bytes. L1 reads a geometric mean of the distinct bytes and the requested ones from L2, for it keeps a part of what
+ * is requested again. */
+struct loads {
+    double asked, from_l2, once;
+};
+
+static struct loads loads_of(const struct chip_model *m, const struct predict_counts *c)
 {
     double asked = SECTOR * c->sectors_ld, once = fmin(asked, fmax(c->read_bytes, 1));
-    return once * pow(fmax(asked / once, 1), m->constant[PREDICT_reuse_power]) + SECTOR * (c->sectors_async + c->sectors_st);
+    return (struct loads){asked, asked > 0 ? once * pow(fmax(asked / once, 1), m->constant[PREDICT_reuse_power]) : 0, once};
+}
+
+/* Cycles that all warps wait for loads: those of each load, which overlap as far as there are registers for them, or the latency of those
+ * that depend on each other, if that takes longer. */
+static double load_cycles(const struct chip_model *m, const struct predict_counts *c, const struct loads *l)
+{
+    const double *k = m->constant;
+    if (!(l->asked > 0))
+        return 0;
+    double wait = k[PREDICT_wait_l1_cycles] + (k[PREDICT_wait_l2_cycles] - k[PREDICT_wait_l1_cycles]) * l->from_l2 / l->asked +
+                  (k[PREDICT_wait_dram_cycles] - k[PREDICT_wait_l2_cycles]) * l->once / l->asked;
+    return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * c->load_waits);
 }
 
 /* Cycles of an SM for its instructions: of the schedulers, or of a pipe that has fewer lanes (XU: 16; f64: the chip's). */
@@ -109,13 +125,14 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     double slots = c->resident > 0 ? c->resident : sms * c->blocks_per_sm, waves = c->blocks / slots,
            rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks,
            warps = c->blocks * c->warps_per_block;
+    const struct loads loads = loads_of(m, c);
     double machine = k[PREDICT_machine_per_ptx] * c->instructions + k[PREDICT_machine_per_branch] * c->branches,
            per_sm_ns = 1 / (sms * ghz);
     double peak[UNIT_COUNT] = {
         [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
         [UNIT_L1] = (c->shared_wavefronts + c->waves) * per_sm_ns,
-        [UNIT_L2] = l2_bytes(m, c) / k[PREDICT_l2_bytes_s] * 1e9,
+        [UNIT_L2] = (loads.from_l2 + SECTOR * (c->sectors_async + c->sectors_st)) / k[PREDICT_l2_bytes_s] * 1e9,
         [UNIT_DRAM] = (c->read_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
     };
     const double share[UNIT_COUNT] = {k[PREDICT_issue_share], c->groups ? k[PREDICT_tensor_group_share] : k[PREDICT_tensor_warp_share],
@@ -124,8 +141,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
     out->unit_ns[UNIT_LATENCY] =
         rounds / ghz *
-        (k[PREDICT_cycles_per_block] + k[PREDICT_cycles_per_instruction] * machine / warps +
-         k[PREDICT_cycles_per_load] * c->requests_ld / warps * 32 / fmax(c->registers, 16) +
+        (k[PREDICT_cycles_per_block] + k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads) / warps +
          k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     out->sm_busy = 1 / uneven;

@@ -30,6 +30,9 @@
     X(cycles_per_block) \
     X(cycles_per_instruction) \
     X(cycles_per_load) \
+    X(wait_l1_cycles) \
+    X(wait_l2_cycles) \
+    X(wait_dram_cycles) \
     X(cycles_per_shared) \
     X(cycles_per_barrier) \
     X(norm)
@@ -66,7 +69,8 @@ struct chip_model *chip_model_load(const char *chip, struct error *err);
 struct predict_counts {
     double blocks, warps_per_block, blocks_per_sm, registers, code_bytes;
     double resident; /* blocks that the chip holds at once, where clusters make it fewer than its SMs hold; 0: no clusters */
-    double instructions, branches, requests_ld, waves, sectors_ld, sectors_st, sectors_async, shared_wavefronts, shared_loads, barriers;
+    double instructions, branches, requests_ld, load_waits, waves, sectors_ld, sectors_st, sectors_async, shared_wavefronts, shared_loads,
+        barriers;
     double tensor_macs, kind[PREDICT_KIND_COUNT];
     double read_bytes, written_bytes; /* distinct */
     bool groups;                      /* warp-group matrix instructions */

@@ -206,6 +206,7 @@ static bool decode_function(struct decode *d, int number)
     decode_origins(d);
     decode_overtaken(d);
     decode_unread(d);
+    decode_waits(d);
     d->first_flow = p->flow_count;
     p->functions[number].entry = (const struct flow *)(uintptr_t)d->first_flow;
     for (int b = 0; b <= d->graph.count; b++)
@@ -221,6 +222,8 @@ static bool decode_function(struct decode *d, int number)
     d->overtaken = NULL;
     free(d->unread);
     d->unread = NULL;
+    free(d->waits);
+    d->waits = NULL;
     if (!ok)
         return false;
     begin_flow(d, d->first_flow + (uint32_t)d->graph.count);

@@ -34,6 +34,7 @@ struct decode {
     int32_t *origins;    /* by register: origin.c */
     uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: origin.c */
     uint8_t *unread;     /* the same: an ldmatrix of which an mbarrier is told before anything has used it */
+    uint8_t *waits;      /* by instruction: how often it waits for loads from global memory: waits.c */
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
     const struct ptx_instr *in;
@@ -117,6 +118,7 @@ bool decode_select(struct decode *d);
 void decode_origins(struct decode *d);
 void decode_overtaken(struct decode *d);
 void decode_unread(struct decode *d);
+void decode_waits(struct decode *d);
 void decode_is_unread(struct decode *d); /* of the operation that was just emitted */
 uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o);
 const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);

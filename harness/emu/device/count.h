@@ -48,6 +48,7 @@
     X(global_sectors_ideal_st, "sector") \
     X(global_lines, "line") \
     X(global_wavefronts, "wavefront") \
+    X(load_waits, "wait") \
     X(shared_requests, "request") \
     X(shared_wavefronts_ld, "wavefront") \
     X(shared_wavefronts_st, "wavefront") \

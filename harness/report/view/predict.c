@@ -50,6 +50,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .instructions = emu_of(v, step, "warp_instructions"),
         .branches = emu_of(v, step, "warp_branch"),
         .requests_ld = emu_of(v, step, "global_requests_ld"),
+        .load_waits = emu_of(v, step, "load_waits"),
         .waves = emu_of(v, step, "global_wavefronts"),
         .sectors_ld = emu_of(v, step, "global_sectors_ld"),
         .sectors_st = emu_of(v, step, "global_sectors_st") + emu_of(v, step, "global_sectors_atomic"),
