@@ -312,6 +312,33 @@ static void a_value_of_an_axis_against_another(void **state)
     fixture_free(&f);
 }
 
+/* The places of a run on an axis: up to four names are all told, since nobody knows their order; numbers and more names are a range. */
+static void names_on_an_axis_are_listed(void **state)
+{
+    static const char *const layers[] = {"head", "body", "up", "d2s", "tail"};
+    static const char *const at[] = {"at layer head (", "at layer head and body (", "at layer head, body and up (",
+                                     "at layer head, body, up and d2s (", "at layer head to tail ("};
+    for (int count = 1; count <= 5; count++) {
+        struct fixture f = {0};
+        fixture_run(&f.run, "net", "cuda:0", "NVIDIA H200");
+        row_set(&f.run.scenario_text, "answers:\n  - compare: {what: conv2d/tiled, than: conv2d/naive, over: layer}\n"
+                                      "  - best: {of: conv2d/tiled, param: BLOCK, over: layer}\n");
+        for (int i = 0; i < count; i++) {
+            fixture_time(fixture_row(&f, i, layers[i], "", "conv2d", "conv2d/naive", "BLOCK=8", ROW_OK), -1, 100, 0.5, 0, 0, 0);
+            fixture_time(fixture_row(&f, i, layers[i], "", "conv2d", "conv2d/tiled", "BLOCK=8", ROW_OK), -1, 50, 0.5, 0, 0, 0);
+            fixture_time(fixture_row(&f, i, layers[i], "", "conv2d", "conv2d/tiled", "BLOCK=16", ROW_OK), -1, 60, 0.5, 0, 0, 0);
+        }
+        char *best = text_format("BLOCK=8 %s1.00x the time", at[count - 1]);
+        char *faster = text_format("faster %s2.00 x", at[count - 1]);
+        expect(&f, best);
+        if (count == 1)
+            expect(&f, faster); /* more of one sign are "all values" */
+        free(best);
+        free(faster);
+        fixture_free(&f);
+    }
+}
+
 /* What a call costs beside its kernels, with the rows of the extremes and their table. */
 static void calls_are_listed(void **state)
 {
@@ -328,7 +355,8 @@ static void calls_are_listed(void **state)
     expect(
         &f,
         "the host needs 3.20 us (naive BLOCK8) to 45.0 us (tiled BLOCK16) for a call, longer than its kernels in 1 of 16 rows; the first "
-        "call takes 57.6 to 57.6 us, with loading; allocating its output and scratch memory takes 9.10 to 12.1 us, before it");
+        "call takes 57.6 to 57.6 us, with loading; allocating its output and scratch memory takes 9.10 to 12.1 us (median 10.6), "
+        "before it");
     expect(&f, "7.00 to 45.0");
     expect(&f, "40.0 to 400");
     for (int i = 0; i < 4; i++)
@@ -543,6 +571,7 @@ int main(void)
         cmocka_unit_test(one_machine_code_is_no_comparison),
         cmocka_unit_test(a_question_may_be_asked_twice),
         cmocka_unit_test(a_value_of_an_axis_against_another),
+        cmocka_unit_test(names_on_an_axis_are_listed),
         cmocka_unit_test(calls_are_listed),
         cmocka_unit_test(a_call_as_baseline_hides_no_knee),
         cmocka_unit_test(one_machine_code_is_one_row),

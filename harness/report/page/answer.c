@@ -11,6 +11,7 @@
 #include "report/view/verdict.h"
 #include "report/limits.h"
 #include "report/source/fusion.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,16 @@ const char *ask_word(const struct ask *ask, const char *key)
 bool ask_has_no_time(const struct ask *ask)
 {
     return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
+}
+
+void answer_places(struct text *t, const char *axis, char *const *at, size_t step, int count)
+{
+    bool named = count <= 4 && isalpha((unsigned char)**at);
+    for (int i = 0; i < count; i++, at = (char *const *)((const char *)at + step))
+        if (!i)
+            text_addf(t, "at %s %s", axis, *at);
+        else if (named || i == count - 1)
+            text_addf(t, "%s%s", !named ? " to " : i == count - 1 ? " and " : ", ", *at);
 }
 
 /* ---- best_per_layer, break_even, plan ---- */

@@ -16,6 +16,8 @@ struct ask {
 const char *ask_word(const struct ask *ask, const char *key);
 /* Are the rows of a device that keeps no time? */
 bool ask_has_no_time(const struct ask *ask);
+/* "at size 3 to 9": places beside each other on an axis, `step` bytes apart. Up to four names are all told, whose order nobody knows. */
+void answer_places(struct text *t, const char *axis, char *const *at, size_t step, int count);
 /* "conv2d/delta_tile", or "conv2d/delta_tile[VERY_SPARSE=0, dtype=f16]": its rows with these values of parameters, axes or the layer. */
 struct side {
     const char *words; /* as the question has them */

@@ -226,9 +226,9 @@ static void say_places(struct text *t, const struct place *p, int count, const s
         slowest = sum > most ? p->values[i].name : slowest;
         most = sum > most ? sum : most;
     }
-    text_addf(t, "%s=%s", param, winner->name);
+    text_addf(t, "%s=%s%s", param, winner->name, *p->at ? " " : "");
     if (*p->at)
-        text_addf(t, count > 1 ? " at %s %s to %s" : " at %s %s", over, p->at, p[count - 1].at);
+        answer_places(t, over, &p->at, sizeof *p, count);
     text_addf(t, " (%sx the time of the fastest value of each case, geometric mean of %d", number_3(exp(behind / cases), a), cases);
     if (slowest != winner->name)
         text_addf(t, "; the slowest, %s=%s, %sx", param, slowest, number_3(exp(most / cases), a));

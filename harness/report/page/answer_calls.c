@@ -1,4 +1,5 @@
 /* report/page/answer_calls: `calls: {}`: what a call costs beside its kernels, as a profiler lists it. */
+#include "base/stats/quantile.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
 #include "report/view/view.h"
@@ -34,6 +35,8 @@ struct call {
     char *name;
     struct span of[CALL_COUNT];
     int cases, longer; /* longer: the host needs more time than the kernels */
+    double *alloc;     /* of each case, us */
+    int allocs;
 };
 
 static struct call *call_of(struct call **calls, int *count, const char *name)
@@ -56,6 +59,8 @@ static void add_call(struct call *c, const struct view *v)
         r->alloc_ns / 1e3,        known_sum(memory[0], memory[1]) / 1e6};
     for (int i = 0; i < CALL_COUNT; i++)
         take_value(&c->of[i], values[i]);
+    if (!isnan(r->alloc_ns))
+        *APPEND(c->alloc, c->allocs) = r->alloc_ns / 1e3;
     c->longer += r->host_call_ns > v->time->median_ns;
     c->cases++;
 }
@@ -75,8 +80,10 @@ static int find_calls(const struct ask *ask, struct call **calls)
 
 static void calls_free(struct call *calls, int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         free(calls[i].name);
+        free(calls[i].alloc);
+    }
     free(calls);
 }
 
@@ -84,16 +91,18 @@ void answer_calls(const struct ask *ask, struct block *list)
 {
     struct text t = {0};
     struct call *calls;
-    struct span first = {0}, alloc = {0};
+    struct span first = {0};
+    double *alloc = NULL;
     const struct call *least = NULL, *most = NULL;
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    int count = find_calls(ask, &calls), rows = 0, longer = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    int count = find_calls(ask, &calls), rows = 0, longer = 0, allocs = 0;
     for (int i = 0; i < count; i++) {
         const struct call *c = &calls[i];
         least = !least || c->of[CALL_HOST].least < least->of[CALL_HOST].least ? c : least;
         most = !most || c->of[CALL_HOST].most > most->of[CALL_HOST].most ? c : most;
         take_span(&first, &c->of[CALL_FIRST]);
-        take_span(&alloc, &c->of[CALL_ALLOC]);
+        for (int k = 0; k < c->allocs; k++)
+            *APPEND(alloc, allocs) = c->alloc[k];
         rows += c->cases;
         longer += c->longer;
     }
@@ -102,13 +111,16 @@ void answer_calls(const struct ask *ask, struct block *list)
         text_addf(&t, "to %s us (%s) for a call, longer than its kernels in %d of %d rows; ", number_3(most->of[CALL_HOST].most, b),
                   most->name, longer, rows);
         text_addf(&t, "the first call takes %s to %s us, with loading", number_3(first.least, a), number_3(first.most, b));
-        if (alloc.most > 0)
-            text_addf(&t, "; allocating its output and scratch memory takes %s to %s us, before it", number_3(alloc.least, a),
-                      number_3(alloc.most, b));
+        if (allocs) {
+            number_3(quantile_median(alloc, allocs), m);
+            text_addf(&t, "; allocating its output and scratch memory takes %s to %s us (median %s), before it", number_3(alloc[0], a),
+                      number_3(alloc[allocs - 1], b), m);
+        }
     } else {
         text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no row has a timed call");
     }
     block_text(list, "answer", "What does a call cost beside its kernels?", &t);
+    free(alloc);
     calls_free(calls, count);
 }
 

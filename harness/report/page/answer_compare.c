@@ -174,7 +174,7 @@ static void say_curve(struct text *t, const struct curve *y, const char *axis, b
     for (int i = 0, end; i < y->count; i = end) {
         end = run_end(y, i);
         text_addf(t, "%s%s ", separator, sign_words(y->points[i].sign, counts));
-        text_addf(t, end - i > 1 ? "at %s %s to %s" : "at %s %s", axis, y->points[i].at, y->points[end - 1].at);
+        answer_places(t, axis, &y->points[i].at, sizeof y->points[i], end - i);
         text_add(t, " (");
         add_ratios(t, y->points + i, end - i);
         text_add(t, ")");
