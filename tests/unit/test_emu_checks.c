@@ -176,10 +176,49 @@ static void reports_are_deterministic(void **state)
     }
 }
 
+/* A module that is loaded again is as it was at first, decoded once for all devices; one with a variable in memory has its first value. */
+static void a_module_is_loaded_again(void **state)
+{
+    static const char counts[] = ".version 8.0\n.target sm_90\n.address_size 64\n%s"
+                                 ".visible .entry k(.param .u64 out) {\n.reg .b64 %%a;\n.reg .b32 %%r;\n"
+                                 "ld.param.u64 %%a, [out];\n%s\nadd.u32 %%r, %%r, 1;\n%s\nst.global.u32 [%%a], %%r;\nret;\n}\n";
+    static const char *const parts[][3] = {{"", "mov.u32 %r, 41;", ""},
+                                           {".global .u32 seen = 41;\n", "ld.global.u32 %r, [seen];", "st.global.u32 [seen], %r;"}};
+    for (int i = 0; i < 2; i++) {
+        SCOPED char *ptx = text_format(counts, parts[i][0], parts[i][1], parts[i][2]);
+        struct device_function *first = NULL;
+        for (int turn = 0; turn < 4; turn++) { /* the last one under another name */
+            struct emu_test t;
+            uint32_t value = 0;
+            emu_test_chip(&t, turn == 1 ? "sm_100" : "GH100", turn == 3 ? "other" : "mine", ptx, "k");
+            if (turn == 2) { /* room that moves the variable */
+                emu_device.unload(&t.dev, t.module);
+                emu_test_buffer(&t, "room", NULL, 4096);
+                assert_true(emu_device.load(&t.dev, &(struct device_image){.label = "mine", .ptx = ptx}, &t.module, &t.err));
+                assert_true(emu_device.function(&t.dev, t.module, "k", &t.function, &t.err));
+            }
+            uint64_t out = emu_test_buffer(&t, "out", NULL, 4);
+            emu_test_pointer(&t, out);
+            emu_test_run(&t);
+            emu_test_read(&t, out, &value, 4);
+            assert_int_equal(value, 42);
+            first = turn ? first : t.function;
+            assert_true(i || (t.function == first) == (turn < 3));
+            assert_false(emu_device.function(&t.dev, t.module, "none", &t.function, &t.err));
+            assert_non_null(strstr(t.err.text, turn == 3 ? "other: there is no" : "mine: there is no"));
+            emu_test_close(&t);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planted_bugs),           cmocka_unit_test(other_dialect),
-                                       cmocka_unit_test(without_checks),         cmocka_unit_test(writes_stay_inside),
-                                       cmocka_unit_test(stored_bytes_are_known), cmocka_unit_test(reports_are_deterministic)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planted_bugs),
+                                       cmocka_unit_test(other_dialect),
+                                       cmocka_unit_test(without_checks),
+                                       cmocka_unit_test(writes_stay_inside),
+                                       cmocka_unit_test(stored_bytes_are_known),
+                                       cmocka_unit_test(reports_are_deterministic),
+                                       cmocka_unit_test(a_module_is_loaded_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

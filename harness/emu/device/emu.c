@@ -1,4 +1,3 @@
-#include "device/ptx/query.h"
 #include "emu/device/emu.h"
 #include "emu/device/fits.h"
 #include "base/large.h"
@@ -8,7 +7,7 @@
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/device/count.h"
-#include "emu/decode/decode.h"
+#include "emu/device/module.h"
 #include "emu/check/races.h"
 #include "emu/run/tensormap.h"
 #include <pthread.h>
@@ -17,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONSTANT_MAX 65536  /* bytes of a module's constants, as ptxas has it */
 #define TURNS_MAX (1 << 17) /* of 32768 block entries each */
 #define TURNS_REORDERED 64  /* where who waits may wait for ever */
 
@@ -34,20 +32,6 @@ struct emu {
     bool skips_sums;         /* of tensor instructions, in functions that are looked up from now on */
     bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
 };
-struct device_module {
-    struct ptx_module *ptx;
-    struct device_function *functions;
-    struct device_module *next;
-    char *label, *path;
-};
-struct device_function {
-    struct program *program;
-    struct param *params;
-    int param_count;
-    struct device_module *module;
-    struct device_function *next;
-};
-
 /* ---- open, close ---- */
 #define TRIM_BYTES (1 << 30) /* freed memory that the process keeps */
 
@@ -135,17 +119,6 @@ const char *emu_source_file(const struct device *dev)
 }
 
 /* ---- buffers ---- */
-static void buffer_remove(struct emu *e, uint64_t address)
-{
-    for (int i = 0; i < e->space.count; i++)
-        if (e->space.buffers[i]->base == address) {
-            buffer_free(e->space.buffers[i]);
-            memmove(e->space.buffers + i, e->space.buffers + i + 1, (size_t)(e->space.count - i - 1) * sizeof *e->space.buffers);
-            e->space.count--;
-            return;
-        }
-}
-
 static bool emu_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     if (bytes == 0)
@@ -158,7 +131,7 @@ static bool emu_alloc(struct device *dev, const char *label, size_t bytes, uint6
 
 static void emu_release(struct device *dev, uint64_t address)
 {
-    buffer_remove(dev->private_data, address);
+    space_remove(&((struct emu *)dev->private_data)->space, address);
 }
 
 /* The buffer that holds all these bytes. */
@@ -252,124 +225,19 @@ static void emu_forget(struct device *dev, uint64_t address, size_t bytes)
 /* ---- modules ---- */
 static void emu_unload(struct device *dev, struct device_module *module)
 {
-    struct emu *e = dev->private_data;
-    if (!module)
-        return;
-    for (struct device_function *f = module->functions, *next; f; f = next) {
-        next = f->next;
-        decode_free(f->program);
-        free(f->params);
-        free(f);
-    }
-    for (struct ptx_var *v = module->ptx ? module->ptx->vars : NULL; v; v = v->next)
-        if (v->address && (v->space == SPACE_GLOBAL || v->space == SPACE_CONST))
-            buffer_remove(e, v->address);
-    ptx_free(module->ptx);
-    free(module->label);
-    free(module->path);
-    free(module);
-}
-
-/* Writes the addresses that initial values name. */
-static bool apply_relocs(struct emu *e, const struct ptx_module *m, const struct ptx_var *v, struct error *err)
-{
-    struct buffer *b = space_find(&e->space, v->address);
-    for (const struct ptx_reloc *r = v->relocs; b && r; r = r->next) {
-        const struct ptx_var *to = ptx_find_var(m, r->name);
-        uint64_t value = to ? to->address + (uint64_t)r->add : 0;
-        int number = 0;
-        for (const struct ptx_function *f = m->functions; f && !value; f = f->next, number++)
-            if (!strcmp(f->name, r->name))
-                value = FUNCTION_HANDLE + 16ull * (uint64_t)number;
-        if (!value)
-            return error_set(err, ERROR_USAGE, "%s: the initial value of '%s' refers to '%s', which is not defined", m->label, v->name,
-                             r->name);
-        value = r->mask ? (value & r->mask) >> __builtin_ctzll(r->mask) : value;
-        memcpy(b->host + r->offset, &value, r->bytes < 8 ? r->bytes : 8);
-    }
-    return true;
+    if (module)
+        module_unload(&((struct emu *)dev->private_data)->space, module);
 }
 
 static bool emu_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
 {
-    struct emu *e = dev->private_data;
-    if (!image->ptx)
-        return error_set(err, ERROR_USAGE, "%s: emu runs PTX, and there is none", image->label ? image->label : "image");
-    struct device_module *m = xcalloc(1, sizeof *m);
-    m->label = xstrdup(image->label ? image->label : "");
-    m->path = xstrdup(image->path ? image->path : "");
-    bool ok = false;
-    m->ptx = ptx_parse(m->label, image->ptx, image->ptx_bytes ? image->ptx_bytes : strlen(image->ptx), err);
-    if (!m->ptx)
-        goto done;
-    uint64_t constant = 0;
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next) {
-        constant += v->space == SPACE_CONST ? v->bytes : 0;
-        if (constant > CONSTANT_MAX) {
-            error_set(err, ERROR_USAGE, "%s: more than %d bytes of constant memory, at '%s'", m->label, CONSTANT_MAX, v->name);
-            goto done;
-        }
-        if ((v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || v->bytes == 0 || (v->is_extern && !v->init))
-            continue;
-        struct buffer *b = buffer_new(&e->space, v->name, v->bytes, true, err);
-        if (!b)
-            goto done;
-        v->address = b->base;
-        b->constant = v->space == SPACE_CONST;
-        if (v->init)
-            memcpy(b->host, v->init, v->bytes);
-    }
-    for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
-        if (v->address && !apply_relocs(e, m->ptx, v, err))
-            goto done;
-    ok = true;
-done:
-    if (!ok) {
-        emu_unload(dev, m);
-        return false;
-    }
-    *module = m;
-    return true;
-}
-
-static void fill_signature(struct device_function *f, const struct ptx_function *entry)
-{
-    int n = 0;
-    size_t bytes;
-    for (const struct ptx_var *v = entry->params; v && n < 1024; v = v->next)
-        n++;
-    f->params = xcalloc((size_t)n + 1, sizeof *f->params);
-    f->param_count = ptx_params(entry, f->params, n, &bytes);
+    return (*module = module_load(&((struct emu *)dev->private_data)->space, image, err)) != NULL;
 }
 
 static bool emu_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
                          struct error *err)
 {
-    const struct ptx_function *entry = ptx_find_function(module->ptx, name);
-    if (!entry || !entry->is_entry || !entry->has_body) {
-        error_set(err, ERROR_USAGE, "%s: there is no kernel '%s'", module->label, name);
-        for (const struct ptx_function *f = module->ptx->functions; f; f = f->next)
-            if (f->is_entry)
-                return error_hint(err, "there is '%s'", f->name);
-        return false;
-    }
-    for (struct device_function *f = module->functions; f; f = f->next)
-        if (f->program->functions[0].ptx == entry) {
-            *function = f;
-            return true;
-        }
-    struct program *p = decode_entry(module->ptx, entry, err);
-    if (!p)
-        return false;
-    isa_bind(p, ((struct emu *)dev->private_data)->skips_sums);
-    struct device_function *f = xcalloc(1, sizeof *f);
-    f->program = p;
-    f->module = module;
-    fill_signature(f, entry);
-    f->next = module->functions;
-    module->functions = f;
-    *function = f;
-    return true;
+    return (*function = module_function(module, name, ((struct emu *)dev->private_data)->skips_sums, err)) != NULL;
 }
 
 static int emu_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes)
@@ -458,9 +326,9 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
         error_set(err, ERROR_INTERNAL, "%s: these blocks cannot run alone", t->label);
     bool ok = alone && (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
     if (workspace)
-        buffer_remove(e, workspace->base);
+        space_remove(&e->space, workspace->base);
     if (l.heap.buffer)
-        buffer_remove(e, l.heap.buffer->base);
+        space_remove(&e->space, l.heap.buffer->base);
     if (l.sample)
         l.sample->ran = l.sample->count;
     else
