@@ -166,7 +166,7 @@ race:
   - {variant: mma_few_out, when: open and half and k <= 8}
   - {variant: through_nhwc, when: open and nchw and groups == 1 and math != f32}
   - {variant: fma_any, when: open and groups == 1 and math == f32}
-  - {variant: reg_tiled, when: groups == 1 and math == f32 and k <= 8 and layout == NHWC}
+  - {variant: reg_tiled, when: groups == 1 and math == f32 and k <= 8}
   - {variant: wgmma_rs_s8, when: dtype == i8 and groups == 1}
   - {variant: depthwise_rows, when: planes or c == 1 and math == f32 or c == 1 and half}
   - {variant: depthwise_bulk, when: planes and half}

@@ -26,7 +26,7 @@ let:
   line: select(lines == 1 and ragged, 16 * k * size(output), 0)     # bytes of a warp's 16 pixels
   room: smem_per_block_optin - 2048 - 4 * kb - depth - tiled - 16 * line
   widest: max(1, floor(floor(room, r + 4) - 160 - pixel * pad_left, pixel) - s + 1)
-  strips: ceil(q, widest)
+  strips: ceil(q, min(widest, 128))                      # narrow: a block reads fewer rows twice, and begins sooner
   wide: ceil(q, strips)                                  # columns of a strip
   row_bytes: 16 * ceil(pixel * pad_left, 16) + 16 * ceil((wide + s - 1) * pixel + 80, 16)
   slots: min(16, floor(room, row_bytes))
