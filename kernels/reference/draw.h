@@ -149,19 +149,25 @@ DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_
     return draw_line_of(key, turn, line, length, places, others, order);
 }
 
-/* The value of column `at`, which was v: of normal values below `most`, of whole numbers of either sign up to `most`, or from 0 to most - 1. The
- * last ones keep to the middle half, or to one half: a long line has its type's largest and least values otherwise, whatever it is. */
-enum draw_of { DRAW_OF_REALS, DRAW_OF_WHOLE, DRAW_OF_NATURAL };
+/* The value of column `at`, which was v: of normal values below `most`, of whole numbers of either sign up to `most`, from 0 to most - 1, or
+ * 0 and 1. In long lines of the latter two the largest value would be the type's own and the least 0, whatever the line. So those from 0 on
+ * keep to their middle half or to one half; in kind 3 all but one or all are 0. Of 0 and 1, in kinds 0 and 1 one place is 1, in 3, 5 and 6 one
+ * is 0, in 2 and 7 none. */
+enum draw_of { DRAW_OF_REALS, DRAW_OF_WHOLE, DRAW_OF_NATURAL, DRAW_OF_ONES };
 DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float most, enum draw_of of)
 {
-    bool exact = of == DRAW_OF_WHOLE, here = at == l->place;
-    float beyond = exact ? most + 1 : most + fabsf(v);
+    bool exact = of == DRAW_OF_WHOLE, here = at == l->place, upper = l->kind == 3 || l->kind > 4;
+    float beyond = exact ? most + 1 : most + fabsf(v), quarter = floorf(v * 0.25f), half = floorf(v * 0.5f);
+    if (of == DRAW_OF_ONES && l->kind != 4)
+        return (here && l->kind != 2 && l->kind != 7) != upper ? 1.0f : 0.0f;
     if (of == DRAW_OF_NATURAL && l->kind != 4) {
-        float quarter = floorf(v * 0.25f), half = floorf(v * 0.5f), upper = most * 0.5f;
-        bool twice = l->kind == 7 && at == l->other;
+        if (l->kind == 3)
+            return here && l->other % 2 ? half + 1 : 0;
         if (l->kind == 5 || l->kind == 6)
-            return half + (here == (l->kind == 6) ? upper : 0);
-        return here || twice ? (l->kind == 7 ? most - 1 : quarter + most * 0.75f) : at == l->other ? quarter : half + most * 0.25f;
+            return half + (here == (l->kind == 6) ? most * 0.5f : 0);
+        if (here || (l->kind == 7 && at == l->other))
+            return l->kind == 7 ? most - 1 : quarter + most * 0.75f;
+        return at == l->other ? quarter : half + most * 0.25f;
     }
     switch (l->kind) {
     case 4: return v;
@@ -172,22 +178,25 @@ DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float mo
     }
 }
 
-/* For reals of which some are `higher`: in the odd kinds of lines one place alone is, in 2 and 6 all but one place; in 4 all are at
- * another `level`, and 0 is as drawn. */
+/* For reals of which some are `higher`: in the odd kinds of lines one place alone is, in 2 and 6 all but one place; in 4 all are at another
+ * `level`; in 0 one place is by an eighth of it, so that a result of that size hides no error in the others (not in line 0, which may
+ * be the only one: there its sum has many terms). */
 DRAW struct draw_line draw_higher_line(uint64_t key, int turn, int64_t line, int64_t length)
 {
     const unsigned char places[8] = {DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_AT_END,   DRAW_IN_MIDDLE,
                                      DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_ANYWHERE, DRAW_AT_END};
     const unsigned char order[8] = {0, 0, 1, 1, 2, 2, 3, 3};
-    return draw_line_of(key, turn, line, length, places, places, order);
+    struct draw_line l = draw_line_of(key, turn, line, length, places, places, order);
+    l.place = line || l.kind ? l.place : -1;
+    return l;
 }
 
 /* What is added in column `at` of such a line. */
 DRAW double draw_higher(const struct draw_line *l, int64_t at, double higher, double level)
 {
-    if (l->kind % 4 == 0)
-        return l->kind ? level : 0;
-    return (at == l->place) == (l->kind % 2 == 1) ? higher : 0;
+    if (l->kind == 4)
+        return level;
+    return (at == l->place) == (l->kind % 2 == 1 || !l->kind) ? DRAW_MUL(higher, l->kind ? 1 : 0.125) : 0;
 }
 
 /* A real from `low` on. */
@@ -224,19 +233,23 @@ DRAW int64_t draw_sweep_turn(int64_t length)
 /* Lines of which one value decides, number `first` and on of all `of`; half of a line behind it is the least value. Line m of a turn of `each`
  * decides at place m behind `begin`, in the next turn at the place before that: a place decides in a line of another rest by 2, 4, ... 32 in
  * each turn. If `each` is less than draw_sweep_turn, there is one turn, over all places or as many as it has lines. Numbers at[0] + at[1] v are what
- * a value v becomes. ties: in every third turn the largest value, that of `middle`, is at another place as well. */
+ * a value v becomes. SWEEP_TIES: in every third turn the largest value, that of `middle`, is at another place as well. SWEEP_ONES: of 0 and
+ * 1, the one that decides is 1, in every second turn 0, and all others are the other. */
+enum draw_sweeps { SWEEP_LARGEST, SWEEP_TIES, SWEEP_ONES };
 struct draw_sweep {
     struct draw_lines lines;
-    int64_t begin, first, of, each, ties;
+    int64_t begin, first, of, each, kind; /* kind: enum draw_sweeps */
     double peak[2], dip[2], middle;
 };
 DRAW float draw_in_sweep(const struct draw_sweep *s, uint64_t key, int64_t i, float v)
 {
     struct draw_at at = draw_line_at(&s->lines, i);
     int64_t length = draw_line_length(&s->lines), number = s->first + at.line, turn = number / s->each, m = number % s->each;
-    bool tie = s->ties && turn % 3 == 2;
-    int64_t shift = (!s->ties ? turn : tie ? turn / 3 : turn - turn / 3) % DRAW_WARP;
+    bool tie = s->kind == SWEEP_TIES && turn % 3 == 2;
+    int64_t shift = (s->kind == SWEEP_ONES ? turn / 2 : s->kind == SWEEP_LARGEST ? turn : tie ? turn / 3 : turn - turn / 3) % DRAW_WARP;
     int64_t peak = (s->begin + (s->each < draw_sweep_turn(length) ? m * length / s->each : m + DRAW_WARP * length - shift)) % length;
+    if (s->kind == SWEEP_ONES)
+        return (at.place == peak) != (turn % 2 == 1) ? 1.0f : 0.0f;
     if (tie && (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
         return (float)DRAW_ADD(s->peak[0], DRAW_MUL(s->peak[1], s->middle));
     const double *to = at.place == peak ? s->peak : s->dip;

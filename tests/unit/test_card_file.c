@@ -127,7 +127,8 @@ static void a_sweep_is_made_there(void **state)
         int64_t values[6];
     } works[] = {{"softmax", DTYPE_BF16, {30, 40}},  {"softmax_channels", DTYPE_F16, {2, 9, 3, 4, 0}},
                  {"reduce", DTYPE_F16, {30, 70, 1}}, {"places", DTYPE_F32, {3, 20, 7}},
-                 {"places", DTYPE_I8, {3, 20, 7}},   {"places", DTYPE_E4M3, {3, 20, 7}}};
+                 {"places", DTYPE_I8, {3, 20, 7}},   {"places", DTYPE_E4M3, {3, 20, 7}},
+                 {"bytes", DTYPE_U8, {20, 30}},      {"bytes", DTYPE_BOOL, {20, 30}}};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
         w.sweep.first = 120, w.sweep.of = 200, w.sweep.each = 64;

@@ -95,15 +95,15 @@ static void every_class_has_the_higher(void **state)
         }
 }
 
-/* Of 88 rows and more, some has its largest value alone in each lane of a warp behind the first 32 columns; and all values of some are far
- * lower. */
+/* Of 88 rows and more, some has its largest value alone in each lane of a warp behind the first 32 columns; all values of some are far
+ * lower; and the largest of some is so little above the others that a result of its size hides no error in them. */
 static void every_lane_is_higher(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS / 8; seed++)
         for (int op = 0; op < 2; op++) {
             struct work w = rows_of(op ? "softmax" : "reduce", 96, seed);
             float *x = values(&w, DATA_PART_PRECISION);
-            bool lanes[32] = {false}, low = false;
+            bool lanes[32] = {false}, low = false, little = !op;
             for (int64_t row = 0; row < 96; row++) {
                 int64_t at = 0;
                 for (int64_t i = 1; i < LENGTH; i++)
@@ -112,12 +112,13 @@ static void every_lane_is_higher(void **state)
                 for (int64_t i = 0; i < LENGTH; i++)
                     second = i != at ? fmaxf(second, x[row * LENGTH + i]) : second;
                 lanes[at % 32] |= at >= 32 && most - second > (op ? 100 : 0);
+                little |= most - second > 15 && most - second < 40;
                 low |= most < -10000;
             }
             for (int lane = 0; lane < 32; lane++)
                 if (!lanes[lane])
                     fail_msg("seed %d: lane %d of %s never has the largest value", (int)seed, lane, w.op->name);
-            assert_true(low == (op == 1));
+            assert_true(little && low == (op == 1));
             free(x);
         }
 }
@@ -133,7 +134,7 @@ static void one_row_has_both(void **state)
             for (int64_t i = 0; i < LENGTH; i++)
                 most = fmaxf(most, x[i]);
             for (int64_t i = 0; i < LENGTH; i++)
-                count += x[i] > most - 100;
+                count += x[i] > most - 15;
             alone += count == 1;
             free(x);
         }
@@ -203,6 +204,7 @@ static void many_are_as_one(void **state)
         {.draw = DRAW_UNIFORM, .low = -3, .range = 6, .higher = 90, .level = -20000, .length = 333, .round_to = DTYPE_BF16},
         {.draw = DRAW_UNIFORM, .low = 0, .range = 1, .higher = 5, .level = 9, .length = 2, .round_to = DTYPE_F32},
         {.draw = DRAW_ONES, .ones = 0.3},
+        {.draw = DRAW_ONES, .ones = 0.5, .round_to = DTYPE_BOOL, .lines = {1, 40, 1, 1}},
     };
     static const int64_t firsts[] = {0, 1, 71, 8192, 332 * 1000, INT64_C(3221225400)};
     float many[1000];

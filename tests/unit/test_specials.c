@@ -121,7 +121,7 @@ static void lines_need_not_be_consecutive(void **state)
         int decided[LENGTH] = {0}, twice[LENGTH] = {0};
         w.sweep.of = C, w.sweep.each = C / 3;
         make_inputs(&w, &d);
-        assert_true(generate_selects(&w, &of) && of.count == C && of.length == LENGTH && of.ties);
+        assert_true(generate_selects(&w, &of) && of.count == C && of.length == LENGTH && of.kind == SWEEP_TIES);
         const float *value = op_data_of(w.op, &d, "input")->value;
         for (int c = 0; c < C; c++) {
             float most = 0;
@@ -165,7 +165,7 @@ static void ops_that_select(void **state)
             fail_msg("%s: %s", ops[i].op, err.text);
         assert_int_equal(generate_selects(&w, &of), ops[i].count > 0);
         if (ops[i].count)
-            assert_true(of.count == ops[i].count && of.length == ops[i].length && !of.ties);
+            assert_true(of.count == ops[i].count && of.length == ops[i].length && of.kind == SWEEP_LARGEST);
     }
 }
 

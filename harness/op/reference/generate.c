@@ -107,7 +107,7 @@ float generate_most(const struct generate_recipe *r)
 
 enum draw_of generate_draws_of(const struct generate_recipe *r)
 {
-    return r->exact ? DRAW_OF_WHOLE : r->draw == DRAW_BITS ? DRAW_OF_NATURAL : DRAW_OF_REALS;
+    return r->exact ? DRAW_OF_WHOLE : r->draw == DRAW_BITS ? DRAW_OF_NATURAL : r->draw == DRAW_ONES ? DRAW_OF_ONES : DRAW_OF_REALS;
 }
 
 /* Values first to first + count - 1 are parts of lines. */
@@ -130,7 +130,7 @@ static void make_rows(const struct generate_recipe *r, size_t first, size_t coun
         struct stretch s = stretch_at((int64_t)(first + done), (int64_t)(count - done), length);
         struct draw_line l = draw_compared(r->key, r->turn, s.line, length);
         int64_t at[] = {l.place - s.from, l.other - s.from};
-        if (l.kind == 5 || l.kind == 6 || of == DRAW_OF_NATURAL) /* in the other kinds, all other columns keep their values */
+        if (l.kind == 5 || l.kind == 6 || of >= DRAW_OF_NATURAL) /* in the other kinds, all other columns keep their values */
             for (int64_t i = 0; i < s.count; i++)
                 to[done + (size_t)i] = draw_in_line(&l, s.from + i, to[done + (size_t)i], most, of);
         else
@@ -304,7 +304,7 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
             r->bits++;
         r->lines.low = 0;
     }
-    if (r->draw == DRAW_BITS && work_terms(work) == 0 && r->bits > 1)
+    if (((r->draw == DRAW_BITS && r->bits > 1) || (whole && r->draw == DRAW_ONES)) && generate_is_alone(work, t) && work_terms(work) == 0)
         generate_lines(work, t, &r->lines);
     r->exact = r->draw == DRAW_EXACT;
 }

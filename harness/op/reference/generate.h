@@ -38,13 +38,15 @@ struct generate_recipe {
 };
 /* The lines of a tensor whose values decide a result together, as far as the op's file says. False: there are none, or it does not. */
 bool generate_lines(const struct work *work, const struct tensor *t, struct draw_lines *lines);
+/* True if no other input is drawn: it is no mask that leaves out others. */
+bool generate_is_alone(const struct work *work, const struct tensor *t);
 /* The input of an op in which one value of each line decides, or with work->few: all of which is summed: its slot, the number and the
- * length of its lines. ties: results are places, so that it matters which of two equal values decides. False: there is none, or the op's
- * file does not say so. */
+ * length of its lines. SWEEP_TIES: results are places, so that it matters which of two equal values decides. False: there is none, or the
+ * op's file does not say so. */
 struct generate_selection {
     int slot;
     int64_t count, length;
-    bool ties;
+    enum draw_sweeps kind;
     struct draw_lines lines;
 };
 bool generate_selects(const struct work *work, struct generate_selection *out);

@@ -19,7 +19,16 @@ static bool is_uniform(const struct tensor *t)
 static bool is_drawn(const struct tensor *t)
 {
     bool any = t->role->values == VALUES_INPUT || t->role->values == VALUES_OPERAND || is_uniform(t);
-    return any && !t->written && !t->role->constant && t->dtype != DTYPE_BOOL && t->dtype != DTYPE_E8M0;
+    return any && !t->written && !t->role->constant && t->dtype != DTYPE_E8M0;
+}
+
+bool generate_is_alone(const struct work *work, const struct tensor *t)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    bool alone = true;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        alone &= list[i].role == t->role || !is_drawn(&list[i]);
+    return alone;
 }
 
 /* Does the size of an axis depend on a field that the other expression depends on, too? Sizes that depend on none are equal in words. */
@@ -150,8 +159,9 @@ bool generate_selects(const struct work *work, struct generate_selection *out)
     for (int i = 0; i < count; i++) {
         if (!list[i].written && (list[i].role->values == VALUES_INDICES || list[i].role->values == VALUES_BOXES))
             return false;
-        drawn += is_drawn(&list[i]);
-        if (from || !lines_of(work, list, count, &list[i], &lines, &here))
+        bool ones = list[i].dtype == DTYPE_BOOL;
+        drawn += is_drawn(&list[i]) && !ones;
+        if (from || (ones && !generate_is_alone(work, &list[i])) || !lines_of(work, list, count, &list[i], &lines, &here))
             continue;
         from = &list[i];
         smaller = here;
@@ -164,7 +174,9 @@ bool generate_selects(const struct work *work, struct generate_selection *out)
     if (!from || (terms > 0 && !may_overflow(work, from, drawn) && !(work_is_exact(work) && smaller && terms < out->length)))
         return false;
     for (int i = 0; i < count; i++) /* the place of a value */
-        out->ties |= terms == 0 && list[i].written && dtype_is_whole(list[i].dtype) && list[i].dtype != from->dtype;
+        if (terms == 0 && list[i].written && dtype_is_whole(list[i].dtype) && list[i].dtype != from->dtype)
+            out->kind = SWEEP_TIES;
+    out->kind = from->dtype == DTYPE_BOOL ? SWEEP_ONES : out->kind;
     return true;
 }
 
@@ -197,7 +209,7 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
     bool sums = work_terms(work) > 0 && !work_is_exact(work), bytes = t->role->values == VALUES_BYTES;
     double low = bytes || !from ? 0 : from->low, range = bytes || !from ? 255 : from->high - from->low;
     *s =
-        (struct draw_sweep){.lines = of.lines, .first = work->sweep.first, .of = work->sweep.of, .each = work->sweep.each, .ties = of.ties};
+        (struct draw_sweep){.lines = of.lines, .first = work->sweep.first, .of = work->sweep.of, .each = work->sweep.each, .kind = of.kind};
     s->begin = (int64_t)(random_bits(r->key, 5, 0) % (uint64_t)of.length);
     r->draw = DRAW_UNIFORM; /* many, and cheaper than normal ones */
     r->exact = false;
