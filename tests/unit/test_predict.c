@@ -121,8 +121,8 @@ static void each_unit_by_hand(void **state)
     assert_int_equal(p.limit, UNIT_L2);
 }
 
-/* A warp waits for 10 loads one after the other: from DRAM, of which it reads each byte once; or a quarter of them from DRAM, the square
- * root of four times as many bytes from L2 and the rest from L1. */
+/* A warp waits for 10 loads one after the other behind the first one: from DRAM, of which it reads each byte once; or a quarter of them
+ * from DRAM, the square root of four times as many bytes from L2 and the rest from L1. */
 static void loads_that_depend_on_each_other(void **state)
 {
     const struct chip *h200 = chip_find("H200");
@@ -133,7 +133,7 @@ static void loads_that_depend_on_each_other(void **state)
     m.constant[PREDICT_wait_dram_cycles] = 800;
     m.constant[PREDICT_reuse_power] = 0.5;
     struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
-    c.load_waits = 132 * 10;
+    c.load_waits = 132 * 11;
     c.requests_ld = c.sectors_ld = 132 * 10;
     c.read_bytes = 32 * c.sectors_ld;
     predict_launch(&m, h200, &c, &p);

@@ -100,15 +100,15 @@ static struct loads loads_of(const struct chip_model *m, const struct predict_co
 }
 
 /* Cycles that all warps wait for loads: those of each load, which overlap as far as there are registers for them, or the latency of those
- * that depend on each other, if that takes longer. */
-static double load_cycles(const struct chip_model *m, const struct predict_counts *c, const struct loads *l)
+ * that depend on each other, if that takes longer. The first wait of a warp is one of the cycles of a block. */
+static double load_cycles(const struct chip_model *m, const struct predict_counts *c, const struct loads *l, double warps)
 {
     const double *k = m->constant;
     if (!(l->asked > 0))
         return 0;
     double wait = k[PREDICT_wait_l1_cycles] + (k[PREDICT_wait_l2_cycles] - k[PREDICT_wait_l1_cycles]) * l->from_l2 / l->asked +
                   (k[PREDICT_wait_dram_cycles] - k[PREDICT_wait_l2_cycles]) * l->once / l->asked;
-    return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * c->load_waits);
+    return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * fmax(0, c->load_waits - warps));
 }
 
 /* Cycles of an SM for its instructions: of the schedulers, or of a pipe that has fewer lanes (XU: 16; f64: the chip's). */
@@ -141,7 +141,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
     out->unit_ns[UNIT_LATENCY] =
         rounds / ghz *
-        (k[PREDICT_cycles_per_block] + k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads) / warps +
+        (k[PREDICT_cycles_per_block] + k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads, warps) / warps +
          k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     out->sm_busy = 1 / uneven;
