@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plan/rows/shard.h"
 #include "run/parent/fleet.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,10 @@
 
 #define H200_BYTES (size_t)150e9
 /* Seconds on an H200, by the times of messages in runs of 2026-11-29: of a GPU's first case and first count in addition, of each case
- * until its rows wait to be counted, of a count and each of its rows. */
+ * until its rows wait to be counted, of a count and each of its rows, and how many times as long that takes while another GPU counts. */
 struct measured {
     const char *scenario;
-    double first_s, count_s, row_s;
+    double first_s, count_s, row_s, together;
     struct {
         const char *name;
         double seconds;
@@ -27,7 +28,8 @@ struct measured {
 static const struct measured edsr = {"edsr",
                                      0.5,
                                      0.4,
-                                     0.08,
+                                     0.065,
+                                     1.4,
                                      {{"head", 1.2},
                                       {"body_1", 1.65},
                                       {"body_2", 2.36},
@@ -46,12 +48,12 @@ static const struct measured edsr = {"edsr",
                                       {"body_delta[", 1.0},
                                       {"edsr_x2", 11.3},
                                       {"x4", 7.1}}};
-static const struct measured sparsity = {"sparsity_small", 0.5, 0.4, 0.034, {{"*", 1.15}, {"body", 0.45}, {"batch", 0.45}}};
+static const struct measured sparsity = {"sparsity_small", 0.5, 0.4, 0.03, 1.5, {{"*", 1.15}, {"body", 0.45}, {"batch", 0.45}}};
 
 enum sim_state { SIM_RUNS, SIM_COUNTS, SIM_ASKS, SIM_OVER };
 struct sim {
     enum sim_state state;
-    double until;
+    double left_s; /* without another GPU that counts */
     int runs, rows, fd;
     double bytes;         /* of the rows that wait to be counted */
     int cases[64], count; /* that wait to be counted, with their rows */
@@ -69,7 +71,7 @@ static double seconds_of(const struct measured *m, const char *id)
 }
 
 /* Goes on with what the GPU was told, if anything. */
-static void sim_obey(struct sim *g, const struct fleet *f, const struct measured *m, double now)
+static void sim_obey(struct sim *g, const struct fleet *f, const struct measured *m)
 {
     char line[256];
     ssize_t n = recv(g->fd, line, sizeof line - 1, MSG_DONTWAIT);
@@ -78,7 +80,7 @@ static void sim_obey(struct sim *g, const struct fleet *f, const struct measured
     line[n] = 0;
     g->runs = atoi(strstr(line, "\"case\":") + 7);
     g->state = g->runs >= 0 ? SIM_RUNS : g->runs == FEED_COUNT ? SIM_COUNTS : SIM_OVER;
-    g->until = now + (g->runs >= 0 ? seconds_of(m, f->s->plan.cases[g->runs].id) : g->rows ? m->count_s + m->row_s * g->rows : 0);
+    g->left_s = g->runs >= 0 ? seconds_of(m, f->s->plan.cases[g->runs].id) : g->rows ? m->count_s + m->row_s * g->rows : 0;
 }
 
 static double bytes_of(const struct fleet *f, int c)
@@ -105,7 +107,7 @@ static void sim_end(struct sim *g, struct fleet *f, int k, const struct measured
         g->bytes += bytes_of(f, g->runs);
         g->cases[g->count++] = g->runs;
         g->state = g->rows && !is_due(f, g) ? SIM_ASKS : SIM_COUNTS;
-        g->until += g->state == SIM_COUNTS && g->rows ? m->count_s + m->row_s * g->rows : 0;
+        g->left_s = g->state == SIM_COUNTS && g->rows ? m->count_s + m->row_s * g->rows : 0;
         if (g->state == SIM_COUNTS)
             return;
     } else if (g->state == SIM_COUNTS) {
@@ -158,6 +160,26 @@ static void shared_close(struct session *s, struct fleet *f, const struct sim *g
     free(s->kept);
 }
 
+/* Lets time pass until the next of them is ready. -1: none works. */
+static int sim_wait(struct sim *g, int count, const struct measured *m, double *now)
+{
+    int next = -1, counting = 0;
+    double pace[8], least = INFINITY;
+    for (int k = 0; k < count; k++)
+        counting += g[k].state == SIM_COUNTS && g[k].rows;
+    for (int k = 0; k < count; k++) {
+        pace[k] = g[k].state == SIM_COUNTS && g[k].rows && counting > 1 ? m->together : 1;
+        if (g[k].state < SIM_ASKS && g[k].left_s * pace[k] < least) {
+            next = k;
+            least = g[k].left_s * pace[k];
+        }
+    }
+    for (int k = 0; next >= 0 && k < count; k++)
+        g[k].left_s -= least / pace[k];
+    *now += next < 0 ? 0 : least;
+    return next;
+}
+
 /* Seconds of a run on `count` GPUs. */
 static double makespan(const struct measured *m, int count)
 {
@@ -167,20 +189,14 @@ static double makespan(const struct measured *m, int count)
     double now = 0;
     shared(m->scenario, count, &s, &f, g);
     for (int k = 0; k < count; k++)
-        g[k] = (struct sim){.state = SIM_COUNTS, .runs = -1, .until = m->first_s, .fd = g[k].fd};
-    for (;;) {
-        int next = -1;
-        for (int k = 0; k < count; k++)
-            if (g[k].state < SIM_ASKS && (next < 0 || g[k].until < g[next].until))
-                next = k;
-        if (next < 0)
-            break;
-        now = g[next].until;
+        g[k] = (struct sim){.state = SIM_COUNTS, .runs = -1, .left_s = m->first_s, .fd = g[k].fd};
+    s.counts = true;
+    for (int next; (next = sim_wait(g, count, m, &now)) >= 0;) {
         sim_end(&g[next], &f, next, m);
         fleet_assign(&f);
         for (int k = 0; k < count; k++)
             if (g[k].state == SIM_ASKS)
-                sim_obey(&g[k], &f, m, now);
+                sim_obey(&g[k], &f, m);
     }
     assert_int_equal(f.queue.left, 0);
     for (int k = 0; k < count; k++)
@@ -196,7 +212,7 @@ static void gpus_share_the_work(void **state)
         double alone = makespan(all[i], 1), two = makespan(all[i], 2), four = makespan(all[i], 4);
         print_message("%s: %.1f s on one GPU, %.1f s on two: %.2f x, on four: %.2f x\n", all[i]->scenario, alone, two, alone / two,
                       alone / four);
-        assert_true(alone / two >= 1.9 && alone / four >= 3.2);
+        assert_true(alone / two >= 1.85 && alone / four >= 3.2);
     }
 }
 

@@ -226,7 +226,7 @@ done:
 
 struct session_kept {
     struct session_device device;
-    struct child worker;
+    struct child worker, ceilings;
     int gpu_lock;
     char files[HASH_TEXT]; /* of its plan */
     struct row **rows;     /* as they are stored */
@@ -237,30 +237,36 @@ struct session_kept {
 
 static bool take_kept(struct session *s)
 {
-    struct session_kept *k = s->options->kept ? *s->options->kept : NULL;
+    const struct session_feed *feed = s->options->feed;
+    struct session_kept **from = feed && *feed->opened ? feed->opened : s->options->kept, *k = from ? *from : NULL;
     if (!k)
         return false;
     s->device = k->device;
     s->worker = k->worker;
+    s->ceilings = k->ceilings;
     s->gpu_lock = k->gpu_lock;
     memcpy(s->plan.files, k->files, sizeof k->files);
     s->former = k->rows;
     s->former_count = k->row_count;
     free(k);
-    *s->options->kept = NULL;
-    s->follows = true;
+    *from = NULL;
+    s->follows = from == s->options->kept;
     return true;
 }
 
 struct session_kept *session_lend(struct session *s)
 {
     struct session_kept *k = xcalloc(1, sizeof *k);
-    *k = (struct session_kept){
-        .device = s->device, .worker = s->worker, .gpu_lock = s->gpu_lock, .rows = s->rows, .row_count = s->rows ? s->plan.row_count : 0};
+    *k = (struct session_kept){.device = s->device,
+                               .worker = s->worker,
+                               .ceilings = s->ceilings,
+                               .gpu_lock = s->gpu_lock,
+                               .rows = s->rows,
+                               .row_count = s->rows ? s->plan.row_count : 0};
     memcpy(k->files, s->plan.files, sizeof k->files);
     k->worker.ahead = 0;
     k->worker.launched = k->worker.ready = false; /* it needs a new setup */
-    s->worker = (struct child){.fd = -1, .errors = -1};
+    s->worker = s->ceilings = CHILD_NONE;
     s->gpu_lock = -1;
     s->rows = NULL;
     return k;
@@ -272,6 +278,7 @@ bool session_take_back(struct session *s, struct session_kept *kept)
         return false;
     s->device = kept->device;
     s->worker = kept->worker;
+    s->ceilings = kept->ceilings;
     s->gpu_lock = kept->gpu_lock;
     rows_free(kept->rows, kept->row_count);
     free(kept);
@@ -287,7 +294,8 @@ void session_keep(struct session *s)
 void session_keep_gpus(const struct session *s, struct gpu *gpus, int count)
 {
     struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
-    *k = (struct session_kept){.device = s->device, .worker = CHILD_NONE, .gpu_lock = -1, .gpus = gpus, .gpu_count = count};
+    *k = (struct session_kept){
+        .device = s->device, .worker = CHILD_NONE, .ceilings = CHILD_NONE, .gpu_lock = -1, .gpus = gpus, .gpu_count = count};
     memcpy(k->files, s->plan.files, sizeof k->files);
 }
 
@@ -311,12 +319,14 @@ void session_kept_free(struct session_kept *kept)
         child_stop(&kept->gpus[i].child, NULL, 0);
     free(kept->gpus);
     child_stop(&kept->worker, NULL, 0);
+    child_stop(&kept->ceilings, NULL, 0);
     lock_release(&kept->gpu_lock);
     rows_free(kept->rows, kept->row_count);
     free(kept);
 }
 
-/* In the process of a GPU: locks it, and measures its ceilings while the worker opens it. */
+/* In the process of a GPU: locks it, and measures its ceilings while the worker opens it. Before there is a plan, a database that exists
+ * may know them. */
 static bool hold_known(struct session *s, const char *spec, struct error *err)
 {
     const struct session_feed *feed = s->options->feed;
@@ -325,7 +335,8 @@ static bool hold_known(struct session *s, const char *spec, struct error *err)
     snprintf(s->device.spec, sizeof s->device.spec, "%s", spec);
     snprintf(s->device.uuid, sizeof s->device.uuid, "%s", feed->uuid);
     s->roofs = *feed->roofs;
-    session_roofs_launch(s);
+    if (!s->fleet || access(s->options->database, F_OK))
+        session_roofs_launch(s);
     return true;
 }
 
@@ -426,6 +437,8 @@ static bool choose_first(struct session *s, struct error *err)
     if (!asks || !plan_undecided(&s->plan))
         return true;
     date_now(since);
+    if (s->fleet) /* the first GPU is needed here */
+        fleet_stop(s->fleet);
     if (!session_decide(s, &decided, err))
         return false;
     if (!decided)
@@ -437,7 +450,7 @@ static bool choose_first(struct session *s, struct error *err)
 bool session_open(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
-    if (!take_kept(s) && !session_find(s, err))
+    if (!take_kept(s) && !s->device.spec[0] && !session_find(s, err))
         return false;
     if (o->feed)
         return open_fed(s, err);

@@ -440,9 +440,10 @@ static bool start_all(struct fleet *f, struct error *err)
         struct error ignored = {0};
         if (g->uuid[0])
             store_ceilings(f->s->store, g->uuid, &g->roofs, &ignored);
-        if (gpu_again(f->s, g))
+        int ahead = f->judged ? -1 : queue_ahead(&f->queue, k, -1);
+        if (gpu_again(f->s, g, ahead))
             continue;
-        g->ahead = queue_ahead(&f->queue, k, -1);
+        g->ahead = ahead;
         if (!gpu_start(f->s, f->gpus, f->count, k, err))
             return false;
     }
@@ -451,12 +452,7 @@ static bool start_all(struct fleet *f, struct error *err)
 
 void fleet_close(struct fleet *f)
 {
-    char how[512];
-    for (int k = 0; k < f->count; k++)
-        if (f->gpus[k].child.pid > 0)
-            shutdown(f->gpus[k].child.fd, SHUT_WR); /* it ends its worker, so that the worker's CPU time counts as this command's */
-    for (int k = 0; k < f->count; k++)
-        child_stop(&f->gpus[k].child, how, sizeof how);
+    fleet_stop(f);
     pointers_free(f->said, f->said_count);
     free(f->received);
     free(f->over);
@@ -496,6 +492,8 @@ bool fleet_run(struct fleet *f, struct error *err)
     fleet_index(f, seconds);
     if (!s->options->gate)
         skip_cases(f);
+    if (!f->queue.left && s->fleet)
+        fleet_stop(f);
     if (f->queue.left && !s->options->gate && !start_all(f, err)) /* they open their GPUs while kernels are compiled */
         return false;
     phase_turn(&s->clock, PHASE_COMPILING);
@@ -542,7 +540,11 @@ static bool open_fleet(struct fleet *f, struct session_options *own, struct erro
         s->asked.filter.gpus = f->numbers;
         s->asked.layers_only = true; /* a network chooses among the rows of all GPUs */
     }
-    return session_seed(s, err) && session_open(s, err) && session_counts(s, &s->counts, err);
+    if (!session_seed(s, err))
+        return false;
+    if (!f->judged && !o->gate && !o->resume)
+        fleet_open(f); /* if it fails, the parent opens the device and says why */
+    return session_open(s, err) && session_counts(s, &s->counts, err);
 }
 
 bool session_fleet(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)

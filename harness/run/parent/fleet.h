@@ -52,6 +52,8 @@ struct gpu {
     int threads; /* of its process; 0: one for each core */
     struct ceiling_list roofs;
     double spent_s[PHASE_COUNT], run_s[PHASE_COUNT]; /* of the command, and of this run of it */
+    bool had_turn;                                   /* it has counted while others measured */
+    bool early;                                      /* its process opens it before there is a plan */
     bool ready;                                      /* its first check is over, or it needs none */
     struct gpu_check check;                          /* the first; no rates: none */
     enum health health;
@@ -64,6 +66,7 @@ struct fleet {
     int count;
     struct case_queue queue;
     int *first;      /* by case: its first row; [case_count] is behind the last */
+    double work;     /* of all cases, in counts of a row */
     bool *wanted;    /* by case: its rows are needed until the end, because it is a network or a layer of one */
     json_t *choices; /* of the networks' rows that ran: [[row, links], ...] */
     bool *dirty;     /* by row: received, not stored yet */
@@ -98,6 +101,10 @@ void fleet_assign(struct fleet *f);
 bool fleet_serve(struct fleet *f, struct error *err);
 /* Runs what is due, on f->gpus. */
 bool fleet_run(struct fleet *f, struct error *err);
+/* All processes open their GPUs at once; what the first one finds is the device of the run. False: none is known, and no process runs. */
+bool fleet_open(struct fleet *f);
+/* Ends all processes; those of the next plan are new. */
+void fleet_stop(struct fleet *f);
 /* Ends what still runs, and frees everything but the session. */
 void fleet_close(struct fleet *f);
 
@@ -111,5 +118,5 @@ void gpu_share_time(struct phase_clock *clock, const struct gpu *gpus, int count
 /* Starts the process of a GPU: a copy of this one, on the CPU cores beside the GPU. */
 bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct error *err);
 
-/* Gives the next plan to a process that waits for it. False: it is gone. */
-bool gpu_again(const struct session *s, struct gpu *g);
+/* Gives the next plan, and the case that will probably be its first (-1: unknown), to a process that waits for it. False: it is gone. */
+bool gpu_again(const struct session *s, struct gpu *g, int ahead);

@@ -16,6 +16,7 @@
 
 #define GPUS_MAX 1024
 #define LIST_LIMIT_S 90.0
+#define OPEN_LIMIT_S 90.0
 
 /* ---- which ---- */
 
@@ -170,10 +171,12 @@ static void member_progress(void *context, int done, int total, double seconds, 
 }
 
 /* Waits for the next plan of the command. False, without an error: there is none. */
-static bool next_plan(struct member *m, struct session_options *o, struct plan *plan, struct ceiling_list *roofs, struct error *err)
+static bool next_plan(struct member *m, struct session_options *o, const struct chip *chip, struct plan *plan, struct gpu *g,
+                      struct error *err)
 {
     json_t *event = NULL;
-    const char *device = o->plan.device;
+    json_auto_t *asked = options_write(&m->s->asked);
+    const char *device = g->spec;
     if (child_next(&m->parent, 0, o->interrupted, &event) != CHILD_EVENT)
         return false;
     if (m->again)
@@ -183,10 +186,33 @@ static bool next_plan(struct member *m, struct session_options *o, struct plan *
     m->told_s = 0;
     options_read(json_object_get(event, "options"), &o->plan);
     o->plan.device = device;
-    wire_roofs_read(json_object_get(event, "roofs"), roofs);
+    wire_roofs_read(json_object_get(event, "roofs"), &g->roofs);
+    g->ahead = (int)json_integer_value(json_object_get(event, "ahead"));
     const char *files = json_string_value(json_object_get(event, "files"));
-    return plan_make(&o->plan, spec_kind(device), &m->s->device.chip, plan, err) &&
+    if (plan->row_count && !json_equal(asked, json_object_get(event, "options"))) {
+        plan_free(plan);
+        *plan = (struct plan){0};
+    }
+    return (plan->row_count || plan_make(&o->plan, spec_kind(device), chip, plan, err)) &&
            ((files && !strcmp(files, plan->files)) || error_set(err, ERROR_USAGE, "a file changed while the run began; start it again"));
+}
+
+/* Opens the GPU and tells the parent of it, which makes the plan; makes the same one and waits for the parent's, which may differ: stored
+ * configurations come only with that. False, without an error: there is none. */
+static bool open_early(struct member *m, struct session_options *o, const struct session_sink *sink, struct plan *plan, struct gpu *g,
+                       struct session_kept **opened, struct error *err)
+{
+    struct session s = SESSION_OF(o, sink);
+    s.fleet = m->s->fleet;
+    bool ok = session_find(&s, err);
+    if (ok) {
+        snprintf(g->spec, sizeof g->spec, "%s", s.device.spec);
+        member_say(m, json_pack("{s:o}", "device", session_device_write(&s.device)), NULL);
+        o->plan.device = g->spec;
+        ok = plan_make(&o->plan, spec_kind(g->spec), &s.device.chip, plan, err) && next_plan(m, o, &s.device.chip, plan, g, err);
+    }
+    *opened = session_lend(&s);
+    return ok;
 }
 
 /* Runs in the process of the GPU, and ends it. */
@@ -194,11 +220,11 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
 {
     struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
     struct plan plan = s->plan;
-    struct session_feed feed = {&m, member_next, member_say, g->place, g->uuid, &plan, &g->roofs, s->changed, g->ahead};
+    struct session_kept *kept = NULL, *opened = NULL;
+    struct session_feed feed = {&m, member_next, member_say, g->place, g->uuid, &plan, &opened, &g->roofs, s->changed, g->ahead};
     struct session_sink sink = {.context = &m, .progress = member_progress, .note = member_note};
     struct session_options o = *s->options;
     struct session_result result;
-    struct session_kept *kept = NULL;
     struct error err = {0};
     o.plan = s->asked;
     o.plan.device = g->spec;
@@ -213,30 +239,35 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     SCOPED char *threads = text_format("%d", g->threads);
     if (g->threads)
         setenv("BENCH_THREADS", threads, 1);
-    bool ok, rests;
-    do {
+    bool ok = true, goes_on = !g->early || open_early(&m, &o, &sink, &plan, g, &opened, &err);
+    while (goes_on) {
+        feed.ahead = g->ahead;
         ok = session_run(&o, &sink, &result, &err);
-        feed.ahead = -1;
-        rests = ok && o.kept && !result.interrupted && next_plan(&m, &o, &plan, &g->roofs, &err);
-    } while (rests);
+        struct chip chip = plan.chip;
+        plan = (struct plan){0}; /* the run has freed it */
+        goes_on = ok && o.kept && !result.interrupted && next_plan(&m, &o, &chip, &plan, g, &err);
+    }
     ok = ok && err.kind == ERROR_NONE;
     if (!ok)
         member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint), NULL);
     member_say(&m, json_pack("{s:b}", "end", 1), NULL);
     session_kept_free(kept);
+    session_kept_free(opened);
     _exit(ok ? 0 : 1);
 }
 
-bool gpu_again(const struct session *s, struct gpu *g)
+bool gpu_again(const struct session *s, struct gpu *g, int ahead)
 {
+    g->early = false;
     if (g->child.pid <= 0)
         return false;
-    g->asks = g->ended = g->given_up = g->rests = false;
+    g->asks = g->ended = g->given_up = g->rests = g->had_turn = false;
     g->running = g->rows = 0;
-    g->last = g->ahead = -1;
+    g->last = -1;
+    g->ahead = ahead;
     memset(g->run_s, 0, sizeof g->run_s);
-    json_t *message =
-        json_pack("{s:o,s:s,s:o}", "options", options_write(&s->asked), "files", s->plan.files, "roofs", wire_roofs(&g->roofs));
+    json_t *message = json_pack("{s:o,s:s,s:o,s:i}", "options", options_write(&s->asked), "files", s->plan.files, "roofs",
+                                wire_roofs(&g->roofs), "ahead", ahead);
     if (child_send(&g->child, message))
         return true;
     child_stop(&g->child, NULL, 0);
@@ -269,6 +300,45 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
     close(ends[0]);
     g->child = CHILD_NONE;
     return error_set(err, ERROR_ENVIRONMENT, "no process for %s: %s", g->place, strerror(errno));
+}
+
+void fleet_stop(struct fleet *f)
+{
+    char how[512];
+    for (int k = 0; k < f->count; k++)
+        if (f->gpus[k].child.pid > 0)
+            shutdown(f->gpus[k].child.fd, SHUT_WR); /* it ends its worker, so that the worker's CPU time counts as this command's */
+    for (int k = 0; k < f->count; k++) {
+        child_stop(&f->gpus[k].child, how, sizeof how);
+        f->gpus[k].early = false;
+    }
+}
+
+bool fleet_open(struct fleet *f)
+{
+    struct session *s = f->s;
+    struct error why = {0};
+    child_stop(&s->worker, NULL, 0); /* which listed them */
+    s->fleet = f;
+    for (int k = 0; k < f->count; k++) {
+        f->gpus[k].early = true;
+        if (!gpu_start(s, f->gpus, f->count, k, &why))
+            break;
+    }
+    struct gpu *first = f->gpus;
+    double deadline = clock_s() + OPEN_LIMIT_S;
+    while (first->child.pid > 0 && !s->device.spec[0]) {
+        json_auto_t *event = NULL;
+        if (child_next(&first->child, deadline, s->options->interrupted, &event) != CHILD_EVENT || json_object_get(event, "failed"))
+            break;
+        if (json_object_get(event, "device"))
+            session_device_read(json_object_get(event, "device"), &s->device, &why);
+        else if (json_object_get(event, "note"))
+            session_note(s, "%s: %s", first->place, json_string_value(json_object_get(event, "note")));
+    }
+    if (!s->device.spec[0])
+        fleet_stop(f);
+    return s->device.spec[0];
 }
 
 json_t *gpu_spent(struct gpu *g, const json_t *spent)

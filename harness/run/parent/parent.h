@@ -29,6 +29,7 @@ struct session {
     int gpu_lock;                /* -1: on no GPU */
     bool early;                  /* the worker was asked to make data of this run's cases in advance */
     bool follows;                /* worker and device come from the previous run of the same command */
+    struct fleet *fleet;         /* whose processes have opened their GPUs before there is a plan; NULL: none */
     struct row **former;         /* the rows of that run, until they are taken over */
     int former_count;
     bool counts; /* this run counts at all */
@@ -221,6 +222,9 @@ json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate)
 bool session_decide(struct session *s, bool *decided, struct error *err);
 /* begin.c: finds, locks and opens the device of the options. */
 bool session_find(struct session *s, struct error *err);
+/* probe.c: a device as JSON. */
+bool session_device_read(const json_t *event, struct session_device *out, struct error *err);
+json_t *session_device_write(const struct session_device *device);
 /* Hands the device and its worker to another session, and takes them back. */
 struct session_kept *session_lend(struct session *s);
 bool session_take_back(struct session *s, struct session_kept *kept);

@@ -55,12 +55,17 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
     json_auto_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
                                        ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
     json_auto_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
-    *out = (struct session_device){0};
     if (!event) { /* an unknown device name is the user's error; all others are the machine's */
         if (err && err->kind != ERROR_USAGE && err->kind != ERROR_INTERRUPTED)
             err->kind = ERROR_ENVIRONMENT;
         return false;
     }
+    return session_device_read(event, out, err);
+}
+
+bool session_device_read(const json_t *event, struct session_device *out, struct error *err)
+{
+    *out = (struct session_device){0};
     bool ok = wire_chip_read(json_object_get(event, "chip"), &out->chip) ||
               error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
     probe_take(out->spec, sizeof out->spec, event, "spec");
@@ -72,4 +77,11 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
     probe_take(out->library_state, sizeof out->library_state, event, "library_state");
     probe_take(out->compiler, sizeof out->compiler, event, "compiler");
     return ok;
+}
+
+json_t *session_device_write(const struct session_device *d)
+{
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "spec", d->spec, "about", d->about, "uuid", d->uuid, "driver", d->driver,
+                     "library", d->library, "library_device", d->library_device, "library_state", d->library_state, "compiler", d->compiler,
+                     "chip", wire_chip(&d->chip));
 }

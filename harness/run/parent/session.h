@@ -42,7 +42,8 @@ struct session_feed {
     void (*say)(void *context, json_t *message, const struct text *packed);
     const char *place;                /* what the column `where` says of it: "cuda:2", "emu#2" */
     const char *uuid;                 /* of the GPU; "" on emu */
-    const struct plan *plan;          /* made by the parent; this process was forked from it */
+    const struct plan *plan;          /* as the parent made it */
+    struct session_kept **opened;     /* its GPU, if it was opened before there was a plan */
     const struct ceiling_list *roofs; /* of this GPU; count 0: not known yet */
     int changed;                      /* pairs of a gate with different launches, on all GPUs together */
     int ahead;                        /* the case that will probably be the first; -1: unknown */
