@@ -70,6 +70,25 @@ static void choices_by_hand(void **state)
     fixture_free(&f);
 }
 
+/* A choice whose machine code another row has is one line of the table with it: the sentence has that line's time. */
+static void a_choice_has_the_time_of_its_line(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    add(&f, 0, "slow", "conv2d/cudnn", "", 200);
+    add(&f, 0, "slow", "conv2d/auto", "is=wgmma_rs", 125);
+    add(&f, 0, "slow", "conv2d/wgmma_rs", "", 120);
+    add(&f, 0, "slow", "conv2d/wgmma_wide", "", 100);
+    add(&f, 1, "right", "conv2d/cudnn", "", 200);
+    add(&f, 1, "right", "conv2d/auto", "is=wgmma_rs", 100);
+    for (int i = 1; i < 3; i++)
+        snprintf(f.rows[i]->launch_hash, sizeof f.rows[i]->launch_hash, "fd9d141c");
+    char *t = told(&f);
+    assert_non_null(strstr(t, "slow: wgmma_rs takes 20.0 % more than wgmma_wide\n"));
+    free(t);
+    fixture_free(&f);
+}
+
 /* Beyond a few sentences a table names the cases; only who loses to the baseline has a number there. */
 static void many_choices_are_a_table(void **state)
 {
@@ -343,6 +362,7 @@ static void no_library_no_claim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand),
+                                       cmocka_unit_test(a_choice_has_the_time_of_its_line),
                                        cmocka_unit_test(many_choices_are_a_table),
                                        cmocka_unit_test(dense_rules_are_judged_without_masks),
                                        cmocka_unit_test(masked_cases_ask_the_sparse_rule),

@@ -72,8 +72,9 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
 {
     const struct view *best = fastest(c);
     char name[VARIANT_BASE];
-    double over = !best ? NAN : same_point(best, rule, is) ? 0 : rule->time->median_ns / best->time->median_ns - 1;
-    double behind = c->zero && c->zero->ranked ? rule->time->median_ns / c->zero->time->median_ns - 1 : NAN;
+    double ns = (rule->same_as ? rule->same_as : rule)->time->median_ns; /* that the tables have */
+    double over = !best ? NAN : same_point(best, rule, is) ? 0 : ns / best->time->median_ns - 1;
+    double behind = c->zero && c->zero->ranked ? ns / c->zero->time->median_ns - 1 : NAN;
     tally->cases++;
     tally->near += over <= NEAR;
     tally->behind += behind > PAR;
