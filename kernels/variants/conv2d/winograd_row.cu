@@ -29,7 +29,7 @@ let:
   whole: n * strips * bands - split
   alone: select(whole % blocks == 0, ceil(2 * split + rests, blocks), select(whole % blocks + rests > blocks, 1, 0)) # half rounds behind the whole units
   one: has(residual) and not has(depth_to_space) and whole + 2 * split + rests <= blocks # item a block: residuals come by the copy engine
-  smem: 1024 + 3 * 36864 + 2 * 45056 + select(one, 10, 8) * 2048 + 256 + 112 + 256 + 64 # weights, image rows, outputs of each warp, bias, barriers, notes, barriers of residuals
+  smem: 1024 + 3 * 36864 + 2 * 45056 + select(one, 10, 8) * 2048 + 256 + 112 + 256 + 64 # weights, rows, outputs, bias, barriers, notes, barriers
 candidates:
   unit:
     rows:
@@ -98,11 +98,13 @@ steps:
  *
  * A depth_to_space is only another place: a block's 64 channels are such as lie side by side in a line of the output (wgmma_rs_d2s.cu).
  *
- * A warp stores a unit in quarters: 32 channels of one of its two rows. Its residuals are loaded where they are added, so each quarter waits for L2. Loaded a quarter earlier they take more time, since
- * registers are spilled; brought to L2 ahead, the same time. If each block has one item (ONE_ITEM), a slot of pixels is free before the last two steps: the copy engine brings all residuals to shared
+ * A warp stores a unit in quarters: 32 channels of one of its two rows. Its residuals are loaded where they are added. Loaded a quarter
+ * earlier they take more time, since registers are spilled; brought to L2 ahead, or a quarter of a unit by the copy engine, the same time.
+ * If each block has one item (ONE_ITEM), a slot of pixels is free before the last two steps: the copy engine brings all residuals to shared
  * memory meanwhile, and results take their place.
  *
- * The place of an item costs some 30 instructions, too many for each load, every second step. So warps compute it once a unit and keep it in shared memory (notes).
+ * The place of an item costs some 30 instructions, too many for each load, every second step. So warps compute it once a unit and keep it in
+ * shared memory (notes).
  *
  * A few registers are spilled; in the loop some addresses are loaded again. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
  * simulates it); inputs beyond 11,500 may overflow. */
@@ -124,7 +126,8 @@ constexpr int STAGING = (ONE_ITEM ? 10 : 8) * 2048;             /* outputs of ea
 extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, slots of image rows, outputs, bias, barriers */
 
 struct places {
-    unsigned weights, slots, staging, bias, come, gone, full, empty, notes, residual; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS; notes: 32 bytes of each warp; residual: a barrier of each */
+    unsigned weights, slots, staging, bias, come, gone, full, empty; /* come, gone: WEIGHT_SLOTS barriers; full, empty: SLOTS */
+    unsigned notes, residual; /* 32 bytes of each warp; a barrier of each */
 };
 
 /* What a block does: units of both warpgroups' rows, then halves of units, which its first warpgroup computes alone: of the units that would leave processors idle in
@@ -383,7 +386,8 @@ static __device__ __forceinline__ void note_outputs(unsigned at, int leads, cons
     write_note(at, leads, blockIdx.y * 64, to.x + warp % WARPS * 32, to.y + warpgroup_index() * TALL + warp / WARPS * 2, to.image);
 }
 
-/* Where the residuals of a quarter of a warp's outputs go, and then the outputs: the staging area; for the others the slot of pixels that nobody asks for any more, and behind the staging areas. */
+/* Where the residuals of a quarter of a warp's outputs go, and then the outputs: the staging area; for the others the slot of pixels that
+ * nobody asks for any more, and behind the staging areas. */
 static __device__ __forceinline__ unsigned area_of(const places &at, unsigned warp, int quarter)
 {
     unsigned i = warp + (quarter - 1) * 8;
@@ -415,7 +419,10 @@ static __device__ __forceinline__ void store_in_place(const float sum[6][32], co
         uint4 y[4], more[4];
 #pragma unroll
         for (int x = 0; x < 4; x++)
-            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(more[x].x), "=r"(more[x].y), "=r"(more[x].z), "=r"(more[x].w) : "r"((own ^ x / 2 * 16) + x * 64) : "memory");
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(more[x].x), "=r"(more[x].y), "=r"(more[x].z), "=r"(more[x].w)
+                         : "r"((own ^ x / 2 * 16) + x * 64)
+                         : "memory");
         outputs(y, more, sum, quarter % 2, quarter / 2, at.bias);
         stage(own, odd, y);
 #ifndef ABLATE_STORE
