@@ -320,6 +320,7 @@ bool fleet_open(struct fleet *f)
     struct error why = {0};
     child_stop(&s->worker, NULL, 0); /* which listed them */
     s->fleet = f;
+    s->asked.tuned_rules = s->options->decides && !s->options->tuned; /* as it will be, so that plans made before are those of now */
     for (int k = 0; k < f->count; k++) {
         f->gpus[k].early = true;
         if (!gpu_start(s, f->gpus, f->count, k, &why))
