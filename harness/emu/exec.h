@@ -144,6 +144,7 @@ struct program { /* an entry and everything it may call */
     uint64_t launch_groups;
     bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
+    bool has_addresses;         /* of the module's variables, as they were when it was decoded */
     void *jit;                  /* code of stretches (run/jit.c), mapped; NULL: none */
     size_t jit_bytes;
 };

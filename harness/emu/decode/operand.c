@@ -85,6 +85,7 @@ static bool decode_is_address(struct decode *d, const struct ptx_operand *o, uin
         return decode_fail(d, "a variable was expected");
     if (v->space == SPACE_GLOBAL || v->space == SPACE_CONST) {
         *value = v->address + o->bits;
+        d->p->has_addresses = true;
         return v->address != 0 || decode_fail(d, "'%s' is declared but not defined", v->name);
     }
     const struct placed *at = decode_find_placed(d, v, d->function);

@@ -34,8 +34,10 @@ static int of_variable(struct decode *d, const struct ptx_operand *o)
         v = ptx_find_var(d->m, o->name);
     if (!v || !v->bytes || v->is_extern)
         return v ? ORIGIN_MIXED : ORIGIN_NONE;
-    if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && v->address)
+    if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && v->address) {
+        d->p->has_addresses = true;
         return origin_add(d->p, (struct origin){.address = v->address});
+    }
     const struct placed *at = v->space == SPACE_SHARED ? decode_find_placed(d, v, -1) : NULL;
     if (!at)
         return ORIGIN_MIXED;

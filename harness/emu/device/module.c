@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define CONSTANT_MAX 65536   /* bytes of a module's constants, as ptxas has it */
-#define KEPT_BYTES (2 << 20) /* of PTX, of unloaded modules: decoded, some twenty times as much */
+#define KEPT_BYTES (8 << 20) /* of PTX, of unloaded modules: decoded, some twenty times as much */
 
 /* Unloaded modules, the last one first. A device loads its checks again each time that it is opened, and decoding takes longer than most
  * of their launches. */
@@ -68,12 +68,12 @@ static void keep_decoded(struct device_module *module)
     pthread_mutex_unlock(&kept.lock);
 }
 
-/* Whose text, label and path are these, as it was before its first launch; NULL: none is. It is the caller's alone. */
-static struct device_module *take_kept(const char *label, const char *path, const char *text, size_t bytes)
+/* The module of this text, as it was before its first launch; NULL: there is none. It is the caller's alone. */
+static struct device_module *take_kept(const char *text, size_t bytes)
 {
     struct device_module **at = &kept.first, *m;
     pthread_mutex_lock(&kept.lock);
-    while ((m = *at) && (m->bytes != bytes || strcmp(m->label, label) || strcmp(m->path, path) || memcmp(m->text, text, bytes)))
+    while ((m = *at) && (m->bytes != bytes || memcmp(m->text, text, bytes)))
         at = &m->next;
     if (m)
         *at = m->next;
@@ -88,13 +88,16 @@ static struct device_module *take_kept(const char *label, const char *path, cons
 
 void module_unload(struct address_space *space, struct device_module *module)
 {
-    bool placed = !module->ptx;
+    bool placed = !module->ptx; /* its code has the addresses */
+    for (struct device_function *f = module->functions; f; f = f->next)
+        placed = placed || f->program->has_addresses;
     for (struct ptx_var *v = module->ptx ? module->ptx->vars : NULL; v; v = v->next)
         if (in_memory(v)) {
             space_remove(space, v->address);
-            placed = true;
+            placed = placed || v->space == SPACE_CONST;
+            v->address = 0;
         }
-    if (placed) /* its code has the addresses */
+    if (placed)
         module_free(module);
     else
         keep_decoded(module);
@@ -152,12 +155,18 @@ struct device_module *module_load(struct address_space *space, const struct devi
         return NULL;
     }
     size_t bytes = image->ptx_bytes ? image->ptx_bytes : strlen(image->ptx);
-    struct device_module *m = take_kept(label, path, image->ptx, bytes);
-    if (m)
-        return m;
-    m = xcalloc(1, sizeof *m);
+    struct device_module *kept_one = take_kept(image->ptx, bytes), *m = kept_one ? kept_one : xcalloc(1, sizeof *m);
+    free(m->label);
+    free(m->path);
     m->label = xstrdup(label);
     m->path = xstrdup(path);
+    if (kept_one) {
+        m->ptx->label = m->label;
+        if (place_variables(space, m, err))
+            return m;
+        module_unload(space, m);
+        return NULL;
+    }
     m->text = xmalloc(bytes + 1);
     m->bytes = bytes;
     memcpy(m->text, image->ptx, bytes);

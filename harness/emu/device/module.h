@@ -21,7 +21,7 @@ struct device_function {
     struct device_function *next;
 };
 
-/* NULL + err. Modules without variables in memory are kept decoded when they are unloaded, for the next load of the same text. */
+/* NULL + err. A module whose code has no address of a variable is kept decoded when it is unloaded, for the next load of the same text. */
 struct device_module *module_load(struct address_space *space, const struct device_image *image, struct error *err);
 void module_unload(struct address_space *space, struct device_module *module);
 struct device_function *module_function(struct device_module *module, const char *name, bool skips_sums, struct error *err);
