@@ -230,28 +230,48 @@ DRAW int64_t draw_sweep_turn(int64_t length)
     return (length + 2 * DRAW_WARP - 2) / DRAW_WARP * DRAW_WARP;
 }
 
-/* Lines of which one value decides, number `first` and on of all `of`; half of a line behind it is the least value. Line m of a turn of `each`
- * decides at place m behind `begin`, in the next turn at the place before that: a place decides in a line of another rest by 2, 4, ... 32 in
- * each turn. If `each` is less than draw_sweep_turn, there is one turn, over all places or as many as it has lines. Numbers at[0] + at[1] v are what
- * a value v becomes. SWEEP_TIES: in every third turn the largest value, that of `middle`, is at another place as well. SWEEP_ONES: of 0 and
- * 1, the one that decides is 1, in every second turn 0, and all others are the other. */
-enum draw_sweeps { SWEEP_LARGEST, SWEEP_TIES, SWEEP_ONES };
+/* Lines of which one value decides, number `first` and on of all `of`; half of a line behind it is the least value. Line m of a turn of
+ * `each` decides at place m behind `begin`, in the next turn at the place before that: a place decides in a line of another rest by 2, 4,
+ * ... 32 in each turn. If `each` is less than draw_sweep_turn, there is one turn, over all places or as many as it has lines: both ends
+ * of a line, and others equally far apart. Numbers at[0] + at[1] v are what a value v becomes. SWEEP_TIES: in every third turn the
+ * largest value, that of `middle`, is at another place as well. SWEEP_WHOLE: the least value is the only 0 of its line, but in every
+ * second turn (with ties, in the second of three) all values but the largest are 0. SWEEP_ONES: the same of 0 and 1; if there is one
+ * turn, in every second line. */
+enum draw_sweeps { SWEEP_LARGEST = 0, SWEEP_TIES = 1, SWEEP_WHOLE = 2, SWEEP_ONES = 4 };
 struct draw_sweep {
     struct draw_lines lines;
-    int64_t begin, first, of, each, kind; /* kind: enum draw_sweeps */
+    int64_t begin, first, of, each, kind; /* kind: of enum draw_sweeps */
     double peak[2], dip[2], middle;
 };
+/* True if so few lines of a sweep cannot have both kinds of lines at every place. */
+DRAW bool draw_sweep_halves(int64_t kind, int64_t of, int64_t each)
+{
+    return kind == SWEEP_ONES && of < 2 * each;
+}
+DRAW int64_t draw_sweep_place(const struct draw_sweep *s, int64_t m, int64_t shift)
+{
+    int64_t length = draw_line_length(&s->lines), end = m < 2 ? 0 : length - 1;
+    if (s->each >= length)
+        return (s->begin + (s->each < draw_sweep_turn(length) ? m * length / s->each : m + DRAW_WARP * length - shift)) % length;
+    if (s->each > 4 && m < 4) /* the least value is at an end, then the largest */
+        return m % 2 ? end : (end + length - length / 2) % length;
+    return (s->begin + (s->each > 4 ? (m - 4) * length / (s->each - 4) : m * length / s->each)) % length;
+}
 DRAW float draw_in_sweep(const struct draw_sweep *s, uint64_t key, int64_t i, float v)
 {
     struct draw_at at = draw_line_at(&s->lines, i);
+    bool ties = s->kind & SWEEP_TIES, whole = s->kind >= SWEEP_WHOLE, halves = draw_sweep_halves(s->kind, s->of, s->each);
     int64_t length = draw_line_length(&s->lines), number = s->first + at.line, turn = number / s->each, m = number % s->each;
-    bool tie = s->kind == SWEEP_TIES && turn % 3 == 2;
-    int64_t shift = (s->kind == SWEEP_ONES ? turn / 2 : s->kind == SWEEP_LARGEST ? turn : tie ? turn / 3 : turn - turn / 3) % DRAW_WARP;
-    int64_t peak = (s->begin + (s->each < draw_sweep_turn(length) ? m * length / s->each : m + DRAW_WARP * length - shift)) % length;
-    if (s->kind == SWEEP_ONES)
-        return (at.place == peak) != (turn % 2 == 1) ? 1.0f : 0.0f;
-    if (tie && (at.place == peak || at.place == (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32)))
+    int64_t cycle = ties ? turn / 3 : whole ? turn / 2 : turn, period = ties ? 3 : whole ? 2 : 1;
+    int64_t part = halves ? (turn + m) % 2 : turn - cycle * period;
+    bool tie = part == 2, zeros = whole && part == 1;
+    int64_t shift = halves ? 0 : whole ? cycle + (part > 0) : tie ? cycle : turn - (ties ? cycle : 0);
+    int64_t peak = draw_sweep_place(s, m, shift % DRAW_WARP);
+    int64_t second = !tie ? peak : (int64_t)((draw_bits(key ^ 0x74696573ull, (uint64_t)number) >> 32) * (uint64_t)length >> 32);
+    if (tie && (at.place == peak || at.place == second))
         return (float)DRAW_ADD(s->peak[0], DRAW_MUL(s->peak[1], s->middle));
+    if (zeros && at.place != peak)
+        return 0;
     const double *to = at.place == peak ? s->peak : s->dip;
     return at.place == peak || at.place == (peak + length / 2) % length ? (float)DRAW_ADD(to[0], DRAW_MUL(to[1], (double)v)) : v;
 }

@@ -71,12 +71,12 @@ static void a_line_alone_is_mixed(void **state)
 }
 
 /* A sweep over lines of an op that selects puts the largest value, and the least, at every place of them; if there are fewer lines, at
- * places equally far apart. Its parts do not repeat one. */
+ * both ends and places equally far apart. Its parts do not repeat one of these. */
 static void a_sweep_reaches_every_place(void **state)
 {
     for (int cols = 2; cols < 200; cols += 33)
         for (int lines = 3; lines < 500; lines += 70) {
-            int high[200] = {0}, low[200] = {0}, apart = (cols + 3 * lines - 1) / (3 * lines);
+            int high[200] = {0}, low[200] = {0}, apart = 3 * lines < cols ? (cols + 3 * lines - 5) / (3 * lines - 4) : 1;
             for (int part = 0; part < 3; part++) {
                 struct work w = most_of(lines, cols, 5);
                 struct op_data d;
@@ -103,7 +103,7 @@ static void a_sweep_reaches_every_place(void **state)
                 int here = 0, below = 0;
                 for (int k = 0; k < apart; k++)
                     here += high[(i + k) % cols], below += low[(i + k) % cols];
-                assert_true(here > 0 && below > 0 && (3 * lines > cols || high[i] < 2));
+                assert_true(here > 0 && below > 0 && (3 * lines > cols || high[i] < 3));
             }
         }
 }
@@ -121,7 +121,8 @@ static void lines_need_not_be_consecutive(void **state)
         int decided[LENGTH] = {0}, twice[LENGTH] = {0};
         w.sweep.of = C, w.sweep.each = C / 3;
         make_inputs(&w, &d);
-        assert_true(generate_selects(&w, &of) && of.count == C && of.length == LENGTH && of.kind == SWEEP_TIES);
+        assert_true(generate_selects(&w, &of) && of.count == C && of.length == LENGTH);
+        assert_int_equal(of.kind, types[type] == DTYPE_I8 ? SWEEP_TIES | SWEEP_WHOLE : SWEEP_TIES);
         const float *value = op_data_of(w.op, &d, "input")->value;
         for (int c = 0; c < C; c++) {
             float most = 0;
@@ -170,36 +171,74 @@ static void ops_that_select(void **state)
 }
 
 /* Each place decides in lines of every rest by 2 in two turns, by 4 in four and by 32 in 32, so that a kernel is found that overlooks one
- * in every second line, or in one lane of each warp. Every third turn is one of ties, if there are any. */
+ * in every second line, or in one lane of each warp. Every third turn is one of ties, if there are any. Of whole numbers, one that is not 0
+ * decides alone in half of the turns (with ties a third), and one that is 0 in the others. */
 static void turns_meet_other_lines(void **state)
 {
     for (int64_t length = 20; length < 66; length += 5)
-        for (int ties = 0; ties < 2; ties++) {
-            const int64_t each = draw_sweep_turn(length), turns = ties ? 48 : 32;
-            struct draw_sweep s = {{1, length, turns * each, 1}, length - 3, 0, turns * each, each, ties, {1, 0}, {-1, 0}, 0};
-            uint32_t rests[66] = {0};
-            for (int64_t turn = 0, plain = 0; turn < turns; turn++) {
+        for (int kind = 0; kind < 4; kind++) {
+            bool ties = kind & SWEEP_TIES, whole = kind & SWEEP_WHOLE;
+            const int64_t each = draw_sweep_turn(length), period = ties ? 3 : whole ? 2 : 1, turns = 32 * (ties && !whole ? 2 : period);
+            struct draw_sweep s = {{1, length, turns * each, 1}, length - 3, 0, turns * each, each, kind, {2, 0}, {whole ? 0 : -1, 0}, 2};
+            uint32_t rests[2][66] = {0};
+            int64_t met[2] = {0};
+            for (int64_t turn = 0; turn < turns; turn++) {
+                bool zeros = whole && turn % period == 1, tie = ties && turn % 3 == 2;
                 for (int64_t line = turn * each; line < (turn + 1) * each; line++) {
-                    int equal = 0, at = 0;
-                    for (int64_t i = 0; i < length; i++)
-                        if (draw_in_sweep(&s, 9, line * length + i, 0) == 1)
-                            equal++, at = (int)i;
-                    if (ties && turn % 3 == 2)
-                        continue;
-                    assert_int_equal(equal, 1);
-                    rests[at] |= UINT32_C(1) << line % 32;
+                    int count[3] = {0}, at[3] = {0};
+                    for (int64_t i = 0; i < length; i++) {
+                        int v = (int)draw_in_sweep(&s, 9, line * length + i, 1);
+                        v = v < 0 ? 0 : v;
+                        count[v]++, at[v] = (int)i;
+                    }
+                    assert_in_range(count[2], 1, 1 + tie);
+                    assert_int_equal(count[1] == 0, zeros);
+                    if (!zeros && !tie)
+                        assert_int_equal(count[0], 1);
+                    if (whole && !zeros && count[0]) /* no place if another value of a tie is there */
+                        rests[0][at[0]] |= UINT32_C(1) << line % 32;
+                    if (!tie && (!whole || zeros))
+                        rests[1][at[2]] |= UINT32_C(1) << line % 32;
                 }
-                plain += !(ties && turn % 3 == 2);
-                for (int64_t rest = 2; rest <= 32 && rest <= plain; rest *= 2)
-                    for (int64_t i = 0; i < length; i++)
-                        for (int64_t k = 0; k < rest; k++) {
-                            uint32_t of = 0;
-                            for (int64_t m = k; m < 32; m += rest)
-                                of |= rests[i] >> m & 1;
-                            assert_true(of);
-                        }
+                met[0] += whole && !zeros && !tie;
+                met[1] += !tie && (!whole || zeros);
+                for (int64_t which = 0; which < 2; which++)
+                    for (int64_t rest = 2; rest <= 32 && rest <= met[which]; rest *= 2)
+                        for (int64_t i = 0; i < length; i++)
+                            for (int64_t k = 0; k < rest; k++) {
+                                uint32_t of = 0;
+                                for (int64_t m = k; m < 32; m += rest)
+                                    of |= rests[which][i] >> m & 1;
+                                assert_true(of);
+                            }
             }
         }
+}
+
+/* Both ends of a line decide, if there are not as many lines as places; so they do in either kind of lines of 0 and 1. If there is one
+ * turn, every place does in one of both kinds. */
+static void few_lines_meet_both_ends(void **state)
+{
+    for (int64_t length = 50; length < 900; length += 77)
+        for (int64_t each = 7; each < 2 * length; each = each == 7 ? draw_sweep_turn(length) : 2 * length)
+            for (int whole = 0; whole < 2; whole++) {
+                struct draw_sweep s = {{1, length, each, 1}, length / 3, 0, each, each, whole * SWEEP_ONES, {2, 0}, {whole ? 0 : -1, 0}, 2};
+                bool most[900] = {0}, least[900] = {0}, alone[900] = {0};
+                for (int64_t line = 0; line < each; line++) {
+                    int64_t zeros = 0, high = 0, low = 0;
+                    for (int64_t i = 0; i < length; i++) {
+                        float v = draw_in_sweep(&s, 9, line * length + i, 1);
+                        zeros += v == 0;
+                        high = v == 2 ? i : high;
+                        low = v == s.dip[0] ? i : low;
+                    }
+                    most[high] = true;
+                    *(zeros > 1 ? &alone[high] : &least[low]) = true;
+                }
+                for (int64_t i = 0; i<length; i += each> length ? 1 : length - 1)
+                    assert_true(most[i] && (each > length && whole ? alone[i] || least[(i + length / 2) % length] : least[i]));
+                assert_true(!whole || each > length || (alone[0] && alone[length - 1]));
+            }
 }
 
 /* Where exponentials are summed the deciding value is so far above the others that one of the difference overflows. */
@@ -267,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_row_of_each_infinity),
                                        cmocka_unit_test(a_line_alone_is_mixed),
                                        cmocka_unit_test(a_sweep_reaches_every_place),
+                                       cmocka_unit_test(few_lines_meet_both_ends),
                                        cmocka_unit_test(lines_need_not_be_consecutive),
                                        cmocka_unit_test(ops_that_select),
                                        cmocka_unit_test(turns_meet_other_lines),

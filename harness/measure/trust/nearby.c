@@ -472,6 +472,8 @@ static bool sweep(struct nearby_shapes *n, int index, const struct build *build,
             reached = each >= draw_sweep_turn(lines.length) && end > lines.length    ? lines.length
                       : each >= draw_sweep_turn(lines.length) || each < lines.length ? end
                                                                                      : (end - 1) * lines.length / each + 1;
+        if (*seen > before && draw_sweep_halves(lines.kind, v.work.sweep.of, each))
+            reached /= 2; /* of each kind of line */
     }
     if (selects && row->status == ROW_OK && reached < lines.length && !p->part)
         row_add_note(

@@ -176,7 +176,10 @@ bool generate_selects(const struct work *work, struct generate_selection *out)
     for (int i = 0; i < count; i++) /* the place of a value */
         if (terms == 0 && list[i].written && dtype_is_whole(list[i].dtype) && list[i].dtype != from->dtype)
             out->kind = SWEEP_TIES;
-    out->kind = from->dtype == DTYPE_BOOL ? SWEEP_ONES : out->kind;
+    if (from->dtype == DTYPE_BOOL)
+        out->kind = SWEEP_ONES;
+    else if (dtype_is_whole(from->dtype) && from->role->values != VALUES_UNIFORM && (terms == 0 || work_is_exact(work)))
+        out->kind |= SWEEP_WHOLE;
     return true;
 }
 
@@ -215,7 +218,10 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
     r->exact = false;
     r->lines.low = r->length = 0;
     r->higher = 0;
-    if (is_uniform(t) && from->step != 0) {
+    if (t->dtype == DTYPE_BOOL) {
+        r->low = s->peak[0] = 1;
+        r->range = 0;
+    } else if (is_uniform(t) && from->step != 0) {
         r->low = low, r->range = range;
         map(low, range, low + from->step, range, s->peak);
         map(low, range, low, range, s->dip);
@@ -227,7 +233,7 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
         r->low = -3, r->range = 6;
         map(r->low, r->range, peak, peak / 4, s->peak);
         map(r->low, r->range, peak * -0.9, peak * 0.15, s->dip);
-    } else if (below >= -1 || r->rectify) { /* -1: of whole numbers without a sign */
+    } else if (below >= -1 || r->rectify || of.kind >= SWEEP_WHOLE) { /* -1: of whole numbers without a sign */
         r->low = half, r->range = half;
         map(half, half, 2 * most, most, s->peak);
         map(half, half, 0, half / 2, s->dip);
@@ -237,4 +243,6 @@ void generate_sweep(const struct work *work, const struct tensor *t, struct gene
         map(r->low, r->range, -1.75 * most, most / 4, s->dip);
     }
     s->middle = r->low + r->range / 2;
+    if (of.kind >= SWEEP_WHOLE)
+        s->dip[0] = s->dip[1] = 0;
 }
