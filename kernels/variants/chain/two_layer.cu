@@ -65,9 +65,9 @@ columns:
  * The price is in the halo: 100 outputs of the first layer for 64 of the second. In shared memory all rows are 12 pixels apart, so an 8 x 8 tile's first layer is 118
  * columns of a product side by side, of which 18 are nothing. Of a tile with few active pixels only the columns and rows that hold them are multiplied.
  *
- * Measured on an H200, 64 -> 64 twice at 720p, f16, cold, each row one graph (older code, reports/gallery/two_layer-h200.csv): blobs of 1, 5 and 20 % of the inputs take 20.4 us, 40.9 us and
- * 102.0 us, sparse_tile twice 27.8 us, 42.9 us and 82.2 us; 0.1 % of single pixels 38.5 us against 44.8 us. Fused and twice sparse_auto cross between 5.83 and
- * 8.56 % of blobs and between 0.134 and 0.151 % of single pixels; against cuDNN twice between 44.7 and 88.9 % of blobs.
+ * Measured on an H200, 64 -> 64 twice at 720p, f16, cold, each row one graph (reports/gallery/two_layer-h200.csv): blobs of 1, 5 and 20 % of the inputs take 20.3 us, 40.9 us and
+ * 103.2 us, sparse_tile twice 27.6 us, 42.0 us and 80.6 us; 0.1 % of single pixels 38.3 us against 43.3 us. Fused and twice sparse_auto cross between 5 and
+ * 6.52 % of blobs and between 0.135 and 0.162 % of single pixels; against cuDNN twice between 20 and 100 % of blobs.
  * What holds it is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and not 1.56 times
  * the tile; a third buffer between the layers, so that the first warpgroup need not wait for the second. */
 #define R 5 /* of both layers together: what the schedule asks of the mask, and the tile with its halo */

@@ -39,7 +39,7 @@ columns:
 /* What changed from mma_sync: the tiles. Which are active is found out inside the launch (volume/schedule.cuh), and each block has an equal share of them. Only marked inputs
  * are read, and only active outputs stored; both are words of the mask, which are on their way while the tile before is multiplied.
  *
- * Measured on an H200 in f16, cold, balls of radius 8 (reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160: nothing active 10.1 us (older code), 1 % of the inputs
- * 19.9 us, 10 % 43.5 us, 50 % 81.1 us, everything 88.2 us; cuDNN 118.3 us, mma_sync 75.2 us. So it pays against cuDNN at every density; against mma_sync up to somewhere
+ * Measured on an H200 in f16, cold, balls of radius 8 (reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160: nothing active 10.2 us, 1 % of the inputs
+ * 20.1 us, 10 % 43.8 us, 50 % 80.9 us, everything 88.6 us; cuDNN 118.5 us, mma_sync 76.0 us. So it pays against cuDNN at every density; against mma_sync up to somewhere
  * between 25 and 50 %, and with less work in a voxel less far. What it costs is the mask. To try: the first tiles and the weights on their way before all sums are known. */
 #include "volume/schedule.cuh"
