@@ -63,7 +63,7 @@ steps:
  *    together in f16, 16 in bf16). Neither a register nor an addition is left of it; and two results are rounded by one instruction: a third of all instructions less.
  *
  * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones.
- * Measured on an H200, 3 -> 64 at 720p, cold: 41.4 us, 3.0 x (older code) cuDNN's best. A block gathers
+ * Measured on an H200, 3 -> 64 at 720p, cold: 39.5 us, 3.1 x (older code) cuDNN's best. A block gathers
  * the weights' fragments once, with the first tile already on its way; when every warp gathered them for itself, 64 loads of 2 bytes a lane, it was slower, and with fragments of
  * pixels from global memory, no tile and no barrier, much slower: 16 loads of 2 bytes in place of 8 of 4. Three blocks of 80 registers spill. What is left to try: results through stmatrix and the copy engine, as dense/staged_store.cuh does, which frees the warp from its stores. */
 #include "element/element.cuh"

@@ -41,7 +41,7 @@ steps:
  * Cost: two loads for one multiply-add. Each input element is loaded r * s * k times; caches save the bandwidth of DRAM but not the instructions,
  * and those are the limit: about 7 instructions a multiply-add. Every tap is checked against the border.
  *
- * On an H200 EDSR's body (64 -> 64, 720p, f16 NHWC) takes 12587 us, cuDNN 146.7 us (the L1's data banks are busy nearly all of the
+ * On an H200 EDSR's body (64 -> 64, 720p, f16 NHWC) takes 12613 us, cuDNN 145.8 us (the L1's data banks are busy nearly all of the
  * time); the notebook's image, f32, 46.4 us, cuDNN 22.4 us (older code, notebook-h200.csv). */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

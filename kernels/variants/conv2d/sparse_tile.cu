@@ -67,8 +67,8 @@ columns:
  * whole images pay for it; but 14 % of the tiles is 14 % of the work. Finding them is part of the one launch: each block looks at a share of the mask and all
  * exchange what they saw. The output's mask, which is the next layer's input mask, is written on the way.
  *
- * Measured on an H200, 64 -> 64 3x3 at 720p, cold: blobs of 5 and 25 % of the inputs 23.3 us and 47.7 us, everything active 124.1 us, where cuDNN takes 147.0 us and
- * wgmma_rs 90.7 us. Nothing active 9.18 us (older code, reports/gallery/sparsity_targets-h200.md).
+ * Measured on an H200, 64 -> 64 3x3 at 720p, cold: blobs of 5 and 25 % of the inputs 22.7 us and 47.4 us, everything active 123.5 us, where cuDNN takes 146.4 us and
+ * wgmma_rs 91.9 us. Nothing active 9.18 us (older code, reports/gallery/sparsity_targets-h200.md).
  *
  * Where that goes, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the
  * first of them pass 17,000 cycles: 3,000 until the block has looked at its share of the mask, 4,700 until it has all notes, 4,600 until its tiles are listed (6,300 when all

@@ -38,7 +38,7 @@ steps:
  * What is left: one shared load for KPT multiply-adds, and the filter still comes from global memory (the same address for the whole warp, so L1
  * broadcasts it). halo_regs takes both further, reg_tiled goes the other way and drops shared memory.
  *
- * On an H200 the notebook's image takes 22.8 us, tiled_nohalo 37.3 us (older code). EDSR's body takes 9004 us, naive 12587 us, with the L1's data banks busy
+ * On an H200 the notebook's image takes 22.8 us, tiled_nohalo 37.3 us (older code). EDSR's body takes 9023 us, naive 12613 us, with the L1's data banks busy
  * nearly all of the time. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
