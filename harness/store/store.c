@@ -169,6 +169,12 @@ bool store_open(const char *path, bool read_only, struct store **out, struct err
     return done;
 }
 
+bool store_exists(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && st.st_size > 0;
+}
+
 void store_close(struct store *store)
 {
     if (!store)

@@ -11,6 +11,8 @@ struct store;
 /* Opens a database, making or migrating it. Errors with a hint (exit 2): a newer or older schema, no database, damaged. A database that
  * another run holds is an error that names its host and pid; it does not wait. So is a read-only folder. */
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
+/* Is there anything to read? A run that is killed at its first moment leaves an empty file, which the next run fills. */
+bool store_exists(const char *path);
 void store_close(struct store *store);
 /* In a process that was forked from the one that opened it: gives the lock up here. Only _exit may follow. NULL is ignored. */
 void store_forked(struct store *store);

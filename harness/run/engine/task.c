@@ -228,7 +228,7 @@ static bool continue_part(struct task *t, struct error *err)
 {
     const struct job_shard *s = &t->job.shard[t->shard - 1];
     SCOPED char *parts = file_join(t->job.folder, "parts"), *part = file_join(parts, s->part), *database = file_join(t->dir, "bench.db");
-    return !s->part[0] || file_exists(database) || copy_file(part, database, err);
+    return !s->part[0] || store_exists(database) || copy_file(part, database, err);
 }
 
 static bool run_shard(struct task *t, volatile sig_atomic_t *stop, struct text *text, int *code, struct error *err)

@@ -1,6 +1,5 @@
 /* Stores the results of a search in the database and reads them: `bench tune` writes them, `bench run --tuned` reads them. */
 #include "base/date.h"
-#include "base/file.h"
 #include "base/order.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -75,7 +74,7 @@ bool session_remembered(const char *database, const struct session_device *devic
     struct wisdom *all = NULL;
     int count = 0, made = 0;
     *list = NULL;
-    if (!file_exists(database))
+    if (!store_exists(database))
         return true;
     if (!store_open(database, true, &store, err) || (count = store_wisdom(store, &all, err)) < 0) {
         store_close(store);
