@@ -18,17 +18,6 @@ static struct {
     struct device_module *first;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void space_remove(struct address_space *space, uint64_t address)
-{
-    for (int i = 0; i < space->count; i++)
-        if (space->buffers[i]->base == address) {
-            buffer_free(space->buffers[i]);
-            memmove(space->buffers + i, space->buffers + i + 1, (size_t)(space->count - i - 1) * sizeof *space->buffers);
-            space->count--;
-            return;
-        }
-}
-
 static bool in_memory(const struct ptx_var *v)
 {
     return v->address && (v->space == SPACE_GLOBAL || v->space == SPACE_CONST);
@@ -155,23 +144,21 @@ struct device_module *module_load(struct address_space *space, const struct devi
         return NULL;
     }
     size_t bytes = image->ptx_bytes ? image->ptx_bytes : strlen(image->ptx);
-    struct device_module *kept_one = take_kept(image->ptx, bytes), *m = kept_one ? kept_one : xcalloc(1, sizeof *m);
+    struct device_module *m = take_kept(image->ptx, bytes);
+    if (!m) {
+        m = xcalloc(1, sizeof *m);
+        m->text = xmalloc(bytes + 1);
+        m->bytes = bytes;
+        memcpy(m->text, image->ptx, bytes);
+    }
     free(m->label);
     free(m->path);
     m->label = xstrdup(label);
     m->path = xstrdup(path);
-    if (kept_one) {
+    if (m->ptx)
         m->ptx->label = m->label;
-        if (place_variables(space, m, err))
-            return m;
-        module_unload(space, m);
-        return NULL;
-    }
-    m->text = xmalloc(bytes + 1);
-    m->bytes = bytes;
-    memcpy(m->text, image->ptx, bytes);
-    m->text[bytes] = 0;
-    m->ptx = ptx_parse(m->label, image->ptx, bytes, err);
+    else
+        m->ptx = ptx_parse(m->label, image->ptx, bytes, err);
     if (m->ptx && place_variables(space, m, err))
         return m;
     module_unload(space, m);

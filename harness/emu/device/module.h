@@ -25,4 +25,3 @@ struct device_function {
 struct device_module *module_load(struct address_space *space, const struct device_image *image, struct error *err);
 void module_unload(struct address_space *space, struct device_module *module);
 struct device_function *module_function(struct device_module *module, const char *name, bool skips_sums, struct error *err);
-void space_remove(struct address_space *space, uint64_t address);

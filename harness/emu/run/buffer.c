@@ -92,3 +92,14 @@ void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, u
         *(i ? written : read) += all < (double)b->bytes ? (uint64_t)all : b->bytes;
     }
 }
+
+void space_remove(struct address_space *space, uint64_t address)
+{
+    for (int i = 0; i < space->count; i++)
+        if (space->buffers[i]->base == address) {
+            buffer_free(space->buffers[i]);
+            memmove(space->buffers + i, space->buffers + i + 1, (size_t)(space->count - i - 1) * sizeof *space->buffers);
+            space->count--;
+            return;
+        }
+}

@@ -7,6 +7,8 @@
 /* known: all of it counts as written. NULL + err: there is no memory for it. */
 struct buffer *buffer_new(struct address_space *space, const char *label, size_t bytes, bool known, struct error *err);
 void buffer_free(struct buffer *b);
+/* Takes the buffer at this address out of the space and frees it. */
+void space_remove(struct address_space *space, uint64_t address);
 
 /* Adds the bytes of its sectors that were read and written since the last clear. stands_for > 1: by blocks that stand for so many each;
  * then as many times the bytes, and at most all of the buffer. */

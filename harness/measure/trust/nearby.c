@@ -447,6 +447,14 @@ static double swept_elements(struct nearby_shapes *n, const struct op *op)
                                                                                                       : fmin(SWEPT, spare);
 }
 
+/* At how many places of a line the first `end` lines of a turn of `each`, of a sweep of all `of`, decide. */
+static int64_t places_reached(const struct generate_selection *l, int64_t end, int64_t each, int64_t of)
+{
+    bool apart = each >= l->length && each < draw_sweep_turn(l->length); /* one turn over all places, not one line a place */
+    int64_t places = apart ? (end - 1) * l->length / each + 1 : end < l->length ? end : l->length;
+    return draw_sweep_halves(l->kind, of, each) ? places / 2 : places; /* of each kind of line */
+}
+
 /* Runs the row of an op that selects on lines of its own length, so that each place of a line decides a result once. */
 static bool sweep(struct nearby_shapes *n, int index, const struct build *build, struct row *row, int *seen, struct error *err)
 {
@@ -467,13 +475,8 @@ static bool sweep(struct nearby_shapes *n, int index, const struct build *build,
         if (!visit_shape(v, seen, &more, err))
             return false;
         more &= end < v.work.sweep.of;
-        end = end < each ? end : each;
         if (*seen > before)
-            reached = each >= draw_sweep_turn(lines.length) && end > lines.length    ? lines.length
-                      : each >= draw_sweep_turn(lines.length) || each < lines.length ? end
-                                                                                     : (end - 1) * lines.length / each + 1;
-        if (*seen > before && draw_sweep_halves(lines.kind, v.work.sweep.of, each))
-            reached /= 2; /* of each kind of line */
+            reached = places_reached(&lines, end < each ? end : each, each, v.work.sweep.of);
     }
     if (selects && row->status == ROW_OK && reached < lines.length && !p->part)
         row_add_note(

@@ -335,7 +335,7 @@ static bool hold_known(struct session *s, const char *spec, struct error *err)
     snprintf(s->device.spec, sizeof s->device.spec, "%s", spec);
     snprintf(s->device.uuid, sizeof s->device.uuid, "%s", feed->uuid);
     s->roofs = *feed->roofs;
-    if (!s->fleet || access(s->options->database, F_OK))
+    if (!s->fleet || !store_exists(s->options->database))
         session_roofs_launch(s);
     return true;
 }
