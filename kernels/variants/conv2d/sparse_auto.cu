@@ -36,16 +36,21 @@ select:
   - variant: delta_tile
   - {variant: wgmma_pixels, when: math == tf32 and marks(mask) != 'both'}    # dense: no sparse kernel has room for so many channels
   - variant: sparse_naive
-# who may be faster for this pattern and density: on 73 random masks one of these or the rule's choice was within 5 % of the fastest
+# who may be faster for this pattern and density
 race:
   - {variant: sparse_sync, when: half}
   - {variant: sparse_stages, when: half}
   - {variant: sparse_deep, when: half and plain}
+  - {variant: sparse_tile, when: half and plain}
+  - {variant: sparse_inputs, when: half and plain}
+  - {variant: very_sparse, when: half}
   - {variant: sparse_mma, when: half or math == tf32}
-  - {variant: auto, when: instead and (half or math == tf32)}
+  - {variant: delta_tile, when: math == f32 or math == f16_acc16}
+  - {variant: delta_very_sparse, when: math == f32 or math == f16_acc16}
+  - {variant: auto, when: instead}
   - {variant: wgmma_ragged, when: thin and half and plain}
   - {variant: mma_any, when: thin and (half or math == tf32)}
-  - {variant: cudnn, when: (thin and half or instead and math == tf32) and cc >= 80}
+  - {variant: cudnn, when: instead and (thin or not half) and cc >= 80}
 */
 
 /* No kernel: a rule, as conv2d/auto is for dense layers. The host knows the shape only; which way of computing a mask wants, sparse_either finds out on the device,
