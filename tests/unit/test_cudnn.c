@@ -354,8 +354,8 @@ static void a_choice_is_kept_and_made_again(void **state)
     assert_true(cudnn_is_slow(handle, &wider, 1) && !cudnn_is_slow(handle, &wider, 2) && !cudnn_is_slow(handle, &narrower, 1) &&
                 !cudnn_is_slow(handle, &typed, 1));
     struct cudnn_plan **ahead;
-    cudnn_prefetch(handle, &other, 5); /* whoever asks for as many has these, once; the first of them checks */
-    cudnn_prefetch(handle, &other, 5);
+    cudnn_prefetch(handle, &other, 5, true); /* whoever asks for as many has these, once; the first of them checks */
+    cudnn_prefetch(handle, &other, 5, true);
     assert_int_equal(handle->prefetched_count, 1);
     struct cudnn_plan *stocked = handle->prefetched[0].plans[0];
     assert_int_equal(cudnn_plans(handle, &other, 1, &first, &err), 1);
@@ -367,7 +367,7 @@ static void a_choice_is_kept_and_made_again(void **state)
     cudnn_plan_free(first[0]);
     free(first);
     free(ahead);
-    cudnn_prefetch(handle, &other, 3); /* nobody asks for these */
+    cudnn_prefetch(handle, &other, 3, true); /* nobody asks for these */
     struct cudnn_plan **one;
     const struct cudnn_plan_facts *third = cudnn_plan_facts(plans[3]);
     struct library_plan which = {third->engine, third->mode, third->rank};

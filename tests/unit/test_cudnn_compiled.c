@@ -130,14 +130,14 @@ static void in_parts(void **state)
     makes(MAKER, &body, 0, 3);
 }
 
-/* cudnn_is_compiled compiles nothing itself. It is true once the cache has all parts, and always where nothing can be kept. */
+/* What is prefetched without compiling: nothing before the cache has all parts, and everything where nothing can be kept. */
 static void known_before_it_is_made(void **state)
 {
     clear();
     for (int part = 0; part < 3; part++) {
         struct cudnn *h = opened(MAKER, false);
-        assert_false(cudnn_is_compiled(h, &body, 24));
-        assert_int_equal(world.compiled, 0);
+        cudnn_prefetch(h, &body, 24, false);
+        assert_true(world.compiled == 0 && h->prefetched_count == 0);
         closed(h);
         h = opened(MAKER, true);
         world.list[HEURISTIC_A][2].compiled = false; /* what is refused is never there */
@@ -146,11 +146,12 @@ static void known_before_it_is_made(void **state)
     }
     struct cudnn *h = opened(MAKER, false);
     world.list[HEURISTIC_A][2].compiled = false;
-    assert_true(cudnn_is_compiled(h, &body, 24));
-    assert_int_equal(world.read, 0);
+    cudnn_prefetch(h, &body, 24, false);
+    assert_true(world.compiled == 0 && world.read == 3 && h->prefetched_count == 1);
     closed(h);
     h = opened(NULL, false);
-    assert_true(cudnn_is_compiled(h, &body, 24));
+    cudnn_prefetch(h, &body, 24, false);
+    assert_true(world.compiled == 3 && h->prefetched_count == 1);
     closed(h);
 }
 

@@ -338,8 +338,8 @@ static void what_was_made_ahead(void **state)
     wider.c = 16;
     begin(false);
     offer(HEURISTIC_A, 1), offer(HEURISTIC_A, 2), offer(HEURISTIC_B, 3);
-    cudnn_prefetch(handle, &c, 9);
-    cudnn_prefetch(handle, &c, 9); /* is there */
+    cudnn_prefetch(handle, &c, 9, true);
+    cudnn_prefetch(handle, &c, 9, true); /* is there */
     assert_true(world.asked[HEURISTIC_A] == 1 && handle->prefetched_count == 1);
     plans_are(&wider, 9, "A0:1 B0:3 A1:2 ");
     plans_are(&c, 2, "A0:1 B0:3 ");
@@ -351,7 +351,7 @@ static void what_was_made_ahead(void **state)
     plans_are(&c, 1, "A0:1 "); /* the one that checks was kept */
     assert_int_equal(world.asked[HEURISTIC_A], 4);
     const struct library_plan which = {2, 'A', 1};
-    cudnn_prefetch(handle, &wider, 9);
+    cudnn_prefetch(handle, &wider, 9, true);
     cudnn_only(handle, &which); /* who wants one plan takes it from nowhere else */
     plans_are(&wider, 9, "A1:2 ");
     end();

@@ -289,6 +289,34 @@ static void added_densities_are_not_raced(void **state)
     free(path);
 }
 
+/* On the layer that a sparse kernel was written for nothing is left open where its races always ended alike. A density that only a file
+ * knows is no such one. */
+static void certain_masks_are_not_raced(void **state)
+{
+    static const struct {
+        const char *mask, *is;
+        bool open;
+    } cases[] = {
+        {"{pattern: blobs, density: 0.25}", "is=sparse_either", false}, {"{pattern: blobs, density: 0.04}", "is=sparse_either", true},
+        {"{pattern: blobs, density: 0.5}", "is=sparse_either", true},   {"{pattern: iid, density: 0.25}", "is=sparse_either", true},
+        {"{pattern: file, path: none.pgm}", "is=sparse_either", true},  {"full", "is=wgmma_rs", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SCOPED char *text =
+            text_format("scenario: t\nlayers: {a: {op: conv2d, c: 64, h: 720, w: 1280, k: 64, kernel: 3, pad: 1, dtype: f16, "
+                        "layout: NHWC, epilogue: [bias, relu]}}\naxes: {mask: {values: [%s]}}\n"
+                        "variants: [conv2d/sparse_auto]\n",
+                        cases[i].mask);
+        char *path = text_file(text);
+        struct plan plan;
+        plan_rule(&plan, path, NULL, false);
+        assert_int_equal(plan_undecided(&plan), cases[i].open);
+        assert_non_null(strstr(plan_program(&plan, 1)->params, cases[i].is));
+        plan_free(&plan);
+        unlink(path);
+        free(path);
+    }
+}
+
 /* Every name of `variants` is one of an op that a layer has, also of a layer that a filter left out. */
 static void names_without_a_layer(void **state)
 {
@@ -529,13 +557,20 @@ static void the_library_on_padded_channels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_layer_takes_its_variants),     cmocka_unit_test(masks_that_are_missing),
-        cmocka_unit_test(files_are_told_apart),           cmocka_unit_test(only_leaves_the_denominator),
-        cmocka_unit_test(the_library_on_padded_channels), cmocka_unit_test(split3_has_its_own_floor),
-        cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rules_take_what_won),
-        cmocka_unit_test(rules_take_what_was_raced),      cmocka_unit_test(added_densities_are_not_raced),
-        cmocka_unit_test(names_without_a_layer),          cmocka_unit_test(rows_name_their_networks),
-        cmocka_unit_test(networks_have_images),           cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),
+                                       cmocka_unit_test(masks_that_are_missing),
+                                       cmocka_unit_test(files_are_told_apart),
+                                       cmocka_unit_test(only_leaves_the_denominator),
+                                       cmocka_unit_test(the_library_on_padded_channels),
+                                       cmocka_unit_test(split3_has_its_own_floor),
+                                       cmocka_unit_test(searches_and_remembered_points),
+                                       cmocka_unit_test(rules_take_what_won),
+                                       cmocka_unit_test(rules_take_what_was_raced),
+                                       cmocka_unit_test(added_densities_are_not_raced),
+                                       cmocka_unit_test(certain_masks_are_not_raced),
+                                       cmocka_unit_test(names_without_a_layer),
+                                       cmocka_unit_test(rows_name_their_networks),
+                                       cmocka_unit_test(networks_have_images),
+                                       cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,6 @@ bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err
 /* Compiles the plans that cudnn_plans would need compiled for that graph with `most` plans: those of number `part` of `parts`, so that
  * several processes can share the work. The results go through the compiler's cache. */
 void cudnn_compile(struct cudnn *handle, const struct cudnn_conv *conv, int most, int part, int parts);
-/* True if cudnn_plans would compile nothing, or if no process can compile for another. */
-bool cudnn_is_compiled(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* A plan as text for rows: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
 char *cudnn_plan_text(const struct cudnn_plan_facts *facts);
 /* Restricts cudnn_plans to this plan from now on, since making one takes up to half a second where cuDNN compiles its kernel. NULL: all
@@ -69,8 +67,9 @@ int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, s
  * Kept as long as the handle. */
 void cudnn_mark_slow(struct cudnn *handle, const struct cudnn_conv *conv, int engine);
 bool cudnn_is_slow(const struct cudnn *handle, const struct cudnn_conv *conv, int engine);
-/* Makes the plans now; the next cudnn_plans with the same arguments returns them. */
-void cudnn_prefetch(struct cudnn *handle, const struct cudnn_conv *conv, int most);
+/* Makes the plans now; the next cudnn_plans with the same arguments returns them. Unless it compiles, only where no kernel must be
+ * compiled, or no process can compile for another. */
+void cudnn_prefetch(struct cudnn *handle, const struct cudnn_conv *conv, int most, bool compiles);
 /* A plan with the same engine and knobs for an equal convolution at other addresses, with its own copy of what belongs to the addresses (a
  * 16-bit bias). Made once. NULL on error. */
 struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,

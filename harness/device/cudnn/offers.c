@@ -434,11 +434,6 @@ void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int
     compile_missing(h, conv, most, part, parts, true);
 }
 
-bool cudnn_is_compiled(struct cudnn *h, const struct cudnn_conv *conv, int most)
-{
-    return !h->builder || !compile_missing(h, conv, most, 0, 1, false);
-}
-
 /* Only cuDNN's first plan, with which rows are checked: it is needed again for many rows of a network. */
 static int first_plan(struct cudnn *h, const struct cudnn_conv *conv, struct cudnn_plan ***plans)
 {
@@ -519,11 +514,12 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     return made;
 }
 
-void cudnn_prefetch(struct cudnn *h, const struct cudnn_conv *conv, int most)
+void cudnn_prefetch(struct cudnn *h, const struct cudnn_conv *conv, int most, bool compiles)
 {
     struct cudnn_prefetched made = {.conv = *conv, .most = most};
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
-    if (cudnn_prefetched_find(h, conv, most) || (made.count = cudnn_plans(h, conv, most, &made.plans, &ignored)) < 1)
+    if (cudnn_prefetched_find(h, conv, most) || (!compiles && h->builder && compile_missing(h, conv, most, 0, 1, false)) ||
+        (made.count = cudnn_plans(h, conv, most, &made.plans, &ignored)) < 1)
         return;
     cudnn_cache_keep(h, conv, made.plans[0])->first = true;
     *APPEND(h->prefetched, h->prefetched_count) = made;

@@ -1,5 +1,6 @@
 /* Values of the names and functions in a head's expressions, for one configuration, work and chip. */
 #include "kernel/bind/bind.h"
+#include <math.h>
 #include <string.h>
 
 const struct tensor *bind_tensor(const struct bind *b, int slot)
@@ -150,32 +151,42 @@ static void call_epilogue(const struct bind *b, const char *call, struct value *
         *out = value_text(d2s >= 0 ? d2s_mode_name(b->own.epilogue[d2s].mode) : "none");
 }
 
+/* Of a mask in a file the density is not known: NaN, to which every comparison says no. */
+static void call_mask(const struct mask *m, const char *name, struct value *out)
+{
+    bool asked = mask_pattern_keys[m->pattern] & MASK_DENSITY;
+    if (!strcmp(name, "marks"))
+        *out = value_text(mask_marks(m));
+    else if (!strcmp(name, "pattern"))
+        *out = value_text(mask_pattern_names[m->pattern]);
+    else
+        *out = value_real(asked ? m->density : m->pattern == MASK_FULL ? 1 : m->pattern == MASK_EMPTY ? 0 : NAN);
+}
+
 static bool env_call(void *context, const char *name, const struct value *args, int count, struct value *out, struct error *err)
 {
     struct bind *b = context;
-    bool known = false, of_epilogue = false;
-    for (int i = 0; head_functions[i]; i++) {
-        known |= !strcmp(name, head_functions[i]);
-        of_epilogue |= !strcmp(name, head_functions[i]) && i > 5; /* behind has */
-    }
-    if (!known)
+    int found = 0;
+    while (head_functions[found] && strcmp(name, head_functions[found]))
+        found++;
+    if (!head_functions[found])
         return false;
+    const char *of_all = found > 7 ? "epilogue" : found > 3 && found < 7 ? "mask" : NULL; /* what those functions are of */
     if (count != 1 || args[0].kind != VALUE_TEXT)
-        return error_set(err, ERROR_USAGE, "%s takes one name%s", name, of_epilogue ? ": epilogue" : "");
+        return error_set(err, ERROR_USAGE, "%s takes one name%s%s", name, of_all ? ": " : "", of_all ? of_all : "");
     const char *of = args[0].text;
     enum dtype dtype = DTYPE_NONE;
-    if (of_epilogue) {
-        if (strcmp(of, "epilogue"))
-            return error_set(err, ERROR_USAGE, "%s(%s) should be %s(epilogue)", name, of, name);
-        call_epilogue(b, name, out);
+    if (of_all && strcmp(of, of_all))
+        return error_set(err, ERROR_USAGE, "%s(%s) should be %s(%s)", name, of, name, of_all);
+    if (of_all) {
+        if (found > 7)
+            call_epilogue(b, name, out);
+        else
+            call_mask(&b->own.mask, name, out);
         return true;
     }
     if (!strcmp(name, "has"))
         return call_has(b, of, out, err);
-    if (!strcmp(name, "marks")) {
-        *out = value_text(strcmp(of, "mask") ? "none" : mask_marks(&b->own.mask));
-        return true;
-    }
     if (!strcmp(name, "layout")) {
         const struct tensor *t = bind_tensor(b, head_slot(b->h, of));
         if (!t)

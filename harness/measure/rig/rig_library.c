@@ -117,8 +117,8 @@ void rig_library_ahead(struct cudnn *library, const struct program *p, bool comp
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN) {
             conv_of(p, &p->steps[i], &conv);
-            if (!cudnn_chosen(library, &conv) && (compiles || cudnn_is_compiled(library, &conv, PLANS_MAX)))
-                cudnn_prefetch(library, &conv, PLANS_MAX);
+            if (!cudnn_chosen(library, &conv))
+                cudnn_prefetch(library, &conv, PLANS_MAX, compiles);
         }
 }
 

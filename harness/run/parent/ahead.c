@@ -1,11 +1,11 @@
 /* Starts work in advance, in the worker that has the device, and never while something is timed. It makes the library's plans of the
  * next case while this case is counted: compiling the plans' kernels takes half a second or more of CPU time. While the first kernels are
- * compiled it makes the plans that need none, and data with their references on the device, which is idle then
- * (measure/verify/prefetch_data.c), and then verifies rows (compile.c). */
+ * compiled it makes the plans whose kernels are there, and data with their references on the device, which is idle then
+ * (measure/verify/prefetch_data.c), and verifies rows (compile.c). */
 #include "base/spec.h"
 #include "run/parent/parent.h"
 
-#define AHEAD_MOST 12 /* rows: each has some 20 plans, whose kernels occupy GPU memory */
+#define AHEAD_MOST 32 /* rows: each has some 20 plans, whose kernels occupy GPU memory */
 
 /* Will the row run, from that one on? A GPU of several knows one case in advance. */
 static bool follows(const struct session *s, int row, int first)
@@ -67,6 +67,20 @@ static json_t *first_rows(const struct session *s)
     return rows;
 }
 
+/* The library's rows that will be timed and whose plans' kernels are compiled. */
+static json_t *library_rows(const struct session *s)
+{
+    json_t *rows = json_array();
+    for (int i = 0, seen = 0; i < s->plan.row_count && seen < AHEAD_MOST; i++) {
+        const struct plan_row *p = &s->plan.rows[i];
+        bool own = p->kind == PLAN_LAYER && p->facts.library && (follows(s, i, 0) || (!s->options->feed && is_verified(s, i)));
+        seen += own;
+        if (own && session_compiled(s, i))
+            json_array_append_new(rows, json_integer(i));
+    }
+    return rows;
+}
+
 bool session_times(const struct session *s)
 {
     return spec_is_timed(s->device.spec) && !s->options->no_time && !s->options->gate && !s->asked.tune;
@@ -76,7 +90,8 @@ void session_early(struct session *s)
 {
     if (!session_times(s) || !s->worker.launched || (s->early && s->worker.ahead))
         return;
-    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));
+    s->worker.ahead +=
+        child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o,s:b,s:o}", "rows", library_rows(s), "compiles", 0, "data", first_rows(s)));
     if (!s->early)
         session_count_launch(s); /* nothing is timed yet */
     s->early = true;

@@ -1,5 +1,6 @@
 /* Starts workers that only fill the compiler's cache, one per core. An error here is not reported: it recurs when the row is verified.
- * Meanwhile the GPU is idle, so the worker that has it verifies the rows that are compiled already. */
+ * Meanwhile the GPU is idle, so the worker that has it verifies the rows that are compiled already, and therefore cases are compiled one
+ * after the other. */
 #include "base/pool.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -12,11 +13,10 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define CHECKS 5             /* source files of the device check: the parent must not include measure/verify/device_check.h */
-#define PARTS 4              /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
-#define PLANS_MOST 4096      /* tasks before the first row; what is left of a larger run is compiled when it is due */
-#define NEIGHBOURS_MOST 4096 /* rows whose nearby shapes are compiled before */
-#define AHEAD 2 /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
+#define CHECKS 5        /* source files of the device check: the parent must not include measure/verify/device_check.h */
+#define PARTS 4         /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
+#define TASKS_MOST 8192 /* with plans and nearby shapes; what is left of a larger run is compiled when it is due */
+#define AHEAD 2         /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
 
 struct task {
     const char *what; /* "checks", "plans", "rows", "neighbours": the key in COMMAND_COMPILE */
@@ -33,12 +33,12 @@ struct compilers {
     struct given *given; /* by child */
     int checks;          /* that are not compiled yet */
     int count, started;
-    struct task *tasks;                                   /* the longest first */
+    struct task *tasks;                                   /* of each case: the longest first */
     int task_count, own_count, row_count, next, compiled; /* own: excluding those for nearby shapes */
     double began_s;
     double ready_s; /* the time when the first compiler had its plan; 0: not yet */
     bool told;      /* the user was notified that compiling takes long */
-    int *missing;   /* by row: tasks of its own that its verification needs; counted down */
+    int *missing;   /* by row: tasks of its own that its verification needs; counted down. -1: it was verified */
     int *first;     /* by row: the first row of its build */
     bool *building; /* by such a row: its build is not compiled yet */
     int last_row;   /* the last that was verified meanwhile */
@@ -67,38 +67,50 @@ static uint64_t *known_builds(const struct session *s, int *count)
     return known;
 }
 
+/* The tasks of a case that begins with row `first`. builds: of all rows, in their order; *build: the first that is not a task yet. */
+static void find_case_tasks(struct compilers *c, int first, const bool *wanted, const int *builds, int build_count, int *build)
+{
+    const struct session *s = c->s;
+    int last = first, in_case = s->plan.rows[first].case_index, neighbours = 0;
+    for (; last < s->plan.row_count && s->plan.rows[last].case_index == in_case; last++)
+        for (int part = 0; wanted[last] && s->plan.rows[last].facts.library && s->plan.rows[last].kind == PLAN_LAYER &&
+                           s->device.library_device[0] && part < PARTS && c->task_count < TASKS_MOST;
+             part++)
+            add_task(c, "plans", last, part);
+    for (; *build < build_count && builds[*build] < last; ++*build) {
+        const struct plan_row *p = &s->plan.rows[builds[*build]];
+        bool compiles = p->kind == PLAN_LAYER ? p->facts.compiles : p->kind != PLAN_CHAIN || p->chain->pick == CHAIN_KERNEL;
+        c->row_count += compiles;
+        if (compiles)
+            add_task(c, "rows", builds[*build], 0);
+    }
+    for (int i = first; i < last && c->task_count < TASKS_MOST; i++)
+        if (wanted[i] && s->plan.rows[i].kind == PLAN_LAYER && ++neighbours)
+            add_task(c, "neighbours", i, 0);
+    c->own_count -= neighbours;
+}
+
 /* Each build once: of rows that are due. */
 static void find_tasks(struct compilers *c)
 {
     const struct session *s = c->s;
-    int known_count, due = 0;
+    int known_count, build = 0;
     SCOPED uint64_t *known = known_builds(s, &known_count);
     SCOPED bool *wanted = xcalloc((size_t)s->plan.row_count + 1, sizeof *wanted);
     SCOPED int *builds = xcalloc((size_t)s->plan.row_count + 1, sizeof *builds);
-    for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->follows; i++)
+    for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->options->before; i++)
         add_task(c, "checks", i, 0);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
         wanted[i] =
             session_due(s, i) && p->facts.feasible && !bsearch(&p->facts.build, known, (size_t)known_count, sizeof *known, by_digest);
-        for (int part = 0; wanted[i] && p->facts.library && p->kind == PLAN_LAYER && s->device.library_device[0] && part < PARTS &&
-                           c->task_count < PLANS_MOST;
-             part++)
-            add_task(c, "plans", i, part);
-    }
-    for (int i = 0; i < s->plan.row_count; i++)
         c->first[i] = i;
-    for (int k = 0, count = plan_builds(&s->plan, wanted, builds, c->first); k < count; k++) {
-        const struct plan_row *p = &s->plan.rows[builds[k]];
-        bool compiles = p->kind == PLAN_LAYER ? p->facts.compiles : p->kind != PLAN_CHAIN || p->chain->pick == CHAIN_KERNEL;
-        c->row_count += compiles;
-        if (compiles)
-            add_task(c, "rows", builds[k], 0);
     }
-    c->own_count = c->task_count;
-    for (int i = 0; i < s->plan.row_count && due < NEIGHBOURS_MOST; i++)
-        if (wanted[i] && s->plan.rows[i].kind == PLAN_LAYER && ++due)
-            add_task(c, "neighbours", i, 0);
+    int build_count = plan_builds(&s->plan, wanted, builds, c->first);
+    for (int i = 0; i < s->plan.row_count; i++)
+        if (!i || s->plan.rows[i].case_index != s->plan.rows[i - 1].case_index)
+            find_case_tasks(c, i, wanted, builds, build_count, &build);
+    c->own_count += c->task_count;
 }
 
 static void give(struct given *g, struct task task)
@@ -228,6 +240,11 @@ bool session_compile_hear(struct session *s)
     return false;
 }
 
+bool session_compiled(const struct session *s, int row)
+{
+    return !s->compilers || s->compilers->missing[row] <= 0;
+}
+
 /* A row that can be verified now; -1: none. Rows of one case follow each other if possible, because they share data. */
 static int ready_row(const struct compilers *c)
 {
@@ -254,7 +271,7 @@ static bool verify_meanwhile(struct compilers *c, bool *none, struct error *err)
     if (row < 0)
         return true;
     c->last_row = row;
-    c->missing[row] = 1; /* not again, however it ends */
+    c->missing[row] = -1; /* not again, however it ends */
     phase_part(&c->s->clock, "verifying meanwhile");
     bool ok = session_verify(c->s, row, err);
     phase_pop(&c->s->clock);

@@ -116,7 +116,7 @@ void session_ahead(struct session *s, int first, bool further);
 json_t *session_next(const struct session *s, int first, int *due);
 /* True if every verified row is timed together with the others of its case. */
 bool session_times(const struct session *s);
-/* Asks the worker, which waits for compilers, to make data of upcoming cases; also opens the counters, once. Called
+/* Asks the worker, which waits for compilers, to make library plans and data of upcoming cases; also opens the counters, once. Called
  * repeatedly while compilers work. */
 void session_early(struct session *s);
 bool session_ahead_settle(struct session *s, struct error *err);
@@ -172,6 +172,8 @@ bool session_row_judge(struct session *s, int index, struct error *err);
 bool session_precompile(struct session *s, struct error *err);
 /* Takes what the compilers said. True: some are still at work. */
 bool session_compile_hear(struct session *s);
+/* True if no compiler works for that row's library plans. */
+bool session_compiled(const struct session *s, int row);
 /* Verifies one row alone (run.c). False: the run ends. */
 bool session_verify(struct session *s, int row, struct error *err);
 
