@@ -1,5 +1,5 @@
 /* report/page/answer_compare: two variants at equal parameters along an axis, and each at its best; report/source/fusion: the knee. */
-#include "fixture_rows.h"
+#include "measured_rows.h"
 #include "own_folder.h"
 #include "report/form/document.h"
 #include "base/file.h"
@@ -413,6 +413,21 @@ static void rates_by_operations(void **state)
     fixture_free(&f);
 }
 
+/* Of the fastest row of each case; rows without counters and those that do not use the unit are counted apart. */
+static void shares_over_cases(void **state)
+{
+    static const double library_us[] = {20, 5, 11, 11}, busy[][2] = {{30, 17.6}, {61, 84}, {10, NAN}, {0, 0}};
+    struct fixture f = {0};
+    fixture_run(&f.run, "edsr", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers: [{share: {value: tensor_active, of: [cudnn]}}]");
+    for (int i = 0; i < 8; hw(f.rows[i], "tensor_active", busy[i / 2][i % 2]), i++)
+        add(&f, i / 2, (char[]){(char)('0' + i / 2), 0}, i % 2 ? "conv2d/tiled" : "cudnn", "", i % 2 ? 10 : library_us[i / 2], 0.1);
+    expect(&f,
+           "17.6 to 61.0 % (median of 2 cases: 39.3), 0 % in 1 more, not known in 1 more; the least of tiled at edsr/image[size=0], the "
+           "most of cudnn at edsr/image[size=1]; cudnn: 10.0 to 61.0 % (median of 3 cases: 30.0), 0 % in 1 more");
+    fixture_free(&f);
+}
+
 static void knees(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     fusion_document(d, run, rows, count);
@@ -578,6 +593,7 @@ int main(void)
         cmocka_unit_test(accuracy_has_its_price),
         cmocka_unit_test(an_imported_row_is_compared_by_name),
         cmocka_unit_test(rates_by_operations),
+        cmocka_unit_test(shares_over_cases),
         cmocka_unit_test(frames_are_plotted_with_their_error),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

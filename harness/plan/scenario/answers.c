@@ -141,6 +141,17 @@ static bool check_rate(const struct scenario *s, const struct node *answer, stru
     return check_variants(s, "rate", answer, 1, err);
 }
 
+/* Columns in percent of the tables of cases: those of the group core, which every run counts, and SOL. */
+static bool check_share(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    static const char *const values[] = {"tensor_active", "issue_active", "occupancy_achieved", "dram_throughput", "speed_of_light", NULL};
+    const struct node *value = node_get(answer, "value");
+    if (!value)
+        return node_error(answer, err, "answer share: 'value' (such as tensor_active) is missing");
+    return node_word(value, "answer share: value", values, err) >= 0 &&
+           (!node_get(answer, "of") || check_variants(s, "share", answer, 1, err));
+}
+
 static bool check_rank(const struct scenario *s, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
@@ -186,8 +197,8 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best", "calls",
-                                        "rank",       "accuracy",       "knee",    "rate", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best",  "calls",
+                                        "rank",       "accuracy",       "knee",    "rate", "share", NULL};
     static const struct {
         const char *keys[6];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
@@ -200,7 +211,8 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
                  {{"question", "of", "over", "each"}, check_rank},
                  {{"question", "of", "over"}, check_accuracy},
                  {{"question", "over"}, check_knee},
-                 {{"question", "of"}, check_rate}};
+                 {{"question", "of"}, check_rate},
+                 {{"question", "value", "of"}, check_share}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

@@ -355,7 +355,8 @@ static const struct kind {
              {"rank", answer_rank, NULL},
              {"accuracy", answer_accuracy, NULL},
              {"knee", answer_knee, NULL},
-             {"rate", answer_rate, answer_rate_table}};
+             {"rate", answer_rate, answer_rate_table},
+             {"share", answer_share, NULL}};
 
 void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {

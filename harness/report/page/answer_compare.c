@@ -27,10 +27,16 @@ static bool competes(const struct case_view *c, const struct view *v, const stru
     return v->row->status == (side->imported ? ROW_FOIL : ROW_OK) && side_has(side, v->row) && !isnan(cost(c, v));
 }
 
+/* Its parameters are those of the variant that the rule chose for this case. */
+static bool is_choice(const struct row *row)
+{
+    return row_pair(row->param, row->param_count, "is");
+}
+
 /* Equal values of the parameters that both have and the question does not fix. */
 static bool equal_parameters(const struct row *a, const struct row *b, const struct side *fixed)
 {
-    for (int i = 0; i < a->param_count; i++) {
+    for (int i = 0; i < a->param_count && !is_choice(a) && !is_choice(b); i++) {
         const char *other = row_pair_value(b->param, b->param_count, a->param[i].name);
         if (other && !row_pair(fixed->fixed, fixed->fixed_count, a->param[i].name) && strcmp(other, a->param[i].value) != 0)
             return false;
@@ -237,13 +243,13 @@ static char *curve_place(const struct row *row, const char *axis, const struct s
 static struct curve *curve_of(struct curve **curves, int *count, const struct row *row, const char *axis, const struct side *fixed)
 {
     SCOPED char *place = curve_place(row, axis, fixed);
-    const char *settings = row->params ? row->params : "";
+    const char *settings = row->params && !is_choice(row) ? row->params : "";
     for (int i = 0; i < *count; i++)
         if (!strcmp((*curves)[i].place, place) && !strcmp((*curves)[i].settings, settings))
             return &(*curves)[i];
     struct curve *y = APPEND(*curves, *count);
     *y = (struct curve){.place = xstrdup(place), .settings = xstrdup(settings), .pattern = pattern_of(row)};
-    for (int i = 0; i < row->param_count; i++)
+    for (int i = 0; i < row->param_count && !is_choice(row); i++)
         *APPEND(y->params, y->param_count) = (struct row_pair){.name = xstrdup(row->param[i].name), .value = xstrdup(row->param[i].value)};
     return y;
 }

@@ -1,11 +1,13 @@
 /* report/page/answer_rate: `rate: {of: [...]}`: operations a second over the operations of a case, by powers of ten. The plot of a run,
- * "time over useful operations", draws the same cases. */
+ * "time over useful operations", draws the same cases. `share: {value, of: [...]}`: a column of the tables in percent, over the cases. */
+#include "base/stats/quantile.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
-#include "report/view/view.h"
+#include "report/view/verdict.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* GFLOP/s, which is FLOP over ns, of one variant in the cases of one size. */
 struct speed {
@@ -179,4 +181,113 @@ void answer_rate_table(const struct ask *ask, struct document *d)
         document_table(d, t, DETAIL_ALWAYS);
     else
         table_free(t);
+}
+
+/* ---- share ---- */
+
+/* Over the cases, of the fastest row of all, or of a side. */
+struct shares {
+    double *values;
+    int count, none, unknown; /* none: of 0 % */
+    double least, most;
+    char *least_of, *most_of; /* "wgmma_rs at edsr/body_1" */
+};
+
+static void shares_free(struct shares *s)
+{
+    free(s->values);
+    free(s->least_of);
+    free(s->most_of);
+}
+
+/* As the column of a case's table has it; NaN. */
+static double share_in(const struct case_view *c, const struct view *v, const char *value)
+{
+    if (strcmp(value, "speed_of_light") != 0)
+        return view_hardware(v, -1, value);
+    return 100 * (isnan(c->roof_ns) ? v->floor_share : v->roof_share);
+}
+
+static void take_end(double *end, char **of, double share, const struct view *v)
+{
+    *end = share;
+    free(*of);
+    *of = text_format("%s at %s", v->name, v->row->case_id);
+}
+
+static void add_share(struct shares *s, const struct view *v, double share)
+{
+    s->unknown += isnan(share);
+    s->none += share == 0;
+    if (!(share > 0))
+        return;
+    if (!s->count || share < s->least)
+        take_end(&s->least, &s->least_of, share, v);
+    if (!s->count || share > s->most)
+        take_end(&s->most, &s->most_of, share, v);
+    *APPEND(s->values, s->count) = share;
+}
+
+static struct shares find_shares(const struct ask *ask, const char *value, const struct side *side)
+{
+    struct shares s = {0};
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+        const struct view *v = w.view.rows[0]->like_case ? NULL : fastest_of(&w.view, side);
+        if (v)
+            add_share(&s, v, share_in(&w.view, v, value));
+    }
+    return s;
+}
+
+static void say_shares(struct text *t, struct shares *s)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    if (s->count > 1)
+        text_addf(t, "%s to %s %% (median of %d cases: %s)", number_3(s->least, a), number_3(s->most, b), s->count,
+                  number_3(quantile_median(s->values, s->count), m));
+    else
+        text_addf(t, "%s %%", number_3(s->least, a));
+    if (s->none)
+        text_addf(t, ", 0 %% in %d more", s->none);
+    if (s->unknown)
+        text_addf(t, ", not known in %d more", s->unknown);
+}
+
+/* What the column is called and means; NULL: the rule files were not found, or it is no counter's. */
+static const struct counter_value *counter_named(const struct ask *ask, const char *value)
+{
+    const struct counter_groups *groups = ask->judge ? &ask->judge->groups : NULL;
+    for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_HEAD);)
+        if (!strcmp(p.group->values[p.value].name, value))
+            return &p.group->values[p.value];
+    return NULL;
+}
+
+void answer_share(const struct ask *ask, struct block *list)
+{
+    const char *value = ask_word(ask, "value");
+    const struct counter_value *counter = counter_named(ask, value);
+    const struct node *of = node_get(ask->answer, "of");
+    const char *head = counter ? counter->head : !strcmp(value, "speed_of_light") ? "SOL" : value;
+    SCOPED char *question = text_format("How high is %s in the fastest row of each case?", head);
+    SCOPED_BY(shares_free) struct shares all = find_shares(ask, value, NULL);
+    SCOPED_TEXT t = {0};
+    if (all.count) {
+        say_shares(&t, &all);
+        text_addf(&t, all.count > 1 ? "; the least of %s, the most of %s" : "; of %s", all.least_of, all.most_of);
+    }
+    for (int i = 0; all.count && of && i < of->count; i++) {
+        SCOPED_BY(side_free) struct side side = {0};
+        side_read(&side, of->items[i]->text);
+        SCOPED_BY(shares_free) struct shares own = find_shares(ask, value, &side);
+        if (own.count) {
+            text_addf(&t, "; %s: ", answer_side_name(&side));
+            say_shares(&t, &own);
+        }
+    }
+    if (all.count && counter)
+        text_addf(&t, ". %s: %s", head, counter->what);
+    if (!all.count)
+        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed row has it");
+    block_text(list, "answer", question, &t);
 }

@@ -113,14 +113,16 @@ static void add_whole(struct text *t, const struct row *row)
     text_addf(t, "whole network%s%s", row->axes && *row->axes ? " " : "", row->axes ? row->axes : "");
 }
 
-static void add_timed(struct text *t, const struct view *v)
+static void add_timed(struct text *t, const struct case_view *c, const struct view *v)
 {
     const struct row *row = v->row;
+    SCOPED_TEXT names = {0};
     char value[NUMBER_TEXT], half[NUMBER_TEXT];
     double ns = v->time->median_ns;
+    bool others = view_other_names(c, v, &names);
     number_pair(ns / 1e3, v->half_ns / 1e3, value, half);
     add_whole(t, row);
-    text_addf(t, ", %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
+    text_addf(t, ", %s%s%s: %s us%s%s", v->name, others ? " " : "", text_get(&names), value, *half ? " ±" : "", half);
     add_speedups(t, row, v->time);
     add_difference(t, row, ns);
     add_layout(t, row, ns);
@@ -147,10 +149,10 @@ static void network_chain_add_case(struct text *t, const struct case_view *c)
             continue;
         verified++;
         worst = v->row->error_over_bound > worst ? v->row->error_over_bound : worst;
-        if (v->ranked && v->time) {
+        if (v->ranked && v->time && !v->same_as) { /* as the table has them */
             singles += is_single(v->row);
             if (!is_single(v->row) || singles <= SHOWN_SINGLES)
-                add_timed(t, v);
+                add_timed(t, c, v);
             timed++;
         }
     }
