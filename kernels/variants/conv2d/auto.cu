@@ -24,7 +24,7 @@ let:
   # not so: large layers of a kernel that was written for them
   grown: n * p * q >= 100000
   whole: r * s == 9 and c % 64 == 0 and k % 64 == 0 or half and r * s == 9 and n * p * q >= 500000 and c % 16 == 0 and c <= 64 and (k % 64 == 0 or k <= 4)
-  open: not (plain and grown and (whole or half and (c <= 4 and k % 64 == 0 or c % 64 == 0 and k <= 4)))
+  open: not (plain and grown and (whole or half and (c <= 4 and k % 64 == 0 and n * p * q >= 500000 and not has(residual) or c % 64 == 0 and k <= 4)))
 measured: cc == 90
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
@@ -154,29 +154,37 @@ select:
   - {variant: cudnn, when: cc >= 80}
   - variant: reg_tiled
   - variant: naive
-# who may be faster than the rule's choice: on 389 random layers one of these or that choice was within 5 % of the fastest in 387
+# who may be faster than the rule's choice: whatever was the fastest of some random layer of that type, layout and kind
 race:
   - {variant: wgmma_ragged, when: open and groups == 1 and (half or dtype == i8)}
   - {variant: wgmma_taps, when: open and half and plain and r * s > 1 and c >= 8 and c <= 48 and c % 16 != 0 and n * p * q >= 65536}
   - {variant: mma_any, when: open and groups == 1 and math != f32 and dtype != i8}
-  - {variant: wgmma_pixels, when: open and groups == 1 and (half or math == tf32)}
+  - {variant: wgmma_pixels, when: open and groups == 1 and (half or math == tf32 or dtype == i8)}
   - {variant: wgmma_rs, when: open and half and plain and c <= 64 and n * p * q >= 16384}
-  - {variant: mma_sync, when: open and half and groups == 1 and c <= 32 and r * s > 1 and n * p * q >= 65536}
+  - {variant: mma_sync, when: open and half and groups == 1 and c <= 32}
   - {variant: padded, when: open and groups == 1 and (half or math == tf32) and odd}
+  - {variant: mma_few_in, when: open and half and c <= 4 and r * s > 1}
   - {variant: mma_few_out, when: open and half and k <= 8}
+  - {variant: stream_few_out, when: open and half and k <= 8 and r * s > 1}
   - {variant: through_nhwc, when: open and nchw and groups == 1 and math != f32}
   - {variant: fma_any, when: open and groups == 1 and math == f32}
-  - {variant: reg_tiled, when: groups == 1 and math == f32 and k <= 8}
+  - {variant: halo_regs, when: open and math == f32 and plain and c >= 8 and k >= 8}
+  - {variant: winograd, when: open and math == f32 and plain and r * s == 9 and c >= 16 and k >= 32}
+  - {variant: reg_tiled, when: groups == 1 and (math == f32 and k <= 8 or dtype != i8 and c * k <= 16)}
   - {variant: wgmma_rs_s8, when: dtype == i8 and groups == 1}
-  - {variant: depthwise_rows, when: planes or c == 1 and math == f32 or c == 1 and half}
+  - {variant: depthwise, when: planes and c <= 16 and dtype != i8}
+  - {variant: depthwise_rows, when: planes or c == 1}
   - {variant: depthwise_bulk, when: planes and half}
   - {variant: depthwise_mma, when: planes and half}
-  - {variant: depthwise_mma_nchw, when: planes and nchw16}
-  - {variant: depthwise_bulk_f32, when: planes and math == f32}
-  - {variant: depthwise_bulk_f32_nchw, when: planes and math == f32}
+  - {variant: depthwise_bulk_nchw, when: planes and nchw16}
+  - {variant: depthwise_mma_nchw, when: (planes or c == 1) and nchw16}
+  - {variant: depthwise_bulk_f32, when: planes and (math == f32 or math == tf32)}
+  - {variant: depthwise_bulk_f32_nchw, when: planes and (math == f32 or math == tf32)}
+  - {variant: depthwise_bulk_s8, when: planes and dtype == i8}
+  - {variant: depthwise_bulk_s8_nchw, when: planes and dtype == i8}
   - {variant: cudnn, when: open and dtype != i8 and cc >= 80}
   - {variant: cudnn_plain, when: open and dtype != i8 and cc >= 80 and (nchw or math == f32 or math == tf32 or groups > 1 or r * s >= 25)}
-  - {variant: cudnn_padded, when: open and groups == 1 and half and odder and cc >= 80}
+  - {variant: cudnn_padded, when: open and groups == 1 and half and odd and cc >= 80}
   - {variant: cudnn_residual, when: open and has(residual) and cc >= 80}
   - {variant: cudnn_s8, when: dtype == i8 and groups == 1 and cc >= 80}
 */
