@@ -29,19 +29,34 @@ static double emulation_cost(const struct plan *plan, const struct plan_row *p)
     return f->own ? ROW_S + MASKED_S * f->uses_mask + LAUNCH_S * f->launches + GFLOP_S * gflop + WHOLE_GB_S * whole : 0;
 }
 
+/* Seconds on a GPU, by EDSR and sparsity_small on an H200: most cases within a factor of 1.3. */
+#define GPU_ROW_S 0.04     /* loading and verifying a row */
+#define GPU_ROUND_S 0.0008 /* a sample of a row */
+#define GPU_GFLOP_S 0.0067 /* the reference of a layer */
+#define GPU_LINK_S 0.0025  /* that of a network, for each GFLOP */
+
+static double gpu_cost(const struct plan *plan, int in_case, int rows, bool network)
+{
+    double gflop = work_flop(plan_verified_work(plan, in_case)) / 1e9;
+    return GPU_ROW_S * rows + (network ? GPU_LINK_S : GPU_GFLOP_S) * gflop +
+           fmin(plan->time.budget_s, GPU_ROUND_S * plan->time.rounds_max * rows);
+}
+
 void plan_costs(const struct plan *plan, bool timed, double *seconds)
 {
     SCOPED int *rows = xcalloc((size_t)plan->case_count + 1, sizeof *rows);
+    SCOPED bool *network = xcalloc((size_t)plan->case_count + 1, sizeof *network);
     memset(seconds, 0, (size_t)plan->case_count * sizeof *seconds);
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!p->facts.feasible)
             continue;
         rows[p->case_index]++;
+        network[p->case_index] |= p->kind == PLAN_CHAIN;
         seconds[p->case_index] += timed ? 0 : emulation_cost(plan, p);
     }
-    for (int i = 0; i < plan->case_count && timed; i++) /* reference, transfers, then at most the layer's budget */
-        seconds[i] = 2 + work_flop(plan_verified_work(plan, i)) / 20e9 + fmin(plan->time.budget_s, rows[i] * 1.0);
+    for (int i = 0; i < plan->case_count && timed; i++)
+        seconds[i] = gpu_cost(plan, i, rows[i], network[i]);
 }
 
 #define COMPILE_S 0.3 /* one unit */

@@ -86,7 +86,7 @@ static bool measure_roofs(struct worker *w, const json_t *command, struct error 
     char note[512];
     if (bundle && !compile_bundle_use(bundle, err))
         return false;
-    if (!device_open(spec ? spec : "cuda:0", &w->job.dev, err) ||
+    if ((!w->job.dev && !device_open(spec ? spec : "cuda:0", &w->job.dev, err)) ||
         !roofs_measure(w->job.dev, said_in(command, "compiler"), json_is_true(json_object_get(command, "waits")) ? &w->job : NULL, &roofs,
                        note, sizeof note, err))
         return false;

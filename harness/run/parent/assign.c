@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define TURN_ROWS 40       /* that wait: a further count costs 0.4 s, and each of its rows saves 0.015 s on each GPU */
-#define TURN_LEFT 0.3      /* of the run's work waits, which takes the other at least as long as counting does */
+#define TURN_LEFT 0.35     /* of the run's work waits, which takes the other at least as long as counting does */
+#define NEXT_LEFT 0.15     /* the same for the other's turn, which comes after that */
 #define RUN_OVER_COUNT 2.5 /* a row of sparsity_small runs for 0.1 s on an H200, and is counted in 0.034 s; one of EDSR 0.2 and 0.09 s */
 
 int fleet_case_end(const struct fleet *f, int c)
@@ -59,12 +60,14 @@ static double counts_left(const struct fleet *f, double most)
     return left;
 }
 
-/* Two H200 that count at the same time take 1.3 to 1.6 times as long, in the driver; at the end both count. So one of two counts most of
- * its rows before, while the other measures. */
+/* Two H200 that count at the same time take 1.3 to 1.8 times as long, in the driver; at the end both count. So each of two counts most of
+ * its rows before, one after the other, while the other measures. */
 static bool has_turn(const struct fleet *f, struct gpu *g)
 {
-    double most = TURN_LEFT * f->work;
-    if (f->count != 2 || g != f->gpus || g->had_turn || !f->s->counts || g->rows < TURN_ROWS || counts_left(f, most) >= most)
+    const struct gpu *other = f->count == 2 ? &f->gpus[g == f->gpus] : g;
+    double most = (other->had_turn ? NEXT_LEFT : TURN_LEFT) * f->work;
+    if (f->count != 2 || g->had_turn || (g != f->gpus && !other->had_turn) || other->last == FEED_COUNT || !f->s->counts ||
+        g->rows < TURN_ROWS || counts_left(f, most) >= most)
         return false;
     return g->had_turn = true;
 }

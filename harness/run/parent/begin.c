@@ -325,8 +325,7 @@ void session_kept_free(struct session_kept *kept)
     free(kept);
 }
 
-/* In the process of a GPU: locks it, and measures its ceilings while the worker opens it. Before there is a plan, a database that exists
- * may know them. */
+/* In the process of a GPU: locks it. */
 static bool hold_known(struct session *s, const char *spec, struct error *err)
 {
     const struct session_feed *feed = s->options->feed;
@@ -335,8 +334,6 @@ static bool hold_known(struct session *s, const char *spec, struct error *err)
     snprintf(s->device.spec, sizeof s->device.spec, "%s", spec);
     snprintf(s->device.uuid, sizeof s->device.uuid, "%s", feed->uuid);
     s->roofs = *feed->roofs;
-    if (!s->fleet || !store_exists(s->options->database))
-        session_roofs_launch(s);
     return true;
 }
 
@@ -357,9 +354,19 @@ bool session_find(struct session *s, struct error *err)
     bool ok = o->gpus   ? true /* each GPU has a process, which locks it and opens it */
               : o->feed ? hold_known(s, ask.spec, err)
                         : session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
+    /* Processes that open GPUs at the same time wait for each other in the driver (four on two H200 for 1.0 s, one alone 0.3 s). So the
+     * one that measures a GPU's ceilings opens it first, and the worker after that. Before there is a plan, a database that exists may
+     * know them. */
+    bool measures = ok && o->feed && (!s->fleet || !store_exists(o->database)) && session_roofs_lacks(s);
+    if (measures)
+        ask.keep = &s->ceilings;
     if (ok && o->inside) /* a debugger's process opens the device itself */
         child_stop(&s->worker, NULL, 0);
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);
+    if (ok && measures) {
+        session_roofs_launch(s);
+        session_probe_launch(&ask, &s->worker);
+    }
     if (o->gpus)
         child_stop(&s->worker, NULL, 0);
     return ok;

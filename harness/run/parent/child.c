@@ -282,6 +282,18 @@ static bool ended_outside(int status)
     return WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == STATUS_NO_MEMORY);
 }
 
+void child_leave(struct child *child)
+{
+    if (child->guard > 0)
+        close(child->guarded);
+    if (child->fd >= 0)
+        close(child->fd);
+    if (child->errors >= 0)
+        close(child->errors);
+    free(child->buffer);
+    *child = CHILD_NONE;
+}
+
 bool child_stop(struct child *child, char *how, size_t how_bytes)
 {
     bool outside = false;
@@ -312,16 +324,10 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
             last_words(child->errors, how + strlen(how), how_bytes - strlen(how));
         outside = how && !killed && ended_outside(status);
     }
-    if (child->guard > 0) {
-        close(child->guarded);
-        waitpid(child->guard, NULL, 0);
-    }
-    if (child->fd >= 0)
-        close(child->fd);
-    if (child->errors >= 0)
-        close(child->errors);
-    free(child->buffer);
-    *child = CHILD_NONE;
+    pid_t guard = child->guard;
+    child_leave(child);
+    if (guard > 0)
+        waitpid(guard, NULL, 0);
     return outside;
 }
 

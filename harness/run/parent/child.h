@@ -21,6 +21,7 @@ struct child {
     char *buffer; /* what is read lies from `taken` to `used` */
     size_t taken, used, cap;
     const char *packed, *packed_end; /* the bytes that belong to the last event, until the next child_next */
+    bool opens;                      /* before its setup it was sent a command whose end nobody has awaited yet */
     bool launched, ready;            /* its setup was sent; and answered */
     size_t memory_max;               /* the limit of its memory in bytes (CHILD_GREEDY); 0: no limit */
     int ahead; /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
@@ -54,6 +55,8 @@ int child_any(const struct child *children, int count, double deadline_s, volati
  * line on stderr. True: the machine ended it, not the code that ran in it: killed from outside (an OOM killer), out of memory, a limit
  * of the shell. */
 bool child_stop(struct child *child, char *how, size_t how_bytes);
+/* In a copy of the process: leaves the worker to the other. */
+void child_leave(struct child *child);
 /* Turns a "failed" event into an error. Returns false. */
 bool child_failure(const json_t *event, struct error *err);
 /* Sends one command to a new worker. Returns its event of kind `answer` (new reference), or NULL + err. If the worker is killed from

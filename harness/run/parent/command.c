@@ -206,7 +206,10 @@ static bool start(struct session *s, struct child *child, struct error *err)
     for (int tries = 1; !child->ready; tries++) {
         if (!session_launch(s, child, err))
             return false;
-        enum outcome outcome = session_answer(s, child, SETUP_LIMIT_S, NULL, err);
+        enum outcome outcome = child->opens ? session_answer(s, child, SETUP_LIMIT_S, NULL, err) : OUTCOME_DONE;
+        child->opens = false;
+        if (outcome == OUTCOME_DONE)
+            outcome = session_answer(s, child, SETUP_LIMIT_S, NULL, err);
         if (outcome == OUTCOME_DONE) {
             child->ready = true;
             return true;

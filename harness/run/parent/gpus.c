@@ -291,6 +291,7 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
         for (int i = 0; i < count; i++)
             if (gpus[i].child.fd >= 0)
                 close(gpus[i].child.fd);
+        child_leave(&s->worker); /* which listed the GPUs */
         store_forked(s->store);
         become_member(s, g, ends[1], count);
     }
@@ -318,7 +319,6 @@ bool fleet_open(struct fleet *f)
 {
     struct session *s = f->s;
     struct error why = {0};
-    child_stop(&s->worker, NULL, 0); /* which listed them */
     s->fleet = f;
     s->asked.tuned_rules = s->options->decides && !s->options->tuned; /* as it will be, so that plans made before are those of now */
     for (int k = 0; k < f->count; k++) {
@@ -326,6 +326,7 @@ bool fleet_open(struct fleet *f)
         if (!gpu_start(s, f->gpus, f->count, k, &why))
             break;
     }
+    child_stop(&s->worker, NULL, 0); /* which listed them; its end takes the driver a while */
     struct gpu *first = f->gpus;
     double deadline = clock_s() + OPEN_LIMIT_S;
     while (first->child.pid > 0 && !s->device.spec[0]) {

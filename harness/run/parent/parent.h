@@ -160,6 +160,8 @@ bool session_prepare(struct session *s, struct error *err);
 /* The machine's ceilings (roofs.c): reads them from the database, or measures them now in a process of their own, for which
  * session_roofs_settle waits, stores them and sets the rows' roofs. Notes missing ceilings. */
 void session_roofs(struct session *s);
+/* True if they are to be measured, and nothing was asked for yet. */
+bool session_roofs_lacks(const struct session *s);
 void session_roofs_launch(struct session *s);
 bool session_roofs_settle(struct session *s, struct error *err);
 /* Adds the roof of a row as metrics. */
@@ -227,6 +229,8 @@ bool session_find(struct session *s, struct error *err);
 /* probe.c: a device as JSON. */
 bool session_device_read(const json_t *event, struct session_device *out, struct error *err);
 json_t *session_device_write(const struct session_device *device);
+/* Starts a worker that opens the device, and does not wait for it. */
+void session_probe_launch(const struct session_probe *ask, struct child *child);
 /* Hands the device and its worker to another session, and takes them back. */
 struct session_kept *session_lend(struct session *s);
 bool session_take_back(struct session *s, struct session_kept *kept);

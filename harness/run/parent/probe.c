@@ -50,10 +50,21 @@ static void probe_take(char *to, size_t bytes, const json_t *event, const char *
     snprintf(to, bytes, "%s", s ? s : "");
 }
 
+static json_t *question(const struct session_probe *ask, bool compiles)
+{
+    return command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler", ask->compiler,
+                       "bundle", ask->bundle, "compiles", (int)compiles);
+}
+
+void session_probe_launch(const struct session_probe *ask, struct child *child)
+{
+    struct error told_later = {0};
+    child->opens = child_start(child, &told_later) && child_send(child, question(ask, false));
+}
+
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err)
 {
-    json_auto_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
-                                       ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
+    json_auto_t *command = question(ask, ask->compiles);
     json_auto_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
     if (!event) { /* an unknown device name is the user's error; all others are the machine's */
         if (err && err->kind != ERROR_USAGE && err->kind != ERROR_INTERRUPTED)

@@ -55,10 +55,15 @@ void session_roofs(struct session *s)
         tell_unknown(s, &err);
 }
 
+bool session_roofs_lacks(const struct session *s)
+{
+    return has_ceilings(s) && !s->roofs.count && !s->ceilings.ahead;
+}
+
 void session_roofs_launch(struct session *s)
 {
     struct error told_later = {0};
-    if (!has_ceilings(s) || s->roofs.count || s->ceilings.pid > 0 || !child_start(&s->ceilings, &told_later))
+    if (!session_roofs_lacks(s) || (s->ceilings.pid <= 0 && !child_start(&s->ceilings, &told_later)))
         return;
     session_progress(s, "measuring the ceilings of this machine, once");
     s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, true));
