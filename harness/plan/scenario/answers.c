@@ -136,6 +136,11 @@ static bool check_variants(const struct scenario *s, const char *kind, const str
     return true;
 }
 
+static bool check_limits(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    return check_variants(s, "limits", answer, 1, err);
+}
+
 static bool check_rate(const struct scenario *s, const struct node *answer, struct error *err)
 {
     return check_variants(s, "rate", answer, 1, err);
@@ -197,8 +202,8 @@ static bool check_plan(const struct scenario *s, const struct node *answer, stru
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", "best",  "calls",
-                                        "rank",       "accuracy",       "knee",    "rate", "share", NULL};
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan",  "best",   "calls", "rank",
+                                        "accuracy",   "knee",           "rate",    "share", "limits", NULL};
     static const struct {
         const char *keys[6];
         bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
@@ -212,7 +217,8 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
                  {{"question", "of", "over"}, check_accuracy},
                  {{"question", "over"}, check_knee},
                  {{"question", "of"}, check_rate},
-                 {{"question", "value", "of"}, check_share}};
+                 {{"question", "value", "of"}, check_share},
+                 {{"question", "of"}, check_limits}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");

@@ -356,7 +356,8 @@ static const struct kind {
              {"accuracy", answer_accuracy, NULL},
              {"knee", answer_knee, NULL},
              {"rate", answer_rate, answer_rate_table},
-             {"share", answer_share, NULL}};
+             {"share", answer_share, NULL},
+             {"limits", answer_limits, NULL}};
 
 void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {

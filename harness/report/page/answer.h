@@ -68,3 +68,4 @@ void answer_rate(const struct ask *ask, struct block *list);
 /* A line for each power of ten of operations, a column for each variant. */
 void answer_rate_table(const struct ask *ask, struct document *d);
 void answer_share(const struct ask *ask, struct block *list);
+void answer_limits(const struct ask *ask, struct block *list);

@@ -1,5 +1,6 @@
 /* report/page/answer_rate: `rate: {of: [...]}`: operations a second over the operations of a case, by powers of ten. The plot of a run,
- * "time over useful operations", draws the same cases. `share: {value, of: [...]}`: a column of the tables in percent, over the cases. */
+ * "time over useful operations", draws the same cases. `share: {value, of: [...]}`: a column of the tables in percent, over the cases.
+ * `limits: {of: [...]}`: the columns bottleneck and spill, counted over the cases. */
 #include "base/stats/quantile.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
@@ -290,4 +291,73 @@ void answer_share(const struct ask *ask, struct block *list)
     if (!all.count)
         text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed row has it");
     block_text(list, "answer", question, &t);
+}
+
+/* ---- limits ---- */
+
+struct limit {
+    const char *word; /* "compute"; "": no rule holds */
+    int cases;
+};
+
+/* The commonest first, in the order of the alphabet where they are equally common. */
+static int by_cases(const void *a, const void *b)
+{
+    const struct limit *x = a, *y = b;
+    return x->cases != y->cases ? y->cases - x->cases : strcmp(x->word, y->word);
+}
+
+static void count_limit(struct limit **list, int *count, const char *word)
+{
+    int k = 0;
+    while (k < *count && strcmp((*list)[k].word, word) != 0)
+        k++;
+    if (k == *count)
+        *APPEND(*list, *count) = (struct limit){.word = word};
+    (*list)[k].cases++;
+}
+
+static void say_limits(struct text *t, const struct ask *ask, const struct side *side)
+{
+    SCOPED struct limit *list = NULL;
+    int count = 0, cases = 0, spilling = 0, known = 0, least = 0, most = 0;
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+        const struct view *v = w.view.rows[0]->like_case ? NULL : fastest_of(&w.view, side);
+        if (!v)
+            continue;
+        count_limit(&list, &count, verdict_word(v)); /* words of the rule files, which outlive the case */
+        cases++;
+        known += v->spill_bytes >= 0;
+        if (v->spill_bytes > 0) {
+            least = spilling && least < v->spill_bytes ? least : v->spill_bytes;
+            most = most > v->spill_bytes ? most : v->spill_bytes;
+            spilling++;
+        }
+    }
+    qsort(list, (size_t)count, sizeof *list, by_cases);
+    for (int i = 0; i < count; i++) {
+        const char *word = list[i].word[0] ? list[i].word : "no rule holds";
+        if (i)
+            text_addf(t, ", %s in %d", word, list[i].cases);
+        else
+            text_addf(t, "%s%s: %s in %d of %d cases", t->len ? "; " : "", answer_side_name(side), word, list[i].cases, cases);
+    }
+    if (spilling)
+        text_addf(t, least < most ? "; it spills in %d, %d to %d B a thread" : "; it spills in %d, %d B a thread", spilling, least, most);
+    else if (known)
+        text_add(t, "; it spills in none");
+}
+
+void answer_limits(const struct ask *ask, struct block *list)
+{
+    const struct node *of = node_get(ask->answer, "of");
+    SCOPED_TEXT t = {0};
+    for (int i = 0; i < of->count && !ask_has_no_time(ask); i++) {
+        SCOPED_BY(side_free) struct side side = {0};
+        side_read(&side, of->items[i]->text);
+        say_limits(&t, ask, &side);
+    }
+    if (!t.len)
+        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed row is one of them");
+    block_text(list, "answer", "What limits the fastest row of each case?", &t);
 }
