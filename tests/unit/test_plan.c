@@ -312,9 +312,38 @@ static void certain_masks_are_not_raced(void **state)
         assert_int_equal(plan_undecided(&plan), cases[i].open);
         assert_non_null(strstr(plan_program(&plan, 1)->params, cases[i].is));
         plan_free(&plan);
-        unlink(path);
-        free(path);
+        unlink(path), free(path);
     }
+}
+
+static uint64_t plans_of(const struct plan *plan, const char *id)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (!strcmp(plan_id(plan, i), id))
+            return plan_row_facts(plan, i)->plans;
+    fail_msg("no row %s", id);
+    return 0;
+}
+
+/* What a row asks the library for is a convolution with what it fuses of the epilogue, not the layer and no mask. */
+static void rows_that_ask_for_the_same_plans(void **state)
+{
+    char *path = text_file("scenario: t\ndefaults: {op: conv2d, c: 16, k: 16, h: 20, w: 20, kernel: 3, pad: 1, dtype: f16, layout: NHWC}\n"
+                           "layers: {a: {epilogue: [bias, relu]}, b: {epilogue: [bias, residual]}, m: {epilogue: [bias, relu]}, "
+                           "x: {h: 21, epilogue: [bias, relu]}}\n"
+                           "axes: {mask: {layers: [m], values: [{pattern: iid, density: 0.1}, full]}}\n"
+                           "variants: [cudnn, conv2d/cudnn_plain, conv2d/naive]\n");
+    struct plan plan;
+    struct plan_options options = {.scenario_path = path};
+    plan_on_h200(&options, &plan);
+    uint64_t fused = plans_of(&plan, "t/a/conv2d/cudnn"), plain = plans_of(&plan, "t/a/conv2d/cudnn_plain");
+    assert_true(fused && plain && fused != plain);
+    assert_true(plans_of(&plan, "t/b/conv2d/cudnn_plain") == plain && plans_of(&plan, "t/b/conv2d/cudnn") != fused);
+    assert_true(plans_of(&plan, "t/m[mask=iid:0.10]/conv2d/cudnn") == fused && plans_of(&plan, "t/m[mask=full]/conv2d/cudnn") == fused);
+    assert_true(plans_of(&plan, "t/x/conv2d/cudnn") != fused && plans_of(&plan, "t/x/conv2d/cudnn_plain") != plain);
+    assert_true(!plans_of(&plan, "t/a/conv2d/naive[BLOCK=16]"));
+    plan_free(&plan);
+    unlink(path), free(path);
 }
 
 /* Every name of `variants` is one of an op that a layer has, also of a layer that a filter left out. */
@@ -557,20 +586,14 @@ static void the_library_on_padded_channels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),
-                                       cmocka_unit_test(masks_that_are_missing),
-                                       cmocka_unit_test(files_are_told_apart),
-                                       cmocka_unit_test(only_leaves_the_denominator),
-                                       cmocka_unit_test(the_library_on_padded_channels),
-                                       cmocka_unit_test(split3_has_its_own_floor),
-                                       cmocka_unit_test(searches_and_remembered_points),
-                                       cmocka_unit_test(rules_take_what_won),
-                                       cmocka_unit_test(rules_take_what_was_raced),
-                                       cmocka_unit_test(added_densities_are_not_raced),
-                                       cmocka_unit_test(certain_masks_are_not_raced),
-                                       cmocka_unit_test(names_without_a_layer),
-                                       cmocka_unit_test(rows_name_their_networks),
-                                       cmocka_unit_test(networks_have_images),
-                                       cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_layer_takes_its_variants),     cmocka_unit_test(masks_that_are_missing),
+        cmocka_unit_test(files_are_told_apart),           cmocka_unit_test(only_leaves_the_denominator),
+        cmocka_unit_test(the_library_on_padded_channels), cmocka_unit_test(split3_has_its_own_floor),
+        cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rules_take_what_won),
+        cmocka_unit_test(rules_take_what_was_raced),      cmocka_unit_test(added_densities_are_not_raced),
+        cmocka_unit_test(certain_masks_are_not_raced),    cmocka_unit_test(rows_that_ask_for_the_same_plans),
+        cmocka_unit_test(names_without_a_layer),          cmocka_unit_test(rows_name_their_networks),
+        cmocka_unit_test(networks_have_images),           cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,18 @@ static struct program *bind_part(const struct plan *plan, const struct plan_row 
     return part;
 }
 
+/* A digest of what a step asks the library, after `before`. */
+static uint64_t step_plans(uint64_t before, const struct program *p, const struct step *s)
+{
+    struct work work = *program_step_work(p, s);
+    char key[HASH_TEXT];
+    if (s->cudnn_epilogue >= 0 && s->cudnn_epilogue < work.epilogue_count)
+        work.epilogue_count = s->cudnn_epilogue;
+    work.mask = (struct mask){0};
+    work_signature(&work, key);
+    return hash_sum(hash_sum(before, key, strlen(key)), s->operand_pitch, sizeof s->operand_pitch);
+}
+
 void plan_facts(struct plan_row *row, const struct program *p)
 {
     struct row_facts f = {.known = true,
@@ -144,7 +156,8 @@ void plan_facts(struct plan_row *row, const struct program *p)
         f.compiles |= p->units[i].path && p->units[i].code == CODE_CUDA;
     }
     for (int i = 0; i < p->step_count; i++) {
-        f.library |= p->steps[i].kind == STEP_CUDNN;
+        if (p->steps[i].kind == STEP_CUDNN)
+            f.plans = step_plans(f.plans + 1, p, &p->steps[i]);
         f.launches += p->steps[i].kind == STEP_KERNEL;
     }
     row->facts = f;

@@ -82,9 +82,9 @@ struct row_facts {
     bool known, feasible, checked, uses_mask, claims;
     bool own;      /* it has code to compile or a source */
     bool compiles; /* a unit is CUDA source */
-    bool library;  /* a step asks the library */
     uint16_t launches;
     uint64_t build; /* a digest of its units: equal builds have equal ones */
+    uint64_t plans; /* the same of what it asks the library; 0: nothing */
 };
 enum plan_kind { PLAN_LAYER, PLAN_CHAIN, PLAN_SEQUENCE };
 struct plan_row {

@@ -26,7 +26,7 @@ void session_ahead(struct session *s, int first, bool further)
     first = s->options->feed ? s->ahead_first : first;
     for (int i = first; i < s->plan.row_count && json_array_size(rows) < AHEAD_MOST; i++) {
         bool next = s->plan.rows[i].case_index == s->plan.rows[first].case_index;
-        if ((next || further) && s->plan.rows[i].facts.library && follows(s, i, first))
+        if ((next || further) && s->plan.rows[i].facts.plans && follows(s, i, first))
             json_array_append_new(rows, json_integer(i));
     }
     bool compiles = further || !s->device.library_device[0]; /* otherwise compilers do: its own kernels would come one after the other */
@@ -73,7 +73,7 @@ static json_t *library_rows(const struct session *s)
     json_t *rows = json_array();
     for (int i = 0, seen = 0; i < s->plan.row_count && seen < AHEAD_MOST; i++) {
         const struct plan_row *p = &s->plan.rows[i];
-        bool own = p->kind == PLAN_LAYER && p->facts.library && (follows(s, i, 0) || (!s->options->feed && is_verified(s, i)));
+        bool own = p->kind == PLAN_LAYER && p->facts.plans && (follows(s, i, 0) || (!s->options->feed && is_verified(s, i)));
         seen += own;
         if (own && session_compiled(s, i))
             json_array_append_new(rows, json_integer(i));

@@ -39,6 +39,7 @@ struct compilers {
     double ready_s; /* the time when the first compiler had its plan; 0: not yet */
     bool told;      /* the user was notified that compiling takes long */
     int *missing;   /* by row: tasks of its own that its verification needs; counted down. -1: it was verified */
+    int *plans;     /* by row: the first row that asks the library for the same plans */
     int *first;     /* by row: the first row of its build */
     bool *building; /* by such a row: its build is not compiled yet */
     int last_row;   /* the last that was verified meanwhile */
@@ -67,14 +68,19 @@ static uint64_t *known_builds(const struct session *s, int *count)
     return known;
 }
 
+static bool asks_library(const struct plan_row *p)
+{
+    return p->kind == PLAN_LAYER && p->facts.plans;
+}
+
 /* The tasks of a case that begins with row `first`. builds: of all rows, in their order; *build: the first that is not a task yet. */
 static void find_case_tasks(struct compilers *c, int first, const bool *wanted, const int *builds, int build_count, int *build)
 {
     const struct session *s = c->s;
     int last = first, in_case = s->plan.rows[first].case_index, neighbours = 0;
     for (; last < s->plan.row_count && s->plan.rows[last].case_index == in_case; last++)
-        for (int part = 0; wanted[last] && s->plan.rows[last].facts.library && s->plan.rows[last].kind == PLAN_LAYER &&
-                           s->device.library_device[0] && part < PARTS && c->task_count < TASKS_MOST;
+        for (int part = 0; wanted[last] && asks_library(&s->plan.rows[last]) && c->plans[last] == last && s->device.library_device[0] &&
+                           part < PARTS && c->task_count < TASKS_MOST;
              part++)
             add_task(c, "plans", last, part);
     for (; *build < build_count && builds[*build] < last; ++*build) {
@@ -104,7 +110,10 @@ static void find_tasks(struct compilers *c)
         const struct plan_row *p = &s->plan.rows[i];
         wanted[i] =
             session_due(s, i) && p->facts.feasible && !bsearch(&p->facts.build, known, (size_t)known_count, sizeof *known, by_digest);
-        c->first[i] = i;
+        c->first[i] = c->plans[i] = i;
+        for (int k = 0; k < i && wanted[i] && asks_library(p) && c->plans[i] == i; k++)
+            if (wanted[k] && asks_library(&s->plan.rows[k]) && s->plan.rows[k].facts.plans == p->facts.plans)
+                c->plans[i] = k;
     }
     int build_count = plan_builds(&s->plan, wanted, builds, c->first);
     for (int i = 0; i < s->plan.row_count; i++)
@@ -240,9 +249,14 @@ bool session_compile_hear(struct session *s)
     return false;
 }
 
+static bool is_compiled(const struct compilers *c, int row)
+{
+    return c->missing[row] <= 0 && c->missing[c->plans[row]] <= 0 && !c->building[c->first[row]];
+}
+
 bool session_compiled(const struct session *s, int row)
 {
-    return !s->compilers || s->compilers->missing[row] <= 0;
+    return !s->compilers || is_compiled(s->compilers, row);
 }
 
 /* A row that can be verified now; -1: none. Rows of one case follow each other if possible, because they share data. */
@@ -254,7 +268,7 @@ static int ready_row(const struct compilers *c)
     for (int i = 0; s->early && all_started && i < s->plan.row_count; i++) {
         const struct row *row = s->rows[i];
         bool ready = row && !s->kept[i] && row->status == ROW_PLANNED && !row->reason && s->plan.rows[i].kind == PLAN_LAYER &&
-                     !c->missing[i] && !c->building[c->first[i]] && session_owns(s, i);
+                     !c->missing[i] && is_compiled(c, i) && session_owns(s, i);
         if (ready && s->plan.rows[i].case_index == in_case)
             return i;
         if (ready && found < 0)
@@ -306,6 +320,7 @@ bool session_precompile(struct session *s, struct error *err)
                           .began_s = clock_s(),
                           .last_row = -1,
                           .missing = xcalloc(rows, sizeof *c.missing),
+                          .plans = xcalloc(rows, sizeof *c.plans),
                           .first = xcalloc(rows, sizeof *c.first),
                           .building = xcalloc(rows, sizeof *c.building)};
     int k;
@@ -332,6 +347,7 @@ bool session_precompile(struct session *s, struct error *err)
     free(c.given);
     free(c.tasks);
     free(c.missing);
+    free(c.plans);
     free(c.first);
     free(c.building);
     return ok;

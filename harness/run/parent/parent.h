@@ -174,7 +174,7 @@ bool session_row_judge(struct session *s, int index, struct error *err);
 bool session_precompile(struct session *s, struct error *err);
 /* Takes what the compilers said. True: some are still at work. */
 bool session_compile_hear(struct session *s);
-/* True if no compiler works for that row's library plans. */
+/* True if no compiler works for that row. */
 bool session_compiled(const struct session *s, int row);
 /* Verifies one row alone (run.c). False: the run ends. */
 bool session_verify(struct session *s, int row, struct error *err);
