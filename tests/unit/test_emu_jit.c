@@ -106,6 +106,10 @@ static const char *const forms[] = {
     "ld.shared.v4.b32 {%r5, %r1, %r2, %r4}, [%s0+16]",
     "ld.shared.v4.b32 {%r0, %r1, %r4, %r2}, [%s1+#]",
     "add.u64 %u0, %u0, 0; ld.global.b32 %r@, [%u0+#]",
+    "add.u64 %x0, %c0, 0; ld.global.b32 %y0, [%x0+#]; add.s32 %r@, %y0, %r@", /* addresses and values that are needed once */
+    "add.u64 %x0, %a0, 8; ld.global.b32 %r@, [%x0+#]; add.s64 %x0, %d@, %d@; mov.b64 %d@, %x0",
+    "add.u32 %y0, %s2, 0; ld.shared.b32 %y0, [%y0+#]; add.s32 %r@, %y0, %y0",
+    "mul.f32 %z0, %f@, %f@; fma.rn.f32 %z1, %z0, %f@, %f@; fma.rn.f32 %z0, %f@, %f@, %z1; fma.rn.f32 %f@, %f@, %z0, %f@",
 };
 
 static uint64_t state;
@@ -134,8 +138,8 @@ static char *program(uint32_t registers, uint32_t operations, bool parted, bool 
     struct text t = {0};
     text_add(&t, ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                  "    .reg .b32 %r<40>;\n    .reg .f32 %f<40>;\n    .reg .b64 %d<40>;\n    .reg .b16 %h<40>;\n    .reg .pred %p<9>;\n"
-                 "    .reg .b64 %a<3>, %c<2>, %u0;\n    .reg .b32 %t<3>, %s<3>;\n    .shared .align 16 .b8 rows[3072];\n    ld.param.u64 "
-                 "%a0, [in];\n"
+                 "    .reg .b64 %a<3>, %c<2>, %u0, %x0;\n    .reg .b32 %y0;\n    .reg .f32 %z<2>;\n"
+                 "    .reg .b32 %t<3>, %s<3>;\n    .shared .align 16 .b8 rows[3072];\n    ld.param.u64 %a0, [in];\n"
                  "    ld.param.u64 %a1, [out];\n    mov.u32 %t0, %tid.x;\n    mov.u64 %u0, %a0;\n    mad.wide.u32 %c0, %t0, 4, %a0;\n"
                  "    mov.u32 %s1, rows;\n    mad.lo.u32 %s0, %t0, 32, %s1;\n    mad.lo.u32 %s2, %t0, 4, %s1;\n    mov.u32 %t2, 0;\n"
                  "    setp.ge.u32 %p7, %t0, 42;\n    selp.b64 %c1, 512, 0, %p7;\n    add.s64 %c1, %c1, %c0;\n");

@@ -1,14 +1,13 @@
 /* emu/run/jit: compiles stretches of a basic block to AVX-512 code: lane-wise operations, loads that find what they found the last time,
  * and the branch that ends them. The code becomes the handler of the first operation of the stretch. Registers stay in vectors where there
- * are enough. A load that is to take its handler stores them and leaves the stretch; behind it begins another one, without loads. Code of
- * its own runs where some lanes are off. A NaN is made the canonical one before it is seen: the results have the bits of the handlers'.
+ * are enough: those that are needed soonest, and no store of what nobody reads again. A load that is to take its handler stores them and
+ * leaves the stretch; behind it begins another one, without loads. Code of its own runs where some lanes are off. A NaN is made the
+ * canonical one before it is seen: the results have the bits of the handlers'.
  */
 #include "emu/run/jit.h"
 #include "emu/ops.h"
 #include <stdlib.h>
 #include <sys/mman.h>
-
-#define STRETCH_MAX 256
 
 static const struct x86_form broadcast = {2, 1, 0, 0x7c};
 
@@ -23,40 +22,76 @@ struct stretch {
     uint32_t count, room;
 };
 
+/* Adds a load, or operations up to `end` without loads. False: they do not fit. */
+static bool compile_some(struct compiler *j, const struct insn *ip, uint32_t from, uint32_t end, struct stretch *loads)
+{
+    const bool load = !jit_can(ip + from);
+    struct compiler before = *j;
+    j->segment_end = load || end == from + 1 ? 0 : end;
+    if (load) {
+        if (loads->count == loads->room)
+            loads->leaving = xrealloc(loads->leaving, (loads->room = 2 * loads->room + 16) * sizeof *loads->leaving);
+        struct leaving *l = loads->leaving + loads->count;
+        l->load = j->operation = from;
+        jit_load(j, ip + from, l->jumps, &l->values);
+    } else {
+        jit_operations(j, ip, from, end);
+    }
+    loads->count += load && !j->full;
+    if (!j->full)
+        return true;
+    before.code.bytes = j->code.bytes;
+    before.code.room = j->code.room;
+    before.accesses = j->accesses;
+    *j = before;
+    return false;
+}
+
+/* What the operations read and write; returns how many can be compiled. */
+static uint32_t record_accesses(struct compiler *j, const struct insn *ip, uint32_t most, struct stretch *loads)
+{
+    const size_t code = j->code.count;
+    uint32_t n = 0;
+    j->records = true;
+    j->access_count = 0;
+    while (n < most && compile_some(j, ip, n, n + 1, loads))
+        n++;
+    j->records = false;
+    j->code.count = code;
+    loads->count = 0;
+    return n;
+}
+
 /* The code of up to `most` operations; returns how many fit. */
 static uint32_t compile_operations(struct compiler *j, const struct insn *ip, uint32_t most, bool some, struct stretch *loads)
 {
-    uint32_t done = 0;
+    uint32_t segments[STRETCH_MAX], done = 0;
     bool floats = false;
-    j->values.count = 0;
-    j->busy = j->busy_masks = j->now = 0;
     j->some = some;
     j->full = false;
+    most = record_accesses(j, ip, most, loads);
+    if (!most)
+        return 0;
+    j->values.count = 0;
+    j->busy = j->busy_masks = j->now = 0;
     j->proved = NO_REF;
+    jit_foresee(j, most, segments);
     for (uint32_t i = 0; i < most; i++)
         floats |= jit_is_float(ip + i);
     if (floats) {
         X86(&j->code, 0xb8, 0xff, 0xff, 0xff, 0x7f); /* mov eax, 0x7fffffff */
         x86_vector(&j->code, broadcast, X86_ZMM, NAN_REG, 0, EAX, 0);
     }
-    for (; done < most; done++) {
-        struct compiler before = *j;
-        const bool load = !jit_can(ip + done);
-        if (load) {
-            if (loads->count == loads->room)
-                loads->leaving = xrealloc(loads->leaving, (loads->room = 2 * loads->room + 16) * sizeof *loads->leaving);
-            loads->leaving[loads->count].load = done;
-            jit_load(j, ip + done, loads->leaving[loads->count].jumps, &loads->leaving[loads->count].values);
-        } else {
-            jit_operation(j, ip + done);
-        }
-        if (j->full) {
-            before.code.bytes = j->code.bytes;
-            before.code.room = j->code.room;
-            *j = before;
+    while (done < most) {
+        uint32_t end = done + 1;
+        while (end < segments[done] && jit_can(ip + done) && jit_can(ip + end))
+            end++;
+        if (compile_some(j, ip, done, end, loads))
+            done = end;
+        else if (end > done + 1 && compile_some(j, ip, done, done + 1, loads))
+            done++;
+        else
             break;
-        }
-        loads->count += load;
     }
     return done;
 }
@@ -221,5 +256,6 @@ void jit_compile(struct program *p)
         p->code[made[i].insn].fn = (op_fn)(uintptr_t)((uint8_t *)p->jit + made[i].at);
     free(made);
     free(j->code.bytes);
+    free(j->accesses);
     free(j);
 }

@@ -7,6 +7,7 @@
 enum { FRAME = 2, CONSTANTS = 1, WARP = 7, INSN = 6, EAX = 0 }; /* rdx, rcx: warp.base; rdi, rsi: a handler's arguments */
 /* Vectors: below CACHE, registers of the stretch. T0 and T1: what a load has read. */
 enum { CACHE = 25, T4 = 25, T0, T1, T2, T3, NAN_REG };
+enum { STRETCH_MAX = 256 }; /* operations */
 enum { K_LOOK = 1, K0 = 2, K1 = 3, K_FIRST = 4, K_COUNT = 4 };
 
 struct value { /* half of a PTX register's lanes, in vector registers `reg`; of a predicate reg[0] is a mask register */
@@ -16,7 +17,15 @@ struct value { /* half of a PTX register's lanes, in vector registers `reg`; of 
     uint8_t reg[2];
     bool dirty;    /* the frame does not hold it yet */
     bool raw;      /* f32 whose NaN may be any: made canonical before anything but arithmetic sees it */
+    bool dead;     /* written before it is read again: the frame need not get it */
+    uint32_t next; /* the operation that reads it next; JIT_NEVER: none of the stretch */
     uint32_t used; /* by this step last */
+};
+#define JIT_NEVER 0xffffffffu
+struct jit_access {                /* of a register by an operation of the stretch, in order */
+    uint32_t ref, operation, next; /* next: as struct value has it, behind this access */
+    uint8_t bytes;
+    bool write, dead;
 };
 struct values {
     struct value at[CACHE + K_COUNT];
@@ -28,9 +37,13 @@ struct compiler {
     uint32_t busy, busy_masks; /* registers in use */
     uint32_t now;              /* number of the step: one half of an operation, or a load */
     int half;
-    bool some;       /* only some lanes may run: others keep what the frame holds */
-    bool full;       /* the operation does not fit */
-    uint32_t proved; /* address register of the last load whose lanes were compared; NO_REF: none, or written since */
+    bool some; /* only some lanes may run: others keep what the frame holds */
+    bool full; /* the operation does not fit */
+    struct jit_access *accesses;
+    uint32_t access_count, access_room;
+    uint32_t operation, segment_end; /* the one in hand; the end of those whose halves are compiled one after the other, or 0 */
+    bool records;                    /* accesses, nothing else */
+    uint32_t proved;                 /* address register of the last load whose lanes were compared; NO_REF: none, or written since */
     uint32_t proved_memo;
 };
 
@@ -39,13 +52,21 @@ bool jit_can(const struct insn *ip);
 bool jit_can_load(const struct program *p, const struct insn *ip);
 /* Is its result a float, whose NaN is to be the canonical one? */
 bool jit_is_float(const struct insn *ip);
-/* Adds its code. `full`: it does not fit, and what was added is to be dropped. */
-void jit_operation(struct compiler *j, const struct insn *ip);
+/* Adds the code of operations [from, end) of the stretch at ip, one half after the other. `full`: they do not fit, and what was added is to
+ * be dropped. */
+void jit_operations(struct compiler *j, const struct insn *ip, uint32_t from, uint32_t end);
 /* The same for a load: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
 void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
 /* The vectors of a register, of the half in hand. They stay until the step ends. */
 enum jit_use { JIT_READ, JIT_READ_RAW, JIT_WRITE, JIT_WRITE_RAW };
 struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use use);
+/* Register `ref` of 32 bits takes the vector of an operand of the step, if nothing needs that any longer. */
+bool jit_take_over(struct compiler *j, uint32_t from, uint32_t ref);
+/* jit_next.c: sets `next` and `dead` of the recorded accesses of `count` operations. segments[i]: the first operation behind i that uses
+ * bytes of the frame as another register than one from i on did before. */
+void jit_foresee(struct compiler *j, uint32_t count, uint32_t *segments);
+/* The access of the operation in hand. */
+const struct jit_access *jit_find_access(const struct compiler *j, uint32_t ref, int bytes, bool write);
 /* Makes each NaN of a vector the canonical one. */
 void jit_canonical(struct compiler *j, int reg);
 /* Stores what the frame does not hold yet. */

@@ -76,7 +76,7 @@ static const struct operation operations[OP_COUNT] = {
     [OP_add_f32] = {SHAPE_FLOAT, 4, {1, 0, 0, 0x58}, {0}},
     [OP_sub_f32] = {SHAPE_FLOAT, 4, {1, 0, 0, 0x5c}, {0}},
     [OP_mul_f32] = {SHAPE_FLOAT, 4, {1, 0, 0, 0x59}, {0}},
-    [OP_fma_f32] = {SHAPE_FUSED, 4, {2, 1, 0, 0xb8}, {0}},
+    [OP_fma_f32] = {SHAPE_FUSED, 4, {2, 1, 0, 0xb8}, {2, 1, 0, 0xa8}}, /* d += a * b; d = d * a + b */
     [OP_madlo_32] = {SHAPE_MULTIPLY, 4, {2, 1, 0, 0x40}, {1, 1, 0, 0xfe}},
     [OP_madlo_64] = {SHAPE_MULTIPLY, 8, {2, 1, 1, 0x40}, {1, 1, 1, 0xd4}},
     [OP_sext_32_64] = {SHAPE_WIDEN, 8, {2, 1, 0, 0x25}, {0}},
@@ -282,15 +282,21 @@ static void convert(struct compiler *j, const struct insn *ip, const struct oper
     }
 }
 
+/* The sum lies where c, a or b did, if that is not needed any longer. */
 static void fuse(struct compiler *j, const struct insn *ip, const struct operation *o)
 {
-    const int a = source_float(j, ip->a), b = source_float(j, ip->b), c = source_float(j, ip->c), d = target_float(j, ip->d);
-    const int sum = d == a || d == b ? T0 : d;
-    if (sum != c)
-        vector(j, move, sum, 0, c);
-    vector(j, o->form, sum, a, b);
-    if (sum != d)
-        vector(j, move, d, 0, sum);
+    const int a = source_float(j, ip->a), b = source_float(j, ip->b), c = source_float(j, ip->c);
+    if (ip->d == ip->c || (ip->d != ip->a && ip->d != ip->b && jit_take_over(j, ip->c, ip->d))) {
+        vector(j, o->form, target_float(j, ip->d), a, b);
+    } else if (ip->d == ip->a || (ip->d != ip->b && jit_take_over(j, ip->a, ip->d))) {
+        vector(j, o->next, target_float(j, ip->d), b, c);
+    } else if (ip->d == ip->b || jit_take_over(j, ip->b, ip->d)) {
+        vector(j, o->next, target_float(j, ip->d), a, c);
+    } else {
+        const int d = target_float(j, ip->d);
+        vector(j, move, d, 0, c);
+        vector(j, o->form, d, a, b);
+    }
 }
 
 static void compute(struct compiler *j, const struct insn *ip, const struct operation *o)
@@ -366,12 +372,13 @@ static void one_half(struct compiler *j, const struct insn *ip)
     }
 }
 
-void jit_operation(struct compiler *j, const struct insn *ip)
+void jit_operations(struct compiler *j, const struct insn *ip, uint32_t from, uint32_t end)
 {
-    for (j->half = 0; j->half < 2; j->half++) {
-        j->now++;
-        one_half(j, ip);
-    }
+    for (j->half = 0; j->half < 2; j->half++)
+        for (j->operation = from; j->operation < end && !j->full; j->operation++) {
+            j->now++;
+            one_half(j, ip + j->operation);
+        }
 }
 
 /* ---- loads ---- */
@@ -535,6 +542,8 @@ void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct
     X86(c, 0x48, 0x85, 0xc0); /* test rax, rax */
     jumps[1] = x86_jump(c, JUMP_ZERO);
     *then = j->values;
+    for (int i = 0; i < then->count; i++)
+        then->at[i].dead &= then->at[i].used != j->now; /* the handler reads the address from the frame */
     if (count > 1)
         put_rows(j, ip, memo);
     j->now++;

@@ -81,6 +81,8 @@ void jit_flush(struct compiler *j, const struct values *values)
         for (int i = 0; i < values->count && !v->bytes && v->dirty; i++)
             if (i != n && values->at[i].dirty && values->at[i].ref == v->ref && !values->at[i].bytes)
                 other = &values->at[i];
+        if (v->dead)
+            continue;
         if (other && !v->half)
             store_masks(j, v, other);
         else if (v->dirty && !other)
@@ -92,7 +94,7 @@ static void drop_value(struct compiler *j, int n)
 {
     struct value *at = j->values.at;
     const struct value v = at[n];
-    if (v.dirty)
+    if (v.dirty && !v.dead)
         store_value(j, &v);
     for (int i = 0; i < (v.bytes ? vectors_of(&v) : 1); i++)
         *(v.bytes ? &j->busy : &j->busy_masks) &= ~(1u << v.reg[i]);
@@ -113,34 +115,74 @@ static void drop_sharing(struct compiler *j, uint32_t ref, int bytes)
     }
 }
 
+/* How far away its next use is, in steps of half an operation. */
+static uint32_t distance(const struct compiler *j, const struct value *v)
+{
+    if (v->next == JIT_NEVER)
+        return JIT_NEVER - v->dirty;
+    return v->next + (v->next < j->segment_end && v->half == j->half ? 0 : STRETCH_MAX);
+}
+
 static int take_register(struct compiler *j, bool predicate)
 {
     uint32_t *busy = predicate ? &j->busy_masks : &j->busy, all = predicate ? ((1u << K_COUNT) - 1) << K_FIRST : (1u << CACHE) - 1;
     while (!(all & ~*busy)) {
-        int oldest = -1;
+        int last = -1; /* the one that is needed last */
         for (int i = 0; i < j->values.count; i++) {
             const struct value *v = &j->values.at[i];
-            if (v->used != j->now && !v->bytes == predicate && (oldest < 0 || v->used < j->values.at[oldest].used))
-                oldest = i;
+            if (v->used != j->now && !v->bytes == predicate && (last < 0 || distance(j, v) > distance(j, &j->values.at[last])))
+                last = i;
         }
-        if (oldest < 0) {
+        if (last < 0) {
             j->full = true;
             return predicate ? K_FIRST : 0;
         }
-        drop_value(j, oldest);
+        drop_value(j, last);
     }
     int reg = __builtin_ctz(all & ~*busy);
     *busy |= 1u << reg;
     return reg;
 }
 
+static struct value *find_value(struct compiler *j, uint32_t ref, int bytes)
+{
+    for (int i = 0; i < j->values.count; i++)
+        if (j->values.at[i].ref == ref && j->values.at[i].bytes == bytes && j->values.at[i].half == j->half)
+            return &j->values.at[i];
+    return NULL;
+}
+
+static void record(struct compiler *j, uint32_t ref, int bytes, bool write)
+{
+    j->full |= ref == NO_REF;
+    if (j->full || j->half)
+        return;
+    if (j->access_count == j->access_room)
+        j->accesses = xrealloc(j->accesses, (j->access_room = 2 * j->access_room + 256) * sizeof *j->accesses);
+    j->accesses[j->access_count++] = (struct jit_access){.ref = ref, .operation = j->operation, .bytes = (uint8_t)bytes, .write = write};
+}
+
+/* The operation reads or writes it now. */
+static struct value *see_value(struct compiler *j, struct value *v, bool write)
+{
+    const struct jit_access *a = jit_find_access(j, v->ref, v->bytes, write);
+    v->used = j->now;
+    v->dirty |= write;
+    v->dead = a && a->dead;
+    v->next = a ? a->next : 0;
+    if (write && v->ref == j->proved)
+        j->proved = NO_REF;
+    return v;
+}
+
 struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use use)
 {
     const bool load = use == JIT_READ || use == JIT_READ_RAW, write = !load;
-    struct value *v = NULL;
-    for (int i = 0; i < j->values.count && !v; i++)
-        if (j->values.at[i].ref == ref && j->values.at[i].bytes == bytes && j->values.at[i].half == j->half)
-            v = &j->values.at[i];
+    if (j->records) {
+        record(j, ref, bytes, write);
+        return (struct value){.ref = ref, .bytes = (uint8_t)bytes};
+    }
+    struct value *v = find_value(j, ref, bytes);
     if (!v) {
         struct value made = {.ref = ref, .bytes = (uint8_t)bytes, .half = (uint8_t)j->half, .used = j->now};
         j->full |= ref == NO_REF;
@@ -160,12 +202,31 @@ struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use 
         v = &j->values.at[j->values.count++];
         *v = made;
     }
-    v->used = j->now;
-    v->dirty |= write;
+    see_value(j, v, write);
     if (v->raw && use == JIT_READ)
         jit_canonical(j, v->reg[0]);
     v->raw = use == JIT_WRITE_RAW || (v->raw && use == JIT_READ_RAW);
-    if (write && ref == j->proved)
-        j->proved = NO_REF;
     return *v;
+}
+
+bool jit_take_over(struct compiler *j, uint32_t from, uint32_t ref)
+{
+    struct value *v = j->records || ref == NO_REF ? NULL : find_value(j, from, 4);
+    if (!v || !(v->dead || (!v->dirty && v->next == JIT_NEVER)))
+        return false;
+    struct value *old = find_value(j, ref, 4);
+    if (old) { /* what it held is overwritten */
+        if (old->used == j->now)
+            return false;
+        old->dead = true;
+        drop_value(j, (int)(old - j->values.at));
+    }
+    drop_sharing(j, ref, 4);
+    v = find_value(j, from, 4);
+    if (j->full)
+        return false;
+    v->ref = ref;
+    v->raw = true;
+    see_value(j, v, true);
+    return true;
 }
