@@ -358,8 +358,11 @@ bool session_find(struct session *s, struct error *err)
      * one that measures a GPU's ceilings opens it first, and the worker after that. Before there is a plan, a database that exists may
      * know them. */
     bool measures = ok && o->feed && (!s->fleet || !store_exists(o->database)) && session_roofs_lacks(s);
-    if (measures)
+    if (measures) {
+        s->ceilings = s->worker; /* if there is one, it has listed the GPUs */
+        s->worker = CHILD_NONE;
         ask.keep = &s->ceilings;
+    }
     if (ok && o->inside) /* a debugger's process opens the device itself */
         child_stop(&s->worker, NULL, 0);
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);

@@ -528,8 +528,14 @@ static bool open_fleet(struct fleet *f, struct session_options *own, struct erro
     const struct session_options *o = s->options;
     if (o->inside || o->plan.tune)
         return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
+    if (!session_seed(s, err))
+        return false;
     f->gpus = session_kept_gpus(s, &f->count);
     f->judged = f->gpus;
+    s->asked.tuned_rules = o->decides && !o->tuned; /* as it will be, so that plans made before are those of now */
+    bool early = !f->judged && !o->gate && !o->resume;
+    if (early && !o->on_every_gpu && !fleet_list(f, err))
+        return false;
     if (!f->gpus && !gpu_list(o->gpus, o->plan.device, &s->worker, o->interrupted, &f->gpus, &f->count, err))
         return false;
     own->plan.device = f->gpus[0].spec;
@@ -540,9 +546,7 @@ static bool open_fleet(struct fleet *f, struct session_options *own, struct erro
         s->asked.filter.gpus = f->numbers;
         s->asked.layers_only = true; /* a network chooses among the rows of all GPUs */
     }
-    if (!session_seed(s, err))
-        return false;
-    if (!f->judged && !o->gate && !o->resume)
+    if (early)
         fleet_open(f); /* if it fails, the parent opens the device and says why */
     return session_open(s, err) && session_counts(s, &s->counts, err);
 }

@@ -40,6 +40,7 @@ int queue_return(struct case_queue *q, int gpu, int most, int **lost);
 enum idle { IDLE_START, IDLE_LAYERS, IDLE_END, IDLE_COUNT };
 struct gpu {
     char spec[64], place[64], uuid[64], pci[32], number[16], where[330];
+    int place_in_list; /* its number */
     struct child child;
     bool asks, ended, given_up;
     bool rests; /* its run is over; its process ends, or waits for the plan of the next run */
@@ -101,6 +102,9 @@ void fleet_assign(struct fleet *f);
 bool fleet_serve(struct fleet *f, struct error *err);
 /* Runs what is due, on f->gpus. */
 bool fleet_run(struct fleet *f, struct error *err);
+/* Starts the process of the first GPU, which lists them all and then opens its own. Leaves f->gpus NULL where it cannot. False: there are
+ * no GPUs as the option says. */
+bool fleet_list(struct fleet *f, struct error *err);
 /* All processes open their GPUs at once; what the first one finds is the device of the run. False: none is known, and no process runs. */
 bool fleet_open(struct fleet *f);
 /* Ends all processes; those of the next plan are new. */

@@ -54,44 +54,56 @@ static json_t *ask_list(struct child *keep, volatile sig_atomic_t *interrupted, 
     return child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, keep, interrupted, err);
 }
 
+/* A GPU by its number; `at`: its entry in the list of this machine's, NULL: not known. */
+static void name_gpu(struct gpu *g, int number, const char *device, const json_t *at)
+{
+    bool timed = !device || spec_is_timed(device);
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    g->child = CHILD_NONE;
+    g->place_in_list = number;
+    snprintf(g->number, sizeof g->number, "%d", number);
+    if (timed)
+        snprintf(g->spec, sizeof g->spec, "cuda:%d", number);
+    else
+        snprintf(g->spec, sizeof g->spec, "%.60s", device);
+    snprintf(g->place, sizeof g->place, timed ? "cuda:%d" : "emu#%d", number);
+    snprintf(g->where, sizeof g->where, "%s/%s", host, g->place);
+    snprintf(g->uuid, sizeof g->uuid, "%s", at ? json_string_value(json_object_get(at, "uuid")) : "");
+    snprintf(g->pci, sizeof g->pci, "%s", at ? json_string_value(json_object_get(at, "pci")) : "");
+}
+
+/* The GPUs that the option names, of those in the list (NULL: of emu). */
+static bool take_list(const char *option, const char *device, const json_t *list, struct gpu **gpus, int *count, struct error *err)
+{
+    SCOPED int *numbers = NULL;
+    int there = (int)json_array_size(list);
+    if (list && device && *spec_option(device))
+        return error_set(err, ERROR_USAGE, "--device %.60s names one GPU, and --gpus several: leave one of them out", device);
+    int found = numbers_of(option, there, &numbers);
+    if (found <= 0) {
+        error_set(err, ERROR_USAGE, "--gpus %.60s: all, or numbers from 0 such as 0,2 or 0-3, each once, are expected", option);
+        return list ? false : error_hint(err, "emu emulates as many GPUs as are named: --gpus 0-3");
+    }
+    for (int i = 0; list && i < found; i++)
+        if (numbers[i] >= there)
+            return error_set(err, ERROR_ENVIRONMENT, "there is no GPU %d: this machine has %d, counted from 0", numbers[i], there);
+    *gpus = xcalloc((size_t)found, sizeof **gpus);
+    *count = found;
+    for (int i = 0; i < found; i++)
+        name_gpu(&(*gpus)[i], numbers[i], device, json_array_get(list, (size_t)numbers[i]));
+    return true;
+}
+
 bool gpu_list(const char *option, const char *device, struct child *keep, volatile sig_atomic_t *interrupted, struct gpu **gpus, int *count,
               struct error *err)
 {
     bool timed = !device || spec_is_timed(device);
     json_auto_t *event = timed ? ask_list(keep, interrupted, err) : NULL;
-    const json_t *list = json_object_get(event, "gpus");
-    SCOPED int *numbers = NULL;
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
     *gpus = NULL;
     if (timed && !event)
         return error_hint(err, "--device emu --gpus 0-3 runs four emulated GPUs"), false;
-    if (timed && device && *spec_option(device))
-        return error_set(err, ERROR_USAGE, "--device %.60s names one GPU, and --gpus several: leave one of them out", device);
-    int there = timed ? (int)json_array_size(list) : 0;
-    *count = numbers_of(option, there, &numbers);
-    if (*count <= 0) {
-        error_set(err, ERROR_USAGE, "--gpus %.60s: all, or numbers from 0 such as 0,2 or 0-3, each once, are expected", option);
-        return timed ? false : error_hint(err, "emu emulates as many GPUs as are named: --gpus 0-3");
-    }
-    *gpus = xcalloc((size_t)*count, sizeof **gpus);
-    for (int i = 0; i < *count; i++) {
-        struct gpu *g = &(*gpus)[i];
-        const json_t *at = json_array_get(list, (size_t)numbers[i]);
-        g->child = CHILD_NONE;
-        if (timed && numbers[i] >= there)
-            return error_set(err, ERROR_ENVIRONMENT, "there is no GPU %d: this machine has %d, counted from 0", numbers[i], there);
-        snprintf(g->number, sizeof g->number, "%d", numbers[i]);
-        if (timed)
-            snprintf(g->spec, sizeof g->spec, "cuda:%d", numbers[i]);
-        else
-            snprintf(g->spec, sizeof g->spec, "%.60s", device);
-        snprintf(g->place, sizeof g->place, timed ? "cuda:%d" : "emu#%d", numbers[i]);
-        snprintf(g->where, sizeof g->where, "%s/%s", host, g->place);
-        snprintf(g->uuid, sizeof g->uuid, "%s", at ? json_string_value(json_object_get(at, "uuid")) : "");
-        snprintf(g->pci, sizeof g->pci, "%s", at ? json_string_value(json_object_get(at, "pci")) : "");
-    }
-    return true;
+    return take_list(option, device, json_object_get(event, "gpus"), gpus, count, err);
 }
 
 /* ---- the process ---- */
@@ -113,8 +125,8 @@ static bool read_cpus(const char *path, cpu_set_t *cpus)
     return CPU_COUNT(cpus) > 0;
 }
 
-/* Binds the process, and so its worker, to the cores that are next to the GPU, among those that it may use. */
-static void bind_cpus(const char *pci)
+/* Binds a process (0: this one, and so its workers) to the cores that are next to the GPU, among those that it may use. */
+static void bind_cpus(pid_t pid, const char *pci)
 {
     char name[32];
     cpu_set_t beside, allowed, both;
@@ -126,7 +138,7 @@ static void bind_cpus(const char *pci)
         return;
     CPU_AND(&both, &beside, &allowed);
     if (CPU_COUNT(&both))
-        sched_setaffinity(0, sizeof both, &both);
+        sched_setaffinity(pid, sizeof both, &both);
 }
 
 struct member {
@@ -197,6 +209,21 @@ static bool next_plan(struct member *m, struct session_options *o, const struct 
            ((files && !strcmp(files, plan->files)) || error_set(err, ERROR_USAGE, "a file changed while the run began; start it again"));
 }
 
+/* Its worker lists the GPUs, this one among them, and the parent starts the processes of the others meanwhile. */
+static bool list_early(struct member *m, struct session *s, struct gpu *g, struct error *err)
+{
+    json_auto_t *event = ask_list(&s->worker, s->options->interrupted, err);
+    json_t *list = json_object_get(event, "gpus"), *at = json_array_get(list, (size_t)g->place_in_list);
+    if (!at)
+        return false;
+    snprintf(g->uuid, sizeof g->uuid, "%s", json_string_value(json_object_get(at, "uuid")));
+    snprintf(g->pci, sizeof g->pci, "%s", json_string_value(json_object_get(at, "pci")));
+    member_say(m, json_pack("{s:O}", "gpus", list), NULL);
+    bind_cpus(0, g->pci);
+    bind_cpus(s->worker.pid, g->pci);
+    return true;
+}
+
 /* Opens the GPU and tells the parent of it, which makes the plan; makes the same one and waits for the parent's, which may differ: stored
  * configurations come only with that. False, without an error: there is none. */
 static bool open_early(struct member *m, struct session_options *o, const struct session_sink *sink, struct plan *plan, struct gpu *g,
@@ -204,7 +231,7 @@ static bool open_early(struct member *m, struct session_options *o, const struct
 {
     struct session s = SESSION_OF(o, sink);
     s.fleet = m->s->fleet;
-    bool ok = session_find(&s, err);
+    bool ok = (g->uuid[0] || !spec_is_timed(g->spec) || list_early(m, &s, g, err)) && session_find(&s, err);
     if (ok) {
         snprintf(g->spec, sizeof g->spec, "%s", s.device.spec);
         member_say(m, json_pack("{s:o}", "device", session_device_write(&s.device)), NULL);
@@ -235,7 +262,7 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     o.kept = s->options->kept ? &kept : NULL;
     o.lacks = NULL;
     o.before = NULL;
-    bind_cpus(g->pci);
+    bind_cpus(0, g->pci);
     SCOPED char *threads = text_format("%d", g->threads);
     if (g->threads)
         setenv("BENCH_THREADS", threads, 1);
@@ -315,30 +342,56 @@ void fleet_stop(struct fleet *f)
     }
 }
 
+/* What the process of the first GPU says under that key; a new reference. NULL: it has failed or is gone. */
+static json_t *hear_first(struct session *s, struct gpu *first, const char *key, double limit_s)
+{
+    double deadline = clock_s() + limit_s;
+    while (first->child.pid > 0) {
+        json_auto_t *event = NULL;
+        if (child_next(&first->child, deadline, s->options->interrupted, &event) != CHILD_EVENT || json_object_get(event, "failed"))
+            break;
+        if (json_object_get(event, key))
+            return json_incref(json_object_get(event, key));
+        if (json_object_get(event, "note"))
+            session_note(s, "%s: %s", first->place, json_string_value(json_object_get(event, "note")));
+    }
+    return NULL;
+}
+
+bool fleet_list(struct fleet *f, struct error *err)
+{
+    struct session *s = f->s;
+    const struct session_options *o = s->options;
+    const char *device = o->plan.device;
+    SCOPED int *numbers = NULL;
+    struct error why = {0};
+    if ((device && !spec_is_timed(device)) || numbers_of(o->gpus, 1, &numbers) <= 0)
+        return true;
+    struct gpu first = {.early = true};
+    name_gpu(&first, numbers[0], device, NULL);
+    s->fleet = f;
+    json_auto_t *list = gpu_start(s, &first, 1, 0, &why) ? hear_first(s, &first, "gpus", LIST_LIMIT_S) : NULL;
+    bool ok = !list || take_list(o->gpus, device, list, &f->gpus, &f->count, err);
+    if (list && ok)
+        f->gpus[0].child = first.child;
+    else
+        child_stop(&first.child, NULL, 0);
+    return ok;
+}
+
 bool fleet_open(struct fleet *f)
 {
     struct session *s = f->s;
     struct error why = {0};
     s->fleet = f;
-    s->asked.tuned_rules = s->options->decides && !s->options->tuned; /* as it will be, so that plans made before are those of now */
     for (int k = 0; k < f->count; k++) {
         f->gpus[k].early = true;
-        if (!gpu_start(s, f->gpus, f->count, k, &why))
+        if (f->gpus[k].child.pid <= 0 && !gpu_start(s, f->gpus, f->count, k, &why))
             break;
     }
     child_stop(&s->worker, NULL, 0); /* which listed them; its end takes the driver a while */
-    struct gpu *first = f->gpus;
-    double deadline = clock_s() + OPEN_LIMIT_S;
-    while (first->child.pid > 0 && !s->device.spec[0]) {
-        json_auto_t *event = NULL;
-        if (child_next(&first->child, deadline, s->options->interrupted, &event) != CHILD_EVENT || json_object_get(event, "failed"))
-            break;
-        if (json_object_get(event, "device"))
-            session_device_read(json_object_get(event, "device"), &s->device, &why);
-        else if (json_object_get(event, "note"))
-            session_note(s, "%s: %s", first->place, json_string_value(json_object_get(event, "note")));
-    }
-    if (!s->device.spec[0])
+    json_auto_t *device = hear_first(s, f->gpus, "device", OPEN_LIMIT_S);
+    if (!device || !session_device_read(device, &s->device, &why))
         fleet_stop(f);
     return s->device.spec[0];
 }
