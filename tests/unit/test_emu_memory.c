@@ -339,6 +339,9 @@ static void clocks(void **state)
     assert_memory_equal(first[0], first[1], sizeof first[0]);
 }
 
+#define ADDS "add.u32 %r3, %r1, 1; add.u32 %r3, %r3, 1; add.u32 %r3, %r3, 1;"
+#define TWELVE_ADDS ADDS ADDS ADDS ADDS
+
 /* One wait for loads that depend on no other, one more where an address or a barrier does, none where another block uses the value. */
 static void waits_for_loads(void **state)
 {
@@ -359,6 +362,16 @@ static void waits_for_loads(void **state)
         {"mov.u32 %r2, 0; LOOP: ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 5;\n"
          "@%p bra LOOP;",
          5},
+        /* ptxas puts guards on short ifs */
+        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
+         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+         1},
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r2, 1; A:", 2},
+        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1];" TWELVE_ADDS " A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
+         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+         2},
+        {"ld.global.u32 %r1, [%d1]; LOOP: @%p bra A; add.u32 %r3, %r1, 1; A: add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 5; @%p bra LOOP;",
+         0},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct emu_test t;
