@@ -143,6 +143,7 @@ struct counter_known {
     double (*fact)(void *context, const char *name);
     const char *(*word)(void *context, const char *name); /* of a fact that is a text; NULL: it is none, or not known. May be NULL */
     void *context;
+    double idle; /* > 0: in place of the limit of that name */
 };
 /* Evaluates a formula; false if any name in it is absent, even in a branch not taken, or if the result is not finite. */
 bool counter_compute(const struct expr *formula, const struct counter_known *known, double *out);

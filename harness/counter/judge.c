@@ -16,7 +16,7 @@ static double judge_number(void *context, const char *name)
 {
     const struct judging *j = context;
     const struct counter_group *g = j->group;
-    double limit = counter_limit(g->limits, name);
+    double limit = j->known->idle > 0 && !strcmp(name, "idle") ? j->known->idle : counter_limit(g->limits, name);
     int i = counter_group_value(g, name), m = g->computed ? counter_group_metric(g, name) : -1;
     if (!isnan(limit))
         return limit;

@@ -540,9 +540,45 @@ static void bytes_in_l2_count(void **state)
     fixture_free(&e);
 }
 
+/* One kernel on a card and on one that is 7 % slower: what each says first, the other says, too. */
+static void a_unit_at_the_limit_has_two_names(void **state)
+{
+    static const struct {
+        double l1;
+        const char *first, *other;
+    } table[] = {{70, "memory", NULL}, {62, "memory", "latency"}, {58, "latency", "memory"}, {50, "latency", NULL}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct fixture f = {0};
+        struct judge j;
+        measured_run(&f);
+        struct row *r = row_of(&f, "conv2d/cudnn", 400, 1);
+        hw(r, "l1_busy", table[i].l1);
+        hw(r, "tensor_active", 40);
+        hw(r, "issue_active", 40);
+        hw(r, "dram_throughput", 30);
+        hw(r, "stall_long_scoreboard", 48);
+        struct case_view c = judged(&f, &j);
+        const struct verdicts *v = &c.views[0].verdicts;
+        const char *other = NULL;
+        for (int k = 1; k < v->count; k++)
+            if (v->items[k].close && !other)
+                other = counter_bottleneck_names[v->items[k].rule->bottleneck];
+        assert_string_equal(verdict_word(&c.views[0]), table[i].first);
+        if (!other != !table[i].other || (other && strcmp(other, table[i].other)))
+            fail_msg("%g %%: as likely %s", table[i].l1, other ? other : "nothing");
+        for (int k = 0; k < v->count; k++)
+            for (int m = k + 1; m < v->count; m++) /* each finding once */
+                assert_string_not_equal(v->items[k].says, v->items[m].says);
+        case_view_free(&c);
+        judge_close(&j);
+        fixture_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_at_the_limit_has_two_names),
         cmocka_unit_test(bytes_in_l2_count),
         cmocka_unit_test(verdicts_without_counters),
         cmocka_unit_test(verdicts_with_counters),

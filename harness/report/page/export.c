@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "2.10.0"
+#define EXPORT_VERSION "2.11.0"
 
 /* The verdict, the rules that hold, and the time breakdown. */
 static json_t *json_why(const struct case_view *c, const struct view *v)
@@ -18,9 +18,10 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
     struct breakdown a = breakdown_of(c, v, 0);
     for (int i = 0; i < v->verdicts.count; i++) {
         const struct verdict *one = &v->verdicts.items[i];
-        json_array_append_new(rules, json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "bottleneck", counter_bottleneck_names[one->rule->bottleneck],
-                                               "rule", one->group->name, "step", one->step, "gain_percent", json_finite(one->gain), "says",
-                                               json_text(one->says), "try", json_text(one->remedy)));
+        json_array_append_new(rules,
+                              json_pack("{s:s,s:s,s:i,s:b,s:o,s:o,s:o}", "bottleneck", counter_bottleneck_names[one->rule->bottleneck],
+                                        "rule", one->group->name, "step", one->step, "as_likely", !i || one->close, "gain_percent",
+                                        json_finite(one->gain), "says", json_text(one->says), "try", json_text(one->remedy)));
     }
     for (int i = 0; i < a.count; i++) {
         json_t *part = json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns",

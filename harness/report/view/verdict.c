@@ -157,6 +157,7 @@ struct judging {
     struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
     bool open;    /* the fullest unit may be busy: only units over active cycles and large wastes are named */
+    double idle;  /* from this share on a unit is busy; 0: the limit of that name */
     char lift[200];
 };
 
@@ -203,7 +204,8 @@ static void keep(void *context, const struct counter_finding *f)
     const char *name = f->rule->unit ? expr_text(f->rule->unit) : "";
     double left = value_of(j->c, j->v, &j->breakdown, "headroom"), active = value_of(j->c, j->v, &j->breakdown, "sm_busy"),
            least = case_limit(j->c, f->group->least_gain ? f->group->least_gain : "gain_least"), busy = over_launch(name, f->unit, active),
-           unit = busy >= case_limit(j->c, "idle") && j->share >= MOST ? busy : NAN, gain = over_launch(name, f->gain, active);
+           idle = j->idle > 0 ? j->idle : case_limit(j->c, "idle"), unit = busy >= idle && j->share >= MOST ? busy : NAN,
+           gain = over_launch(name, f->gain, active);
     gain = (gain > left ? left : gain) * j->share;
     bool about_unit =
         f->rule->unit && (f->rule->bottleneck == COUNTER_BOTTLENECK_MEMORY || f->rule->bottleneck == COUNTER_BOTTLENECK_COMPUTE);
@@ -230,9 +232,15 @@ static void keep(void *context, const struct counter_finding *f)
         item->says = xstrdup(f->says);
 }
 
+static void verdict_free(struct verdict *v)
+{
+    free(v->says);
+    free(v->remedy);
+}
+
 static void judge_step(struct judging *j)
 {
-    const struct counter_known known = {fact, word, j};
+    const struct counter_known known = {.fact = fact, .word = word, .context = j, .idle = j->idle};
     const struct counter_groups *const sets[] = {&j->c->judge->rules, &j->c->judge->groups};
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < sets[k]->count; i++)
@@ -282,6 +290,37 @@ static bool undecided(const struct judging *j)
     return p->ns > 0 && !j->v->stored && most < idle && most * margin >= idle;
 }
 
+/* Whether a unit near the limit is busy may be otherwise in another run or on another card: the finding that leads then is close. */
+static void add_other_side(const struct judging *j, struct verdicts *all)
+{
+    double idle = case_limit(j->c, "idle"), margin = 1 + case_limit(j->c, "busy_differs") / 100,
+           most = fullest(j->c, j->v, &j->breakdown, false);
+    struct verdicts other = {0};
+    struct judging again = *j;
+    if (!all->counted || !all->count || !(most >= idle / margin && most < idle * margin))
+        return;
+    again.out = &other;
+    again.idle = most >= idle ? idle * margin : idle / margin;
+    judge_step(&again);
+    sort(&other, case_limit(j->c, "lead"), case_limit(j->c, "gains_close"));
+    bool said = !other.count;
+    for (int i = 0; i < all->count && !said; i++)
+        said = (!i || all->items[i].close) && all->items[i].rule->bottleneck == other.items[0].rule->bottleneck;
+    if (!said) {
+        APPEND(all->items, all->count);
+        memmove(&all->items[2], &all->items[1], (size_t)(all->count - 2) * sizeof *all->items);
+        all->items[1] = other.items[0];
+        all->items[1].close = true;
+        other.items[0] = (struct verdict){0};
+        for (int i = 2; i < all->count; i++) /* it may stand there already */
+            if (all->items[i].rule == all->items[1].rule && all->items[i].step == all->items[1].step) {
+                verdict_free(&all->items[i]);
+                memmove(&all->items[i], &all->items[i + 1], (size_t)(--all->count - i) * sizeof *all->items);
+            }
+    }
+    verdicts_free(&other);
+}
+
 /* The longest step against the row's speed of light; for a few further steps, the rules on compiler, launch and counters. */
 static void judge_row(struct case_view *c, struct view *v)
 {
@@ -297,6 +336,7 @@ static void judge_row(struct case_view *c, struct view *v)
     }
     j.open = undecided(&j);
     judge_step(&j);
+    const struct judging longest_step = j;
     int longest = j.breakdown.step;
     for (int s = 0; view_itemises(v) && v->ranked && s < v->row->step_count; s++) {
         const struct row_time *time = v->row->steps[s].prepare || s == longest ? NULL : step_time(c, v->row, s);
@@ -308,6 +348,7 @@ static void judge_row(struct case_view *c, struct view *v)
         judge_step(&j);
     }
     sort(&v->verdicts, case_limit(c, "lead"), case_limit(c, "gains_close"));
+    add_other_side(&longest_step, &v->verdicts);
 }
 
 void case_judge(struct case_view *c, const struct judge *j)
@@ -321,10 +362,8 @@ void case_judge(struct case_view *c, const struct judge *j)
 
 void verdicts_free(struct verdicts *v)
 {
-    for (int i = 0; i < v->count; i++) {
-        free(v->items[i].says);
-        free(v->items[i].remedy);
-    }
+    for (int i = 0; i < v->count; i++)
+        verdict_free(&v->items[i]);
     free(v->items);
     *v = (struct verdicts){0};
 }
