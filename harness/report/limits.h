@@ -4,6 +4,7 @@
 
 /* Sentences and lists of all reports. */
 #define SHOWN_GLANCE 9    /* cases on a terminal, before a line that counts the rest */
+#define SHOWN_REASONS 3   /* why rows were not run; of the others the number */
 #define SHOWN_SENTENCES 6 /* for one question of a scenario; the others are in their section */
 #define SHOWN_WHY 6       /* lines of `why` of a case */
 #define SHOWN_ALSO 4      /* further rules that hold for a row */

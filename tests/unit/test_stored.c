@@ -84,6 +84,11 @@ static void a_stored_time_is_found_by_its_code(void **state)
         counted(r, i == 1 ? 4e9 : i == 3 ? 1e6 : 1e9);
     }
     row_add_member(emu.rows[2], FAMILY_EMU, 0, 0, "warp_f64", "", "emu", 9e8);
+    for (int i = 0; i < 3; i++) {
+        r = row_of(&emu, i ? "conv2d/later" : "conv2d/never", 0, 1);
+        r->status = ROW_SKIPPED;
+        row_set(&r->reason, i ? "no time left" : "no such layer");
+    }
     struct case_view c;
     struct judge j;
     judge_open(&j);
@@ -98,7 +103,7 @@ static void a_stored_time_is_found_by_its_code(void **state)
     assert_true(c.views[1].predicted.ns > 3.6e6 && c.views[1].predicted.ns < 6e6);
     assert_true(c.views[1].predicted.low_ns < c.views[1].predicted.ns && c.views[1].predicted.ns < c.views[1].predicted.high_ns);
     assert_true(c.views[3].predicted.ns > 0 && c.views[3].predicted.ns < 1e3 * c.views[4].stored->us);
-    static const int order[] = {0, 4, 3, 1, 2}; /* predicted times stand after all stored ones, rows without either last */
+    static const int order[] = {0, 4, 3, 1, 2, 5, 6, 7}; /* predicted times stand after all stored ones, rows without either last */
     assert_memory_equal(c.order, order, sizeof order);
     assert_string_equal(verdict_word(&c.views[1]), "compute");
     assert_true(!(c.views[2].predicted.ns > 0) && strstr(c.views[2].predicted.why, "'f64'"));
@@ -111,6 +116,9 @@ static void a_stored_time_is_found_by_its_code(void **state)
                                         "stored us",
                                         "5 of 5, no race or unsafe access found",
                                         "the error is ",
+                                        "us on H200 SXM",
+                                        "x the next",
+                                        "Not run: 2 rows: no time left; 1 row: no such layer",
                                         "rows in order of stored time, then those without one in order of predicted time",
                                         "2 of 2 stored times lie outside their predicted interval: mine, slow"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -121,6 +129,18 @@ static void a_stored_time_is_found_by_its_code(void **state)
     row_set(&emu.rows[2]->case_id, "edsr/other");
     report_closing(&closing, &emu.run, emu.rows, 3, &(struct report_style){.width = 200});
     assert_non_null(strstr(text_get(&closing), "odd 5,000 us stored, 0.0300 x library; verified 1 of 1"));
+    /* two predicted times far apart have intervals apart; of equal work they overlap */
+    for (int i = 0; i < 2; i++) {
+        emu.rows[0]->launch_hash[0] = 0;
+        row_set(&emu.rows[3]->case_id, "edsr/other");
+        text_free(&closing);
+        report_closing(&closing, &emu.run, emu.rows, 3, &(struct report_style){.width = 200});
+        if (!strstr(text_get(&closing), i ? "], 1.00 x changed: intervals overlap;" : " x changed; issue slots"))
+            fail_msg("%s", text_get(&closing));
+        for (int k = 0; k < emu.rows[1]->metric_count; k++)
+            if (!strcmp(emu.rows[1]->metrics[k].name, METRIC_EMU "warp_instructions"))
+                emu.rows[1]->metrics[k].value = 1e9;
+    }
     drop_home();
     text_free(&closing);
     text_free(&page);

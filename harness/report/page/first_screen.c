@@ -2,6 +2,7 @@
 #include "report/page/first_screen.h"
 #include "base/spec.h"
 #include "report/limits.h"
+#include "report/view/machine.h"
 #include "report/view/number.h"
 #include "report/view/predict.h"
 #include "report/view/stored.h"
@@ -174,6 +175,24 @@ static double counted_us(const struct view *v)
     return v->stored ? v->stored->us : v->predicted.ns / 1e3;
 }
 
+/* The next row by the same kind of time; NULL: there is none. */
+static const struct view *counted_next(const struct case_view *c, const struct view *winner)
+{
+    const struct view *first = winner && winner->same_as ? winner->same_as : winner;
+    for (int i = 0; i < c->count && winner; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (v != first && v->same_as != first && (winner->stored ? v->stored != NULL : v->predicted.ns > 0))
+            return v;
+    }
+    return NULL;
+}
+
+/* Of two predicted times, may the slower one be the faster? Intervals that overlap decide nothing. */
+static const char *next_words(const struct view *winner, const struct view *next)
+{
+    return !winner->stored && next->predicted.low_ns < winner->predicted.high_ns ? ": intervals overlap" : "";
+}
+
 /* What limits the row: its first verdict, else what the prediction says; "": neither is known. */
 static const char *counted_limit(const struct view *v)
 {
@@ -185,6 +204,7 @@ static void glance_counted(struct table *t, const struct case_view *c)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
+    const struct view *next = counted_next(c, winner);
     const struct prediction *p = winner ? &winner->predicted : NULL;
     SCOPED_TEXT name = {0}, verified = {0}, open = {0};
     double us = winner ? counted_us(winner) : NAN, library = c->stored_library ? c->stored_library->us : NAN;
@@ -201,6 +221,9 @@ static void glance_counted(struct table *t, const struct case_view *c)
     else if (winner)
         table_note(t, "predicted [%s %s]", number_3(p->low_ns / 1e3, a), number_3(p->high_ns / 1e3, b));
     bool measured = winner && winner->stored;
+    table_number(t, PAINT_NONE, next ? counted_us(next) / us : NAN, number_3(next ? counted_us(next) / us : NAN, a));
+    if (next)
+        table_note(t, "%s%s", next->name, next_words(winner, next));
     table_number(t, PAINT_NONE, measured ? library / us : NAN, number_3(library / us, a));
     table_cell(t, PAINT_NONE, "%s", winner ? counted_limit(winner) : "");
     add_verified(c, &verified);
@@ -235,7 +258,10 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     if (counts) {
         table_column(t, "winner", "fastest", ALIGN_LEFT,
                      .about = "by stored times of the same machine code on a GPU; where there are none, by predicted times");
-        table_column(t, "us", "us", ALIGN_POINT);
+        const struct machine m = machine_of(run, rows[0]);
+        SCOPED char *us = text_format("us on %s", m.chip ? m.chip->board : "a GPU");
+        table_column(t, "us", us, ALIGN_POINT);
+        table_column(t, "next", "x the next", ALIGN_POINT, .about = "the time of the next row over the time of the fastest");
         table_column(t, "ratio", "x library", ALIGN_POINT, .about = "the library's stored time over the stored time of the fastest row");
         table_column(t, "because", "its limit", ALIGN_LEFT);
         table_column(t, "verified", "verified", ALIGN_LEFT);
@@ -306,13 +332,48 @@ static bool has_parts(struct row *const *rows, int count)
     return false;
 }
 
+/* "Not run: 29 rows: not on emu: cuDNN needs a GPU." for each reason, the most frequent first. */
+static bool add_not_run(struct row *const *rows, int count, struct text *t)
+{
+    struct reason {
+        const char *words;
+        int rows;
+    } *reasons = NULL;
+    int n = 0;
+    for (int i = 0, k; i < count; i++) {
+        if (rows[i]->status != ROW_SKIPPED || !rows[i]->reason || rows[i]->like_case)
+            continue;
+        for (k = 0; k < n && strcmp(reasons[k].words, rows[i]->reason) != 0; k++)
+            ;
+        if (k == n)
+            *APPEND(reasons, n) = (struct reason){.words = rows[i]->reason};
+        reasons[k].rows++;
+    }
+    int left = 0;
+    for (int shown = 0; shown < n; shown++) {
+        int most = shown;
+        for (int k = shown + 1; k < n; k++)
+            most = reasons[k].rows > reasons[most].rows ? k : most;
+        struct reason r = reasons[most];
+        memmove(&reasons[shown + 1], &reasons[shown], (size_t)(most - shown) * sizeof r);
+        if (shown < SHOWN_REASONS)
+            text_addf(t, "%s%d row%s: %s", shown ? "; " : "Not run: ", r.rows, text_s(r.rows), r.words);
+        else
+            left += r.rows;
+    }
+    if (left)
+        text_addf(t, "; %d more for other reasons, which stand beside each row", left);
+    free(reasons);
+    return n;
+}
+
 static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {
     bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
     struct table *t = glance_table(run, rows, count, counts);
     SCOPED struct glance *cases = NULL;
     struct predicted_sum sum = {0};
-    SCOPED_TEXT sources = {0};
+    SCOPED_TEXT sources = {0}, not_run = {0};
     enum detail detail = counts ? DETAIL_ALWAYS : DETAIL_FULL; /* pages of timed runs begin with their answers */
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
@@ -339,6 +400,8 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
                    "emu verified the values of a part of each larger layer or network. Counts and predicted times are those of the whole.");
     if (predicted_sum_text(&sum, &sources))
         block_text(document_prose(d, TONE_SOFT, detail), NULL, NULL, &sources);
+    if (counts && add_not_run(rows, count, &not_run))
+        block_text(document_prose(d, TONE_SOFT, detail), NULL, NULL, &not_run);
 }
 
 void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
@@ -353,6 +416,7 @@ static void glance_line(const struct case_view *c, struct text *t)
 {
     char us[NUMBER_TEXT], ratio[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
+    const struct view *next = counted_next(c, winner);
     const char *limit = winner ? counted_limit(winner) : "";
     SCOPED_TEXT name = {0}, verified = {0};
     text_addf(t, "%s: ", case_short(c->rows[0]));
@@ -360,11 +424,15 @@ static void glance_line(const struct case_view *c, struct text *t)
     if (winner) {
         winner_name(winner, &name);
         text_addf(t, "%s %s us %s", text_get(&name), number_3(counted_us(winner), us), winner->stored ? "stored" : "predicted");
+        if (!winner->stored)
+            text_addf(t, " [%s %s]", number_3(winner->predicted.low_ns / 1e3, us), number_3(winner->predicted.high_ns / 1e3, ratio));
+        if (next)
+            text_addf(t, ", %s x %s%s", number_3(counted_us(next) / counted_us(winner), ratio), next->name, next_words(winner, next));
         if (winner->stored && c->stored_library)
             text_addf(t, ", %s x library", number_3(c->stored_library->us / winner->stored->us, ratio));
         text_addf(t, "; %s%s", limit, *limit ? "; " : "");
     }
-    text_addf(t, "verified %s\n", verified.len ? text_get(&verified) : "none");
+    text_addf(t, "%s%s\n", verified.len ? "verified " : "no row ran", text_get(&verified));
 }
 
 void glance_document(struct document *d, const struct run *run, struct row *const *rows, int count)
