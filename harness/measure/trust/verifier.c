@@ -272,6 +272,17 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     return true;
 }
 
+static bool read_columns(struct trial *t)
+{
+    for (const struct program_column *c = t->program->columns; c < t->program->columns + t->program->column_count; c++) {
+        struct error ignored = {0};
+        double value;
+        if (rig_read(t->rig, c->buffer, c->element, &value, &ignored))
+            row_add_metric(t->row, -1, 0, c->name, "", "variant", value);
+    }
+    return true;
+}
+
 /* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without, where it must be right again;
  * if the row is timed next, mostly in its first launch there. Not in a race for a rule: the run verifies what it chose. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
@@ -303,7 +314,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
                  unread_check(t->v->job, t->index, t->rig, data, t->row);
     if (right && t->program->checked)
         row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
-    if (right && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0))
+    if (right && read_columns(t) && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0)) /* in another order it may not finish */
         return run_reordered(t, data, err);
     return right || !failed || blame_row(t, err, ROW_CRASHED);
 }
@@ -315,17 +326,6 @@ static void ask_device(struct trial *t)
         int clusters = rig_clusters(t->rig, i);
         if (clusters > 0)
             row_add_metric(t->row, i, 0, "driver.clusters", "clusters", "driver", clusters);
-    }
-}
-
-static void read_columns(struct trial *t)
-{
-    for (int i = 0; i < t->program->column_count; i++) {
-        const struct program_column *c = &t->program->columns[i];
-        double value;
-        struct error ignored = {0};
-        if (rig_read(t->rig, c->buffer, c->element, &value, &ignored))
-            row_add_metric(t->row, -1, 0, c->name, "", "variant", value);
     }
 }
 
@@ -428,8 +428,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         return false;
     if (t->row->status != ROW_PLANNED)
         return true;
-    read_columns(t);
-    if (!prepares_blindly(t, err) || t->row->status != ROW_PLANNED)
+    if ((!p->checked && !read_columns(t)) || !prepares_blindly(t, err) || t->row->status != ROW_PLANNED)
         return t->row->status != ROW_PLANNED;
     ask_device(t);
     if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
