@@ -76,9 +76,8 @@ static bool check_names(const char *kind, const struct node *answer, const char 
     return true;
 }
 
-static bool check_curves(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_curves(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
-    static const char kind[] = "break_even";
     const char *names[NAMES_MAX];
     coordinate_names(s, true, names);
     if (!names[1])
@@ -89,14 +88,14 @@ static bool check_curves(const struct scenario *s, const struct node *answer, st
            check_variant(s, kind, answer, "against", err);
 }
 
-static bool check_best(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_best(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
     coordinate_names(s, true, names);
-    return check_names("best_per_layer", answer, "by", names, err) && check_variant(s, "best_per_layer", answer, "against", err);
+    return check_names(kind, answer, "by", names, err) && check_variant(s, kind, answer, "against", err);
 }
 
-static bool check_compare(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_compare(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
     coordinate_names(s, false, names);
@@ -109,20 +108,20 @@ static bool check_compare(const struct scenario *s, const struct node *answer, s
     const struct node *imported = node_get(answer, "imported"); /* no variant of the scenario */
     if (imported && (imported->kind != NODE_SCALAR || !strchr(imported->text, '/') || node_get(answer, "than")))
         return node_error(imported, err, "answer compare: 'imported' must be the name of an imported row, TOOL/OP, in place of 'than'");
-    return check_names("compare", answer, "over", names, err) && check_variant(s, "compare", answer, "what", err) &&
-           (imported || check_variant(s, "compare", answer, "than", err));
+    return check_names(kind, answer, "over", names, err) && check_variant(s, kind, answer, "what", err) &&
+           (imported || check_variant(s, kind, answer, "than", err));
 }
 
 /* Coordinates, and where there are masks those parts of theirs that a comparison can follow. */
-static bool check_best_value(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_best_value(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
     const struct node *param = node_get(answer, "param");
     coordinate_names(s, true, names);
     if (!param || param->kind != NODE_SCALAR)
         return node_error(answer, err, "answer best: 'param' (a parameter of the variant) is missing");
-    return check_names("best", answer, "over", names, err) && check_names("best", answer, "each", names, err) &&
-           check_variant(s, "best", answer, "of", err);
+    return check_names(kind, answer, "over", names, err) && check_names(kind, answer, "each", names, err) &&
+           check_variant(s, kind, answer, "of", err);
 }
 
 static bool check_variants(const struct scenario *s, const char *kind, const struct node *answer, int least, struct error *err)
@@ -136,66 +135,54 @@ static bool check_variants(const struct scenario *s, const char *kind, const str
     return true;
 }
 
-static bool check_limits(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_list(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
-    return check_variants(s, "limits", answer, 1, err);
-}
-
-static bool check_rate(const struct scenario *s, const struct node *answer, struct error *err)
-{
-    return check_variants(s, "rate", answer, 1, err);
+    return check_variants(s, kind, answer, 1, err);
 }
 
 /* Columns in percent of the tables of cases: those of the group core, which every run counts, and SOL. */
-static bool check_share(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_share(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     static const char *const values[] = {"tensor_active", "issue_active", "occupancy_achieved", "dram_throughput", "speed_of_light", NULL};
     const struct node *value = node_get(answer, "value");
     if (!value)
         return node_error(answer, err, "answer share: 'value' (such as tensor_active) is missing");
     return node_word(value, "answer share: value", values, err) >= 0 &&
-           (!node_get(answer, "of") || check_variants(s, "share", answer, 1, err));
+           (!node_get(answer, "of") || check_variants(s, kind, answer, 1, err));
 }
 
-static bool check_rank(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_rank(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
     coordinate_names(s, true, names);
-    return check_variants(s, "rank", answer, 2, err) && check_names("rank", answer, "over", names, err) &&
-           check_names("rank", answer, "each", names, err);
+    return check_variants(s, kind, answer, 2, err) && check_names(kind, answer, "over", names, err) &&
+           check_names(kind, answer, "each", names, err);
 }
 
 /* Along an axis of a sequence, or another one. */
-static bool check_accuracy(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_accuracy(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
     coordinate_names(s, false, names);
     if (!node_get(answer, "over"))
         return node_error(answer, err, "answer accuracy: 'over' (an axis, or layer) is missing");
-    return check_names("accuracy", answer, "over", names, err) && check_variant(s, "accuracy", answer, "of", err);
+    return check_names(kind, answer, "over", names, err) && check_variant(s, kind, answer, "of", err);
 }
 
-static bool check_knee(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_knee(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     const char *names[NAMES_MAX];
     coordinate_names(s, false, names);
-    return node_get(answer, "over") ? check_names("knee", answer, "over", names + 1, err)
+    return node_get(answer, "over") ? check_names(kind, answer, "over", names + 1, err)
                                     : node_error(answer, err, "answer knee: 'over' (an axis of numbers) is missing");
 }
 
-static bool check_calls(const struct scenario *s, const struct node *answer, struct error *err)
-{
-    (void)s;
-    (void)answer;
-    (void)err;
-    return true;
-}
-
-static bool check_plan(const struct scenario *s, const struct node *answer, struct error *err)
+static bool check_plan(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
 {
     static const char *const ways[] = {"layout", "launch", NULL};
     const struct node *by = node_get(answer, "by");
     (void)s;
+    (void)kind;
     return by ? node_word(by, "answer plan: by", ways, err) >= 0
               : node_error(answer, err, "answer plan: 'by' is missing (layout or launch: the parameter whose values are compared)");
 }
@@ -206,19 +193,19 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
                                         "accuracy",   "knee",           "rate",    "share", "limits", NULL};
     static const struct {
         const char *keys[6];
-        bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
+        bool (*check)(const struct scenario *s, const char *kind, const struct node *answer, struct error *err);
     } kinds[] = {{{"question", "over", "by", "against"}, check_curves},
                  {{"question", "by", "against"}, check_best},
                  {{"question", "what", "than", "imported", "over"}, check_compare},
                  {{"question", "by"}, check_plan},
                  {{"question", "of", "param", "over", "each"}, check_best_value},
-                 {{"question"}, check_calls},
+                 {{"question"}, NULL},
                  {{"question", "of", "over", "each"}, check_rank},
                  {{"question", "of", "over"}, check_accuracy},
                  {{"question", "over"}, check_knee},
-                 {{"question", "of"}, check_rate},
+                 {{"question", "of"}, check_list},
                  {{"question", "value", "of"}, check_share},
-                 {{"question", "of"}, check_limits}};
+                 {{"question", "of"}, check_list}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item must be a map with one key, such as {best_per_layer: {against: cudnn}}");
@@ -229,7 +216,8 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
     snprintf(what, sizeof what, "answer %s", names[kind]);
     if (question && (question->kind != NODE_SCALAR || !*question->text))
         return node_error(question, err, "%s: 'question' must be a text, which the report prints before its own question", what);
-    return node_check_keys(n->items[0], what, kinds[kind].keys, err) && kinds[kind].check(s, n->items[0], err);
+    return node_check_keys(n->items[0], what, kinds[kind].keys, err) &&
+           (!kinds[kind].check || kinds[kind].check(s, names[kind], n->items[0], err));
 }
 
 bool answers_parse(struct scenario *s, const struct node *list, struct error *err)
