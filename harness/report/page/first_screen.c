@@ -193,6 +193,26 @@ static const char *next_words(const struct view *winner, const struct view *next
     return !winner->stored && next->predicted.low_ns < winner->predicted.high_ns ? ": intervals overlap" : "";
 }
 
+/* "perhaps NAME, predicted 126 us [120 143]": a row whose code has no stored time and whose predicted time is less than the winner's. */
+static bool add_perhaps(const struct case_view *c, const struct view *winner, struct text *t)
+{
+    char ns[3][NUMBER_TEXT];
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count && winner && winner->stored; i++) {
+        const struct view *v = &c->views[i];
+        if (!v->stored && v->predicted.ns < (best ? best->predicted.ns : 1e3 * winner->stored->us))
+            best = v;
+    }
+    if (!best)
+        return false;
+    const struct prediction *p = &best->predicted;
+    text_add(t, "perhaps ");
+    winner_name(best, t);
+    text_addf(t, ", predicted %s us [%s %s]", number_3(p->ns / 1e3, ns[0]), number_3(p->low_ns / 1e3, ns[1]),
+              number_3(p->high_ns / 1e3, ns[2]));
+    return true;
+}
+
 /* What limits the row: its first verdict, else what the prediction says; "": neither is known. */
 static const char *counted_limit(const struct view *v)
 {
@@ -206,11 +226,13 @@ static void glance_counted(struct table *t, const struct case_view *c)
     const struct view *winner = predicted_winner(c);
     const struct view *next = counted_next(c, winner);
     const struct prediction *p = winner ? &winner->predicted : NULL;
-    SCOPED_TEXT name = {0}, verified = {0}, open = {0};
+    SCOPED_TEXT name = {0}, verified = {0}, open = {0}, perhaps = {0};
     double us = winner ? counted_us(winner) : NAN, library = c->stored_library ? c->stored_library->us : NAN;
     if (winner)
         winner_name(winner, &name);
     table_cell(t, PAINT_BOLD, "%s", text_get(&name));
+    if (add_perhaps(c, winner, &perhaps))
+        table_note(t, "%s", text_get(&perhaps));
     if (winner) {
         SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
@@ -430,7 +452,10 @@ static void glance_line(const struct case_view *c, struct text *t)
             text_addf(t, ", %s x %s%s", number_3(counted_us(next) / counted_us(winner), ratio), next->name, next_words(winner, next));
         if (winner->stored && c->stored_library)
             text_addf(t, ", %s x library", number_3(c->stored_library->us / winner->stored->us, ratio));
-        text_addf(t, "; %s%s", limit, *limit ? "; " : "");
+        text_add(t, "; ");
+        if (add_perhaps(c, winner, t))
+            text_add(t, "; ");
+        text_addf(t, "%s%s", limit, *limit ? "; " : "");
     }
     text_addf(t, "%s%s\n", verified.len ? "verified " : "no row ran", text_get(&verified));
 }
