@@ -218,6 +218,7 @@ struct memo {
     struct buffer *buffer;
     uint32_t low_at, high_at; /* shared: where the instruction may go */
     bool lanes_known;
+    uint64_t key; /* of two patterns of one mask: equal only if all rel are */
     /* A load that needs no more than a look (reach.inc): its first byte lies at most quick_span behind quick_from. Above all addresses:
      * none is so. */
     uint64_t quick_from, quick_span;

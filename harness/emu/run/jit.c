@@ -38,8 +38,11 @@ static bool compile_some(struct compiler *j, const struct insn *ip, uint32_t fro
         jit_operations(j, ip, from, end);
     }
     loads->count += load && !j->full;
-    if (!j->full)
+    if (!j->full) {
+        for (uint32_t i = from; i < end; i++)
+            jit_follow(j, ip + i, i);
         return true;
+    }
     before.code.bytes = j->code.bytes;
     before.code.room = j->code.room;
     before.accesses = j->accesses;
@@ -53,7 +56,7 @@ static uint32_t record_accesses(struct compiler *j, const struct insn *ip, uint3
     const size_t code = j->code.count;
     uint32_t n = 0;
     j->records = true;
-    j->access_count = 0;
+    j->access_count = j->alike_count = j->classes = 0;
     while (n < most && compile_some(j, ip, n, n + 1, loads))
         n++;
     j->records = false;
@@ -74,7 +77,7 @@ static uint32_t compile_operations(struct compiler *j, const struct insn *ip, ui
         return 0;
     j->values.count = 0;
     j->busy = j->busy_masks = j->now = 0;
-    j->proved = NO_REF;
+    j->alike_count = j->classes = 0;
     jit_foresee(j, most, segments);
     for (uint32_t i = 0; i < most; i++)
         floats |= jit_is_float(ip + i);

@@ -26,11 +26,17 @@ struct jit_access {                /* of a register by an operation of the stret
     uint32_t ref, operation, next; /* next: as struct value has it, behind this access */
     uint8_t bytes;
     bool write, dead;
+    bool scalar; /* read from the frame, but for one lane that may stand in a vector */
 };
 struct values {
     struct value at[CACHE + K_COUNT];
     int count;
 };
+/* A register whose lanes differ as those of all registers of its class do: as the memo of a load says, or NO_REF. */
+struct jit_alike {
+    uint32_t ref, class, memo;
+};
+#define JIT_ALIKE 16
 struct compiler {
     struct machine_code code;
     struct values values;
@@ -43,8 +49,8 @@ struct compiler {
     uint32_t access_count, access_room;
     uint32_t operation, segment_end; /* the one in hand; the end of those whose halves are compiled one after the other, or 0 */
     bool records;                    /* accesses, nothing else */
-    uint32_t proved;                 /* address register of the last load whose lanes were compared; NO_REF: none, or written since */
-    uint32_t proved_memo;
+    struct jit_alike alike[JIT_ALIKE];
+    uint32_t alike_count, classes;
 };
 
 /* Can the operation be part of a stretch? Is it a load that can? */
@@ -55,6 +61,8 @@ bool jit_is_float(const struct insn *ip);
 /* Adds the code of operations [from, end) of the stretch at ip, one half after the other. `full`: they do not fit, and what was added is to
  * be dropped. */
 void jit_operations(struct compiler *j, const struct insn *ip, uint32_t from, uint32_t end);
+/* To be called behind each operation: what is known of the lanes of registers. */
+void jit_follow(struct compiler *j, const struct insn *ip, uint32_t operation);
 /* The same for a load: what stands in `jumps` is taken, with `then` in registers, where the load's handler is to run. */
 void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct values *then);
 /* The vectors of a register, of the half in hand. They stay until the step ends. */
@@ -67,6 +75,8 @@ bool jit_take_over(struct compiler *j, uint32_t from, uint32_t ref);
 void jit_foresee(struct compiler *j, uint32_t count, uint32_t *segments);
 /* The access of the operation in hand. */
 const struct jit_access *jit_find_access(const struct compiler *j, uint32_t ref, int bytes, bool write);
+/* Does the half stand in vectors already? Then they stay until the step ends. */
+bool jit_held(struct compiler *j, uint32_t ref, int bytes, struct value *v);
 /* Makes each NaN of a vector the canonical one. */
 void jit_canonical(struct compiler *j, int reg);
 /* Stores what the frame does not hold yet. */

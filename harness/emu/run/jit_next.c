@@ -35,7 +35,7 @@ void jit_foresee(struct compiler *j, uint32_t count, uint32_t *segments)
         if (nearest != UINT32_MAX) { /* another register there: this one's life is over */
             const struct jit_access *b = j->accesses + nearest - 1;
             a->dead = b->write || b->ref != a->ref || b->bytes != a->bytes;
-            a->next = a->dead ? JIT_NEVER : b->operation;
+            a->next = a->dead || b->scalar ? JIT_NEVER : b->operation;
         }
     }
     for (uint32_t i = count - 1; i--;)

@@ -170,8 +170,6 @@ static struct value *see_value(struct compiler *j, struct value *v, bool write)
     v->dirty |= write;
     v->dead = a && a->dead;
     v->next = a ? a->next : 0;
-    if (write && v->ref == j->proved)
-        j->proved = NO_REF;
     return v;
 }
 
@@ -207,6 +205,14 @@ struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use 
         jit_canonical(j, v->reg[0]);
     v->raw = use == JIT_WRITE_RAW || (v->raw && use == JIT_READ_RAW);
     return *v;
+}
+
+bool jit_held(struct compiler *j, uint32_t ref, int bytes, struct value *v)
+{
+    struct value *found = find_value(j, ref, bytes);
+    if (found)
+        *v = *see_value(j, found, false);
+    return found != NULL;
 }
 
 bool jit_take_over(struct compiler *j, uint32_t from, uint32_t ref)

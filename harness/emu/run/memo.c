@@ -39,6 +39,20 @@ static void learn_runs(struct memo *m, int bytes)
     }
 }
 
+/* Two patterns of one mask with one key have the same rel: a step from lane to lane and one to the upper 16 lanes, or else a number that no
+ * other pattern gets. */
+static uint64_t pattern_key(const struct memo *m)
+{
+    static _Atomic uint64_t others;
+    const int32_t step = m->rel[1] - m->rel[0], upper = m->rel[16];
+    bool regular = (m->mask == ~0u && step >= 0) || m->pattern == PATTERN_UNIFORM;
+    for (int i = 0; i < 32 && m->pattern != PATTERN_UNIFORM; i++)
+        regular &= m->rel[i] == (int64_t)step * (i % 16) + (i < 16 ? 0 : upper);
+    if (!regular)
+        return 1ull << 63 | others++;
+    return m->pattern == PATTERN_UNIFORM ? 0 : (uint64_t)(uint32_t)step << 32 | (uint32_t)upper;
+}
+
 /* Derives the pattern from mask and rel, without the counters. Starts at most `gap` bytes from each other belong to one span. Returns the
  * number of distinct addresses. */
 uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
@@ -73,6 +87,7 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
     m->quick_from = QUICK_NEVER;
     m->quick_span = 0;
     m->doubles = distinct != (uint32_t)n;
+    m->key = pattern_key(m);
     m->runs = m->quarters = 0;
     if ((bytes == 4 || bytes == 2) && m->pattern != PATTERN_UNIFORM)
         learn_runs(m, (int)bytes);
