@@ -224,12 +224,17 @@ struct memo {
     uint64_t quick_from, quick_span;
     uint32_t quick_mask; /* of a misaligned address */
     uint8_t quick_lane;  /* the first of mask */
+    /* What a compiled one costs where its first byte lies `place` bytes into 128 of its buffer (PLACE_NONE: not known): marks of sectors to
+     * shift out, of each span, and how many sectors the second one is behind. */
+    uint8_t place, place_bits, place_sectors, place_lines, place_shift[2];
+    uint32_t place_next;
     /* what of these a pattern has: memo_copy */
     int32_t from[32], to[32]; /* bytes of each span, as rel; ascending */
     uint8_t lane_of[128];     /* shared: the lane of each grain of the spans, MANY_LANES */
     struct memo *others;      /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
     uint32_t learnt;          /* how many it has learnt */
     struct bypass *bypass;    /* what some of its cp.async.cg cost: async.c */
+    uint64_t placed;          /* loads with that cost that the counters do not have yet */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
     uint64_t wave_sum, waved;                           /* global: wavefronts of so many of the requests; the others have this pattern */
@@ -241,9 +246,19 @@ struct memo {
     uint64_t macs;      /* of products whose shape is known only here */
     uint64_t bytes;     /* the last of the counters */
 };
+#define PLACE_NONE 255
+static inline void memo_add_placed(struct memo *m)
+{
+    m->requests += m->placed;
+    m->sector_sum += m->placed * m->place_sectors;
+    m->line_sum += m->placed * m->place_lines;
+    m->best_sum += m->placed * m->ideal;
+    m->placed = 0;
+}
 /* Global requests add no wavefronts where they are counted: those of a pattern are added when another one takes its place. */
 static inline void memo_add_waves(struct memo *m)
 {
+    memo_add_placed(m);
     m->wave_sum += (m->requests - m->waved) * m->wavefronts;
     m->waved = m->requests;
 }

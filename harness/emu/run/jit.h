@@ -1,4 +1,4 @@
-/* emu/run/jit: what compiles one operation (jit_lanes.c), and stretches of them (jit.c). */
+/* emu/run/jit: what compiles one operation (jit_lanes.c, jit_loads.c), and stretches of them (jit.c). */
 #pragma once
 
 #include "emu/exec.h"
@@ -126,4 +126,23 @@ static inline void jit_bases(struct machine_code *c)
 static inline int vectors_of(const struct value *v)
 {
     return v->bytes == 8 ? 2 : 1;
+}
+
+static inline void vector(struct compiler *j, struct x86_form f, int reg, int second, int rm)
+{
+    x86_vector(&j->code, f, X86_ZMM, reg, second, rm, 0);
+}
+static inline void vector_by(struct compiler *j, struct x86_form f, int reg, int second, int rm, unsigned by)
+{
+    x86_vector_by(&j->code, f, X86_ZMM, reg, second, rm, by);
+}
+
+static inline struct value source(struct compiler *j, uint32_t ref, int bytes)
+{
+    return jit_hold(j, ref, bytes, JIT_READ);
+}
+/* The result's vectors, after all sources are held. */
+static inline struct value target(struct compiler *j, uint32_t ref, int bytes)
+{
+    return jit_hold(j, ref, bytes, JIT_WRITE);
 }

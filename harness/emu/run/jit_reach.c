@@ -86,42 +86,45 @@ GENERAL static inline const uint8_t *take_lanes(const struct memo *m, const uint
 /* Marks of eight sectors: without a call. */
 typedef uint64_t marks_t __attribute__((may_alias, aligned(1)));
 
-/* Are the sectors from byte `low` to `high` of the buffer few, and marked as read? */
-GENERAL static inline bool sectors_seen(const struct warp *w, const struct buffer *b, uint64_t low, uint64_t high)
+/* From now on `place` is that of `at`. False: too many sectors, or misaligned. */
+GENERAL static __attribute__((noinline)) bool new_place(struct memo *m, uint64_t at)
 {
-    const uint64_t more = (high >> 5) - (low >> 5), marks = *(const marks_t *)(b->read + (low >> 5));
-    return more < 8 && !((marks ^ w->marks) << (8 * (7 - more)));
-}
-GENERAL static inline const uint8_t *global_counted(struct memo *m, uint64_t at, uint64_t sectors, uint64_t lines, enum jit_take take)
-{
-    m->requests++;
-    m->sector_sum += sectors;
-    m->line_sum += lines;
-    m->best_sum += m->ideal;
-    return take_lanes(m, m->buffer->host + (int64_t)at - m->min, take);
-}
-GENERAL static __attribute__((noinline)) const uint8_t *global_two(struct warp *w, struct memo *m, uint64_t at, enum jit_take take)
-{
-    const uint64_t end = at + (uint64_t)(uint32_t)(m->to[0] - m->min) - 1, low = at + (uint64_t)(uint32_t)(m->from[1] - m->min),
-                   high = at + (uint64_t)(uint32_t)(m->to[1] - m->min) - 1;
-    if (!sectors_seen(w, m->buffer, at, end) || !sectors_seen(w, m->buffer, low, high))
-        return NULL;
-    return global_counted(m, at, (end >> 5) - (at >> 5) + (high >> 5) - (low >> 5) + 2,
-                          (end >> 7) - (at >> 7) + 1 + (high >> 7) - (low >> 7) + (low >> 7 != end >> 7), take);
+    uint64_t last = 0; /* line of the span before */
+    uint32_t sectors = 0, lines = 0;
+    memo_add_placed(m); /* what the old one cost */
+    m->place = PLACE_NONE;
+    for (int s = 0; s < m->spans; s++) {
+        const uint64_t low = at + (uint64_t)(uint32_t)(m->from[s] - m->min), high = at + (uint64_t)(uint32_t)(m->to[s] - m->min) - 1,
+                       more = (high >> 5) - (low >> 5);
+        if (more >= 8 || (at & m->quick_mask))
+            return false;
+        m->place_next = (uint32_t)((low >> 5) - (at >> 5));
+        m->place_shift[1] = (uint8_t)(8 * (7 - more));
+        m->place_shift[0] = s ? m->place_shift[0] : m->place_shift[1];
+        sectors += (uint32_t)more + 1;
+        lines += (uint32_t)((high >> 7) - (low >> 7) + (!s || low >> 7 != last));
+        last = high >> 7;
+    }
+    m->place_sectors = (uint8_t)sectors;
+    m->place_lines = (uint8_t)lines;
+    m->place_bits = m->max == m->min ? (uint8_t)m->quick_mask : 127; /* an element is in one sector anywhere */
+    m->place = (uint8_t)(at & m->place_bits);
+    return true;
 }
 
 /* What reach_quick() does. */
 GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take)
 {
     const uint64_t at = first - m->quick_from; /* of the first byte in the buffer */
-    if (m->mask != w->mask || at > m->quick_span || (at & m->quick_mask) || !takes(m, take))
+    if (m->mask != w->mask || at > m->quick_span || !takes(m, take) || ((at & m->place_bits) != m->place && !new_place(m, at)))
         return NULL;
-    if (m->spans == 2)
-        return global_two(w, m, at, take);
-    const uint64_t end = at + (uint64_t)(uint32_t)(m->to[0] - m->min) - 1;
-    if (!sectors_seen(w, m->buffer, at, end))
+    const struct buffer *b = m->buffer;
+    const uint8_t *marks = b->read + (at >> 5);
+    if ((*(const marks_t *)marks ^ w->marks) << m->place_shift[0] | (*(const marks_t *)(marks + m->place_next) ^ w->marks)
+                                                                        << m->place_shift[1])
         return NULL;
-    return global_counted(m, at, (end >> 5) - (at >> 5) + 1, (end >> 7) - (at >> 7) + 1, take);
+    m->placed++;
+    return take_lanes(m, b->host + (int64_t)at - m->min, take);
 }
 
 /* What watch_read() does: was all of it written in this block, and before the last barrier? Vectors are as wide as what is left: what a

@@ -88,6 +88,8 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
     m->quick_span = 0;
     m->doubles = distinct != (uint32_t)n;
     m->key = pattern_key(m);
+    m->place = PLACE_NONE;
+    m->place_bits = 127;
     m->runs = m->quarters = 0;
     if ((bytes == 4 || bytes == 2) && m->pattern != PATTERN_UNIFORM)
         learn_runs(m, (int)bytes);
