@@ -12,12 +12,14 @@
 static bool add_memory(struct rig *rig, struct hash *h, uint64_t address, size_t bytes, struct error *err)
 {
     SCOPED unsigned char *piece = xmalloc(PIECE_BYTES);
+    uint64_t sum = 0;
     bool ok = true;
     for (size_t at = 0; at < bytes && ok; at += PIECE_BYTES) {
         size_t more = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
         ok = rig->dev->ops->read(rig->dev, address + at, piece, more, err);
-        hash_add(h, piece, more);
+        sum = hash_sum(sum, piece, more); /* SHA-256 of it took 5 % of a run on emu */
     }
+    hash_add(h, &sum, sizeof sum);
     return ok;
 }
 
