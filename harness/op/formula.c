@@ -25,7 +25,7 @@ static double formula_floor(double a, double b)
 }
 
 /* The operations on two numbers; kernels/reference/conv.cu has the same. */
-static double formula_two(enum formula_step_kind kind, double a, double b)
+static inline __attribute__((always_inline)) double formula_two(enum formula_step_kind kind, double a, double b)
 {
     switch (kind) {
     case FORMULA_ADD: return a + b;
@@ -282,16 +282,37 @@ static void machine_over(struct machine *m, const struct formula_step *s)
     }
 }
 
-static void machine_two(struct machine *m, enum formula_step_kind kind)
+/* fmax of two magnitudes, without a call. */
+static double larger(double a, double b)
 {
-    double *y = m->y[m->top - 2], *a = m->a[m->top - 2], *v = m->y[m->top - 1], *b = m->a[m->top - 1];
-    m->top--;
+    return a >= b || b != b ? a : b;
+}
+
+/* Inlined once for each kind: a loop that decides in every lane is not vectorised. */
+static inline __attribute__((always_inline)) void lanes_two(struct machine *m, enum formula_step_kind kind)
+{
+    double *y = m->y[m->top - 1], *a = m->a[m->top - 1];
+    const double *v = m->y[m->top], *b = m->a[m->top];
     for (int i = 0; i < m->lanes; i++) {
         a[i] = kind == FORMULA_MUL   ? a[i] * b[i]
                : kind == FORMULA_DIV ? a[i] / fabs(v[i])
-               : kind >= FORMULA_MIN ? fmax(a[i], b[i])
+               : kind >= FORMULA_MIN ? larger(a[i], b[i])
                                      : a[i] + b[i];
         y[i] = formula_two(kind, y[i], v[i]);
+    }
+}
+
+static void machine_two(struct machine *m, enum formula_step_kind kind)
+{
+    m->top--;
+    switch (kind) {
+    case FORMULA_ADD: lanes_two(m, FORMULA_ADD); break;
+    case FORMULA_SUB: lanes_two(m, FORMULA_SUB); break;
+    case FORMULA_MUL: lanes_two(m, FORMULA_MUL); break;
+    case FORMULA_DIV: lanes_two(m, FORMULA_DIV); break;
+    case FORMULA_MIN: lanes_two(m, FORMULA_MIN); break;
+    case FORMULA_MAX: lanes_two(m, FORMULA_MAX); break;
+    default: lanes_two(m, kind);
     }
 }
 
