@@ -1,6 +1,6 @@
-/* Stretches of random operations: compiled code (BENCH_EMU_ISA=jit) has the bits and counts of the handlers (v4). With full and partly
- * active warps, more registers than the processor has, operands that are often NaN, loads that find their pattern again, and branches
- * between. */
+/* Stretches of random operations: compiled code (BENCH_EMU_ISA=jit) has the bits and counts of the handlers (v4). With full, half and
+ * partly active warps, more registers than the processor has, operands that are often NaN, loads that find their pattern again, and
+ * branches between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "emu/device/emu.h"
 #include "emu_run.h"
 
-enum { THREADS = 96, WORDS = 24, PROGRAMS = 60 };
+enum { THREADS = 112, WORDS = 24, PROGRAMS = 60 };
 
 /* %r, %f: 32 bits, %d: 64, %h: 16, %p: predicates; @: the next random register of the kind before it; # a multiple of 16 below a row of
  * `in`. %a0: the lane's row of `in`; %c0: a word of each lane, side by side; %c1: in two parts; %u0: `in`; %s0, %s1, %s2: the same of 32
@@ -139,7 +139,7 @@ static char *program(uint32_t registers, uint32_t operations, bool parted, bool 
     text_add(&t, ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
                  "    .reg .b32 %r<40>;\n    .reg .f32 %f<40>;\n    .reg .b64 %d<40>;\n    .reg .b16 %h<40>;\n    .reg .pred %p<9>;\n"
                  "    .reg .b64 %a<3>, %c<2>, %u0, %x0;\n    .reg .b32 %y0;\n    .reg .f32 %z<2>;\n"
-                 "    .reg .b32 %t<3>, %s<3>;\n    .shared .align 16 .b8 rows[3072];\n    ld.param.u64 %a0, [in];\n"
+                 "    .reg .b32 %t<3>, %s<3>;\n    .shared .align 16 .b8 rows[3584];\n    ld.param.u64 %a0, [in];\n"
                  "    ld.param.u64 %a1, [out];\n    mov.u32 %t0, %tid.x;\n    mov.u64 %u0, %a0;\n    mad.wide.u32 %c0, %t0, 4, %a0;\n"
                  "    mov.u32 %s1, rows;\n    mad.lo.u32 %s0, %t0, 32, %s1;\n    mad.lo.u32 %s2, %t0, 4, %s1;\n    mov.u32 %t2, 0;\n"
                  "    setp.ge.u32 %p7, %t0, 42;\n    selp.b64 %c1, 512, 0, %p7;\n    add.s64 %c1, %c1, %c0;\n");

@@ -50,35 +50,36 @@ static bool compile_some(struct compiler *j, const struct insn *ip, uint32_t fro
     return false;
 }
 
-/* What the operations read and write; returns how many can be compiled. */
-static uint32_t record_accesses(struct compiler *j, const struct insn *ip, uint32_t most, struct stretch *loads)
+/* What up to `most` operations read and write; returns how many can be compiled. */
+static uint32_t record_accesses(struct compiler *j, const struct insn *ip, uint32_t most, uint32_t *segments)
 {
     const size_t code = j->code.count;
+    struct stretch loads = {0};
     uint32_t n = 0;
     j->records = true;
+    j->full = false;
+    j->halves = 2;
     j->access_count = j->alike_count = j->classes = 0;
-    while (n < most && compile_some(j, ip, n, n + 1, loads))
+    while (n < most && compile_some(j, ip, n, n + 1, &loads))
         n++;
     j->records = false;
     j->code.count = code;
-    loads->count = 0;
+    free(loads.leaving);
+    if (n)
+        jit_foresee(j, n, segments);
     return n;
 }
 
-/* The code of up to `most` operations; returns how many fit. */
-static uint32_t compile_operations(struct compiler *j, const struct insn *ip, uint32_t most, bool some, struct stretch *loads)
+/* The code of up to `most` operations, whose accesses are recorded; returns how many fit. */
+static uint32_t compile_operations(struct compiler *j, const struct insn *ip, uint32_t most, const uint32_t *segments,
+                                   struct stretch *loads)
 {
-    uint32_t segments[STRETCH_MAX], done = 0;
+    uint32_t done = 0;
     bool floats = false;
-    j->some = some;
     j->full = false;
-    most = record_accesses(j, ip, most, loads);
-    if (!most)
-        return 0;
     j->values.count = 0;
     j->busy = j->busy_masks = j->now = 0;
     j->alike_count = j->classes = 0;
-    jit_foresee(j, most, segments);
     for (uint32_t i = 0; i < most; i++)
         floats |= jit_is_float(ip + i);
     if (floats) {
@@ -152,14 +153,15 @@ static void put_end(struct machine_code *c, const struct program *p, const struc
 }
 
 /* The code of up to `most` operations from ip on, of which some are loads or none, and of what comes behind; returns how many. */
-static uint32_t put_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, bool with_loads, bool some)
+static uint32_t put_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, const uint32_t *segments,
+                            bool with_loads)
 {
     struct machine_code *c = &j->code;
     struct stretch loads = {0};
     if (with_loads)
         X86(c, 0x53, 0x48, 0x89, 0xfb); /* push rbx; mov rbx, rdi */
     jit_bases(c);
-    const uint32_t n = compile_operations(j, ip, most, some, &loads);
+    const uint32_t n = compile_operations(j, ip, most, segments, &loads);
     jit_flush(j, &j->values);
     if (with_loads)
         x86_byte(c, 0x5b); /* pop rbx */
@@ -180,16 +182,25 @@ static uint32_t put_stretch(struct compiler *j, const struct program *p, const s
     return n;
 }
 
-/* The same for all lanes and for some; both go on where the next stretch begins. */
+/* The same for all lanes, for lanes 0 to 15 and for some; all go on where the next stretch begins. */
 static uint32_t compile_stretch(struct compiler *j, const struct program *p, const struct insn *ip, uint32_t most, bool with_loads)
 {
-    put_field(&j->code, 0x83, 7, offsetof(struct warp, mask)); /* cmp dword [rdi + mask], -1 */
-    x86_byte(&j->code, 255);
-    const size_t some = x86_jump(&j->code, JUMP_NOT_ZERO);
-    const uint32_t n = put_stretch(j, p, ip, most, with_loads, false);
-    x86_land(&j->code, some);
-    if (n)
-        put_stretch(j, p, ip, n, with_loads, true);
+    static const uint32_t masks[] = {~0u, 0xffff};
+    uint32_t segments[STRETCH_MAX], n = record_accesses(j, ip, most, segments);
+    for (int i = 0; i < 3 && n; i++) {
+        size_t other = 0;
+        if (i < 2) {
+            put_field(&j->code, 0x81, 7, offsetof(struct warp, mask)); /* cmp dword [rdi + mask], masks[i] */
+            x86_word(&j->code, masks[i]);
+            other = x86_jump(&j->code, JUMP_NOT_ZERO);
+        }
+        j->halves = i == 1 ? 1 : 2;
+        j->some = i == 2;
+        const uint32_t fit = put_stretch(j, p, ip, n, segments, with_loads);
+        n = i ? n : fit;
+        if (other)
+            x86_land(&j->code, other);
+    }
     return n;
 }
 

@@ -43,8 +43,9 @@ struct compiler {
     uint32_t busy, busy_masks; /* registers in use */
     uint32_t now;              /* number of the step: one half of an operation, or a load */
     int half;
-    bool some; /* only some lanes may run: others keep what the frame holds */
-    bool full; /* the operation does not fit */
+    int halves; /* 1: of lanes 16 to 31 none runs */
+    bool some;  /* only some lanes may run: others keep what the frame holds */
+    bool full;  /* the operation does not fit */
     struct jit_access *accesses;
     uint32_t access_count, access_room;
     uint32_t operation, segment_end; /* the one in hand; the end of those whose halves are compiled one after the other, or 0 */

@@ -347,7 +347,7 @@ static void one_half(struct compiler *j, const struct insn *ip)
 
 void jit_operations(struct compiler *j, const struct insn *ip, uint32_t from, uint32_t end)
 {
-    for (j->half = 0; j->half < 2; j->half++)
+    for (j->half = 0; j->half < j->halves; j->half++)
         for (j->operation = from; j->operation < end && !j->full; j->operation++) {
             j->now++;
             one_half(j, ip + j->operation);

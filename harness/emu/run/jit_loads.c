@@ -133,7 +133,7 @@ static void compare_addresses(struct compiler *j, const struct address *a, uint3
         vector(j, a->wide ? spread_64 : spread_32, T0, 0, a->half[0].reg[0]);
     else
         vector(j, a->wide ? from_64 : from_32, T0, 0, EAX);
-    for (int i = 0; i < (a->wide ? 4 : 2); i++) {
+    for (int i = 0; i < (a->wide ? 2 : 1) * j->halves; i++) {
         const int h = a->wide ? i / 2 : i, reg = a->held[h] ? a->half[h].reg[a->wide ? i % 2 : 0] : T1;
         if (reg == T1)
             x86_vector_at(&j->code, move, X86_ZMM, T1, base_of(a->ref), a->ref + 64 * (uint32_t)i);
@@ -158,10 +158,10 @@ static struct address hold_address(struct compiler *j, const struct insn *ip, bo
     const bool wide = ip->op == OP_ld_global || (ip->flags & 1);
     struct address a = {.ref = ip->a, .wide = wide};
     bool all = !known || j->records;
-    for (j->half = 0; j->half < 2 && known && !j->records; j->half++)
+    for (j->half = 0; j->half < j->halves && known && !j->records; j->half++)
         a.held[j->half] = jit_held(j, ip->a, wide ? 8 : 4, &a.half[j->half]);
     all |= j->some && (a.held[0] || a.held[1]);
-    for (j->half = 0; j->half < 2 && all; j->half++) {
+    for (j->half = 0; j->half < j->halves && all; j->half++) {
         a.half[j->half] = source(j, ip->a, wide ? 8 : 4);
         a.held[j->half] = true;
     }
@@ -198,7 +198,7 @@ static void put_rows(struct compiler *j, const struct insn *ip, uint32_t memo)
     if (j->some)
         x86_byte(c, 0x50); /* push rax: to store a predicate takes it */
     j->now++;
-    for (j->half = 0; j->half < 2; j->half++)
+    for (j->half = 0; j->half < j->halves; j->half++)
         for (int v = 0; v < ip->count; v++)
             d[j->half][v] = ip->list[v] == NO_REF ? -1 : target(j, ip->list[v], 4).reg[0];
     if (j->some)
@@ -207,12 +207,12 @@ static void put_rows(struct compiler *j, const struct insn *ip, uint32_t memo)
     compare_pattern(c, memo);
     other = x86_jump(c, JUMP_NOT_ZERO);
     for (int v = 0; v < ip->count; v++)
-        for (int h = 0; h < 2 && d[h][v] >= 0; h++)
+        for (int h = 0; h < j->halves && d[h][v] >= 0; h++)
             x86_vector_at(c, spread_32, X86_ZMM, d[h][v], EAX, 4 * (uint32_t)v);
     end = x86_jump(c, 0);
     x86_land(c, other);
-    for (int h = 0; h < 2 && ip->count == 4; h++) { /* four transposes of 4 x 4 */
-        X86(c, 0x48, 0x89, 0xc7);                   /* mov rdi, rax; its result is the host's address again */
+    for (int h = 0; h < j->halves && ip->count == 4; h++) { /* four transposes of 4 x 4 */
+        X86(c, 0x48, 0x89, 0xc7);                           /* mov rdi, rax; its result is the host's address again */
         if (h) {
             X86(c, 0x48, 0x8b); /* mov rsi, [rbx + memos] */
             x86_modrm(c, INSN, 3, (uint32_t)offsetof(struct warp, memos));
@@ -275,7 +275,7 @@ void jit_load(struct compiler *j, const struct insn *ip, size_t jumps[2], struct
     if (count > 1)
         put_rows(j, ip, memo);
     j->now++;
-    for (j->half = 0; j->half < 2 && count == 1; j->half++) {
+    for (j->half = 0; j->half < j->halves && count == 1; j->half++) {
         const int d = target(j, ip->d, bytes).reg[0];
         if (bytes == 4 || !j->half)
             vector(j, move, d, 0, bytes == 4 && j->half ? T1 : T0);

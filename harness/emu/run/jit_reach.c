@@ -31,15 +31,19 @@ GENERAL static inline const uint8_t *take_runs_16(const struct memo *m, const ui
 }
 /* Lanes one by one, which takes less than half the time of a gather. Lanes that are off read what the first one reads. */
 #define PART(first, i) "vinserti32x4 $" #i ", %%xmm28, %%zmm" first ", %%zmm" first
-GENERAL static __attribute__((noinline)) const uint8_t *take_each_32(const int32_t *rel, const uint8_t *host)
+GENERAL static __attribute__((noinline)) const uint8_t *take_each_32(const struct memo *m, const uint8_t *host)
 {
+    const int32_t *rel = m->rel;
 #define FOUR(first, i) \
     ASM("vmovd (%0,%1), %%xmm28; vpinsrd $1, (%0,%2), %%xmm28, %%xmm28; vpinsrd $2, (%0,%3), %%xmm28, %%xmm28; " \
         "vpinsrd $3, (%0,%4), %%xmm28, %%xmm28; " PART(first, i), \
         "r"(host), "r"((int64_t)rel[4 * i]), "r"((int64_t)rel[4 * i + 1]), "r"((int64_t)rel[4 * i + 2]), "r"((int64_t)rel[4 * i + 3])); \
     if (i == 3) \
         rel += 16;
-    FOUR("26", 0) FOUR("26", 1) FOUR("26", 2) FOUR("26", 3) FOUR("27", 0) FOUR("27", 1) FOUR("27", 2) FOUR("27", 3) return host;
+    FOUR("26", 0) FOUR("26", 1) FOUR("26", 2) FOUR("26", 3);
+    if (m->mask <= 0xffff)
+        return host;
+    FOUR("27", 0) FOUR("27", 1) FOUR("27", 2) FOUR("27", 3) return host;
 }
 GENERAL static __attribute__((noinline)) const uint8_t *take_each_16(const int32_t *rel, const uint8_t *host)
 {
@@ -74,7 +78,7 @@ GENERAL static inline const uint8_t *take_lanes(const struct memo *m, const uint
     if (m->pattern != PATTERN_UNIFORM && take != JIT_ROWS) {
         if (m->runs)
             return take == JIT_ANY_16 ? take_runs_16(m, host) : take_runs_32(m, host);
-        return take == JIT_ANY_16 ? take_each_16(m->rel, host) : take_each_32(m->rel, host);
+        return take == JIT_ANY_16 ? take_each_16(m->rel, host) : take_each_32(m, host);
     }
     if (take == JIT_ANY_16)
         ASM("vpbroadcastw (%0), %%zmm26", "r"(host));

@@ -60,13 +60,14 @@ static void store_value(struct compiler *j, const struct value *v)
         store_mask(j, v);
 }
 
-/* Both halves of a predicate at once: its word is read soon. */
+/* Both halves of a predicate at once, or the only one that is used: its word is read soon. */
 static void store_masks(struct compiler *j, const struct value *low, const struct value *high)
 {
     struct machine_code *c = &j->code;
-    x86_mask(c, k_unpack, 1, K_LOOK, high->reg[0], low->reg[0]);
-    x86_mask(c, k_to_32, 0, EAX, 0, K_LOOK);
-    if (j->some) { /* xor eax, [predicate]; and eax, [rdi + mask]; xor eax, [predicate] */
+    if (high)
+        x86_mask(c, k_unpack, 1, K_LOOK, high->reg[0], low->reg[0]);
+    x86_mask(c, high ? k_to_32 : k_to, 0, EAX, 0, high ? K_LOOK : low->reg[0]);
+    if (j->some || !high) { /* xor eax, [predicate]; and eax, [rdi + mask]; xor eax, [predicate] */
         put_word(c, 0x33, low->ref);
         put_field(c, 0x23, EAX, offsetof(struct warp, mask));
         put_word(c, 0x33, low->ref);
@@ -83,7 +84,7 @@ void jit_flush(struct compiler *j, const struct values *values)
                 other = &values->at[i];
         if (v->dead)
             continue;
-        if (other && !v->half)
+        if ((other && !v->half) || (!v->bytes && v->dirty && j->halves == 1))
             store_masks(j, v, other);
         else if (v->dirty && !other)
             store_value(j, v);

@@ -44,13 +44,15 @@ static void learn_runs(struct memo *m, int bytes)
 static uint64_t pattern_key(const struct memo *m)
 {
     static _Atomic uint64_t others;
-    const int32_t step = m->rel[1] - m->rel[0], upper = m->rel[16];
-    bool regular = (m->mask == ~0u && step >= 0) || m->pattern == PATTERN_UNIFORM;
-    for (int i = 0; i < 32 && m->pattern != PATTERN_UNIFORM; i++)
-        regular &= m->rel[i] == (int64_t)step * (i % 16) + (i < 16 ? 0 : upper);
-    if (!regular)
-        return 1ull << 63 | others++;
-    return m->pattern == PATTERN_UNIFORM ? 0 : (uint64_t)(uint32_t)step << 32 | (uint32_t)upper;
+    const int first = __builtin_ctz(m->mask);
+    const int32_t step = (uint64_t)m->mask >> (first + 1) & 1 ? m->rel[first + 1] - m->rel[first] : 0;
+    const int32_t upper = first < 16 && (m->mask >> 16 & 1) ? m->rel[16] : 0;
+    bool regular = step >= 0;
+    for (int i = first; i < 32; i++) {
+        const int64_t expected = i < 16 || first >= 16 ? (int64_t)step * (i - first) : upper + (int64_t)step * (i - 16);
+        regular &= m->rel[i] == expected || !(m->mask >> i & 1);
+    }
+    return regular ? (uint64_t)(uint32_t)step << 32 | (uint32_t)upper : 1ull << 63 | others++;
 }
 
 /* Derives the pattern from mask and rel, without the counters. Starts at most `gap` bytes from each other belong to one span. Returns the
