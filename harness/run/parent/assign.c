@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define TURN_ROWS 40       /* that wait: a further count costs 0.4 s, and each of its rows saves 0.015 s on each GPU */
-#define TURN_LEFT 0.35     /* of the run's work waits, which takes the other at least as long as counting does */
-#define NEXT_LEFT 0.15     /* the same for the other's turn, which comes after that */
+#define TURN_LEFT 0.38     /* of the run's work waits, which takes the other at least as long as counting does */
+#define NEXT_LEFT 0.2      /* the same for the other's turn, which comes after that */
 #define RUN_OVER_COUNT 2.5 /* a row of sparsity_small runs for 0.1 s on an H200, and is counted in 0.034 s; one of EDSR 0.2 and 0.09 s */
 
 int fleet_case_end(const struct fleet *f, int c)
@@ -60,14 +60,19 @@ static double counts_left(const struct fleet *f, double most)
     return left;
 }
 
-/* Two H200 that count at the same time take 1.3 to 1.8 times as long, in the driver; at the end both count. So each of two counts most of
- * its rows before, one after the other, while the other measures. */
+/* Two H200 that count at the same time take 1.3 to 1.8 times as long, in the driver. */
+static bool other_counts(const struct fleet *f, const struct gpu *g)
+{
+    return f->count == 2 && f->gpus[g == f->gpus].last == FEED_COUNT;
+}
+
+/* At the end both count. So each of two counts most of its rows before, one after the other, while the other measures. */
 static bool has_turn(const struct fleet *f, struct gpu *g)
 {
-    const struct gpu *other = f->count == 2 ? &f->gpus[g == f->gpus] : g;
-    double most = (other->had_turn ? NEXT_LEFT : TURN_LEFT) * f->work;
-    if (f->count != 2 || g->had_turn || (g != f->gpus && !other->had_turn) || other->last == FEED_COUNT || !f->s->counts ||
-        g->rows < TURN_ROWS || counts_left(f, most) >= most)
+    bool next = f->count == 2 && f->gpus[g == f->gpus].had_turn;
+    double most = (next ? NEXT_LEFT : TURN_LEFT) * f->work;
+    if (f->count != 2 || g->had_turn || (g != f->gpus && !next) || other_counts(f, g) || !f->s->counts || g->rows < TURN_ROWS ||
+        counts_left(f, most) >= most)
         return false;
     return g->had_turn = true;
 }
@@ -76,6 +81,8 @@ static bool has_turn(const struct fleet *f, struct gpu *g)
 static bool is_behind(const struct fleet *f, const struct gpu *g)
 {
     int least = g->rows, others = 0;
+    if (other_counts(f, g) && f->queue.waiting)
+        return false;
     for (int k = 0; k < f->count; k++) {
         const struct gpu *other = &f->gpus[k];
         if (other == g || other->child.pid <= 0 || other->ended || other->health == HEALTH_REFUSED)

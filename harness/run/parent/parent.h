@@ -101,9 +101,9 @@ bool session_ready(struct session *s, struct error *err);
 bool session_start(struct session *s, struct child *child, struct error *err);
 /* *counts: true if this run counts. An error if counters are required but unavailable (count.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
-/* Asks the machine once, before any timing, so that refused counters and unknown metrics are reported early. False: they are required.
- * session_count_launch sends the question, and the counting worker starts meanwhile; session_count_check waits for the answer, the first
- * time. */
+/* Asks the machine once, before any timing, so that refused counters and unknown metrics are reported early (on several GPUs, those that
+ * the user named). False: they are required. session_count_launch sends the question, and the counting worker starts meanwhile;
+ * session_count_check waits for the answer, the first time. */
 void session_count_launch(struct session *s);
 bool session_count_check(struct session *s, struct error *err);
 /* True if the user named counters: the run then reports before the first row whether they are available. */
