@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "measured_rows.h"
 #include "report/form/document.h"
+#include "report/page/first_screen.h"
 #include "report/view/predict.h"
 #include "report/view/stored.h"
 #include <setjmp.h>
@@ -150,6 +151,79 @@ static void a_stored_time_is_found_by_its_code(void **state)
     fixture_free(&emu);
 }
 
+static void add_timed(struct fixture *f, int index, const char *size, const char *variant, const char *params, double us, double half_us)
+{
+    char axes[32];
+    snprintf(axes, sizeof axes, "size=%s", size);
+    struct row *r = fixture_row(f, index, "image", axes, "conv2d 1->1 3x3  1x1000x2000 f32 NCHW", variant, params, ROW_OK);
+    fixture_time(r, -1, us, half_us, 0, 0, 0);
+}
+
+/* Two tiled kernels at four sizes: at BLOCK=8 it is faster at first and then slower, at 16 always faster. */
+static void fill_questions(struct fixture *f, const char *over)
+{
+    static const struct {
+        const char *size;
+        double naive8, naive16, tiled8, tiled16;
+    } cases[] = {{"3x1", 50, 40, 40, 30}, {"9x4", 240, 200, 221, 150}, {"11x5", 353, 300, 835, 250}, {"13x6", 484, 400, 1255, 310}};
+    char text[160];
+    fixture_run(&f->run, "notebook", "cuda:0", "NVIDIA H200");
+    snprintf(text, sizeof text, "answers:\n  - compare: {what: conv2d/tiled, than: conv2d/naive%s}\n", over);
+    row_set(&f->run.scenario_text, text);
+    for (int i = 0; i < 4; i++) {
+        add_timed(f, i, cases[i].size, "conv2d/naive", "BLOCK=8", cases[i].naive8, 0.5);
+        add_timed(f, i, cases[i].size, "conv2d/naive", "BLOCK=16", cases[i].naive16, 0.5);
+        add_timed(f, i, cases[i].size, "conv2d/tiled", "BLOCK=8,UPLOAD=once", cases[i].tiled8, 0.5);
+        add_timed(f, i, cases[i].size, "conv2d/tiled", "BLOCK=16,UPLOAD=once", cases[i].tiled16, 0.5);
+    }
+}
+
+static struct judge stored_judge;
+
+static void stored_answers(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    answer_document(d, run, rows, count, &stored_judge);
+}
+
+/* Rows that emu counted have the sentences of the GPU's times, if each has a stored one; else they are compared by their bytes. */
+static void stored_times_answer_on_emu(void **state)
+{
+    static const char *const questions[] = {", over: size}\n  - best: {of: conv2d/tiled, param: BLOCK, over: size}\n#", "}\n#"};
+    struct report_style plain = {.width = 400};
+    struct stored_origin origin = {.gpu = "NVIDIA H200", .date = "2026-11-30", .of = "notebook"};
+    for (int q = 0; q < 3; q++) {
+        struct fixture f = {0};
+        struct stored_time times[16] = {0};
+        struct text t = {0};
+        fill_questions(&f, questions[q == 1]);
+        for (int i = 0; i < f.count; i++) {
+            struct row *r = f.rows[i];
+            snprintf(r->launch_hash, HASH_TEXT, "%064d", i);
+            snprintf(r->launch_hash, 17, "%016d", i);
+            r->launch_hash[16] = '0';
+            snprintf(times[i].key, sizeof times[i].key, "%016d", i);
+            times[i].us = r->times[0].median_ns / 1e3;
+            r->time_count = 0;
+            row_set(&r->device, "emu:GH100");
+            row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ld", "", "emu", 1000);
+        }
+        struct stored_times stored = {&origin, times, 1, q == 2 ? f.count - 1 : f.count};
+        stored_judge = (struct judge){.stored = &stored};
+        report_part(&t, stored_answers, &f.run, f.rows, f.count, &plain);
+        const char *const wanted[][3] = {
+            {"faster than naive? (stored times of the same machine code on NVIDIA H200, 2026-11-30)",
+             "BLOCK=8: faster at size 3x1 to 9x4 (1.09 to 1.25 x), slower at size 11x5 to 13x6 (0.386 to 0.423 x)",
+             "BLOCK=16 at size 3x1 to 13x6"},
+            {"tiled is faster than naive in 4 of 4 cases", "each at its best configuration", "stored times"},
+            {"Emu measures no time; these are bytes", "no answer: emu measures no time", "BLOCK"}};
+        for (int i = 0; i < 3; i++)
+            if (!strstr(t.data, wanted[q][i]))
+                fail_msg("'%s' is not in:\n%s", wanted[q][i], t.data);
+        text_free(&t);
+        fixture_free(&f);
+    }
+}
+
 /* Each shipped file reads. */
 static void shipped_files_read(void **state)
 {
@@ -163,6 +237,7 @@ static void shipped_files_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shipped_files_read), cmocka_unit_test(a_stored_time_is_found_by_its_code)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shipped_files_read), cmocka_unit_test(a_stored_time_is_found_by_its_code),
+                                       cmocka_unit_test(stored_times_answer_on_emu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

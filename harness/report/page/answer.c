@@ -378,7 +378,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const struct node *answer = node_get(answers->items[i], kinds[k].name);
             if (answer && !(asked[k] && kinds[k].say == answer_break_even)) { /* one answer covers all break-even questions */
-                struct ask ask = {run, rows, count, judge, answer};
+                struct ask ask = {run, rows, count, judge, answer, NULL};
                 int first = list->item_count;
                 kinds[k].say(&ask, list);
                 if (list->item_count > first)

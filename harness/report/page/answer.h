@@ -10,8 +10,11 @@ struct ask {
     int count;
     const struct judge *judge;
     const struct node *answer;
+    const struct stored_origin *stored; /* whose times answer; NULL: those of the rows */
 };
 
+/* All cases; judged: with verdicts and stored times. */
+struct case_walk ask_walk(const struct ask *ask, bool judged);
 /* The key's value; "" if the question has none. */
 const char *ask_word(const struct ask *ask, const char *key);
 /* Are the rows of a device that keeps no time? */
@@ -33,6 +36,14 @@ bool side_has(const struct side *s, const struct row *row);
 /* As sentences name it: an imported row with its tool. */
 const char *answer_side_name(const struct side *s);
 void answer_say_imported(struct block *list, const struct side *side);
+/* Of rows that keep no time: a run of the stored times that all verified rows of the sides have, of two sides at least where there are;
+ * NULL: one has none, or they are timed. */
+const struct stored_origin *answer_stored(const struct ask *ask, const struct side *sides, int count);
+/* The row's time, where the view is `by_stored` the stored one; NaN: it has none. */
+double answer_ns(const struct case_view *c, const struct view *v);
+/* The question, and where its times are from. Free it. */
+char *answer_question(char *question, const struct stored_origin *of);
+#define STORED_EQUAL 0.02 /* two stored times are of one run, but have no interval */
 /* Why a comparison with this side has no pair. */
 void answer_say_none(struct text *t, const struct ask *ask, const struct side *than);
 /* "naive" of "conv2d/naive". */

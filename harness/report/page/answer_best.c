@@ -102,11 +102,11 @@ static int candidates(const struct case_view *c, const struct query *q, const st
         const struct view *v = &c->views[i];
         const char *value = named_value(c, q, v);
         int k = 0;
-        if (!value || !v->ranked || row_is_network(v->row) || v->row->status != ROW_OK)
+        if (!value || isnan(answer_ns(c, v)) || row_is_network(v->row) || v->row->status != ROW_OK)
             continue;
         while (k < n && strcmp(named_value(c, q, out[k]), value) != 0 && !(q->param && answer_same_code(out[k], v)))
             k++;
-        if (k < most && (k == n || v->time->median_ns < out[k]->time->median_ns))
+        if (k < most && (k == n || answer_ns(c, v) < answer_ns(c, out[k])))
             out[k] = v;
         n += k == n && k < most;
     }
@@ -120,7 +120,7 @@ static void add_case(struct place **places, int *count, const struct case_view *
     const struct view *list[VALUES_MOST], *fastest = NULL;
     int n = candidates(c, q, list, VALUES_MOST);
     for (int i = 0; i < n; i++)
-        fastest = !fastest || list[i]->time->median_ns < fastest->time->median_ns ? list[i] : fastest;
+        fastest = !fastest || answer_ns(c, list[i]) < answer_ns(c, fastest) ? list[i] : fastest;
     SCOPED char *at = n > 1 ? (*q->over ? answer_coordinate(list[0]->row, q->over) : xstrdup("")) : NULL;
     if (!at) {
         if (n > 1)
@@ -132,8 +132,9 @@ static void add_case(struct place **places, int *count, const struct case_view *
     p->cases++;
     for (int i = 0; i < n; i++) {
         struct value *v = best_value(p, named_value(c, q, list[i]));
-        v->log_sum += log(list[i]->time->median_ns / fastest->time->median_ns);
-        v->close += list[i]->time->low_ns <= fastest->time->high_ns;
+        double behind = answer_ns(c, list[i]) / answer_ns(c, fastest);
+        v->log_sum += log(behind);
+        v->close += c->by_stored ? behind <= 1 + STORED_EQUAL : list[i]->time->low_ns <= fastest->time->high_ns;
         v->cases++;
     }
 }
@@ -284,13 +285,16 @@ static void say_group(struct block *list, const char *question, const struct pla
         block_item(list, "answer", question, text_get(&t));
 }
 
-static void answer_query(const struct ask *ask, struct block *list, const struct query *q, const char *question)
+static void answer_query(const struct ask *asked, struct block *list, const struct query *q, const char *words)
 {
+    struct ask by_times = *asked, *ask = &by_times;
+    ask->stored = answer_stored(ask, q->of, q->of_count);
+    SCOPED char *question = answer_question(xstrdup(words), ask->stored);
     SCOPED struct place *places = NULL;
     struct without without = {0};
     int count = 0, before = list->item_count;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
-        if (!w.view.counts)
+    for (struct case_walk w = ask_walk(ask, ask->stored); case_next(&w);)
+        if (!w.view.counts || ask->stored)
             add_case(&places, &count, &w.view, q, &without);
     if (count)
         qsort(places, (size_t)count, sizeof *places, by_x);

@@ -15,10 +15,10 @@
 #define TURNS_TOLD 3   /* of one curve */
 #define CURVES_NAMED 6 /* that have one sign; of more it says how many */
 
-/* By time; on a device that keeps none, by the bytes that the row requests. NaN: the row has neither. */
+/* By time; on a device that keeps none, by the stored time, or by the bytes that the row requests. NaN: the row has neither. */
 static double cost(const struct case_view *c, const struct view *v)
 {
-    return c->counts ? (v->moved_bytes > 0 ? v->moved_bytes : NAN) : v->ranked ? v->time->median_ns : NAN;
+    return !c->counts || c->by_stored ? answer_ns(c, v) : v->moved_bytes > 0 ? v->moved_bytes : NAN;
 }
 
 /* Is it a verified row of the side with a cost? Imported rows are of a side that asks for them, and are not verified. */
@@ -98,7 +98,7 @@ static double noise_of(const struct case_view *c, const struct view *a, const st
 /* Is the difference significant: are the intervals apart, and is it more than the baseline's from itself? Of bytes, half a percent. */
 static bool significant(const struct case_view *c, const struct view *a, const struct view *b, double ratio)
 {
-    double beyond = c->counts ? EQUAL_BYTES : noise_of(c, a, b);
+    double beyond = c->by_stored ? STORED_EQUAL : c->counts ? EQUAL_BYTES : noise_of(c, a, b);
     return fabs(ratio - 1) > beyond && (c->counts || a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns);
 }
 
@@ -486,15 +486,15 @@ static bool compare_cases(const struct ask *ask, struct curve **curves, int *cou
     SCOPED struct timed *list = NULL;
     int n = 0;
     bool between = false;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
+    for (struct case_walk w = ask_walk(ask, ask->stored); case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
             const struct side *side = competes(&w.view, v, what) ? what : competes(&w.view, v, than) ? than : NULL;
-            double cost_ns = side ? cost(&w.view, v) : NAN;
+            double cost_ns = side ? cost(&w.view, v) : NAN, apart = ask->stored ? STORED_EQUAL / 2 : 0;
             between |= side && fixes_case(side, v->row);
             if (side)
-                *APPEND(list, n) =
-                    (struct timed){v->row, cost_ns, w.view.counts ? cost_ns : v->time->low_ns, w.view.counts ? cost_ns : v->time->high_ns};
+                *APPEND(list, n) = (struct timed){v->row, cost_ns, w.view.counts ? cost_ns * (1 - apart) : v->time->low_ns,
+                                                  w.view.counts ? cost_ns * (1 + apart) : v->time->high_ns};
         }
     if (between)
         pair_cases(curves, count, list, n, what, than, axis, without);
@@ -514,7 +514,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
     struct without without = {0}, same = {0};
     int count = 0;
     bool between = compare_cases(ask, &curves, &count, what, than, axis, &without);
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; !between && case_next(&w);)
+    for (struct case_walk w = ask_walk(ask, true); !between && case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
             const struct view *other = competes(&w.view, v, what) ? best_of(&w.view, than, v->row) : NULL;
@@ -532,7 +532,7 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
         qsort(curves[i].points, (size_t)curves[i].count, sizeof *curves[i].points, by_density);
     struct text none = {0};
     if (count) {
-        say_curves(list, question, axis, ask_has_no_time(ask), curves, count);
+        say_curves(list, question, axis, ask_has_no_time(ask) && !ask->stored, curves, count);
         answer_say_imported(list, than);
     } else {
         answer_say_none(&none, ask, than);
@@ -550,10 +550,10 @@ static void compare_best(const struct ask *ask, struct block *list, const struct
 {
     SCOPED_BY(curve_free) struct curve y = {0};
     struct text t = {0};
-    bool counts = ask_has_no_time(ask);
+    bool counts = ask_has_no_time(ask) && !ask->stored;
     int faster = 0, slower = 0;
     const struct point *largest = NULL;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, true); case_next(&w);) {
         const struct view *a = best_of(&w.view, what, NULL), *b = best_of(&w.view, than, NULL);
         if (a && b)
             add_point(&y, &w.view, a, b, w.view.rows[0]->case_id);
@@ -584,17 +584,16 @@ static void compare_best(const struct ask *ask, struct block *list, const struct
         answer_say_imported(list, than);
 }
 
-void answer_compare(const struct ask *ask, struct block *list)
+void answer_compare(const struct ask *asked, struct block *list)
 {
+    struct ask by_times = *asked, *ask = &by_times;
     const char *over = ask_word(ask, "over"), *imported = ask_word(ask, "imported");
     SCOPED_BY(side_free) struct side what = {0}, than = {0};
     side_read(&what, ask_word(ask, "what"));
     side_read(&than, *imported ? imported : ask_word(ask, "than"));
     than.imported = *imported;
-    SCOPED char *question =
-        text_format("%s %s faster than %s?", *over ? "Where is" : "Is", answer_side_name(&what), answer_side_name(&than));
-    if (*over)
-        compare_over(ask, list, &what, &than, over, question);
-    else
-        compare_best(ask, list, &what, &than, question);
+    ask->stored = *imported ? NULL : answer_stored(ask, (const struct side[]){what, than}, 2);
+    SCOPED char *question = answer_question(
+        text_format("%s %s faster than %s?", *over ? "Where is" : "Is", answer_side_name(&what), answer_side_name(&than)), ask->stored);
+    *over ? compare_over(ask, list, &what, &than, over, question) : compare_best(ask, list, &what, &than, question);
 }

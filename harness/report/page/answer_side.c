@@ -1,7 +1,9 @@
 /* report/page/answer_side: the rows that a question names, their coordinates, and what an answer leaves out. */
 #include "report/page/answer.h"
 #include "report/view/number.h"
+#include "report/view/stored.h"
 #include "report/view/view.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,4 +111,42 @@ void answer_say_without(struct block *list, struct without *w, const char *axis)
     if (w->last)
         block_itemf(list, "answer", NULL, "left out, because they have no value of %s: %s", axis, text_get(&w->layers));
     text_free(&w->layers);
+}
+
+struct case_walk ask_walk(const struct ask *ask, bool judged)
+{
+    return (struct case_walk){
+        .run = ask->run, .rows = ask->rows, .count = ask->count, .judge = judged ? ask->judge : NULL, .by_stored = ask->stored};
+}
+
+double answer_ns(const struct case_view *c, const struct view *v)
+{
+    return c->by_stored && v->stored ? 1e3 * v->stored->us : v->ranked ? v->time->median_ns : NAN;
+}
+
+const struct stored_origin *answer_stored(const struct ask *ask, const struct side *sides, int count)
+{
+    const struct stored_time *any = NULL;
+    bool all = ask_has_no_time(ask) && ask->judge && ask->judge->stored;
+    int found = 0;
+    for (int k = 0; k < count && all; k++) {
+        bool has = false;
+        for (int i = 0; i < ask->count && all; i++)
+            if (ask->rows[i]->status == ROW_OK && side_has(&sides[k], ask->rows[i])) {
+                any = stored_find(ask->judge->stored, ask->rows[i]);
+                all = any;
+                has = true;
+            }
+        found += has;
+    }
+    return all && any && found >= (count < 2 ? count : 2) ? &ask->judge->stored->runs[any->run] : NULL;
+}
+
+char *answer_question(char *question, const struct stored_origin *of)
+{
+    if (!of)
+        return question;
+    char *both = text_format("%s (stored times of the same machine code on %s, %s)", question, of->gpu, of->date);
+    free(question);
+    return both;
 }

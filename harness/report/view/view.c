@@ -270,6 +270,7 @@ bool case_next(struct case_walk *w)
     case_view_make(&w->view, w->run, w->rows + from, w->at - from);
     if (w->judge)
         case_judge(&w->view, w->judge);
+    w->view.by_stored = w->by_stored;
     return true;
 }
 

@@ -51,6 +51,7 @@ struct case_view {
     struct view *views;  /* in the order of the rows */
     int *order;          /* case_sort: ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
     bool counts;         /* a device that keeps no time: no ranking, counters instead */
+    bool by_stored;      /* of these, an answer compares the stored times of the same machine code */
     enum time_mode mode; /* the headline mode; MODE_NONE: nothing is timed */
     const struct view
         *zero; /* the baseline: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
@@ -73,6 +74,7 @@ struct case_walk {
     struct row *const *rows;
     int count;
     const struct judge *judge;
+    bool by_stored; /* of all views */
     struct case_view view;
     int at; /* the first row after the view */
 };
