@@ -86,12 +86,18 @@ bool session_times(const struct session *s)
     return spec_is_timed(s->device.spec) && !s->options->no_time && !s->options->gate && !s->asked.tune;
 }
 
-void session_early(struct session *s)
+void session_early(struct session *s, bool data)
 {
-    if (!session_times(s) || !s->worker.launched || (s->early && s->worker.ahead))
+    if (!session_times(s) || !s->worker.launched)
         return;
-    s->worker.ahead +=
-        child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o,s:b,s:o}", "rows", library_rows(s), "compiles", 0, "data", first_rows(s)));
+    json_auto_t *rows = library_rows(s);
+    int asks = (int)json_array_size(rows) * 2 + data;
+    bool busy = s->early && s->worker.ahead;
+    if (busy && (asks == s->early_asks || child_any(&s->worker, 1, clock_s(), NULL) < 0 || !session_ahead_settle(s, &(struct error){0})))
+        return; /* it has nothing more to do, or not yet */
+    s->early_asks = asks;
+    s->worker.ahead += child_send(
+        &s->worker, command_new(COMMAND_AHEAD, "{s:O,s:b,s:o*}", "rows", rows, "compiles", 0, "data", data ? first_rows(s) : NULL));
     if (!s->early)
         session_count_launch(s); /* nothing is timed yet */
     s->early = true;

@@ -104,8 +104,9 @@ static void find_tasks(struct compilers *c)
     SCOPED uint64_t *known = known_builds(s, &known_count);
     SCOPED bool *wanted = xcalloc((size_t)s->plan.row_count + 1, sizeof *wanted);
     SCOPED int *builds = xcalloc((size_t)s->plan.row_count + 1, sizeof *builds);
+    static const int checks[CHECKS] = {1, 2, 0, 4, 3}; /* the longest first: no row is verified before all are there */
     for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->options->before; i++)
-        add_task(c, "checks", i, 0);
+        add_task(c, "checks", checks[i], 0);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
         wanted[i] =
@@ -122,6 +123,11 @@ static void find_tasks(struct compilers *c)
     c->own_count += c->task_count;
 }
 
+static bool is_check(const struct task *task)
+{
+    return !strcmp(task->what, "checks");
+}
+
 static void give(struct given *g, struct task task)
 {
     g->tasks[g->count++] = task;
@@ -132,7 +138,7 @@ static void count_missing(struct compilers *c, const struct task *task, int more
 {
     if (!strcmp(task->what, "rows"))
         c->building[task->row] = more > 0;
-    else if (strcmp(task->what, "checks") != 0 && strcmp(task->what, "setup") != 0)
+    else if (!is_check(task) && strcmp(task->what, "setup") != 0)
         c->missing[task->row] += more;
 }
 
@@ -141,19 +147,21 @@ static void answered(struct compilers *c, struct given *g)
 {
     struct task task = g->tasks[0];
     memmove(g->tasks, g->tasks + 1, (size_t)--g->count * sizeof *g->tasks);
-    c->checks -= !strcmp(task.what, "checks");
+    c->checks -= is_check(&task);
     count_missing(c, &task, -1);
 }
 
-/* Gives rows to compiler k until it has enough; stops it if no rows are left. */
+/* Gives tasks to compiler k until it has enough, of checks one; stops it if none are left. */
 static void feed(struct compilers *c, int k)
 {
-    while (c->given[k].count < AHEAD && c->next < c->task_count) {
+    struct given *g = &c->given[k];
+    while (g->count < AHEAD && c->next < c->task_count &&
+           !(is_check(&c->tasks[c->next]) && g->count && is_check(&g->tasks[g->count - 1]))) {
         const struct task *t = &c->tasks[c->next++];
         child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
-        give(&c->given[k], *t);
+        give(g, *t);
     }
-    if (!c->given[k].count)
+    if (!g->count)
         child_stop(&c->children[k], NULL, 0);
 }
 
@@ -264,7 +272,8 @@ static int ready_row(const struct compilers *c)
 {
     const struct session *s = c->s;
     int found = -1, in_case = c->last_row < 0 ? -1 : s->plan.rows[c->last_row].case_index;
-    bool all_started = c->started == c->count || c->next == c->task_count; /* hear starts them */
+    /* Compilers are started by hear; checks that are not there the worker would compile, too. */
+    bool all_started = (c->started == c->count || c->next == c->task_count) && !c->checks;
     for (int i = 0; s->early && all_started && i < s->plan.row_count; i++) {
         const struct row *row = s->rows[i];
         bool ready = row && !s->kept[i] && row->status == ROW_PLANNED && !row->reason && s->plan.rows[i].kind == PLAN_LAYER &&
@@ -302,8 +311,7 @@ static bool work(struct compilers *c, struct error *err)
             return true;
         if (!none)
             continue;
-        if (!c->checks) /* otherwise the worker would compile them, too */
-            session_early(c->s);
+        session_early(c->s, !c->checks);
         phase_part(&c->s->clock, awaited(c));
         int k = hear(c);
         phase_pop(&c->s->clock);
@@ -326,7 +334,7 @@ bool session_precompile(struct session *s, struct error *err)
     int k;
     find_tasks(&c);
     for (k = 0; k < c.task_count; k++) {
-        c.checks += !strcmp(c.tasks[k].what, "checks");
+        c.checks += is_check(&c.tasks[k]);
         count_missing(&c, &c.tasks[k], 1);
     }
     c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* any free compiler takes those of nearby shapes */

@@ -50,7 +50,7 @@ static void find_rows(const struct session *s, int in_case, int *first, int *las
 void session_prepare_first(struct session *s)
 {
     find_rows(s, s->options->feed->ahead, &s->ahead_first, &s->ahead_last);
-    session_early(s);
+    session_early(s, true);
 }
 
 int session_take_case(struct session *s, int *first, int *last, struct error *err)

@@ -27,7 +27,8 @@ struct session {
     struct child ceilings;       /* measures the machine's ceilings while compilers work; ends afterwards */
     struct compilers *compilers; /* at work, before anything is timed; NULL: none */
     int gpu_lock;                /* -1: on no GPU */
-    bool early;                  /* the worker was asked to make data of this run's cases in advance */
+    bool early;                  /* the worker was asked to make plans or data of this run's cases in advance */
+    int early_asks;              /* how much of that the last time (session_early) */
     bool follows;                /* worker and device come from the previous run of the same command */
     struct fleet *fleet;         /* whose processes have opened their GPUs before there is a plan; NULL: none */
     struct row **former;         /* the rows of that run, until they are taken over */
@@ -116,9 +117,9 @@ void session_ahead(struct session *s, int first, bool further);
 json_t *session_next(const struct session *s, int first, int *due);
 /* True if every verified row is timed together with the others of its case. */
 bool session_times(const struct session *s);
-/* Asks the worker, which waits for compilers, to make library plans and data of upcoming cases; also opens the counters, once. Called
+/* Asks the worker, which waits for compilers, to make library plans and `data` of upcoming cases; also opens the counters, once. Called
  * repeatedly while compilers work. */
-void session_early(struct session *s);
+void session_early(struct session *s, bool data);
 bool session_ahead_settle(struct session *s, struct error *err);
 /* Counts hardware counters of verified rows, into s->rows. Timed rows wait until there are enough of them (due) or no more come. Errors
  * are reported and affect only counters, unless they are required. */

@@ -157,7 +157,7 @@ select:
 # who may be faster than the rule's choice: whatever was the fastest of some random layer of that type, layout and kind
 race:
   - {variant: wgmma_ragged, when: open and groups == 1 and (half or dtype == i8)}
-  - {variant: wgmma_taps, when: open and half and plain and r * s > 1 and c >= 8 and c <= 48 and c % 16 != 0 and n * p * q >= 65536}
+  - {variant: wgmma_taps, when: open and plain and c <= 64 and (half or dtype == i8)}
   - {variant: mma_any, when: open and groups == 1 and math != f32 and dtype != i8}
   - {variant: wgmma_pixels, when: open and groups == 1 and (half or math == tf32 or dtype == i8)}
   - {variant: wgmma_rs, when: open and half and plain and c <= 64 and n * p * q >= 16384}
@@ -170,7 +170,7 @@ race:
   - {variant: fma_any, when: open and groups == 1 and math == f32}
   - {variant: halo_regs, when: open and math == f32 and plain and c >= 8 and k >= 8}
   - {variant: winograd, when: open and math == f32 and plain and r * s == 9 and c >= 16 and k >= 32}
-  - {variant: reg_tiled, when: groups == 1 and (math == f32 and k <= 8 or dtype != i8 and c * k <= 16)}
+  - {variant: reg_tiled, when: not planes and (math == f32 and (k <= 8 or groups > 1) or dtype != i8 and (c * k <= 16 or nchw and k <= 4 or groups > 1))}
   - {variant: wgmma_rs_s8, when: dtype == i8 and groups == 1}
   - {variant: depthwise, when: planes and c <= 16 and dtype != i8}
   - {variant: depthwise_rows, when: planes or c == 1}
