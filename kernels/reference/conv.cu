@@ -493,12 +493,14 @@ static __device__ void convolve(const layer &g, const double *x, const double *f
     }
 }
 
+#ifndef REST
 extern "C" __global__ void __launch_bounds__(THREADS, 1) reference_conv(const layer *g, const double *x, const double *f, const float *bias, const float *residual,
                                           const float *mask, double *out, float *bound)
 {
     convolve(*g, x, f, mask, leaving<float>{bias, residual, out, bound});
 }
 
+#else /* conv_rest.cu: compiled at the same time, because either half takes seconds */
 /* The same of activations inside a network. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) reference_conv_wide(const layer *g, const double *x, const double *f, const float *bias, const double *residual,
                                                const float *mask, double *out, float *bound)
@@ -520,6 +522,9 @@ extern "C" __global__ void reference_formula(const layer *layer_at, const float 
     }
 }
 
+#endif
+
+#ifndef REST
 /* Filters of n output channels in `groups` as sums read them: in double, FILTERS output channels of a group side by side (0 past its last),
  * then the input's channels, then the taps. */
 extern "C" __global__ void reference_filter(const float *from, double *to, int64_t n, int64_t groups, int64_t channels, int64_t taps)
@@ -531,6 +536,8 @@ extern "C" __global__ void reference_filter(const float *from, double *to, int64
         to[i] = k < of_group ? from[((part / parts * of_group + k) * channels + c) * taps + tap] : 0;
     }
 }
+
+#endif
 
 /* An input as sums read it: in double, LINE pixels of a row and of each channel behind one another. A channel's plane is a power of two times
  * a few lines of the cache long: side by side, the channels of a pixel would all want the same places there. */
@@ -550,12 +557,15 @@ template <typename X> static __device__ void lines_of(const X *from, double *to,
         lines_as<X, int64_t>(from, to, n, c, h, w);
 }
 
+#ifndef REST
 extern "C" __global__ void reference_input(const float *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     lines_of(from, to, n, c, h, w);
 }
 
+#else
 extern "C" __global__ void reference_input_wide(const double *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     lines_of(from, to, n, c, h, w);
 }
+#endif

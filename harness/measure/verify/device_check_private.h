@@ -41,7 +41,7 @@ enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_SUSPECTS, CARD_COUNTS };
 struct card {
     struct device *dev;
     const char *compiler; /* borrowed */
-    struct device_module *modules[5];
+    struct device_module *modules[6];
     struct device_function *functions[CARD_KERNELS];
     uint64_t counts;
 };

@@ -18,8 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const card_sources[] = {"kernels/reference/data.cu",  "kernels/reference/conv.cu",   "kernels/reference/compare.cu",
-                                    "kernels/reference/chain.cu", "kernels/reference/settle.cu", NULL};
+const char *const card_sources[] = {"kernels/reference/data.cu",
+                                    "kernels/reference/conv.cu",
+                                    "kernels/reference/compare.cu",
+                                    "kernels/reference/chain.cu",
+                                    "kernels/reference/settle.cu",
+                                    "kernels/reference/conv_rest.cu",
+                                    NULL};
 static const struct {
     const char *kernel;
     int source;
@@ -35,11 +40,11 @@ static const struct {
                                 [CARD_ROWS_F64] = {"data_rows_f64", 0},
                                 [CARD_ROWS_F32] = {"data_rows_f32", 0},
                                 [CARD_CONV] = {"reference_conv", 1},
-                                [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
-                                [CARD_FORMULA] = {"reference_formula", 1},
+                                [CARD_CONV_WIDE] = {"reference_conv_wide", 5},
+                                [CARD_FORMULA] = {"reference_formula", 5},
                                 [CARD_FILTER] = {"reference_filter", 1},
                                 [CARD_INPUT] = {"reference_input", 1},
-                                [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
+                                [CARD_INPUT_WIDE] = {"reference_input_wide", 5},
                                 [CARD_COMPARE] = {"compare_output", 2},
                                 [CARD_COMPARE_BITS] = {"compare_bits", 2},
                                 [CARD_WIDEN] = {"chain_widen", 3},

@@ -13,7 +13,7 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define CHECKS 5        /* source files of the device check: the parent must not include measure/verify/device_check.h */
+#define CHECKS 6        /* source files of the device check: the parent must not include measure/verify/device_check.h */
 #define PARTS 4         /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
 #define TASKS_MOST 8192 /* with plans and nearby shapes; what is left of a larger run is compiled when it is due */
 #define AHEAD 2         /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
@@ -104,7 +104,7 @@ static void find_tasks(struct compilers *c)
     SCOPED uint64_t *known = known_builds(s, &known_count);
     SCOPED bool *wanted = xcalloc((size_t)s->plan.row_count + 1, sizeof *wanted);
     SCOPED int *builds = xcalloc((size_t)s->plan.row_count + 1, sizeof *builds);
-    static const int checks[CHECKS] = {1, 2, 0, 4, 3}; /* the longest first: no row is verified before all are there */
+    static const int checks[CHECKS] = {1, 5, 2, 0, 4, 3}; /* the longest first: no row is verified before all are there */
     for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->options->before; i++)
         add_task(c, "checks", checks[i], 0);
     for (int i = 0; i < s->plan.row_count; i++) {
@@ -151,12 +151,11 @@ static void answered(struct compilers *c, struct given *g)
     count_missing(c, &task, -1);
 }
 
-/* Gives tasks to compiler k until it has enough, of checks one; stops it if none are left. */
+/* Gives tasks to compiler k until it has enough, none behind a check, which takes seconds; stops it if none are left. */
 static void feed(struct compilers *c, int k)
 {
     struct given *g = &c->given[k];
-    while (g->count < AHEAD && c->next < c->task_count &&
-           !(is_check(&c->tasks[c->next]) && g->count && is_check(&g->tasks[g->count - 1]))) {
+    while (g->count < AHEAD && c->next < c->task_count && !(g->count && is_check(&g->tasks[g->count - 1]))) {
         const struct task *t = &c->tasks[c->next++];
         child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
         give(g, *t);

@@ -1,0 +1,3 @@
+/* The kernels of conv.cu that read activations in double, and formulas. */
+#define REST
+#include "conv.cu"
