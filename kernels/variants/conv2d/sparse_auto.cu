@@ -11,7 +11,11 @@ let:
   # up to two waves of tiles: to look at the mask takes as long as it saves at most densities
   few: c <= 64 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= select(half and c % 16 == 0 and c <= 32 and k <= 32, 32768, 60000) or c <= 128 and k <= 64 and r * s <= 9 and n * p * q >= 4096 and n * p * q <= 8192
   light: r * s == 1 and c <= 64 and k <= 128 and n * p * q >= 4096 and n * p * q <= select(half, 16384, 131072)      # a pixel is hardly more than its bytes
-  dense: plain and (few or light or density(mask) == 1) and marks(mask) != 'both' and (half or math == tf32)
+  scattered: pattern(mask) == 'iid' or pattern(mask) == 'scanline'      # most tiles are active long before most outputs are
+  clustered: pattern(mask) == 'blobs' or pattern(mask) == 'box' or pattern(mask) == 'pixel' or pattern(mask) == 'empty'
+  hardly: pattern(mask) == 'pixel' or pattern(mask) == 'empty' or clustered and density(mask) < 0.01
+  mostly: density(mask) >= 0.6 or r * s > 1 and scattered and density(mask) * r * select(pattern(mask) == 'iid', s, 1) >= 0.25
+  dense: groups == 1 and (plain and (few or light) and not pattern(mask) == 'empty' or mostly) and marks(mask) != 'both' and (half or math == tf32)
   instead: groups == 1 and marks(mask) != 'both'      # a dense row may run
   thin: instead and n * p * q <= 300000
   # not so: where the rule's choice won each race, at 5, 25 and 100 %
@@ -20,14 +24,15 @@ measured: cc == 90
 select:
   # dense rows: they write no mask, and compute all outputs
   - {variant: auto, when: dense}
-  - {variant: sparse_stages, when: half and plain and c % 16 != 0 and n * p * q <= 65536}
+  - {variant: sparse_stages, when: half and plain and (c % 16 != 0 and (n * p * q <= 65536 or r * s == 1 and n * p * q <= 131072) or pattern(mask) == 'empty' and n * p * q <= 16384)}
+  - {variant: sparse_sync, when: half and plain and hardly and (c > 64 and k <= 64 or k <= 48) and n * p * q <= 700000}    # little is left but to look
   - {variant: sparse_sync, when: half and plain and (r * s == 1 or n * p * q <= 16384 or r * s == 25 and c <= 64 and k <= 64 and n * p * q <= 65536 or c <= 32 and k <= 32 and (n * p * q <= 393216 or c <= 16 and n * p * q <= 786432) or c <= 16 and k <= 64 and n * p * q <= 65536 or k <= 32 and n * p * q <= 131072 or c > 64 and n * p * q <= 40000)}
   - {variant: sparse_deep, when: half and plain and c <= 32 and k <= 32}
   - {variant: sparse_deep, when: half and plain and (c <= 32 and k > 64 and k <= 80 and n * p * q <= 262144 or c <= 64 and k > 64 and n * p * q > 40000 and n * p * q <= 262144)}    # of two blocks of 64 channels much would be empty
   - {variant: sparse_deep, when: half and plain and c > 32 and k <= 32 and n * p * q > 131072}
-  - {variant: sparse_tile, when: half and plain and c <= 64 and r <= 3 and s <= 3 and n * p * q <= 262144}    # to decide on the device costs a microsecond
-  - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
-  - {variant: sparse_tile, when: half and plain}         # wider filters
+  - {variant: sparse_queue, when: half and plain and (clustered or n * p * q <= 262144) and c <= 64 and r <= 3 and s <= 3}
+  - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3: decides on the device
+  - {variant: sparse_queue, when: half and plain}        # wider filters
   - {variant: sparse_deep, when: half and plain}         # more channels
   - {variant: sparse_stages, when: half and stride > 1 and n * p * q <= 200000}      # few tiles: one block each
   - {variant: sparse_mma, when: half and stride > 1, params: {ROWS: 16}}
@@ -43,7 +48,7 @@ race:
   - {variant: sparse_sync, when: open and half}
   - {variant: sparse_stages, when: open and half}
   - {variant: sparse_deep, when: open and half and plain}
-  - {variant: sparse_tile, when: open and half and plain}
+  - {variant: sparse_queue, when: open and half and plain}
   - {variant: sparse_inputs, when: open and half and plain}
   - {variant: very_sparse, when: open and half}
   - {variant: sparse_mma, when: open and (half or math == tf32)}
