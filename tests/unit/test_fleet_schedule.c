@@ -218,7 +218,7 @@ static void gpus_share_the_work(void **state)
 }
 
 /* What the first of two GPUs is told while so many of its rows wait to be counted, and few cases are left. */
-static int told_with(int rows)
+static int told_with(int rows, bool other_counts)
 {
     struct session s;
     struct fleet f;
@@ -228,6 +228,7 @@ static int told_with(int rows)
     while (f.queue.waiting > 3)
         assert_true(queue_take(&f.queue, 1) >= 0);
     f.gpus[0].rows = rows;
+    f.gpus[1].last = other_counts ? FEED_COUNT : 0;
     f.gpus[0].running = f.running = 1;
     f.gpus[0].asks = true;
     fleet_assign(&f);
@@ -238,8 +239,9 @@ static int told_with(int rows)
 
 static void a_gpu_that_is_behind_counts_first(void **state)
 {
-    assert_int_equal(told_with(200), FEED_COUNT);
-    assert_true(told_with(0) >= 0);
+    assert_int_equal(told_with(200, false), FEED_COUNT);
+    assert_true(told_with(0, false) >= 0);
+    assert_true(told_with(200, true) >= 0);
 }
 
 int main(void)
