@@ -469,6 +469,9 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
     if (case_count < 2) /* its table says all of it */
         return;
     judge_open(&judge);
+    const struct machine m = machine_of(run, rows[0]);
+    if (m.chip)
+        text_addf(&lines, "times on %s: stored ones of the same machine code, else predicted\n", m.chip->board);
     const int shown = case_count < SHOWN_GLANCE ? case_count : SHOWN_GLANCE, left = case_count - shown;
     for (int i = 0; i < shown; i++) {
         SCOPED_BY(case_view_free) struct case_view c = {0};

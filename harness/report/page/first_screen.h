@@ -8,7 +8,7 @@
 
 void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
 
-/* For a terminal: the same of a run that counts, in at most ten lines. */
+/* For a terminal: the same of a run that counts, in at most eleven lines. */
 void glance_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 /* The scenario's `about`, and of each of its `answers` a sentence (answer.c). */
