@@ -2,6 +2,7 @@
  * times. */
 #include "base/file.h"
 #include "measured_rows.h"
+#include "notebook_rows.h"
 #include "report/form/document.h"
 #include "report/page/first_screen.h"
 #include "report/view/predict.h"
@@ -151,33 +152,6 @@ static void a_stored_time_is_found_by_its_code(void **state)
     fixture_free(&emu);
 }
 
-static void add_timed(struct fixture *f, int index, const char *size, const char *variant, const char *params, double us, double half_us)
-{
-    char axes[32];
-    snprintf(axes, sizeof axes, "size=%s", size);
-    struct row *r = fixture_row(f, index, "image", axes, "conv2d 1->1 3x3  1x1000x2000 f32 NCHW", variant, params, ROW_OK);
-    fixture_time(r, -1, us, half_us, 0, 0, 0);
-}
-
-/* Two tiled kernels at four sizes: at BLOCK=8 it is faster at first and then slower, at 16 always faster. */
-static void fill_questions(struct fixture *f, const char *over)
-{
-    static const struct {
-        const char *size;
-        double naive8, naive16, tiled8, tiled16;
-    } cases[] = {{"3x1", 50, 40, 40, 30}, {"9x4", 240, 200, 221, 150}, {"11x5", 353, 300, 835, 250}, {"13x6", 484, 400, 1255, 310}};
-    char text[160];
-    fixture_run(&f->run, "notebook", "cuda:0", "NVIDIA H200");
-    snprintf(text, sizeof text, "answers:\n  - compare: {what: conv2d/tiled, than: conv2d/naive%s}\n", over);
-    row_set(&f->run.scenario_text, text);
-    for (int i = 0; i < 4; i++) {
-        add_timed(f, i, cases[i].size, "conv2d/naive", "BLOCK=8", cases[i].naive8, 0.5);
-        add_timed(f, i, cases[i].size, "conv2d/naive", "BLOCK=16", cases[i].naive16, 0.5);
-        add_timed(f, i, cases[i].size, "conv2d/tiled", "BLOCK=8,UPLOAD=once", cases[i].tiled8, 0.5);
-        add_timed(f, i, cases[i].size, "conv2d/tiled", "BLOCK=16,UPLOAD=once", cases[i].tiled16, 0.5);
-    }
-}
-
 static struct judge stored_judge;
 
 static void stored_answers(struct document *d, const struct run *run, struct row *const *rows, int count)
@@ -195,7 +169,7 @@ static void stored_times_answer_on_emu(void **state)
         struct fixture f = {0};
         struct stored_time times[16] = {0};
         struct text t = {0};
-        fill_questions(&f, questions[q == 1]);
+        fill(&f, questions[q == 1]);
         for (int i = 0; i < f.count; i++) {
             struct row *r = f.rows[i];
             snprintf(r->launch_hash, HASH_TEXT, "%064d", i);
