@@ -131,6 +131,7 @@ static void a_stored_time_is_found_by_its_code(void **state)
     row_set(&emu.rows[2]->case_id, "edsr/other");
     report_closing(&closing, &emu.run, emu.rows, 3, &(struct report_style){.width = 200});
     assert_non_null(strstr(text_get(&closing), "odd 5,000 us stored, 0.0300 x library; verified 1 of 1"));
+    assert_non_null(strstr(text_get(&closing), "times on H200 SXM: stored ones of the same machine code, else predicted\n"));
     /* two predicted times far apart have intervals apart; of equal work they overlap */
     for (int i = 0; i < 2; i++) {
         emu.rows[0]->launch_hash[0] = 0;

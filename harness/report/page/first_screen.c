@@ -466,17 +466,18 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
     int case_count = count && spec_is(rows[0]->device, SPEC_COUNTS) ? glance_order(rows, count, &cases) : 0;
     struct text lines = {0};
     struct judge judge;
+    bool said = false;
     if (case_count < 2) /* its table says all of it */
         return;
     judge_open(&judge);
-    const struct machine m = machine_of(run, rows[0]);
-    if (m.chip)
-        text_addf(&lines, "times on %s: stored ones of the same machine code, else predicted\n", m.chip->board);
     const int shown = case_count < SHOWN_GLANCE ? case_count : SHOWN_GLANCE, left = case_count - shown;
     for (int i = 0; i < shown; i++) {
         SCOPED_BY(case_view_free) struct case_view c = {0};
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         case_judge(&c, &judge);
+        if (!said && predicted_winner(&c) && c.machine.chip)
+            text_addf(&lines, "times on %s: stored ones of the same machine code, else predicted\n", c.machine.chip->board);
+        said = said || predicted_winner(&c);
         glance_line(&c, &lines);
     }
     judge_close(&judge);
