@@ -50,6 +50,10 @@ void answer_say_none(struct text *t, const struct ask *ask, const struct side *t
 const char *without_folder(const char *variant);
 /* The row's value on an axis, of `layer`, `mask.pattern` or `mask.density` (in percent); NULL: it has none. Free it. */
 char *answer_coordinate(const struct row *row, const char *axis);
+/* Did a rule choose the row? Its parameters are then those of the variant that was chosen for this case. */
+bool answer_is_choice(const struct row *row);
+/* Equal values of the parameters that both have and the question does not fix; a choice of a rule goes with any. */
+bool answer_equal_parameters(const struct row *a, const struct row *b, const struct side *fixed);
 /* Are the rows of a case the same machine code and launches? */
 bool answer_same_code(const struct view *a, const struct view *b);
 /* Pairs of rows that are no part of an answer, and their layers. */

@@ -27,30 +27,13 @@ static bool competes(const struct case_view *c, const struct view *v, const stru
     return v->row->status == (side->imported ? ROW_FOIL : ROW_OK) && side_has(side, v->row) && !isnan(cost(c, v));
 }
 
-/* Its parameters are those of the variant that the rule chose for this case. */
-static bool is_choice(const struct row *row)
-{
-    return row_pair(row->param, row->param_count, "is");
-}
-
-/* Equal values of the parameters that both have and the question does not fix. */
-static bool equal_parameters(const struct row *a, const struct row *b, const struct side *fixed)
-{
-    for (int i = 0; i < a->param_count && !is_choice(a) && !is_choice(b); i++) {
-        const char *other = row_pair_value(b->param, b->param_count, a->param[i].name);
-        if (other && !row_pair(fixed->fixed, fixed->fixed_count, a->param[i].name) && strcmp(other, a->param[i].value) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* The fastest verified row of a variant; `like`: of those at its parameters. */
 static const struct view *best_of(const struct case_view *c, const struct side *variant, const struct row *like)
 {
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (competes(c, v, variant) && (!like || equal_parameters(like, v->row, variant)) && (!best || cost(c, v) < cost(c, best)))
+        if (competes(c, v, variant) && (!like || answer_equal_parameters(like, v->row, variant)) && (!best || cost(c, v) < cost(c, best)))
             best = v;
     }
     return best;
@@ -73,6 +56,7 @@ struct curve {
     char *place, *settings;  /* its own: the layer and the other axes; all parameters */
     char *pattern;           /* its own: of the mask, with its radius; NULL */
     struct row_pair *params; /* its own */
+    bool *narrows;           /* its own, by parameter: the other variant has rows with another value, which are no pairs */
     int param_count;
     struct point *points;
     int count;
@@ -129,6 +113,7 @@ static void curve_free(struct curve *y)
         free(y->points[i].limit);
     }
     side_pairs_free(y->params, y->param_count);
+    free(y->narrows);
     free(y->points);
     free(y->place);
     free(y->settings);
@@ -243,18 +228,32 @@ static char *curve_place(const struct row *row, const char *axis, const struct s
 static struct curve *curve_of(struct curve **curves, int *count, const struct row *row, const char *axis, const struct side *fixed)
 {
     SCOPED char *place = curve_place(row, axis, fixed);
-    const char *settings = row->params && !is_choice(row) ? row->params : "";
+    const char *settings = row->params && !answer_is_choice(row) ? row->params : "";
     for (int i = 0; i < *count; i++)
         if (!strcmp((*curves)[i].place, place) && !strcmp((*curves)[i].settings, settings))
             return &(*curves)[i];
     struct curve *y = APPEND(*curves, *count);
     *y = (struct curve){.place = xstrdup(place), .settings = xstrdup(settings), .pattern = pattern_of(row)};
-    for (int i = 0; i < row->param_count && !is_choice(row); i++)
+    for (int i = 0; i < row->param_count && !answer_is_choice(row); i++)
         *APPEND(y->params, y->param_count) = (struct row_pair){.name = xstrdup(row->param[i].name), .value = xstrdup(row->param[i].value)};
+    y->narrows = xcalloc((size_t)y->param_count + 1, sizeof *y->narrows);
     return y;
 }
 
-/* The layer and axes, where there are several; the parameters that differ between the curves. */
+/* Which of the curve's parameters leave out rows of the other variant? */
+static void find_narrow(struct curve *y, const struct case_view *c, const struct side *than)
+{
+    for (int i = 0; i < c->count; i++) {
+        const struct row *row = c->views[i].row;
+        for (int p = 0; p < y->param_count && competes(c, &c->views[i], than) && !answer_is_choice(row); p++) {
+            const char *other = row_pair_value(row->param, row->param_count, y->params[p].name);
+            y->narrows[p] |=
+                other && !row_pair(than->fixed, than->fixed_count, y->params[p].name) && strcmp(other, y->params[p].value) != 0;
+        }
+    }
+}
+
+/* The layer and axes, where there are several; the parameters that differ between the curves, or leave out rows. */
 static void say_key(struct text *t, const struct curve *curves, int count, const struct curve *y)
 {
     bool places = false;
@@ -263,7 +262,7 @@ static void say_key(struct text *t, const struct curve *curves, int count, const
     if (places)
         text_add(t, y->place);
     for (int p = 0; p < y->param_count; p++) {
-        bool varies = false;
+        bool varies = y->narrows[p];
         for (int i = 0; i < count; i++) {
             const char *other = row_pair_value(curves[i].params, curves[i].param_count, y->params[p].name);
             varies |= other ? strcmp(other, y->params[p].value) != 0 : !strcmp(curves[i].place, y->place);
@@ -469,7 +468,7 @@ static void pair_cases(struct curve **curves, int *count, const struct timed *li
         const struct timed *best = NULL;
         for (int k = 0; k < n && side_has(what, list[i].row); k++)
             if (k != i && side_has(than, list[k].row) && equal_cases(list[i].row, list[k].row, than) &&
-                equal_parameters(list[i].row, list[k].row, than) && (!best || list[k].cost < best->cost))
+                answer_equal_parameters(list[i].row, list[k].row, than) && (!best || list[k].cost < best->cost))
                 best = &list[k];
         char *at = best ? answer_coordinate(list[i].row, axis) : NULL;
         if (best && !at)
@@ -525,6 +524,8 @@ static void compare_over(const struct ask *ask, struct block *list, const struct
             if (one_code)
                 answer_leave_out(&same, v->row);
             struct curve *y = at && !one_code ? curve_of(&curves, &count, v->row, axis, what) : NULL;
+            if (y)
+                find_narrow(y, &w.view, than);
             if (y && (strcmp(axis, "mask.density") != 0 || !v->row->like_case || !has_density(y, v->row->density_in)))
                 add_point(y, &w.view, v, other, at);
         }

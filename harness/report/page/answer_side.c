@@ -86,6 +86,21 @@ char *answer_coordinate(const struct row *row, const char *axis)
     return value ? xstrdup(value) : NULL;
 }
 
+bool answer_is_choice(const struct row *row)
+{
+    return row_pair(row->param, row->param_count, "is");
+}
+
+bool answer_equal_parameters(const struct row *a, const struct row *b, const struct side *fixed)
+{
+    for (int i = 0; i < a->param_count && !answer_is_choice(a) && !answer_is_choice(b); i++) {
+        const char *other = row_pair_value(b->param, b->param_count, a->param[i].name);
+        if (other && !row_pair(fixed->fixed, fixed->fixed_count, a->param[i].name) && strcmp(other, a->param[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
 bool answer_same_code(const struct view *a, const struct view *b)
 {
     return (a->same_as ? a->same_as : a) == (b->same_as ? b->same_as : b);
