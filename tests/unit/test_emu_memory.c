@@ -389,6 +389,45 @@ static void waits_for_loads(void **state)
     }
 }
 
+/* cp.async of words: sources and destinations in one run of lanes, in several and in none, with zeros for some lanes, and lanes off. */
+static void async_words(void **state)
+{
+    static const char text[] = PTX_HEAD
+        ".visible .entry k(.param .u64 in, .param .u64 plan, .param .u64 to) { .reg .b64 %d<6>; .reg .b32 %r<9>; .reg .pred %p;\n"
+        ".shared .align 16 .b8 s[256]; mov.u32 %r0, %tid.x; ld.param.u64 %d0, [in]; ld.param.u64 %d1, [plan]; ld.param.u64 %d2, [to];\n"
+        "mad.wide.u32 %d3, %r0, 16, %d1; ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%d3]; mad.wide.u32 %d4, %r1, 4, %d0;\n"
+        "mov.u32 %r5, s; mad.lo.u32 %r6, %r2, 4, %r5; mad.lo.u32 %r5, %r0, 8, %r5; mov.b32 %r7, 7; st.shared.v2.b32 [%r5], {%r7, %r7};\n"
+        "setp.ne.u32 %p, %r4, 0; bar.sync 0; @%p cp.async.ca.shared.global [%r6], [%d4], 4, %r3; cp.async.wait_all; bar.sync 0;\n"
+        "ld.shared.v2.b32 {%r7, %r8}, [%r5]; mad.wide.u32 %d5, %r0, 8, %d2; st.global.v2.b32 [%d5], {%r7, %r8}; ret; }";
+    uint32_t words[128], plan[32][4], got[64], expected[64];
+    for (uint32_t i = 0; i < 128; i++)
+        words[i] = 1000 + i;
+    for (uint32_t n = 0; n < 5 * 3 * 3 * 3; n++) { /* of source, destination, size and lanes a kind each */
+        const uint32_t from = n % 5, to = n / 5 % 3, size = n / 15 % 3, lanes = n / 45;
+        for (int i = 0; i < 64; i++)
+            expected[i] = 7;
+        for (uint32_t i = 0; i < 32; i++) {
+            const uint32_t sources[] = {i, i < 20 ? i : i + 44, 31 - i, 2 * i, 3 + i / 8 * 24 + i % 8};
+            const uint32_t places[] = {i, i < 10 ? i : i + 8, 63 - 2 * i}, bytes[] = {4, i % 3 ? 4 : 0, 0};
+            const uint32_t runs[] = {1, i < 16, i % 5 != 1};
+            memcpy(plan[i], (uint32_t[]){sources[from], places[to], bytes[size], runs[lanes]}, sizeof plan[i]);
+            if (runs[lanes])
+                expected[places[to]] = bytes[size] ? words[sources[from]] : 0;
+        }
+        struct emu_test t;
+        emu_test_text(&t, "words", text, "k");
+        emu_test_pointer(&t, emu_test_buffer(&t, "in", words, sizeof words));
+        emu_test_pointer(&t, emu_test_buffer(&t, "plan", plan, sizeof plan));
+        const uint64_t out = emu_test_buffer(&t, "to", NULL, sizeof got);
+        emu_test_pointer(&t, out);
+        emu_test_run(&t);
+        emu_test_read(&t, out, got, sizeof got);
+        assert_int_equal(emu_test_reports(&t), 0);
+        assert_memory_equal(got, expected, sizeof got);
+        emu_test_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
@@ -405,6 +444,7 @@ int main(void)
                                        cmocka_unit_test(float_atomics),
                                        cmocka_unit_test(instructions_make_lines),
                                        cmocka_unit_test(damaged_maps),
+                                       cmocka_unit_test(async_words),
                                        cmocka_unit_test(waits_for_loads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
