@@ -151,7 +151,7 @@ static void call_epilogue(const struct bind *b, const char *call, struct value *
         *out = value_text(d2s >= 0 ? d2s_mode_name(b->own.epilogue[d2s].mode) : "none");
 }
 
-/* Of a mask in a file the density is not known: NaN, to which every comparison says no. */
+/* Of a mask in a file the density is not known: NaN, which is neither equal to anything nor less or more. */
 static void call_mask(const struct mask *m, const char *name, struct value *out)
 {
     bool asked = mask_pattern_keys[m->pattern] & MASK_DENSITY;
