@@ -36,13 +36,14 @@ select:
   - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
   - {variant: depthwise_bulk, when: planes and half and wide and c >= 16}      # a block has 16 channels
   - {variant: depthwise_mma, when: planes and half}
-  - {variant: depthwise_bulk_nchw, when: planes and wide and r * s >= 25}
+  - {variant: depthwise_bulk_nchw, when: planes and wide}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32 and not narrow}
   - {variant: reg_tiled, when: planes and nchw and math == f32 and r * s <= 9 and n * p * q * c <= 1000000 and c <= 128}
   - {variant: depthwise_bulk_f32, when: planes and wide and c >= 24}      # a block has 32 channels
-  - {variant: depthwise_bulk_f32_nchw, when: planes and wide and r * s >= 25}
+  - {variant: depthwise_bulk_tf32_nchw, when: planes and wide and math == tf32 and r * s >= 25}
+  - {variant: depthwise_bulk_f32_nchw, when: planes and wide}
   - {variant: depthwise_bulk_s8, when: planes and wide}
-  - {variant: depthwise_bulk_s8_nchw, when: planes and wide and r * s >= 25}
+  - {variant: depthwise_bulk_s8_nchw, when: planes and wide}
   - {variant: depthwise_rows, when: planes or half and c == 1 and k > 8 and k <= 128 and r * s <= 9 and r * s > 1 and stride == 1 and n * p * q >= 2048 and n * p * q < 8192 or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and (r * s >= 25 or k >= 64 and r * s > 1)}
   - {variant: depthwise, when: planes}
   - {variant: depthwise_rows, when: c == 1 and k > 8 and math == f32 and r * s == 1}      # its bytes are the outputs
@@ -180,6 +181,7 @@ race:
   - {variant: depthwise_mma_nchw, when: (planes or c == 1) and nchw16}
   - {variant: depthwise_bulk_f32, when: planes and (math == f32 or math == tf32)}
   - {variant: depthwise_bulk_f32_nchw, when: planes and (math == f32 or math == tf32)}
+  - {variant: depthwise_bulk_tf32_nchw, when: planes and math == tf32}
   - {variant: depthwise_bulk_s8, when: planes and dtype == i8}
   - {variant: depthwise_bulk_s8_nchw, when: planes and dtype == i8}
   - {variant: cudnn, when: open and dtype != i8 and cc >= 80}

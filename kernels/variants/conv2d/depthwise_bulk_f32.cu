@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: depthwise in f32, NHWC, sm_90 - a lane has a channel and a warp some outputs of a line; lines come by the copy engine and are read once by each warp
+what: depthwise in f32, NHWC, sm_90 - a lane has a channel and a warp some outputs of a line; lines come by the copy engine
 from: depthwise_rows
 needs: groups == c and k == c and c % 4 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648 and live <= 16
 layout: {input: NHWC, filter: RSCK, output: NHWC}
@@ -11,23 +11,28 @@ params:
   PX: {values: [auto, 2, 4, 8], default: auto}                 # neighbouring outputs of a warp
   WARPS: {values: [4, 8], default: 4}
   ROWS: {values: [auto, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96], default: auto}         # lines of outputs a block goes down
-  RING: {values: [3, 4, 6, 8], default: 6}                     # lines of input in shared memory
+  TOGETHER: {values: [auto, 0, 1], default: auto}              # 1: lines come a period at a time, 0: one by one
+  RING: {values: [auto, 2, 3, 4, 6, 8], default: auto}         # so many times in shared memory
   RESIDENT: {values: [auto, 1, 2, 3, 4], default: auto}        # blocks of an SM, at least: bounds the registers
 let:
   live: floor((r - 1) * dilation_y, stride_y) + 1              # lines of outputs that one line of the input belongs to
-  px: select(PX == 'auto', select(r * s >= 49, 4, 8), PX)
+  px: select(PX == 'auto', select(r * s >= 49 or r * s <= 9, 4, 8), PX)
   held: r * s + live * px + (px - 1) * stride_x + (s - 1) * dilation_x + 1    # registers: weights, sums, a line
-  resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(24 + held, 8)), WARPS)), RESIDENT)   # a quarter of an SM has 512 registers for a lane
+  # a quarter of an SM has 512 registers for a lane
+  resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(24 + held, 8)), WARPS)), RESIDENT)
   across: px * WARPS                                           # outputs side by side
   box_w: (across - 1) * stride_x + (s - 1) * dilation_x + 1
-  slot: 128 * box_w
+  together: select(TOGETHER == 'auto', r * s >= 49 or r * s <= 9, TOGETHER)
+  piece: select(together == 1, live * stride_y, 1)             # lines of input that come together
+  ring: select(RING == 'auto', select(together == 1, 2, 6), RING)
+  slot: 128 * box_w * piece
   parts_k: ceil(c, 32)
   tiles_x: ceil(q, across)
   all: parts_k * tiles_x * n
   fitting: ceil(p, max(1, min(p, floor(fit_waves * sm_count * resident, all))))   # lines, if blocks are to fill so many waves
   rows: select(ROWS != 'auto', ROWS, fitting)
   parts: ceil(p, rows)
-  smem: 128 + RING * slot + 16 * RING
+  smem: 128 + ring * (slot + 16)
 candidates:
   waves:
     rows:
@@ -45,7 +50,8 @@ candidates:
       w24: {fit_waves: 24}
       w32: {fit_waves: 32}
       w64: {fit_waves: 64}
-    least: ceil(all * ceil(p, fitting), sm_count * resident) * (fitting * stride_y + 0.5 * (r - 1) * dilation_y + 4)   # waves; lines, and a start that is worth four
+    # waves; lines, and a start that is worth four
+    least: ceil(all * ceil(p, fitting), sm_count * resident) * (fitting * stride_y + (r - 1) * dilation_y + 4)
 where:
   - cc >= 90
   - held <= 200
@@ -54,13 +60,15 @@ where:
 define:
   PIXELS: px
   BOX_W: box_w
+  PIECE: piece
+  RING_FIT: ring
   BLOCKS: resident
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
   EPI_PRELU: select(has(prelu), k, 0)
 specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
 tensor_maps:
-  input_map: {of: input, box: "32, box_w, 1, 1", l2: 256}
+  input_map: {of: input, box: "32, box_w, piece, 1", l2: 256}
 prepare:
   - symbol: epi_slopes = slopes
     when: has(prelu)
@@ -72,26 +80,36 @@ steps:
     args: input_map, filter, bias, output, p, q, pad_top, pad_left, parts_k, tiles_x, rows, parts
 */
 
-/* What changed from depthwise_rows: how a line comes. There a thread has the next line on its way into registers, which bound what is on its way. Here the copy engine brings
- * lines of 32 channels for the whole block, RING of them, with zeros for what is outside of the image; weights and sums keep all registers. A warp reads a pixel's
- * 32 channels with one load, and stores them with one.
+/* What changed from depthwise_rows: how a line comes. There a thread has the next line on its way into registers, which bound what is on
+ * its way. Here the copy engine brings lines of 32 channels for the whole block, for 3x3 and 7x7 as many at once as sums repeat
+ * after, with zeros for what is outside of the image; weights and sums keep all registers. A warp reads a pixel's 32 channels with one
+ * load, and stores them with one.
  *
  * It computes tf32 layers in f32, as depthwise_rows does. Its bottleneck is the FMA pipe for 7x7, DRAM below. */
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma.cuh"
 
-constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y, STRIP = (PIXELS - 1) * STRIDE_X + (S - 1) * DILATION_X + 1, SLOT = BOX_W * 128;
+constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y, SLOT = PIECE * BOX_W * 128;
+constexpr int STRIP = (PIXELS - 1) * STRIDE_X + (S - 1) * DILATION_X + 1;
 
 extern __shared__ unsigned char shared_raw[]; /* up to 127 bytes in front, ring, barriers */
 
-/* A line under one row of the filter. */
-static __device__ __forceinline__ void add_line(float sum[PIXELS], const float line[STRIP], const float weights[S])
+/* Line u of a period under all rows of the filter; sums begin with the first row. Also to outputs that nobody stores: a branch for each row
+ * of the filter costs more. */
+static __device__ __forceinline__ void add_line(float sum[LIVE][PIXELS], const float line[STRIP], const float weights[R * S], int u,
+                                                float own_bias)
 {
 #pragma unroll
-    for (int s = 0; s < S; s++)
+    for (int t = 0; t < R * S; t++) {
+        int reach = u + (LIVE - 1) * STRIDE_Y - t / S * DILATION_Y;
+        if (reach % STRIDE_Y)
+            continue;
 #pragma unroll
-        for (int x = 0; x < PIXELS; x++)
-            sum[x] += line[x * STRIDE_X + s * DILATION_X] * weights[s];
+        for (int x = 0; x < PIXELS; x++) {
+            float &own = sum[reach / STRIDE_Y % LIVE][x];
+            own = line[x * STRIDE_X + t % S * DILATION_X] * weights[t] + (t == 0 ? own_bias : own);
+        }
+    }
 }
 
 static __device__ __forceinline__ void load_line(float line[STRIP], unsigned from)
@@ -101,38 +119,37 @@ static __device__ __forceinline__ void load_line(float line[STRIP], unsigned fro
         line[x] = __uint_as_float(load_shared(from + x * 128));
 }
 
-/* Results of a line, whose sums begin anew. */
-static __device__ __forceinline__ void put(float sum[PIXELS], float *to, int k, int left, float own_bias)
+static __device__ __forceinline__ void put(const float sum[PIXELS], float *to, int k, int left)
 {
 #pragma unroll
-    for (int x = 0; x < PIXELS; x++) {
+    for (int x = 0; x < PIXELS; x++)
         if (x < left)
             to[x * C] = activate_channel(sum[x], k);
-        sum[x] = own_bias;
-    }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const float *__restrict__ filter, const float *__restrict__ bias, float *__restrict__ output, int P,
-                        int Q, int pad, int pad_x, int parts_k, int tiles_x, int rows, int parts)
+conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const float *__restrict__ filter, const float *__restrict__ bias,
+                        float *__restrict__ output, int P, int Q, int pad, int pad_x, int parts_k, int tiles_x, int rows, int parts)
 {
     int i = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int block_k = i % parts_k * 32, x0 = i / parts_k % tiles_x * (PIXELS * WARPS), p0 = i / parts_k / tiles_x % parts * rows, n = i / parts_k / tiles_x / parts;
+    int block_k = i % parts_k * 32, x0 = i / parts_k % tiles_x * (PIXELS * WARPS);
+    int p0 = i / parts_k / tiles_x % parts * rows, n = i / parts_k / tiles_x / parts;
     int q0 = x0 + warp * PIXELS, k = block_k + lane, y = p0 * STRIDE_Y - pad;
     rows = min(rows, P - p0);
-    int lines = (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1;
-    unsigned ring = (shared_address(shared_raw) + 127) / 128 * 128, come = ring + RING * SLOT, gone = come + RING * 8;
+    int lines = (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1, asked = 0;
+    unsigned ring = (shared_address(shared_raw) + 127) / 128 * 128, come = ring + RING_FIT * SLOT, gone = come + RING_FIT * 8;
     auto ask = [&](unsigned slot) {
         barrier_arrive_expect(come + slot * 8, SLOT);
-        copy_box_4d(ring + slot * SLOT, &input_map, come + slot * 8, block_k, x0 * STRIDE_X - pad_x, y++, n);
+        copy_box_4d(ring + slot * SLOT, &input_map, come + slot * 8, block_k, x0 * STRIDE_X - pad_x, y + asked, n);
+        asked += PIECE;
     };
     if (threadIdx.x == 0) {
-        for (int a = 0; a < RING; a++) {
+        for (int a = 0; a < RING_FIT; a++) {
             barrier_init(come + a * 8, 1);
             barrier_init(gone + a * 8, WARPS);
         }
         barrier_init_done();
-        for (int a = 0; a < RING && a < lines; a++)
+        for (int a = 0; a < RING_FIT && asked < lines; a++)
             ask(a);
     }
 
@@ -142,40 +159,40 @@ conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const floa
         weights[t] = k < C ? filter[t * C + k] : 0.0f;
 #pragma unroll
     for (int j = 0; j < LIVE * PIXELS; j++)
-        sum[j / PIXELS][j % PIXELS] = own_bias;
+        sum[j / PIXELS][j % PIXELS] = 0.0f;
     __syncthreads();
 
     float *to = output + (((size_t)n * P + p0) * Q + q0) * C + k;
     int left = k < C ? Q - q0 : 0;
-    unsigned own = ring + warp * (PIXELS * STRIDE_X * 128) + lane * 4, slot = 0, parity = 0, before = RING - 1, before_parity = 1;
+    unsigned own = ring + warp * (PIXELS * STRIDE_X * 128) + lane * 4, slot = 0, parity = 0, before = RING_FIT - 1, before_parity = 1;
     for (int from = 0; from < lines; from += PERIOD) {
 #pragma unroll
         for (int u = 0; u < PERIOD; u++) {
             if (from + u >= lines)
                 break;
-            barrier_wait(come + slot * 8, parity);
-            float line[STRIP];
-            load_line(line, own + slot * SLOT);
-#pragma unroll
-            for (int r = 0; r < R; r++) {
-                int reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, at = reach / STRIDE_Y % LIVE, row = from / STRIDE_Y + reach / STRIDE_Y - (LIVE - 1);
-                if (reach % STRIDE_Y || row < 0 || row >= rows)
-                    continue;
-                add_line(sum[at], line, weights + r * S);
-                if (r == R - 1) { /* its last line */
-                    put(sum[at], to, k, left, own_bias);
-                    to += (size_t)Q * C;
+            if (u % PIECE == 0) {
+                if (threadIdx.x == 0 && from + u > 0 && asked < lines) { /* to where the piece before was, when all warps have read it */
+                    barrier_wait(gone + before * 8, before_parity);
+                    ask(before);
                 }
+                __syncwarp();
+                barrier_wait(come + slot * 8, parity);
             }
+            float line[STRIP];
+            load_line(line, own + slot * SLOT + u % PIECE * BOX_W * 128);
+            add_line(sum, line, weights, u, own_bias);
+            int last = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y;
+            if (last % STRIDE_Y == 0 && from / STRIDE_Y + last / STRIDE_Y >= LIVE - 1) { /* a line of outputs ends here */
+                put(sum[last / STRIDE_Y % LIVE], to, k, left);
+                to += (size_t)Q * C;
+            }
+            if (u % PIECE < PIECE - 1)
+                continue;
             __syncwarp();
             if (lane == 0)
                 barrier_arrive(gone + slot * 8);
-            if (threadIdx.x == 0 && from + u > 0 && from + u - 1 + RING < lines) { /* the line before: by now all warps have read it */
-                barrier_wait(gone + before * 8, before_parity);
-                ask(before);
-            }
             before = slot, before_parity = parity;
-            if (++slot == RING)
+            if (++slot == RING_FIT)
                 slot = 0, parity ^= 1;
         }
     }

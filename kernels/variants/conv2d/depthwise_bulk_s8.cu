@@ -18,11 +18,11 @@ let:
   reach: stride_x + (s - 1) * dilation_x + 1                   # pixels under two outputs
   eights: floor(reach + 3, 8)                                  # of pixels, whole products
   four: reach % 8 >= 1 and reach % 8 <= 4
-  held: r * 4 * (2 * eights + four) + live * 16                # registers of sixteen channels: weights and sums
+  held: r * 2 * (2 * eights + four) + live * 8                 # registers of eight channels: weights and sums
   channels: select(CHANNELS == 'auto', select(c <= 16 or 32 * ceil(c, 32) * 5 > select(r * s >= 49, 5, 6) * c, 16, 32), CHANNELS)
-  tiles: select(TILES == 'auto', max(1, min(64 / channels, ceil(q, 32))), TILES)
-  warps: channels / 16 * tiles
-  resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(56 + held, 8)), warps)), RESIDENT)   # a quarter of an SM has 512 registers for a lane
+  tiles: select(TILES == 'auto', max(1, min(32 / channels, ceil(q, 32))), TILES)
+  warps: channels / 8 * tiles
+  resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(48 + held, 8)), warps)), RESIDENT)   # a quarter of an SM has 512 registers for a lane
   box_w: (tiles * 16 - 1) * 2 * stride_x + 8 * eights + 4 * four
   slot: 1024 * ceil(box_w * channels, 1024)
   parts_k: ceil(c, channels)
@@ -85,19 +85,19 @@ steps:
 */
 
 /* What changed from depthwise_bulk: the instruction. Its depth of 32 is eight pixels by four channels of 8 bits, the whole window of two outputs of 7x7; 3x3 takes the one that is 16 deep.
- * A lane has sixteen channels of a pixel, so a warp has four products where it had two, with exact sums in 32 bits.
+ * Sums are exact in 32 bits.
  *
  * The results are 4 bytes, four fifths of all that moves: they are what it takes. */
 #include "dense/depthwise_bulk.cuh"
 #include "tensor_core/mma_s8.cuh"
 
-constexpr int WORDS = 2 * EIGHTS + FOUR, WARPS = BLOCK_CHANNELS / 16 * TILES_FIT; /* words of weights, for a row of the filter and four channels */
+constexpr int WORDS = 2 * EIGHTS + FOUR, WARPS = BLOCK_CHANNELS / 8 * TILES_FIT; /* words of weights, for a row of the filter and four channels */
 
 struct eight_bits {
-    static constexpr int UNIT = 16, PIXEL = BLOCK_CHANNELS, PUT = 4 * BLOCK_CHANNELS;
-    unsigned weights[4][R][WORDS], at, put_at; /* at: places in a line of the ring, and in one of results */
-    float biases[4][2];
-    int sum[LIVE][4][4], k; /* k: first channel of a lane's results */
+    static constexpr int UNIT = 8, PIXEL = BLOCK_CHANNELS, PUT = 4 * BLOCK_CHANNELS;
+    unsigned weights[2][R][WORDS], at, put_at; /* at: places in a line of the ring, and in one of results */
+    float biases[2][2];
+    int sum[LIVE][2][4], k; /* k: first channel of a lane's results */
 
     __device__ __forceinline__ eight_bits(const signed char *filter, const float *bias, int k0, int own, int tile) : k(k0 + own + threadIdx.x % 2 * 2)
     {
@@ -105,7 +105,7 @@ struct eight_bits {
         at = swizzled<PIXEL>(((tile * 16 + lane / 4) * 2 * STRIDE_X + lane % 4) * PIXEL + own);
         put_at = swizzled<PUT>((tile * 32 + lane / 4 * 2 + lane % 4 / 2) * PUT + own * 4) + lane % 2 * 8;
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
+        for (int j = 0; j < 2; j++) {
             int column = lane / 4, channel = k0 + own + j * 4 + column % 4;
 #pragma unroll
             for (int i = 0; i < R * WORDS; i++)
@@ -116,23 +116,21 @@ struct eight_bits {
                 biases[j][e] = EPI_BIAS && k + j * 4 + e < C ? bias[k + j * 4 + e] : 0.0f;
         }
 #pragma unroll
-        for (int j = 0; j < LIVE * 16; j++)
-            sum[j / 16][j / 4 % 4][j % 4] = 0;
+        for (int j = 0; j < LIVE * 8; j++)
+            sum[j / 8][j / 4 % 2][j % 4] = 0;
     }
     __device__ __forceinline__ void add(unsigned line, int u)
     {
-        unsigned word[WORDS][2][4]; /* pixel of a four; of pixel pair lane / 4 or 8 more; four channels */
+        unsigned word[WORDS][2][2]; /* pixel of a four; of pixel pair lane / 4 or 8 more; four channels */
 #pragma unroll
         for (int i = 0; i < WORDS * 2; i++) {
-            float v[4];
-            load_shared_4(v, line + (at ^ (i / 2 % 2 ? 4 * PIXEL >> 3 & PIXEL - 16 : 0)) + i / 2 * 4 * PIXEL + i % 2 * 16 * STRIDE_X * PIXEL);
-#pragma unroll
-            for (int e = 0; e < 4; e++)
-                word[i / 2][i % 2][e] = __float_as_uint(v[e]);
+            float2 v = load_shared_2(line + (at ^ (i / 2 % 2 ? 4 * PIXEL >> 3 & PIXEL - 16 : 0)) + i / 2 * 4 * PIXEL + i % 2 * 16 * STRIDE_X * PIXEL);
+            word[i / 2][i % 2][0] = __float_as_uint(v.x);
+            word[i / 2][i % 2][1] = __float_as_uint(v.y);
         }
 #pragma unroll
-        for (int i = 0; i < R * 4; i++) {
-            int r = i / 4, j = i % 4, reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, own = reach / STRIDE_Y % LIVE;
+        for (int i = 0; i < R * 2; i++) {
+            int r = i / 2, j = i % 2, reach = u + (LIVE - 1) * STRIDE_Y - r * DILATION_Y, own = reach / STRIDE_Y % LIVE;
             if (reach % STRIDE_Y)
                 continue;
             if (r == 0)
@@ -154,7 +152,7 @@ struct eight_bits {
     __device__ __forceinline__ void put(int done, unsigned line) const
     {
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 4; i++) {
             int j = i / 2, half = i % 2;
             float x[2];
 #pragma unroll

@@ -13,7 +13,7 @@ math: [f16_acc32, bf16_acc32, i8_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
-  TEAMS: {values: [auto, 3, 4], default: auto}           # warpgroups: of 128 registers a thread, or 96
+  TEAMS: {values: [auto, 3, 4], default: auto}           # warpgroups: of 128 registers a thread, or 96 beside a warp that brings rows
   LINES: {values: [auto, 0, 1], default: auto}           # 1: pixels that are no whole sectors leave through shared memory, side by side
 let:
   blocks_k: ceil(k, 128)
@@ -31,14 +31,18 @@ let:
   row_bytes: 16 * ceil(pixel * pad_left, 16) + 16 * ceil((wide + s - 1) * pixel + 80, 16)
   slots: min(16, floor(room, row_bytes))
   tiles: n * strips * ceil(p * wide, 64)                 # 64 pixels of a strip, one after another through its rows
-  teams: select(TEAMS == 'auto', 3, TEAMS)
   blocks: max(1, min(tiles, floor(sm_count, blocks_k)))
+  each: ceil(tiles, blocks)
+  # at most: where a block goes on in the next strip, r more
+  block_rows: floor(each * 64 - 2, wide) + r + 1 + ceil(each - 1, ceil(p * wide, 64)) * r
+  teams: select(TEAMS == 'auto', select(block_rows <= slots, 4, 3), TEAMS)
+  whole: teams == 4 and block_rows <= slots              # all rows of a block are asked for at once: no warp has to bring them
   smem: 1024 + tiled + slots * row_bytes + depth + 64 + 4 * kb + 16 * slots + 16 + 4 * teams * line
 where:
   - cc == 90
   - slots >= r + 2 + floor(63, wide) and wide >= 16
   - smem <= smem_per_block_optin
-  - teams == 3 or kb / 2 + depth / 8 + 32 <= 96          # sums, operands and what else a thread keeps
+  - teams == 3 or whole or kb / 2 + depth / 8 + 32 <= 96          # sums, operands and what else a thread keeps
   - lines == 0 or line > 0
 define:
   TYPE: type(input)
@@ -61,6 +65,7 @@ define:
   SLOTS: slots
   BLOCKS: blocks
   WARPGROUPS: teams
+  WHOLE_BLOCK: whole
   LINE: line
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
@@ -76,7 +81,7 @@ prepare:
 steps:
   - kernel: conv_wgmma_taps
     grid: blocks, blocks_k
-    block: 128 * teams + 32
+    block: 128 * teams + 32 * (1 - whole)
     smem: smem
     args: input, arranged, bias, residual, output
 */
@@ -91,13 +96,14 @@ steps:
  *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
  *  - A lane loads 8 bytes at once. Which pixel is which row of the product is so chosen that no two lanes meet at a bank, unless a pixel
  *    is a multiple of 64 bytes: 64->64 at 720p takes an H200 2.5 times as long as with wgmma_rs.
- *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. */
+ *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, one thread asks for
+ *    them in the beginning; without a warp for that, four warpgroups have 128 registers a thread. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma_narrow.cuh"
 
-constexpr int GROUPS = WARPGROUPS; /* a further warp brings the pixels */
-constexpr int BUFFERS = GROUPS == 3 ? 2 : 1; /* of operands, of a row of the filter each */
+constexpr int GROUPS = WARPGROUPS; /* a further warp brings the pixels, unless WHOLE_BLOCK */
+constexpr int BUFFERS = GROUPS == 3 || WHOLE_BLOCK ? 2 : 1; /* of operands, of a row of the filter each */
 constexpr int SIZE = sizeof(TYPE), PIXEL = CHANNELS * SIZE;     /* bytes */
 constexpr int GAP = (PAD_LEFT * PIXEL + 15) / 16 * 16;          /* in front of an image row in shared memory */
 constexpr int STEPS = (S * PIXEL + 31) / 32;                    /* products of a row of the filter: 32 bytes of the depth each */
@@ -186,7 +192,8 @@ static __device__ __forceinline__ void produce(const places &at, const share &ow
         size_t from = ((size_t)line * WIDTH + column) * PIXEL - shift, all = (size_t)IMAGES * HEIGHT * WIDTH * PIXEL;
         unsigned to = at.slots + slot * ROW_BYTES + GAP, bytes = (shift + columns * PIXEL + 15) / 16 * 16;
         const unsigned char *source = reinterpret_cast<const unsigned char *>(input) + from;
-        barrier_wait(at.empty + slot * 8, i / SLOTS & 1 ^ 1);
+        if (!WHOLE_BLOCK)
+            barrier_wait(at.empty + slot * 8, i / SLOTS & 1 ^ 1);
         if (IMAGES * HEIGHT * WIDTH * PIXEL % 16 != 0 && from + bytes > all) { /* the copy engine moves 16 bytes at least; 8 are left */
             bytes -= 16;
             uint2 v = *reinterpret_cast<const uint2 *>(source + bytes);
@@ -214,7 +221,7 @@ struct progress {
     __device__ __forceinline__ void release(const places &at, int rows)
     {
         __syncwarp();
-        for (; gone < rows; gone++) {
+        for (; !WHOLE_BLOCK && gone < rows; gone++) {
             wait(at, gone + 1);
             if (threadIdx.x % 32 == 0)
                 barrier_arrive(at.empty + gone % SLOTS * 8);
@@ -372,7 +379,7 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
     mine.release(at, rows); /* a warpgroup without a tile */
 }
 
-extern "C" __global__ void __launch_bounds__(128 * GROUPS + 32, 1)
+extern "C" __global__ void __launch_bounds__(128 * GROUPS + (WHOLE_BLOCK ? 0 : 32), 1)
 conv_wgmma_taps(const TYPE *input, const TYPE *arranged, const float *bias, const OUTPUT_T *residual, OUTPUT_T *output)
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + TILES * TILE, zeros = slots + SLOTS * ROW_BYTES;
@@ -393,9 +400,8 @@ conv_wgmma_taps(const TYPE *input, const TYPE *arranged, const float *bias, cons
     }
     __syncthreads();
     share own = share_of();
-    if (threadIdx.x >= 128 * GROUPS) {
-        if (threadIdx.x % 32 == 0)
-            produce(at, own, input, arranged + (size_t)blockIdx.y * (TILES * TILE / SIZE));
-    } else
+    if (threadIdx.x == (WHOLE_BLOCK ? 0 : 128 * GROUPS))
+        produce(at, own, input, arranged + (size_t)blockIdx.y * (TILES * TILE / SIZE));
+    if (threadIdx.x < 128 * GROUPS)
         consume(at, own, residual, output);
 }
