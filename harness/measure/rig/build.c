@@ -55,21 +55,9 @@ bool build_make(const struct job *job, const struct program *program, struct bui
         struct compiled *c = &build->units[i];
         if (!u->path)
             continue;
-        if (u->code != CODE_CUDA) {
-            if (!load_code(job, u, c, err)) {
-                build_free(build);
-                return false;
-            }
-            build->images[i] = (struct device_image){.label = u->label,
-                                                     .path = u->path,
-                                                     .ptx = c->ptx,
-                                                     .ptx_bytes = c->ptx_bytes,
-                                                     .cubin = u->code == CODE_CUBIN ? c->cubin : NULL,
-                                                     .cubin_bytes = u->code == CODE_CUBIN ? c->cubin_bytes : 0};
-            continue;
-        }
-        struct compile_request request = build_request(job, u);
-        if (!compile(&request, c, err)) {
+        bool cuda = u->code == CODE_CUDA, machine = cuda || u->code == CODE_CUBIN;
+        struct compile_request request = cuda ? build_request(job, u) : (struct compile_request){0};
+        if (!(cuda ? compile(&request, c, err) : load_code(job, u, c, err))) {
             build_free(build);
             return false;
         }
@@ -77,9 +65,9 @@ bool build_make(const struct job *job, const struct program *program, struct bui
                                                  .path = u->path,
                                                  .ptx = c->ptx,
                                                  .ptx_bytes = c->ptx_bytes,
-                                                 .cubin = c->cubin,
-                                                 .cubin_bytes = c->cubin_bytes,
-                                                 .log = c->log};
+                                                 .cubin = machine ? c->cubin : NULL,
+                                                 .cubin_bytes = machine ? c->cubin_bytes : 0,
+                                                 .log = cuda ? c->log : NULL};
     }
     return true;
 }
