@@ -325,7 +325,7 @@ static void say_limits(struct text *t, const struct ask *ask, const struct side 
         const struct view *v = w.view.rows[0]->like_case ? NULL : fastest_of(&w.view, side);
         if (!v)
             continue;
-        count_limit(&list, &count, verdict_word(v)); /* words of the rule files, which outlive the case */
+        count_limit(&list, &count, v->verdicts.judged ? verdict_word(v) : "not judged"); /* the rule files outlive the case */
         cases++;
         known += v->spill_bytes >= 0;
         if (v->spill_bytes > 0) {
@@ -334,7 +334,8 @@ static void say_limits(struct text *t, const struct ask *ask, const struct side 
             spilling++;
         }
     }
-    qsort(list, (size_t)count, sizeof *list, by_cases);
+    if (count)
+        qsort(list, (size_t)count, sizeof *list, by_cases);
     for (int i = 0; i < count; i++) {
         const char *word = list[i].word[0] ? list[i].word : "no rule holds";
         if (i)
