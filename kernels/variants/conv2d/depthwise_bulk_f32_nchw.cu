@@ -18,7 +18,7 @@ let:
   seen: px * stride_x * (across * warps / px - 1) + 4 * vectors    # columns under all outputs of a block
 where:
   - cc >= 90
-  - held <= 200
+  - held <= 200 and vectors <= 32
   - resident * 32 * warps <= 2048
   - smem <= smem_per_block_optin
 define:

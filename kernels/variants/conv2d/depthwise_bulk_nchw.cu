@@ -5,7 +5,7 @@ from: depthwise_mma_nchw
 needs:
   - groups == c and k == c and w * size(input) % 16 == 0
   - c * h * w < 2147483648 and n * k * p * q < 2147483648
-  - r * (2 * deep + half) <= 48 and live <= 16
+  - r * (2 * deep + half) <= 48 and 4 * deep + 2 * half <= 32 and live <= 16     # registers of weights; bits of a word
 layout: {input: NCHW, filter: RSCK, output: NCHW}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu, prelu]
