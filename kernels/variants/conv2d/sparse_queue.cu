@@ -37,13 +37,11 @@ steps:
     attributes: {carveout: 100, pdl: yes}
 */
 
-/* What changed from sparse_tile: a block that has looked at its share of the mask leaves its active tiles for all (sparse/queue.cuh), and any
- * block goes on with the first tiles that are there. Ranks of tiles, which all blocks must have looked for, are not needed: a tile takes every
- * block as long. Nor is a cooperative launch.
+/* What changed from sparse_tile: a block that has looked at its share of the mask puts its active tiles in a queue (sparse/queue.cuh) and
+ * goes on with those of any block that are there. So it needs no ranks of tiles, for which all must have looked, and no cooperative launch.
  *
- * On an H200 the queue was faster with every mask that was timed, and the cooperative launch was a small part of that. Tiles with four inactive
- * rows as products of 32 columns, not 64, were no faster. To try: the copy engine for tiles that are all marked, since a tile takes a
- * quarter longer than its products. */
+ * On an H200 it was faster with blobs and with nothing active; the cooperative launch was a small part of that. Tiles with four inactive
+ * rows as products of 32 columns, not 64, were no faster. */
 #define SLICE C
 #define GATHERED 0
 #include "sparse/copy.cuh"
