@@ -297,9 +297,10 @@ static void certain_masks_are_not_raced(void **state)
         const char *mask, *is;
         bool open;
     } cases[] = {
-        {"{pattern: blobs, density: 0.25}", "is=sparse_either", false}, {"{pattern: blobs, density: 0.04}", "is=sparse_either", true},
-        {"{pattern: blobs, density: 0.5}", "is=sparse_either", true},   {"{pattern: iid, density: 0.25}", "is=sparse_either", true},
-        {"{pattern: file, path: none.pgm}", "is=sparse_either", true},  {"full", "is=wgmma_rs", false}};
+        {"{pattern: blobs, density: 0.25}", "is=sparse_queue", false}, {"{pattern: blobs, density: 0.04}", "is=sparse_queue", true},
+        {"{pattern: blobs, density: 0.5}", "is=sparse_queue", true},   {"{pattern: iid, density: 0.01}", "is=sparse_either", true},
+        {"{pattern: iid, density: 0.25}", "is=wgmma_rs", true},        {"{pattern: scanline, density: 0.1}", "is=wgmma_rs", true},
+        {"{pattern: file, path: none.pgm}", "is=sparse_either", true}, {"full", "is=wgmma_rs", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SCOPED char *text =
             text_format("scenario: t\nlayers: {a: {op: conv2d, c: 64, h: 720, w: 1280, k: 64, kernel: 3, pad: 1, dtype: f16, "
