@@ -85,7 +85,7 @@ $(BUILD)/%.o: %.cpp Makefile
 $(COMMIT_USERS): $(COMMIT_H)
 $(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want -O3. The files that read a kernel, draw inputs, compute references and compare with them want -O2: it takes
-# a fifth off a run on emu. On x86-64 only a processor without AVX2 runs the portable handlers.
+# a sixth off a run on emu. On x86-64 only a processor without AVX2 runs the portable handlers.
 EMU_OPTIMISE ?= -O3
 READ_OPTIMISE ?= -O2
 $(BUILD)/harness/emu/%.o: CFLAGS += $(EMU_OPTIMISE)
