@@ -56,6 +56,7 @@ race:
   - {variant: delta_very_sparse, when: math == f32 or math == f16_acc16}
   - {variant: auto, when: open and instead}
   - {variant: wgmma_ragged, when: thin and half and plain}
+  - {variant: wgmma_taps, when: thin and half and plain}
   - {variant: mma_any, when: thin and (half or math == tf32)}
   - {variant: cudnn, when: instead and (thin or not half) and cc >= 80}
 */
