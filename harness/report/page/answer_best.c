@@ -94,6 +94,12 @@ static const char *named_value(const struct case_view *c, const struct query *q,
     return value;
 }
 
+/* The time of the table's line, which the rows of one machine code share. */
+static double line_ns(const struct case_view *c, const struct view *v)
+{
+    return answer_ns(c, v->same_as ? v->same_as : v);
+}
+
 /* Of each value the fastest row of the case. Values that are the same machine code are one candidate. */
 static int candidates(const struct case_view *c, const struct query *q, const struct view **out, int most)
 {
@@ -102,11 +108,11 @@ static int candidates(const struct case_view *c, const struct query *q, const st
         const struct view *v = &c->views[i];
         const char *value = named_value(c, q, v);
         int k = 0;
-        if (!value || isnan(answer_ns(c, v)) || row_is_network(v->row) || v->row->status != ROW_OK)
+        if (!value || isnan(line_ns(c, v)) || row_is_network(v->row) || v->row->status != ROW_OK)
             continue;
         while (k < n && strcmp(named_value(c, q, out[k]), value) != 0 && !(q->param && answer_same_code(out[k], v)))
             k++;
-        if (k < most && (k == n || answer_ns(c, v) < answer_ns(c, out[k])))
+        if (k < most && (k == n || line_ns(c, v) < line_ns(c, out[k])))
             out[k] = v;
         n += k == n && k < most;
     }
@@ -120,7 +126,7 @@ static void add_case(struct place **places, int *count, const struct case_view *
     const struct view *list[VALUES_MOST], *fastest = NULL;
     int n = candidates(c, q, list, VALUES_MOST);
     for (int i = 0; i < n; i++)
-        fastest = !fastest || answer_ns(c, list[i]) < answer_ns(c, fastest) ? list[i] : fastest;
+        fastest = !fastest || line_ns(c, list[i]) < line_ns(c, fastest) ? list[i] : fastest;
     SCOPED char *at = n > 1 ? (*q->over ? answer_coordinate(list[0]->row, q->over) : xstrdup("")) : NULL;
     if (!at) {
         if (n > 1)
@@ -132,7 +138,7 @@ static void add_case(struct place **places, int *count, const struct case_view *
     p->cases++;
     for (int i = 0; i < n; i++) {
         struct value *v = best_value(p, named_value(c, q, list[i]));
-        double behind = answer_ns(c, list[i]) / answer_ns(c, fastest);
+        double behind = line_ns(c, list[i]) / line_ns(c, fastest);
         v->log_sum += log(behind);
         v->close += c->by_stored ? behind <= 1 + STORED_EQUAL : list[i]->time->low_ns <= fastest->time->high_ns;
         v->cases++;
