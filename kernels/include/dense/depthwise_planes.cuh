@@ -6,8 +6,8 @@
  *
  * A block goes down a plane with all columns of a line, or with some of a wide one. A line is added to all LIVE lines of outputs that it
  * belongs to, whose sums are in registers. Which sums these are repeats after PERIOD lines. So many lines come together, into a ring of
- * RING such pieces, and whole lines as one copy of bytes: the copy engine takes some 80 cycles for a short copy or a row of a box, whatever
- * it moves. Columns beside the image are not loaded from shared memory, and lines above and below it are left out.
+ * RING such pieces, and whole lines as one copy of bytes. Columns beside the image are not loaded from shared memory, and lines above and
+ * below it are left out.
  *
  * A copy begins at a multiple of 16 bytes; BEFORE: columns in front of a block's first output that come with a part of a line.
  *

@@ -12,7 +12,7 @@ let:
   shift: before - pad_left                         # columns before the first one that counts
   vectors: ceil(shift + (px - 1) * stride_x + (s - 1) * dilation_x + 1, 4)     # of a lane's line
   held: r * s + live * px + 4 * vectors            # registers: weights, sums, a line
-  registers: 30 + held
+  registers: 22 + held
   across: 32 * px
   before: 4 * ceil(pad_left, 4)
   seen: px * stride_x * (across * warps / px - 1) + 4 * vectors    # columns under all outputs of a block

@@ -24,7 +24,7 @@ let:
   half: reach % (2 * vector) >= 1 and reach % (2 * vector) <= vector
   deep: floor(reach + vector - 1, 2 * vector)      # products of 32 bytes of columns
   before: vector * ceil(pad_left + shift, vector)  # columns before a block's first output
-  registers: 48 + 4 * live + r * (2 * deep + half)
+  registers: 38 + 4 * live + r * (2 * deep + half)
   across: 128                                      # outputs of a warp
   seen: 8 * stride_x * (across * warps / 8 - 1) + vector * (2 * deep + half)        # columns under all outputs of a block
   box: select(tiles_x == 1, w, vector * ceil(before - pad_left - shift + seen, vector))
@@ -34,6 +34,8 @@ let:
   resident: select(RESIDENT == 'auto', max(1, floor(256, warps * ceil(registers, 8))), RESIDENT)
   all: tiles_x * n * k
   fitting: ceil(p, fit_parts)
+  each: ceil(all * ceil(p, fitting), sm_count)     # an SM's blocks
+  busy: ceil(select(size(input) < 4, 24, 12), warps)           # so many keep it busy
   rows: select(ROWS != 'auto', ROWS, fitting)
   parts: ceil(p, rows)
   smem: 128 + RING * (slot + 16)
@@ -54,8 +56,8 @@ candidates:
       p24: {fit_parts: 24}
       p32: {fit_parts: 32}
       p48: {fit_parts: 48}
-    # an SM's blocks, with work for 12 warps at least; lines, and a start that is worth ten
-    least: max(ceil(all * ceil(p, fitting), sm_count), ceil(12, warps)) * ((fitting - 1) * stride_y + (r - 1) * dilation_y + 11)
+    # blocks, in whole waves if there are several; lines, and a start that is worth ten
+    least: select(each <= resident, max(each, min(busy, resident)), resident * ceil(each, resident)) * ((fitting - 1) * stride_y + (r - 1) * dilation_y + 11)
 where:
   - cc >= 90
   - resident * 32 * warps <= 2048

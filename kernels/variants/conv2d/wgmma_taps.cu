@@ -96,6 +96,7 @@ steps:
  *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
  *  - A lane loads 8 bytes at once. Which pixel is which row of the product is so chosen that no two lanes meet at a bank, unless a pixel
  *    is a multiple of 64 bytes: 64->64 at 720p takes an H200 2.5 times as long as with wgmma_rs.
+ *  - Pixels that are no whole sectors leave a warp's line in shared memory by the copy engine, if its parts are whole 16 bytes.
  *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, one thread asks for
  *    them in the beginning; without a warp for that, four warpgroups have 128 registers a thread. */
 #include "element/element.cuh"
@@ -112,6 +113,8 @@ constexpr int BLOCKS_STRIP = (ROWS * WIDE + 63) / 64, BLOCKS_ALL = IMAGES * STRI
 constexpr int REACH = ROWS + R - 2 - PAD_TOP, LAST_ROW = REACH < HEIGHT - 1 ? REACH : HEIGHT - 1; /* of the image, that is read */
 constexpr int ZEROS = STEPS * 32;
 constexpr bool STAGED = LINE > 0;
+/* A line's parts are whole 16 bytes. */
+constexpr bool BULK = STAGED && (OUTPUTS * sizeof(OUTPUT_T) % 16 == 0 || COLUMNS % 2 == 0 && WIDE % 2 == 0);
 constexpr bool PAIRS = sizeof(OUTPUT_T) == 2 && EPI_SLOPE == 0; /* relu after rounding, two at a time */
 template <int SIZE_OF> struct sum_of_bytes {
     using type = float;
@@ -235,6 +238,12 @@ template <typename T> static __device__ __forceinline__ void relu_pairs(pack<T, 
         out.word.x = relu_of<T>(out.word.x), out.word.y = relu_of<T>(out.word.y);
 }
 
+/* Bytes side by side from shared memory, a multiple of 16, both ends at multiples of 16. */
+static __device__ __forceinline__ void store_bytes(void *to, unsigned from, int bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes) : "memory");
+}
+
 /* A warp's 16 pixels leave as words side by side. */
 static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *line, int image, int first, int left)
 {
@@ -244,6 +253,19 @@ static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *li
     int there = p + 1 < ROWS ? (split + min(16 - split, COLUMNS - left)) * WORDS : 0;
     OUTPUT_T *to = output + (((size_t)image * ROWS + p) * COLUMNS + left + q) * OUTPUTS;
     constexpr int jump = (COLUMNS - WIDE) * OUTPUTS;
+    if (BULK) { /* the copy engine moves them */
+        fence_async();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            unsigned from = shared_address(line);
+            if (here > 0)
+                store_bytes(to, from, here * 8);
+            if (there > split * WORDS)
+                store_bytes(to + split * OUTPUTS + jump, from + split * WORDS * 8, (there - split * WORDS) * 8);
+            store_commit();
+        }
+        return;
+    }
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < (16 * WORDS + 31) / 32; j++) {
@@ -367,6 +389,11 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
         int next = m + GROUPS, below = next / BLOCKS_STRIP;
         mine.release(at, next < own.end ? count_of(own, below, max(0, (next - below * BLOCKS_STRIP) * 64 / WIDE - PAD_TOP)) : rows);
         wgmma_wait<0>();
+        if (BULK) {
+            if (threadIdx.x % 32 == 0)
+                store_wait_read(); /* the line before */
+            __syncwarp();
+        }
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             size_t pixel = (((size_t)image * ROWS + lane.p[i]) * COLUMNS + lane.q[i]) * OUTPUTS + blockIdx.y * BLOCK_K + t * 4;
@@ -377,6 +404,8 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
             send(output, line, image, local * 64 + warp * 16, left);
     }
     mine.release(at, rows); /* a warpgroup without a tile */
+    if (BULK && threadIdx.x % 32 == 0)
+        store_wait();
 }
 
 extern "C" __global__ void __launch_bounds__(128 * GROUPS + (WHOLE_BLOCK ? 0 : 32), 1)
