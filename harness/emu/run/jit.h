@@ -74,6 +74,8 @@ bool jit_take_over(struct compiler *j, uint32_t from, uint32_t ref);
 /* jit_next.c: sets `next` and `dead` of the recorded accesses of `count` operations. segments[i]: the first operation behind i that uses
  * bytes of the frame as another register than one from i on did before. */
 void jit_foresee(struct compiler *j, uint32_t count, uint32_t *segments);
+/* Where the accesses of an operation begin, which stand side by side. */
+uint32_t jit_first_access(const struct compiler *j, uint32_t operation);
 /* The access of the operation in hand. */
 const struct jit_access *jit_find_access(const struct compiler *j, uint32_t ref, int bytes, bool write);
 /* Does the half stand in vectors already? Then they stay until the step ends. */

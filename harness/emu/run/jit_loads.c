@@ -66,12 +66,11 @@ void jit_follow(struct compiler *j, const struct insn *ip, uint32_t operation)
         from = ip->b; /* the lanes of a constant are equal */
     if (from != NO_REF)
         made = *alike(j, from);
-    for (uint32_t i = 0; i < j->access_count; i++)
-        for (uint32_t k = j->accesses[i].operation == operation && j->accesses[i].write ? 0 : j->alike_count; k < j->alike_count; k++)
-            if (j->alike[k].ref == j->accesses[i].ref) {
-                forget_alike(j, k);
-                break;
-            }
+    for (uint32_t i = jit_first_access(j, operation); i < j->access_count && j->accesses[i].operation == operation; i++) {
+        const struct jit_alike *written = j->accesses[i].write ? find_alike(j, j->accesses[i].ref) : NULL;
+        if (written)
+            forget_alike(j, (uint32_t)(written - j->alike));
+    }
     if (from != NO_REF) {
         made.ref = ip->d;
         add_alike(j, made);

@@ -44,18 +44,23 @@ void jit_foresee(struct compiler *j, uint32_t count, uint32_t *segments)
         free(later[i]);
 }
 
-const struct jit_access *jit_find_access(const struct compiler *j, uint32_t ref, int bytes, bool write)
+uint32_t jit_first_access(const struct compiler *j, uint32_t operation)
 {
     uint32_t low = 0, high = j->access_count;
-    while (low < high) { /* the first of the operation */
+    while (low < high) {
         const uint32_t middle = (low + high) / 2;
-        if (j->accesses[middle].operation < j->operation)
+        if (j->accesses[middle].operation < operation)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < j->access_count && j->accesses[low].operation == j->operation; low++) {
-        const struct jit_access *a = j->accesses + low;
+    return low;
+}
+
+const struct jit_access *jit_find_access(const struct compiler *j, uint32_t ref, int bytes, bool write)
+{
+    for (uint32_t i = jit_first_access(j, j->operation); i < j->access_count && j->accesses[i].operation == j->operation; i++) {
+        const struct jit_access *a = j->accesses + i;
         if (a->ref == ref && a->bytes == bytes && a->write == write)
             return a;
     }
