@@ -54,3 +54,10 @@ DONE(cuStreamCreate, (CUstream * stream, unsigned flags), *stream = (CUstream)1)
 DONE(cuStreamDestroy, (CUstream stream), )
 DONE(cuStreamSynchronize, (CUstream stream), )
 DONE(cuMemGetInfo, (size_t * spare, size_t *all), *spare = *all = (size_t)1 << 37)
+/* NVRTC asks for it once it has found cuInit, and follows a null pointer where it is missing. */
+CUresult cuGetExportTable(const void **table, const CUuuid *which)
+{
+    (void)table;
+    (void)which;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
