@@ -28,6 +28,11 @@ bool ask_has_no_time(const struct ask *ask)
     return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
 }
 
+const char *ask_no_answer(const struct ask *ask, const char *timed)
+{
+    return ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : timed;
+}
+
 void answer_places(struct text *t, const char *axis, char *const *at, size_t step, int count)
 {
     bool named = count <= 4 && isalpha((unsigned char)**at);
@@ -53,7 +58,7 @@ static void say_least(const struct ask *ask, struct text *t)
     char least_variant[VARIANT_BASE] = "", base[VARIANT_BASE], a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
     int cases = 0, same = 0;
     double sum = 0, low = INFINITY, high = 0;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, false); case_next(&w);) {
         const struct view *least = NULL;
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
@@ -85,7 +90,7 @@ static bool say_stored(const struct ask *ask, struct text *t)
     char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
     int cases = 0;
     double sum = 0, low = INFINITY, high = 0;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, true); case_next(&w);) {
         const struct view *best = predicted_winner(&w.view);
         if (!best || !best->stored || !w.view.stored_library || best->row->like_case)
             continue;
@@ -159,7 +164,7 @@ static void answer_best(const struct ask *ask, struct block *list)
     int cases = 0, baseline = 0, values = 0;
     double sum = 0, least = INFINITY, most = 0;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, false); case_next(&w);) {
         const struct view *best = case_best(&w.view), *zero = w.view.zero;
         if (!best || !zero || !zero->ranked || zero->row->status != ROW_OK || row_is_network(zero->row) || zero->row->like_case)
             continue;
@@ -255,7 +260,7 @@ static bool say_stored_densities(const struct ask *ask, struct text *t)
     double wins = 0, loses = INFINITY;
     int count = 0;
     bool one = true; /* layer */
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, true); case_next(&w);) {
         const struct row *row = w.view.rows[0];
         const struct view *sparse = row->density_in >= 0 ? stored_least(&w.view, false) : NULL,
                           *dense = sparse ? stored_least(&w.view, true) : NULL;
@@ -327,8 +332,7 @@ static void answer_knee(const struct ask *ask, struct block *list)
         block_itemf(list, "answer", i ? NULL : question, "%s: %s", knees->items[i].name, knees->items[i].text);
     if (!knees->item_count)
         block_item(list, "answer", question,
-                   ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU"
-                                        : "no answer: no layer has three values with a row of one launch beside rows of several");
+                   ask_no_answer(ask, "no answer: no layer has three values with a row of one launch beside rows of several"));
 }
 
 /* ---- */

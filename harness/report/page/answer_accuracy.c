@@ -49,7 +49,7 @@ void answer_accuracy(const struct ask *ask, struct block *list)
     int count = 0;
     side_read(&of, ask_word(ask, "of"));
     SCOPED char *question = text_format("What does accuracy cost %s?", without_folder(ask_word(ask, "of")));
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
+    for (struct case_walk w = ask_walk(ask, false); case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
             const struct row_metric *error = row_metric(v->row, -1, "sequence.error_largest");

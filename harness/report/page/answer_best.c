@@ -310,9 +310,7 @@ static void answer_query(const struct ask *asked, struct block *list, const stru
         say_group(list, list->item_count == before ? question : NULL, places + i, end - i, q);
     }
     if (list->item_count == before)
-        block_item(list, "answer", question,
-                   ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU"
-                                        : "no answer: no case has timed rows of two values");
+        block_item(list, "answer", question, ask_no_answer(ask, "no answer: no case has timed rows of two values"));
     answer_say_without(list, &without, q->over);
     for (int i = 0; i < count; i++) {
         free(places[i].group);

@@ -69,7 +69,7 @@ static int find_calls(const struct ask *ask, struct call **calls)
 {
     int count = 0;
     *calls = NULL;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
+    for (struct case_walk w = ask_walk(ask, false); case_next(&w);)
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[w.view.order[i]];
             if (v->ranked && v->row->status == ROW_OK && !isnan(v->row->host_call_ns))
@@ -117,7 +117,7 @@ void answer_calls(const struct ask *ask, struct block *list)
                       number_3(alloc[allocs - 1], b), m);
         }
     } else {
-        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no row has a timed call");
+        text_add(&t, ask_no_answer(ask, "no answer: no row has a timed call"));
     }
     block_text(list, "answer", "What does a call cost beside its kernels?", &t);
     free(alloc);

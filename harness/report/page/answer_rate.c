@@ -97,7 +97,7 @@ static void find_rates(const struct ask *ask, struct rates *r)
     *r = (struct rates){0};
     for (int i = 0; of && i < of->count; i++)
         side_read(APPEND(r->sides, r->side_count), of->items[i]->text);
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);)
+    for (struct case_walk w = ask_walk(ask, false); case_next(&w);)
         rate_case(r, &w.view);
 }
 
@@ -138,7 +138,7 @@ void answer_rate(const struct ask *ask, struct block *list)
     if (r.peak > 0 && r.most * 1e9 > r.peak)
         text_add(&t, "; above 100 % a method needs fewer operations than the direct one, whose number the rate counts");
     if (!r.size_count)
-        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed case has operations");
+        text_add(&t, ask_no_answer(ask, "no answer: no timed case has operations"));
     block_text(list, "answer", "Which rate do small and large operations reach?", &t);
 }
 
@@ -232,7 +232,7 @@ static void add_share(struct shares *s, const struct view *v, double share)
 static struct shares find_shares(const struct ask *ask, const char *value, const struct side *side)
 {
     struct shares s = {0};
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, false); case_next(&w);) {
         const struct view *v = w.view.rows[0]->like_case ? NULL : fastest_of(&w.view, side);
         if (v)
             add_share(&s, v, share_in(&w.view, v, value));
@@ -289,7 +289,7 @@ void answer_share(const struct ask *ask, struct block *list)
     if (all.count && counter)
         text_addf(&t, ". %s: %s", head, counter->what);
     if (!all.count)
-        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed row has it");
+        text_add(&t, ask_no_answer(ask, "no answer: no timed row has it"));
     block_text(list, "answer", question, &t);
 }
 
@@ -321,7 +321,7 @@ static void say_limits(struct text *t, const struct ask *ask, const struct side 
 {
     SCOPED struct limit *list = NULL;
     int count = 0, cases = 0, spilling = 0, known = 0, least = 0, most = 0;
-    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);) {
+    for (struct case_walk w = ask_walk(ask, true); case_next(&w);) {
         const struct view *v = w.view.rows[0]->like_case ? NULL : fastest_of(&w.view, side);
         if (!v)
             continue;
@@ -359,6 +359,6 @@ void answer_limits(const struct ask *ask, struct block *list)
         say_limits(&t, ask, &side);
     }
     if (!t.len)
-        text_add(&t, ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : "no answer: no timed row is one of them");
+        text_add(&t, ask_no_answer(ask, "no answer: no timed row is one of them"));
     block_text(list, "answer", "What limits the fastest row of each case?", &t);
 }
