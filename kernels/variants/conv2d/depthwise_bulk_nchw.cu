@@ -31,7 +31,7 @@ let:
   slot: 128 * ceil(period * box * size(input), 128)
   tiles_x: ceil(q, 8 * across)
   warps: ceil(ceil(q, tiles_x), across)
-  resident: select(RESIDENT == 'auto', max(1, floor(256, warps * ceil(registers, 8))), RESIDENT)
+  resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(64, ceil(registers, 8)), warps)), RESIDENT)    # of each quarter's 64 x 256 registers
   all: tiles_x * n * k
   fitting: ceil(p, fit_parts)
   each: ceil(all * ceil(p, fitting), sm_count)     # an SM's blocks

@@ -14,7 +14,7 @@ let:
   scattered: pattern(mask) == 'iid' or pattern(mask) == 'scanline'      # most tiles are active long before most outputs are
   clustered: pattern(mask) == 'blobs' or pattern(mask) == 'box' or pattern(mask) == 'pixel' or pattern(mask) == 'empty'
   hardly: pattern(mask) == 'pixel' or pattern(mask) == 'empty' or clustered and density(mask) < 0.01
-  mostly: density(mask) >= 0.6 or r * s > 1 and scattered and density(mask) * r * select(pattern(mask) == 'iid', s, 1) >= 0.25
+  mostly: cc == 90 and (density(mask) >= 0.6 or r * s > 1 and scattered and density(mask) * r * select(pattern(mask) == 'iid', s, 1) >= 0.25)      # measured there alone
   dense: groups == 1 and (plain and (few or light) and not pattern(mask) == 'empty' or mostly) and marks(mask) != 'both' and (half or math == tf32)
   instead: groups == 1 and marks(mask) != 'both'      # a dense row may run
   thin: instead and n * p * q <= 300000
