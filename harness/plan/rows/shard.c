@@ -73,13 +73,10 @@ static int by_row(const void *a, const void *b)
     return ((const struct build *)a)->row - ((const struct build *)b)->row;
 }
 
-int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *first)
+/* Keeps the first row of each digest, in the order of rows. first (NULL: not asked for): by row. Returns how many. */
+static int keep_first(struct build *all, int count, int *first)
 {
-    SCOPED struct build *all = xcalloc((size_t)plan->row_count + 1, sizeof *all);
-    int count = 0, left = 0;
-    for (int i = 0; i < plan->row_count; i++)
-        if (wanted ? wanted[i] : plan->rows[i].facts.feasible && plan->rows[i].facts.own)
-            all[count++] = (struct build){plan->rows[i].kind == PLAN_CHAIN ? (uint64_t)i : plan->rows[i].facts.build, i};
+    int left = 0;
     qsort(all, (size_t)count, sizeof *all, by_digest);
     for (int i = 0; i < count; i++) {
         if (!left || all[i].digest != all[left - 1].digest)
@@ -88,9 +85,35 @@ int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *fir
             first[all[i].row] = all[left - 1].row;
     }
     qsort(all, (size_t)left, sizeof *all, by_row);
-    for (int i = 0; i < left; i++)
-        rows[i] = all[i].row;
     return left;
+}
+
+int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *first)
+{
+    SCOPED struct build *all = xcalloc((size_t)plan->row_count + 1, sizeof *all);
+    int count = 0;
+    for (int i = 0; i < plan->row_count; i++)
+        if (wanted ? wanted[i] : plan->rows[i].facts.feasible && plan->rows[i].facts.own)
+            all[count++] = (struct build){plan->rows[i].kind == PLAN_CHAIN ? (uint64_t)i : plan->rows[i].facts.build, i};
+    count = keep_first(all, count, first);
+    for (int i = 0; i < count; i++)
+        rows[i] = all[i].row;
+    return count;
+}
+
+bool plan_asks_library(const struct plan_row *row)
+{
+    return row->kind == PLAN_LAYER && row->facts.plans;
+}
+
+void plan_asked_alike(const struct plan *plan, const bool *wanted, int *first)
+{
+    SCOPED struct build *all = xcalloc((size_t)plan->row_count + 1, sizeof *all);
+    int count = 0;
+    for (int i = 0; i < plan->row_count; i++)
+        if (wanted[i] && plan_asks_library(&plan->rows[i]))
+            all[count++] = (struct build){plan->rows[i].facts.plans, i};
+    keep_first(all, count, first);
 }
 
 double plan_compile_cost(const struct plan *plan, int *kernels)

@@ -11,6 +11,10 @@ void plan_costs(const struct plan *plan, bool timed, double *seconds);
 /* The first row of each set of wanted rows that are compiled alike, in order, into rows[row_count]; NULL: all feasible rows with code.
  * Returns how many. first[row_count] (NULL: not asked for): by wanted row, the first row of its set. */
 int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *first);
+/* Does the layer's row ask the library for plans? */
+bool plan_asks_library(const struct plan_row *row);
+/* Of wanted rows, the first that asks the library for the same plans, into first[row_count]; other rows stay as they are. */
+void plan_asked_alike(const struct plan *plan, const bool *wanted, int *first);
 /* CPU seconds that a first run compiles beside that; later runs take the code from the cache. *kernels: how many. */
 double plan_compile_cost(const struct plan *plan, int *kernels);
 /* The cases that one process must run, by the first of them: a network with the cases of its layers, because it chooses among their rows;

@@ -3,6 +3,7 @@
  * compiled it makes the plans whose kernels are there, and data with their references on the device, which is idle then
  * (measure/verify/prefetch_data.c), and verifies rows (compile.c). */
 #include "base/spec.h"
+#include "plan/rows/shard.h"
 #include "run/parent/parent.h"
 
 #define AHEAD_MOST 32 /* rows: each has some 20 plans, whose kernels occupy GPU memory */
@@ -73,7 +74,7 @@ static json_t *library_rows(const struct session *s)
     json_t *rows = json_array();
     for (int i = 0, seen = 0; i < s->plan.row_count && seen < AHEAD_MOST; i++) {
         const struct plan_row *p = &s->plan.rows[i];
-        bool own = p->kind == PLAN_LAYER && p->facts.plans && (follows(s, i, 0) || (!s->options->feed && is_verified(s, i)));
+        bool own = plan_asks_library(p) && (follows(s, i, 0) || (!s->options->feed && is_verified(s, i)));
         seen += own;
         if (own && session_compiled(s, i))
             json_array_append_new(rows, json_integer(i));

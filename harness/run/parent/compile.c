@@ -68,19 +68,14 @@ static uint64_t *known_builds(const struct session *s, int *count)
     return known;
 }
 
-static bool asks_library(const struct plan_row *p)
-{
-    return p->kind == PLAN_LAYER && p->facts.plans;
-}
-
 /* The tasks of a case that begins with row `first`. builds: of all rows, in their order; *build: the first that is not a task yet. */
 static void find_case_tasks(struct compilers *c, int first, const bool *wanted, const int *builds, int build_count, int *build)
 {
     const struct session *s = c->s;
     int last = first, in_case = s->plan.rows[first].case_index, neighbours = 0;
     for (; last < s->plan.row_count && s->plan.rows[last].case_index == in_case; last++)
-        for (int part = 0; wanted[last] && asks_library(&s->plan.rows[last]) && c->plans[last] == last && s->device.library_device[0] &&
-                           part < PARTS && c->task_count < TASKS_MOST;
+        for (int part = 0; wanted[last] && plan_asks_library(&s->plan.rows[last]) && c->plans[last] == last &&
+                           s->device.library_device[0] && part < PARTS && c->task_count < TASKS_MOST;
              part++)
             add_task(c, "plans", last, part);
     for (; *build < build_count && builds[*build] < last; ++*build) {
@@ -112,10 +107,8 @@ static void find_tasks(struct compilers *c)
         wanted[i] =
             session_due(s, i) && p->facts.feasible && !bsearch(&p->facts.build, known, (size_t)known_count, sizeof *known, by_digest);
         c->first[i] = c->plans[i] = i;
-        for (int k = 0; k < i && wanted[i] && asks_library(p) && c->plans[i] == i; k++)
-            if (wanted[k] && asks_library(&s->plan.rows[k]) && s->plan.rows[k].facts.plans == p->facts.plans)
-                c->plans[i] = k;
     }
+    plan_asked_alike(&s->plan, wanted, c->plans);
     int build_count = plan_builds(&s->plan, wanted, builds, c->first);
     for (int i = 0; i < s->plan.row_count; i++)
         if (!i || s->plan.rows[i].case_index != s->plan.rows[i - 1].case_index)
