@@ -171,7 +171,7 @@ static bool env_call(void *context, const char *name, const struct value *args, 
         found++;
     if (!head_functions[found])
         return false;
-    const char *of_all = found > 7 ? "epilogue" : found > 3 && found < 7 ? "mask" : NULL; /* what those functions are of */
+    const char *of_all = found >= HEAD_OF_EPILOGUE ? "epilogue" : found >= HEAD_OF_MASK ? "mask" : NULL;
     if (count != 1 || args[0].kind != VALUE_TEXT)
         return error_set(err, ERROR_USAGE, "%s takes one name%s%s", name, of_all ? ": " : "", of_all ? of_all : "");
     const char *of = args[0].text;
@@ -179,7 +179,7 @@ static bool env_call(void *context, const char *name, const struct value *args, 
     if (of_all && strcmp(of, of_all))
         return error_set(err, ERROR_USAGE, "%s(%s) should be %s(%s)", name, of, name, of_all);
     if (of_all) {
-        if (found > 7)
+        if (found >= HEAD_OF_EPILOGUE)
             call_epilogue(b, name, out);
         else
             call_mask(&b->own.mask, name, out);

@@ -15,8 +15,12 @@ const char *const head_chip_symbols[] = {"sm_count",
                                          "l2_bytes",
                                          "follows",
                                          NULL};
-const char *const head_functions[] = {"type",  "size",  "layout", "pitch", "marks",      "pattern", "density", "has",
-                                      "slope", "block", "mode",   "scale", "activation", "low",     "high",    NULL};
+const char *const head_functions[] = {"type",       "size",    "layout",
+                                      "pitch",      "has",     [HEAD_OF_MASK] = "marks",
+                                      "pattern",    "density", [HEAD_OF_EPILOGUE] = "slope",
+                                      "block",      "mode",    "scale",
+                                      "activation", "low",     "high",
+                                      NULL};
 
 static bool among(const char *name, const char *const *words)
 {

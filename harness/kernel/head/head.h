@@ -224,7 +224,9 @@ int head_candidates_find(const struct head *h, const char *name, int *column);
 int head_slot(const struct head *h, const char *name); /* of a tensor of the op; -1: it has none of that name */
 /* Refuses the name of a tensor that only other ops have. */
 bool head_has_tensor(const struct head *h, const char *name, const struct node *n, struct error *err);
-/* The names of chip symbols and functions, NULL-terminated. */
+/* The names of chip symbols and functions, NULL-terminated. Functions from HEAD_OF_MASK on take `mask`, from HEAD_OF_EPILOGUE on
+ * `epilogue`. */
+enum { HEAD_OF_MASK = 5, HEAD_OF_EPILOGUE = 8 };
 extern const char *const head_chip_symbols[];
 extern const char *const head_functions[];
 /* True for a word that is a constant: a type, layout, math mode, d2s mode, tensor of the op or of the ops in C, epilogue item, `mask`,
