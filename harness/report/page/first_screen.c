@@ -1,5 +1,6 @@
 /* report/page/first_screen: see first_screen.h. */
 #include "report/page/first_screen.h"
+#include "base/order.h"
 #include "base/spec.h"
 #include "report/limits.h"
 #include "report/view/machine.h"
@@ -354,38 +355,36 @@ static bool has_parts(struct row *const *rows, int count)
     return false;
 }
 
+struct reason {
+    const char *words;
+    int rows, place;
+};
+
+ORDER(by_rows, struct reason, x->rows != y->rows ? ORDER_DOWN(rows) : ORDER_UP(place))
+
 /* "Not run: 29 rows: not on emu: cuDNN needs a GPU." for each reason, the most frequent first. */
 static bool add_not_run(struct row *const *rows, int count, struct text *t)
 {
-    struct reason {
-        const char *words;
-        int rows;
-    } *reasons = NULL;
-    int n = 0;
+    SCOPED struct reason *reasons = NULL;
+    int n = 0, left = 0;
     for (int i = 0, k; i < count; i++) {
         if (rows[i]->status != ROW_SKIPPED || !rows[i]->reason || rows[i]->like_case)
             continue;
         for (k = 0; k < n && strcmp(reasons[k].words, rows[i]->reason) != 0; k++)
             ;
         if (k == n)
-            *APPEND(reasons, n) = (struct reason){.words = rows[i]->reason};
+            *APPEND(reasons, n) = (struct reason){.words = rows[i]->reason, .place = k};
         reasons[k].rows++;
     }
-    int left = 0;
-    for (int shown = 0; shown < n; shown++) {
-        int most = shown;
-        for (int k = shown + 1; k < n; k++)
-            most = reasons[k].rows > reasons[most].rows ? k : most;
-        struct reason r = reasons[most];
-        memmove(&reasons[shown + 1], &reasons[shown], (size_t)(most - shown) * sizeof r);
-        if (shown < SHOWN_REASONS)
-            text_addf(t, "%s%d row%s: %s", shown ? "; " : "Not run: ", r.rows, text_s(r.rows), r.words);
+    if (n)
+        qsort(reasons, (size_t)n, sizeof *reasons, by_rows);
+    for (int i = 0; i < n; i++)
+        if (i < SHOWN_REASONS)
+            text_addf(t, "%s%d row%s: %s", i ? "; " : "Not run: ", reasons[i].rows, text_s(reasons[i].rows), reasons[i].words);
         else
-            left += r.rows;
-    }
+            left += reasons[i].rows;
     if (left)
         text_addf(t, "; %d more for other reasons, which stand beside each row", left);
-    free(reasons);
     return n;
 }
 
