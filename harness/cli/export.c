@@ -4,7 +4,7 @@
 #include "cli/stored.h"
 #include "report/form/document.h"
 #include "report/view/number.h"
-#include "report/view/stored.h"
+#include "report/report.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

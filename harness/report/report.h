@@ -45,3 +45,5 @@ bool report_runs(struct text *t, const struct form *form, const struct report_ru
  * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);
+/* A run as a file of reports/stored (report/view/stored.h). */
+void report_stored(struct text *t, const struct run *run, struct row *const *rows, int count);

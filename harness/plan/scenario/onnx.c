@@ -10,166 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values ---- */
-
-struct place *graph_inner(struct graph *g)
-{
-    struct place *p = xcalloc(1, sizeof *p);
-    p->name = text_format("\1%d", g->inner_count);
-    p->layer = LAYER_NONE;
-    return *APPEND(g->inner, g->inner_count) = p;
-}
-
-static struct place *find_value(struct graph *g, const char *name)
-{
-    long inner = *name == 1 ? strtol(name + 1, NULL, 10) : -1;
-    if (inner >= 0 && inner < g->inner_count && g->inner[inner]->name == name) /* not one that the file names like it */
-        return g->inner[inner];
-    uint64_t hash = 1469598103934665603u;
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    for (size_t i = hash % g->slots;; i = (i + 1) % g->slots) {
-        if (!g->values[i].name)
-            g->values[i] = (struct place){.name = name, .layer = LAYER_NONE};
-        if (!strcmp(g->values[i].name, name))
-            return &g->values[i];
-    }
-}
-
-struct place *graph_value(struct graph *g, const char *name)
-{
-    struct place *p = find_value(g, name);
-    for (int i = 0; p->alias && i < 1000; i++) /* a file may make a ring */
-        p = p->alias;
-    return p;
-}
-
-struct place *graph_in(struct graph *g, const struct onnx_node *n, int i)
-{
-    static struct place nothing = {.name = "", .layer = LAYER_NONE};
-    return i < n->input_count && n->inputs[i][0] ? graph_value(g, n->inputs[i]) : &nothing;
-}
-
-int64_t graph_int(const struct onnx_node *n, const char *name, int64_t usual)
-{
-    const struct onnx_attribute *a = onnx_attribute(n, name);
-    return a ? a->whole : usual;
-}
-
-double graph_real(const struct onnx_node *n, const char *name, double usual)
-{
-    const struct onnx_attribute *a = onnx_attribute(n, name);
-    return a ? a->real : usual;
-}
-
-bool graph_is(const struct onnx_node *n, const char *name, const char *text)
-{
-    const struct onnx_attribute *a = onnx_attribute(n, name);
-    return a && a->text && !strcmp(a->text, text);
-}
-
-/* A number of a list attribute, or of a constant input. */
-bool graph_list(const struct onnx_node *n, const char *name, const struct place *input, int i, int64_t *out)
-{
-    const struct onnx_attribute *a = name ? onnx_attribute(n, name) : NULL;
-    double v;
-    if (a && i < a->int_count)
-        return *out = a->ints[i], true;
-    if (!input || !input->constant || !onnx_number(input->constant, i, &v) || isnan(v))
-        return false;
-    return *out = (int64_t)fmax(fmin(v, 1e15), -1e15), true; /* the largest of all stands for "to the end" */
-}
-
-/* ---- layers ---- */
-
-/* A name that a scenario takes and no other layer has. */
-static char *name_for(struct graph *g, const struct onnx_node *n)
-{
-    SCOPED_TEXT t = {0};
-    char base[64];
-    const char *from = n->name[0] ? n->name : n->output_count && n->outputs[0][0] ? n->outputs[0] : n->op;
-    size_t length = strlen(from), skip = length > 60 ? length - 60 : 0;
-    snprintf(base, sizeof base, "%s", from + skip);
-    for (char *c = base; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_' && *c != '.')
-            *c = '_';
-    const char *first = base + strspn(base, "_.-");
-    text_add(&t, *first ? first : "layer");
-    for (int turn = 0, i = 0; i <= g->layer_count && turn < 9; i++) {
-        const char *taken = i < g->layer_count ? g->layers[i].name : "input"; /* a word of networks */
-        if (strcmp(taken, text_get(&t)) != 0)
-            continue;
-        t.len = 0;
-        text_addf(&t, "%s_%d", *first ? first : "layer", g->layer_count + turn++);
-        i = -1;
-    }
-    return text_take(&t);
-}
-
-struct made_layer *graph_layer(struct graph *g, const struct onnx_node *n, const char *op, const struct place *in)
-{
-    char *name = name_for(g, n);
-    struct made_layer *l = APPEND(g->layers, g->layer_count);
-    *l = (struct made_layer){
-        .name = name, .op = op, .input = in->layer, .with = LAYER_NONE, .residual = LAYER_NONE, .k = in->dim[1], .foldable = true};
-    memcpy(l->in, in->dim, sizeof l->in);
-    return l;
-}
-
-/* The node's output is what the last layer leaves. */
-bool graph_leaves(struct graph *g, const struct onnx_node *n, int64_t c, int64_t h, int64_t w)
-{
-    struct place *out = find_value(g, n->output_count ? n->outputs[0] : "");
-    struct made_layer *l = &g->layers[g->layer_count - 1];
-    bool fits = c > 0 && h > 0 && w > 0 && c <= SIZE_MAX_LAYER && h <= SIZE_MAX_LAYER && w <= SIZE_MAX_LAYER;
-    if (!fits) { /* the layer cannot be */
-        free(l->name);
-        text_free(&l->keys);
-        text_free(&l->epilogue);
-        weights_free(&l->weights);
-        g->layer_count--;
-        return false;
-    }
-    out->known = true;
-    memcpy(out->dim, (int64_t[]){l->in[0], c, h, w}, sizeof out->dim);
-    out->layer = g->layer_count - 1;
-    return true;
-}
-
-/* The layer to whose epilogue a node may be added: its output is `v`, which nothing else reads. */
-struct made_layer *graph_open(struct graph *g, const struct place *v)
-{
-    struct made_layer *l = v->layer >= 0 ? &g->layers[v->layer] : NULL;
-    return l && l->foldable && v->uses == 1 && l->items < 7 ? l : NULL;
-}
-
-/* Moves a node that became an item of an epilogue: its output is the layer's. */
-bool graph_folded(struct graph *g, const struct onnx_node *n, const struct place *v, struct made_layer *l, const char *item)
-{
-    struct place *out = find_value(g, n->outputs[0]);
-    const char *name = item + (*item == '{');
-    SCOPED char *word = xstrndup(name, strcspn(name, ":, }"));
-    bool joins = !strcmp(item, "bias") && l->items == 1 && !strcmp(text_get(&l->epilogue), item); /* two constants are one */
-    if (!joins && l->items && strstr(text_get(&l->epilogue), word))
-        return false; /* an epilogue has each item once */
-    if (!joins)
-        text_addf(&l->epilogue, "%s%s", l->items++ ? ", " : "", item);
-    const struct place was = *v;
-    out->known = was.known;
-    memcpy(out->dim, was.dim, sizeof out->dim);
-    out->layer = was.layer;
-    return true;
-}
-
 /* ---- the file ---- */
 
 static void count_uses(struct graph *g)
 {
     for (int i = 0; i < g->m->node_count; i++)
         for (int k = 0; k < g->m->nodes[i].input_count; k++)
-            find_value(g, g->m->nodes[i].inputs[k])->uses++;
+            graph_find(g, g->m->nodes[i].inputs[k])->uses++;
     for (int i = 0; i < g->m->output_count; i++)
-        find_value(g, g->m->outputs[i].name)->uses++;
+        graph_find(g, g->m->outputs[i].name)->uses++;
 }
 
 static bool image_of(const struct onnx_value *v, int64_t out[4])
@@ -204,10 +53,10 @@ static bool take_inputs(struct graph *g, const char *shape, struct error *err)
 {
     for (int i = 0; i < g->m->constant_count; i++)
         if (g->m->constants[i].name)
-            find_value(g, g->m->constants[i].name)->constant = &g->m->constants[i];
+            graph_find(g, g->m->constants[i].name)->constant = &g->m->constants[i];
     for (int i = 0; i < g->m->input_count; i++) {
         struct onnx_value *v = &g->m->inputs[i];
-        struct place *p = find_value(g, v->name);
+        struct place *p = graph_find(g, v->name);
         if (p->constant)
             continue;
         if (shape && !shape_of_text(shape, v))
@@ -231,20 +80,20 @@ static bool check_order(struct graph *g, struct error *err)
     SCOPED bool *later = xcalloc(g->slots, sizeof *later);
     for (int i = 0; i < m->node_count; i++)
         for (int k = 0; k < m->nodes[i].output_count; k++)
-            later[find_value(g, m->nodes[i].outputs[k]) - g->values] = true;
+            later[graph_find(g, m->nodes[i].outputs[k]) - g->values] = true;
     for (int i = 0; i < m->input_count; i++)
-        find_value(g, m->inputs[i].name)->written = true;
+        graph_find(g, m->inputs[i].name)->written = true;
     for (int i = 0; i < m->node_count; i++) {
         const struct onnx_node *n = &m->nodes[i];
         for (int k = 0; k < n->input_count; k++) {
-            struct place *p = find_value(g, n->inputs[k]);
+            struct place *p = graph_find(g, n->inputs[k]);
             if (*n->inputs[k] && !p->written && !p->constant)
                 return error_set(err, ERROR_USAGE, "%s: %.40s '%.100s' reads '%.100s', which is %s", g->file, n->op, n->name, p->name,
                                  later[p - g->values] ? "only written behind it: the nodes are not in order, or a cycle"
                                                       : "no input, no constant and no node's output");
         }
         for (int k = 0; k < n->output_count; k++) {
-            struct place *p = find_value(g, n->outputs[k]);
+            struct place *p = graph_find(g, n->outputs[k]);
             if (*n->outputs[k] && (p->written || p->constant))
                 return error_set(err, ERROR_USAGE, "%s: %.40s '%.100s' writes '%.100s', which is there already", g->file, n->op, n->name,
                                  p->name);
@@ -258,7 +107,7 @@ static bool check_order(struct graph *g, struct error *err)
 static void leave_unknown(struct graph *g, const struct onnx_node *n)
 {
     for (int i = 0; i < n->output_count; i++) {
-        struct place *out = find_value(g, n->outputs[i]);
+        struct place *out = graph_find(g, n->outputs[i]);
         for (int k = 0; k < g->m->value_count && !out->known; k++)
             if (!strcmp(g->m->values[k].name, n->outputs[i]) && image_of(&g->m->values[k], out->dim))
                 out->known = true, out->rank = g->m->values[k].rank;

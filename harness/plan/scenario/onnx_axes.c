@@ -12,14 +12,6 @@ int axes_number(int64_t axis, int rank)
     return axis >= 0 && axis < rank ? (int)axis : -1;
 }
 
-int64_t view_elements(const struct view *l)
-{
-    int64_t count = 1;
-    for (int i = 0; i < l->rank; i++)
-        count = count > INT32_MAX || l->dim[i] > INT32_MAX ? INT64_MAX : count * l->dim[i];
-    return count;
-}
-
 /* Another shape of the value; where the view has none, an image of the elements in their order has. */
 static bool reshape(struct graph *g, const struct onnx_node *n, struct view *l, int rank, const int64_t *dim, const char **why)
 {

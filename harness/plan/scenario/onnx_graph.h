@@ -79,14 +79,8 @@ struct graph {
     bool half; /* the model's numbers are f16 */
 };
 
-/* What a Resize asks for. */
-struct resizing {
-    int64_t up[2], down[2], size[2]; /* y, x */
-    const char *where, *nearest;
-    double a;                               /* of a cubic one */
-    bool linear, cubic, antialias, outside; /* outside: pixels outside of the image are left out, not its edge */
-};
-
+/* onnx_graph.c: the value of that name; graph_value: the one that it is another name for. */
+struct place *graph_find(struct graph *g, const char *name);
 struct place *graph_value(struct graph *g, const char *name);
 /* A value that the file does not name. */
 struct place *graph_inner(struct graph *g);
@@ -94,21 +88,25 @@ struct place *graph_inner(struct graph *g);
 struct place *graph_in(struct graph *g, const struct onnx_node *n, int i);
 int64_t graph_int(const struct onnx_node *n, const char *name, int64_t usual);
 double graph_real(const struct onnx_node *n, const char *name, double usual);
+const char *graph_word(const struct onnx_node *n, const char *name, const char *usual);
 bool graph_is(const struct onnx_node *n, const char *name, const char *text);
 bool graph_list(const struct onnx_node *n, const char *name, const struct place *input, int i, int64_t *out);
 struct made_layer *graph_layer(struct graph *g, const struct onnx_node *n, const char *op, const struct place *in);
 bool graph_leaves(struct graph *g, const struct onnx_node *n, int64_t c, int64_t h, int64_t w);
 struct made_layer *graph_open(struct graph *g, const struct place *v);
 bool graph_folded(struct graph *g, const struct onnx_node *n, const struct place *v, struct made_layer *l, const char *item);
+/* Makes the node's output another name of x; what reads it reads x. */
+bool graph_rename(struct graph *g, const struct onnx_node *n, struct place *x);
+/* False, with the reason. */
+bool graph_lacks(const char **why, const char *text);
+/* The elements of a view; at most INT64_MAX. */
+int64_t view_elements(const struct view *l);
 
 /* onnx_constants.c: makes a constant of the node's output, if its inputs are constants. */
 bool graph_constant(struct graph *g, const struct onnx_node *n);
 /* The shape that a Reshape asks for, of a tensor of `count` elements. */
 bool graph_target(const struct onnx_node *n, const struct place *shape, int64_t count, const int64_t *own, int own_rank,
                   int64_t dim[ONNX_RANK], int *rank);
-/* Makes the node's output another name of x; who reads it reads x. */
-bool graph_rename(struct graph *g, const struct onnx_node *n, struct place *x);
-bool graph_lacks(const char **why, const char *text);
 /* A constant of those sizes, to be filled; NULL: too large. */
 struct onnx_tensor *graph_made(struct graph *g, int type, int rank, const int64_t *dim);
 typedef bool graph_maker(struct graph *g, const struct onnx_node *n, const char **why);
@@ -116,8 +114,6 @@ typedef bool graph_maker(struct graph *g, const struct onnx_node *n, const char 
 /* onnx_view.c: views of images. */
 /* The value as a view; of an image that of all its axes. False: it is not known. */
 bool view_of(const struct place *p, struct view *out);
-/* At most INT64_MAX. */
-int64_t view_elements(const struct view *l);
 /* Makes the view the node's output. */
 bool view_put(struct graph *g, const struct onnx_node *n, const struct view *l, const char **why);
 /* Another shape, order of axes, or range of one; false: this view has none. */
@@ -161,11 +157,11 @@ bool weights_any(const struct graph *g);
 bool weights_write(const struct graph *g, const char *folder, struct error *err);
 void weights_free(struct made_weights *w);
 
-/* onnx_move.c, onnx_axes.c, onnx_join.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of its own; of one
- * that is an item of an epilogue. */
-graph_maker move_concat, move_shuffle, move_resize, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split, axes_slice,
-    axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add, fold_sum,
-    fold_multiply, fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_product,
+/* onnx_move.c, onnx_resize.c, onnx_axes.c, onnx_join.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of
+ * its own; of one that is an item of an epilogue. */
+graph_maker move_concat, move_shuffle, resize_image, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split,
+    axes_slice, axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add,
+    fold_sum, fold_multiply, fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_product,
     nodes_instance_norm, nodes_group_norm, axes_unit;
 /* An axis as 0 .. rank - 1; -1: there is no such axis. */
 int axes_number(int64_t axis, int rank);
@@ -178,8 +174,6 @@ bool move_channels(struct graph *g, const struct onnx_node *n, int at, struct pl
 /* Pixels from channels, or channels from pixels. */
 bool move_rearrange(struct graph *g, const struct onnx_node *n, struct place *x, int64_t b, const char *mode, bool to_space,
                     const char **why);
-/* onnx_resize.c: the resizing as two products with constant matrices, of an image. */
-bool resize_by_matrix(struct graph *g, const struct onnx_node *n, const struct resizing *r, const char **why);
 /* y = scale x + shift by channel; NULL: ones, zeros. Both are owned from now on. */
 bool fold_affine(struct graph *g, const struct onnx_node *n, struct place *x, double *scale, double *shift, bool unknown, const char **why);
 bool fold_is_activation(const struct onnx_node *n);

@@ -17,32 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *ask_word(const struct ask *ask, const char *key)
-{
-    const struct node *n = node_get(ask->answer, key);
-    return n && n->kind == NODE_SCALAR ? n->text : "";
-}
-
-bool ask_has_no_time(const struct ask *ask)
-{
-    return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
-}
-
-const char *ask_no_answer(const struct ask *ask, const char *timed)
-{
-    return ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : timed;
-}
-
-void answer_places(struct text *t, const char *axis, char *const *at, size_t step, int count)
-{
-    bool named = count <= 4 && isalpha((unsigned char)**at);
-    for (int i = 0; i < count; i++, at = (char *const *)((const char *)at + step))
-        if (!i)
-            text_addf(t, "at %s %s", axis, *at);
-        else if (named || i == count - 1)
-            text_addf(t, "%s%s", !named ? " to " : i == count - 1 ? " and " : ", ", *at);
-}
-
 /* ---- best_per_layer, break_even, plan ---- */
 
 /* For a sparse row: scheduled work over dense work; NaN. */

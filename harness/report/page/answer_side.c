@@ -1,11 +1,40 @@
-/* report/page/answer_side: the rows that a question names, their coordinates, and what an answer leaves out. */
+/* report/page/answer_side: what all questions share: their keys, the rows that they name with their coordinates, and what an answer leaves
+ * out. */
+#include "base/spec.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
 #include "report/view/stored.h"
 #include "report/view/view.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *ask_word(const struct ask *ask, const char *key)
+{
+    const struct node *n = node_get(ask->answer, key);
+    return n && n->kind == NODE_SCALAR ? n->text : "";
+}
+
+bool ask_has_no_time(const struct ask *ask)
+{
+    return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
+}
+
+const char *ask_no_answer(const struct ask *ask, const char *timed)
+{
+    return ask_has_no_time(ask) ? "no answer: emu measures no time; run on a GPU" : timed;
+}
+
+void answer_places(struct text *t, const char *axis, char *const *at, size_t step, int count)
+{
+    bool named = count <= 4 && isalpha((unsigned char)**at);
+    for (int i = 0; i < count; i++, at = (char *const *)((const char *)at + step))
+        if (!i)
+            text_addf(t, "at %s %s", axis, *at);
+        else if (named || i == count - 1)
+            text_addf(t, "%s%s", !named ? " to " : i == count - 1 ? " and " : ", ", *at);
+}
 
 const char *without_folder(const char *variant)
 {

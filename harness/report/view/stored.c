@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS 16 /* of a hash */
-
-static void work_key_of(const struct row *row, char out[HASH_TEXT])
+void stored_work_key(const struct row *row, char out[HASH_TEXT])
 {
     hash_bytes(row->work ? row->work : "", row->work ? strlen(row->work) : 0, out);
-    out[DIGITS] = 0;
+    out[STORED_DIGITS] = 0;
 }
 
 static bool read_run(const struct node *root, struct stored_origin *r, struct error *err)
@@ -42,7 +40,7 @@ static bool read_times(const struct node *map, bool library, struct stored_times
         const char *name = library ? node_text(node_get(map->items[i], "name"), "name", err) : "";
         if (!name || !node_real(us, "us", 0, 1e12, &one.us, err))
             return false;
-        snprintf(one.key, sizeof one.key, "%.*s", DIGITS, map->keys[i]->text);
+        snprintf(one.key, sizeof one.key, "%.*s", STORED_DIGITS, map->keys[i]->text);
         snprintf(one.name, sizeof one.name, "%s", name);
         *APPEND(s->items, s->count) = one;
     }
@@ -81,7 +79,7 @@ void stored_free(struct stored_times *s)
 static const struct stored_time *find(const struct stored_times *s, const char *key, bool library)
 {
     for (int i = s ? s->count - 1 : -1; i >= 0; i--)
-        if (!s->items[i].name[0] == !library && !strncmp(s->items[i].key, key, DIGITS))
+        if (!s->items[i].name[0] == !library && !strncmp(s->items[i].key, key, STORED_DIGITS))
             return &s->items[i];
     return NULL;
 }
@@ -94,57 +92,6 @@ const struct stored_time *stored_find(const struct stored_times *s, const struct
 const struct stored_time *stored_library(const struct stored_times *s, const struct row *row)
 {
     char key[HASH_TEXT];
-    work_key_of(row, key);
+    stored_work_key(row, key);
     return row->work && !row->cropped ? find(s, key, true) : NULL;
-}
-
-/* Each launch hash once: several rows may run the same code. */
-static void write_rows(struct text *t, const struct run *run, struct row *const *rows, int count)
-{
-    SCOPED_TEXT seen = {0};
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
-        for (int i = 0; i < w.view.count; i++) {
-            const struct view *v = &w.view.views[i];
-            char key[DIGITS + 3];
-            snprintf(key, sizeof key, " %.*s", DIGITS, v->row->launch_hash);
-            if (!v->ranked || w.view.mode != MODE_COLD || !v->row->launch_hash[0] || (seen.len && strstr(seen.data, key)))
-                continue;
-            text_add(&seen, key);
-            text_addf(t, "  %.*s: %.5g\n", DIGITS, v->row->launch_hash, v->time->median_ns / 1e3);
-        }
-}
-
-static void write_libraries(struct text *t, const struct run *run, struct row *const *rows, int count)
-{
-    SCOPED_TEXT seen = {0};
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
-        const struct view *zero = NULL; /* the library's fastest row */
-        char key[HASH_TEXT];
-        for (int i = 0; i < w.view.count; i++) {
-            const struct view *v = &w.view.views[i];
-            if (v->ranked && v->row->library && (!zero || v->time->median_ns < zero->time->median_ns))
-                zero = v;
-        }
-        if (!zero || w.view.mode != MODE_COLD || row_is_network(zero->row))
-            continue;
-        work_key_of(zero->row, key);
-        if (seen.len && strstr(seen.data, key))
-            continue;
-        text_add(&seen, key);
-        text_addf(t, "  %s: {us: %.5g, name: \"%s\"}\n", key, zero->time->median_ns / 1e3, variant_short(zero->row));
-    }
-}
-
-void report_stored(struct text *t, const struct run *run, struct row *const *rows, int count)
-{
-    struct machine m = machine_of(run, count ? rows[0] : NULL);
-    text_addf(
-        t,
-        "# Times of a stored run by the first %d digits of launch_hash, in us, cold and isolated; and of the library by the hash of the\n"
-        "# work. Written by bench export -f stored; do not edit.\ngpu: \"%s\"\ndate: %.10s\nof: %s\nlibrary: \"%s\"\n",
-        DIGITS, run->product ? run->product : "", run->started, run->scenario, m.library);
-    text_add(t, "rows:\n");
-    write_rows(t, run, rows, count);
-    text_add(t, "libraries:\n");
-    write_libraries(t, run, rows, count);
 }

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "report/view/verdict.h"
 
+#define STORED_DIGITS 16 /* of a hash in a key */
+
 struct stored_origin {
     char gpu[64], date[16], of[64], library[48]; /* "NVIDIA H200", "2026-11-28", "edsr", "cudnn 9.19.0" */
 };
@@ -26,5 +28,5 @@ void stored_free(struct stored_times *s);
 /* NULL: no stored run has its code and launches, or a library's row for its work. */
 const struct stored_time *stored_find(const struct stored_times *s, const struct row *row);
 const struct stored_time *stored_library(const struct stored_times *s, const struct row *row);
-/* Writes a run as such a file. */
-void report_stored(struct text *t, const struct run *run, struct row *const *rows, int count);
+/* The hash of a row's work, as a key. */
+void stored_work_key(const struct row *row, char out[HASH_TEXT]);

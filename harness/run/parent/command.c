@@ -10,27 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SETUP_LIMIT_S 120.0
 #define AHEAD_LIMIT_S 180.0
-
-void session_note(struct session *s, const char *format, ...)
-{
-    SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
-    if (s->sink->note)
-        s->sink->note(s->sink->context, text_get(&t));
-}
-
-void session_progress(struct session *s, const char *what)
-{
-    double spent = clock_s() - s->start_s;
-    double eta = s->done > 0 ? spent / s->done * (s->owned - s->done) : NAN;
-    if (s->sink->progress)
-        s->sink->progress(s->sink->context, s->done, s->owned, spent, eta, what);
-}
 
 json_t *session_setup(const struct session *s, bool compile_only)
 {

@@ -67,6 +67,8 @@ struct session {
     char seed[32];                /* of input sets 1 and up: random, unless the user gave a seed */
 };
 
+#define SETUP_LIMIT_S 120.0 /* until a worker is set up, or says what it does */
+
 /* Of a run that begins. */
 #define SESSION_OF(its_options, its_sink) \
     { \
@@ -78,6 +80,11 @@ struct session {
 static inline bool session_due(const struct session *s, int row)
 {
     return !s->kept[row] && (!s->rows[row] || s->rows[row]->status == ROW_PLANNED);
+}
+/* Does this process run the row? */
+static inline bool session_owns(const struct session *s, int row)
+{
+    return !s->elsewhere || !s->elsewhere[row];
 }
 /* Shows the user a warning or a note, with its remedy. */
 void session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -126,10 +133,12 @@ bool session_ahead_settle(struct session *s, struct error *err);
 void session_count_later(struct session *s, int first, int last);
 bool session_count_due(const struct session *s);
 bool session_count(struct session *s, struct error *err);
-/* Opens device, plan, compiler and store (begin.c). */
 /* Puts the seed of the run into `asked`. */
 bool session_seed(struct session *s, struct error *err);
+/* Opens device, plan, compiler and store (open.c). */
 bool session_open(struct session *s, struct error *err);
+/* Takes device and worker of the previous run of the same command. False: there is none. */
+bool session_take_kept(struct session *s);
 /* Leaves the worker to the next run, if there can be one. */
 void session_keep(struct session *s);
 /* The same with the processes of several GPUs, which wait. Takes the array. */
@@ -144,9 +153,7 @@ void session_make_rows(struct session *s, int first, int last);
 bool session_rows(struct session *s, int *kept, struct error *err);
 /* Says where the row runs. */
 void session_place(const struct session *s, struct row *row);
-/* resume.c. True if this process runs the row. */
-bool session_owns(const struct session *s, int row);
-/* The key of a row on the GPU with that UUID, which is of the run's kind. */
+/* resume.c. The key of a row on the GPU with that UUID, which is of the run's kind. */
 void session_row_key(const struct session *s, int row, const char *uuid, char out[HASH_TEXT]);
 /* Marks the rows first .. last-1 that need no masks: those that another process runs, and those that the previous run hands over, by their
  * keys. [0] is `first`. NULL: none. */
@@ -177,8 +184,21 @@ bool session_precompile(struct session *s, struct error *err);
 bool session_compile_hear(struct session *s);
 /* True if no compiler works for that row. */
 bool session_compiled(const struct session *s, int row);
-/* Verifies one row alone (run.c). False: the run ends. */
+/* verify.c. Verifies one row alone. False: the run ends. */
 bool session_verify(struct session *s, int row, struct error *err);
+/* The row's status, with its reason. */
+void session_condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* If bench cannot make data or a reference, no row is at fault: the case's rows stay unjudged, the other cases run, and the error is
+ * reported at the end. */
+void session_lose_case(struct session *s, int row, const struct error *why);
+/* Does the worker make data or a reference? */
+bool session_at_data(const struct session *s);
+/* Attributes a death, a hang or a failure to the row. False, with *why in *err: no row is at fault. */
+bool session_end_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err);
+/* The rows that a chain's links run, for a command. New reference. */
+json_t *session_choice(const struct session *s, int row);
+/* Chooses a chain's rows among the verified rows of its layers, which precede it. False: there are none; the row's reason says so. */
+bool session_choose(struct session *s, int row);
 
 /* Stores rows now, or says them to the parent of a GPU's process; without those that are elsewhere. */
 bool session_store(struct session *s, int first, int last, struct error *err);

@@ -2,9 +2,29 @@
 #include "base/text.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
+#include <math.h>
 #include <stdlib.h>
 
 #define SETTLE_S 0.1 /* between stores while the parent waits for an event: each store waits for the disk */
+
+void session_note(struct session *s, const char *format, ...)
+{
+    SCOPED_TEXT t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    if (s->sink->note)
+        s->sink->note(s->sink->context, text_get(&t));
+}
+
+void session_progress(struct session *s, const char *what)
+{
+    double spent = clock_s() - s->start_s;
+    double eta = s->done > 0 ? spent / s->done * (s->owned - s->done) : NAN;
+    if (s->sink->progress)
+        s->sink->progress(s->sink->context, s->done, s->owned, spent, eta, what);
+}
 
 void session_say(struct session *s, json_t *message)
 {

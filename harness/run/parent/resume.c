@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool session_owns(const struct session *s, int row)
-{
-    return !s->elsewhere || !s->elsewhere[row];
-}
-
 void session_row_key(const struct session *s, int row, const char *uuid, char out[HASH_TEXT])
 {
     SCOPED char *device = text_format("%s %s %s", s->device.about, uuid ? uuid : "", s->device.library);
