@@ -7,6 +7,7 @@
 #elif __CUDA_ARCH__ >= 800
 #include "tensor_core/mma.cuh"
 #endif
+#include "tensor_core/mma_s8.cuh"
 #define ROOF extern "C" __global__ void __launch_bounds__(256)
 
 ROOF roof_empty(uint4 *to, const uint4 *from, int count, int iterations) {}
@@ -86,7 +87,8 @@ ROOF roof_f32(uint4 *to, const uint4 *from, int count, int iterations)
 
 #if __CUDA_ARCH__ >= 800
 // Fragments are bits of `from` made small: exponents that neither overflow nor vanish, and data that a multiplier has to work for.
-static __device__ __forceinline__ unsigned small_pair(unsigned bits, unsigned exponent) { return (bits & 0x83ff83ffu) | exponent; }
+// Whole numbers (exponent 0) stay as they are.
+static __device__ __forceinline__ unsigned small_pair(unsigned bits, unsigned exponent) { return exponent ? (bits & 0x83ff83ffu) | exponent : bits; }
 
 #define TENSOR_BEGIN(exponent)                                                                                                                                 \
     const unsigned *in = (const unsigned *)from;                                                                                                               \
@@ -145,6 +147,19 @@ ROOF roof_mma_f16_acc16(uint4 *to, const uint4 *from, int count, int iterations)
         d[i][0] = __uint_as_float(h[i][0] ^ h[i][1]);
     TENSOR_END
 }
+ROOF roof_mma_s8(uint4 *to, const uint4 *from, int count, int iterations)
+{
+    TENSOR_BEGIN(0)
+    int whole[8][4] = {};
+    for (int k = 0; k < iterations; k++)
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            multiply_16x8x32(whole[i], a, b);
+#pragma unroll
+    for (int i = 0; i < 32; i++)
+        d[i / 4][i % 4] = (float)whole[i / 4][i % 4];
+    TENSOR_END
+}
 #endif
 
 #if __CUDA_ARCH__ == 900
@@ -156,7 +171,7 @@ ROOF roof_mma_f16_acc16(uint4 *to, const uint4 *from, int count, int iterations)
         tile[i] = small_pair(in[i % 2048], EXPONENT);                                                                                                          \
     unsigned a[4];                                                                                                                                             \
     _Pragma("unroll") for (int i = 0; i < 4; i++) a[i] = small_pair(in[threadIdx.x + 256 * i], EXPONENT);                                                      \
-    float d[64] = {};                                                                                                                                          \
+    SUM d[64] = {};                                                                                                                                            \
     unsigned long long b = matrix_rows_128((shared_address(tile) + 1023) & ~1023u);                                                                            \
     fence_async();                                                                                                                                             \
     __syncthreads();                                                                                                                                           \
@@ -172,6 +187,7 @@ ROOF roof_mma_f16_acc16(uint4 *to, const uint4 *from, int count, int iterations)
     if (sum == 1.5e38f)                                                                                                                                        \
         to[threadIdx.x].x = 1;
 
+#define SUM float
 #define EXPONENT 0x20002000u
 ROOF roof_wgmma_f16(uint4 *to, const uint4 *from, int count, int iterations) { WGMMA_BODY((wgmma_registers<__half, 128>(d, a, b + 2 * i, true))) }
 #undef EXPONENT
@@ -180,4 +196,9 @@ ROOF roof_wgmma_bf16(uint4 *to, const uint4 *from, int count, int iterations) { 
 #undef EXPONENT
 #define EXPONENT 0x3c000000u
 ROOF roof_wgmma_tf32(uint4 *to, const uint4 *from, int count, int iterations) { WGMMA_BODY((wgmma_registers_tf32<128>(d, a, b + 2 * i, true))) }
+#undef EXPONENT
+#undef SUM
+#define SUM int
+#define EXPONENT 0
+ROOF roof_wgmma_s8(uint4 *to, const uint4 *from, int count, int iterations) { WGMMA_BODY((wgmma_registers<signed char, 128>(d, a, b + 2 * i, true))) }
 #endif

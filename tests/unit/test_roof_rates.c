@@ -33,7 +33,9 @@ static const struct {
                {"roof_mma_f16_acc16", "f16_acc16", 1024, 550e12},
                {"roof_wgmma_f16", "f16_acc32", 8192, 800e12},
                {"roof_wgmma_bf16", "bf16_acc32", 8192, 790e12},
-               {"roof_wgmma_tf32", "tf32", 4096, 400e12}};
+               {"roof_wgmma_tf32", "tf32", 4096, 400e12},
+               {"roof_mma_s8", "i8_acc32", 2048, 1000e12},
+               {"roof_wgmma_s8", "i8_acc32", 16384, 1600e12}};
 #define KERNELS (sizeof kernels / sizeof *kernels)
 
 static int burst; /* every third takes 2 % longer */
@@ -223,7 +225,8 @@ static void rates_come_out_as_they_are(void **state)
     is(&r, "f16_acc16", 900e12, "as f16_acc32"); /* 550 by the one kernel for it: an order that no chip has */
     is(&r, "launch", LAUNCH_NS, "median");
     is(&r, "graph_node", NODE_NS, "graph of 200");
-    assert_int_equal(r.count, 10);
+    is(&r, "i8_acc32", 1600e12, "kernel roof_wgmma_s8");
+    assert_int_equal(r.count, 11);
 }
 
 /* A device that is lost, at whichever wait, is an error or said, and what was not measured by then has no value. */
@@ -287,13 +290,13 @@ static void what_cannot_be_asked(void **state)
         const char *function, *launch, *note, *without;
         bool copy, free, graph;
         int count;
-    } tries[] = {{.function = "roof_l2", .note = "l2: no such function", .without = "l2", .count = 9},
-                 {.function = "roof_empty", .note = "launch: no such function", .without = "launch", .count = 8},
-                 {.launch = "roof_shared", .note = "shared: refused", .without = "shared", .count = 9},
-                 {.launch = "roof_empty", .note = "launch: refused", .without = "graph_node", .count = 8},
-                 {.graph = true, .note = "launch: refused", .without = "graph_node", .count = 9},
-                 {.copy = true, .note = "copy: refused", .count = 10},
-                 {.free = true, .note = "", .count = 10}};
+    } tries[] = {{.function = "roof_l2", .note = "l2: no such function", .without = "l2", .count = 10},
+                 {.function = "roof_empty", .note = "launch: no such function", .without = "launch", .count = 9},
+                 {.launch = "roof_shared", .note = "shared: refused", .without = "shared", .count = 10},
+                 {.launch = "roof_empty", .note = "launch: refused", .without = "graph_node", .count = 9},
+                 {.graph = true, .note = "launch: refused", .without = "graph_node", .count = 10},
+                 {.copy = true, .note = "copy: refused", .count = 11},
+                 {.free = true, .note = "", .count = 11}};
     bool (*const begin)(struct device *, struct error *) = ops.graph_begin;
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         struct ceiling_list r;

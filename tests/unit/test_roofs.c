@@ -96,6 +96,8 @@ static void operations_are_those_counted(void **state)
     assert_true(find("roof_mma_tf32")->per_thread == 8 * 2.0 * 16 * 8 * 8 / 32);
     assert_true(find("roof_wgmma_f16")->per_thread == 4 * 2.0 * 64 * 128 * 16 / 128);
     assert_true(find("roof_wgmma_tf32")->per_thread == 4 * 2.0 * 64 * 128 * 8 / 128);
+    assert_true(find("roof_mma_s8")->per_thread == 8 * 2.0 * 16 * 8 * 32 / 32);
+    assert_true(find("roof_wgmma_s8")->per_thread == 4 * 2.0 * 64 * 128 * 32 / 128);
     for (k = roof_kernels; k->roof; k++) { /* all of them run, and read and write nothing that is not theirs */
         run(&t, k, 1, 8 * ROOF_BLOCK_PIECES, 2);
         double two = counted(&t, "emu.warp_instructions");
@@ -127,6 +129,7 @@ static void machine_code_keeps_the_work(void **state)
             {"roof_shared", f->sass_lds, 16},    {"roof_f32", f->sass_ffma, 128},      {"roof_mma_f16", f->sass_mma, 16},
             {"roof_mma_bf16", f->sass_mma, 16},  {"roof_mma_tf32", f->sass_mma, 16},   {"roof_mma_f16_acc16", f->sass_mma, 16},
             {"roof_wgmma_f16", f->sass_gmma, 8}, {"roof_wgmma_bf16", f->sass_gmma, 8}, {"roof_wgmma_tf32", f->sass_gmma, 8},
+            {"roof_mma_s8", f->sass_mma, 16},    {"roof_wgmma_s8", f->sass_gmma, 8},
         };
         for (size_t k = 0; k < sizeof table / sizeof *table; k++)
             if (!strcmp(f->name, table[k].kernel)) {
@@ -135,7 +138,7 @@ static void machine_code_keeps_the_work(void **state)
                 seen++;
             }
     }
-    assert_int_equal(seen, 12);
+    assert_int_equal(seen, 14);
     free(facts);
 }
 

@@ -34,9 +34,11 @@ const struct roof_kernel roof_kernels[] = {
     {"bf16_acc32", "roof_mma_bf16", "FLOP/s", 80, 999, 4, 0, 8 * 128},
     {"tf32", "roof_mma_tf32", "FLOP/s", 80, 999, 4, 0, 8 * 64},
     {"f16_acc16", "roof_mma_f16_acc16", "FLOP/s", 80, 999, 4, 0, 8 * 128},
+    {"i8_acc32", "roof_mma_s8", "FLOP/s", 80, 90, 4, 0, 8 * 256}, /* newer chips: too low without another way */
     {"f16_acc32", "roof_wgmma_f16", "FLOP/s", 90, 90, 2, 17 * 1024, 4 * 2048},
     {"bf16_acc32", "roof_wgmma_bf16", "FLOP/s", 90, 90, 2, 17 * 1024, 4 * 2048},
     {"tf32", "roof_wgmma_tf32", "FLOP/s", 90, 90, 2, 17 * 1024, 4 * 1024},
+    {"i8_acc32", "roof_wgmma_s8", "FLOP/s", 90, 90, 2, 17 * 1024, 4 * 4096},
     {0},
 };
 
