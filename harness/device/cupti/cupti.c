@@ -290,7 +290,14 @@ bool cupti_plan(struct cupti_chip *chip, const char *const *metrics, size_t coun
     int code = cupti_shim_initialize(&cupti.shim, chip->name, chip->availability, &plan->host);
     if (code)
         return cupti_fail(code, cupti_shim_names[CUPTI_SHIM_INITIALIZE], err);
-    if (!schedule(plan, metrics, count, err)) {
+    /* CUPTI puts a metric into the first pass with room for it. Warp states last, the basic groups take 10 passes on GH100 and not 11. */
+    SCOPED const char **order = xcalloc(count, sizeof *order);
+    size_t placed = 0;
+    for (int last = 0; last < 2; last++)
+        for (size_t i = 0; i < count; i++)
+            if ((strstr(metrics[i], "_stalled_") != NULL) == last)
+                order[placed++] = metrics[i];
+    if (!schedule(plan, order, count, err)) {
         cupti_plan_free(plan);
         return false;
     }
