@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "counter/combine.h"
 #include "device/cuda/cuda.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,14 +31,25 @@ struct tracing {
 static bool traced_run(void *context, struct error *err)
 {
     struct tracing *t = context;
-    return run_once(t->dev, t->rig, err);
+    phase_part(t->dev->clock, "x traced run");
+    bool ok = run_once(t->dev, t->rig, err);
+    phase_pop(t->dev->clock);
+    return ok;
 }
 
 bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err)
 {
     struct tracing t = {dev, item->rig};
-    return renew(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) &&
-           cupti_trace_run(traced_run, &t, &item->trace, err);
+    phase_part(dev->clock, "x trace renew");
+    bool ok = renew(item->rig, err) && dev->ops->sync(dev, err);
+    phase_pop(dev->clock);
+    phase_part(dev->clock, "x trace flush");
+    ok = ok && same_state(dev, item, warm, err);
+    phase_pop(dev->clock);
+    phase_part(dev->clock, "x trace");
+    ok = ok && cupti_trace_run(traced_run, &t, &item->trace, err);
+    phase_pop(dev->clock);
+    return ok;
 }
 
 /* A kernel step launches one kernel and makes no fills or copies; other kernels come from the library. */
@@ -73,10 +85,13 @@ static bool renew_all(void *context, int pass, struct error *err)
     const struct part *part = context;
     const struct count_job *job = part->job;
     (void)pass;
+    phase_part(job->dev->clock, "x renew");
     for (int i = part->first; i < part->end; i++)
         if (!renew(job->items[i].rig, err))
             return error_where(err, "%s", job->items[i].name);
-    return job->dev->ops->sync(job->dev, err);
+    bool ok = job->dev->ops->sync(job->dev, err);
+    phase_pop(job->dev->clock);
+    return ok;
 }
 
 static bool pass(void *context, int index, struct error *err)
@@ -85,13 +100,16 @@ static bool pass(void *context, int index, struct error *err)
     const struct count_job *job = part->job;
     struct device *dev = job->dev;
     bool ok = true;
-    (void)index;
+    char name[24];
+    snprintf(name, sizeof name, "x pass %d", index);
     for (int i = part->first; ok && i < part->end; i++) {
         const struct counted *item = &job->items[i];
         if (job->announce)
             job->announce(job->context, i);
+        phase_part(dev->clock, "x flush");
         ok = same_state(dev, item, job->warm, err);
-        phase_open(dev->clock, item->name);
+        phase_pop(dev->clock);
+        phase_part(dev->clock, name);
         ok = ok && run_once(dev, item->rig, err);
         phase_pop(dev->clock);
         if (!ok)
