@@ -217,35 +217,48 @@ static void gpus_share_the_work(void **state)
     }
 }
 
-/* What the first of two GPUs is told while so many of its rows wait to be counted, and few cases are left. */
-static int told_with(int rows, bool other_counts)
+/* What one of two GPUs is told while so many rows of each wait to be counted, and so many cases. */
+static int told_with(int k, const int rows[2], int waiting, bool other_counts)
 {
     struct session s;
     struct fleet f;
     struct sim g[2] = {{0}};
     char line[256] = "";
     shared("edsr", 2, &s, &f, g);
-    while (f.queue.waiting > 3)
-        assert_true(queue_take(&f.queue, 1) >= 0);
-    f.gpus[0].rows = rows;
-    f.gpus[1].last = other_counts ? FEED_COUNT : 0;
-    f.gpus[0].running = f.running = 1;
-    f.gpus[0].asks = true;
+    s.counts = true;
+    while (f.queue.waiting > waiting)
+        assert_true(queue_take(&f.queue, 1 - k) >= 0);
+    f.gpus[0].rows = rows[0];
+    f.gpus[1].rows = rows[1];
+    f.gpus[1 - k].last = other_counts ? FEED_COUNT : 0;
+    f.gpus[k].running = f.running = 1;
+    f.gpus[k].asks = true;
     fleet_assign(&f);
-    assert_true(recv(g[0].fd, line, sizeof line - 1, MSG_DONTWAIT) > 0);
+    assert_true(recv(g[k].fd, line, sizeof line - 1, MSG_DONTWAIT) > 0);
     shared_close(&s, &f, g);
     return atoi(strstr(line, "\"case\":") + 7);
 }
 
 static void a_gpu_that_is_behind_counts_first(void **state)
 {
-    assert_int_equal(told_with(200, false), FEED_COUNT);
-    assert_true(told_with(0, false) >= 0);
-    assert_true(told_with(200, true) >= 0);
+    assert_int_equal(told_with(0, (int[]){200, 0}, 3, false), FEED_COUNT);
+    assert_true(told_with(0, (int[]){0, 0}, 3, false) >= 0);
+    assert_true(told_with(0, (int[]){200, 0}, 3, true) >= 0);
+}
+
+static void either_gpu_has_the_first_turn(void **state)
+{
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(told_with(k, (int[]){60, 60}, 8, false), FEED_COUNT);
+        assert_true(told_with(k, (int[]){60, 60}, 8, true) >= 0);
+        assert_true(told_with(k, (int[]){60, 60}, 18, false) >= 0); /* the most of the work is left */
+        assert_true(told_with(k, (int[]){20, 20}, 8, false) >= 0);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_share_the_work), cmocka_unit_test(a_gpu_that_is_behind_counts_first)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gpus_share_the_work), cmocka_unit_test(a_gpu_that_is_behind_counts_first),
+                                       cmocka_unit_test(either_gpu_has_the_first_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
