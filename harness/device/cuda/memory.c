@@ -174,6 +174,20 @@ bool cuda_flush_uncounted(struct device *dev, struct error *err)
     size_t parts = x && *x ? (size_t)atoi(x) : UNCOUNTED_PARTS;
     if (!parts)
         return true;
+    if (parts == 99) { /* one call for all copies */
+        CUdeviceptr to[UNCOUNTED_PARTS], from[UNCOUNTED_PARTS];
+        size_t bytes[UNCOUNTED_PARTS], first = 0, each = f->bytes / UNCOUNTED_PARTS;
+        CUmemcpyAttributes how = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+        for (size_t i = 1; i < UNCOUNTED_PARTS; i++) {
+            to[i - 1] = f->buffer;
+            from[i - 1] = f->buffer + i * each;
+            bytes[i - 1] = each;
+        }
+        return cuda_check(s, s->api->cuMemsetD32Async(f->buffer, ++f->round, f->bytes / 4, s->stream), "flushing L2", err) &&
+               cuda_check(s, s->api->cuMemcpyBatchAsync(to, from, bytes, UNCOUNTED_PARTS - 1, &how, &first, 1, s->stream), "flushing L2",
+                          err) &&
+               cuda_check(s, s->api->cuStreamSynchronize(s->stream), "flushing L2", err);
+    }
     size_t part = f->bytes / parts;
     bool ok = cuda_check(s, s->api->cuMemsetD32Async(f->buffer, ++f->round, f->bytes / 4, s->stream), "flushing L2", err);
     for (size_t i = 1; ok && i < parts; i++)
