@@ -16,9 +16,9 @@ static size_t utf8_length(const unsigned char *s)
     return overlong || beyond ? 0 : n;
 }
 
-json_t *json_text(const char *s)
+char *json_clean(const char *s)
 {
-    SCOPED_TEXT t = {0};
+    struct text t = {0};
     text_add(&t, "");
     while (*s) {
         size_t n = utf8_length((const unsigned char *)s);
@@ -28,7 +28,13 @@ json_t *json_text(const char *s)
             text_add(&t, "\xef\xbf\xbd");
         s += n ? n : 1;
     }
-    return json_string(text_get(&t));
+    return text_take(&t);
+}
+
+json_t *json_text(const char *s)
+{
+    SCOPED char *clean = json_clean(s);
+    return json_string(clean);
 }
 
 void json_write(struct text *t, json_t *root)

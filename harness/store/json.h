@@ -1,12 +1,13 @@
-/* store/json: structs of the column table as JSON objects and back, for exports, the socket between processes and tuned configurations. */
+/* store/json: structs of the column table as JSON objects and back, for exports and tuned configurations. */
 #pragma once
 
 #include "base/text.h"
 #include "store/row.h"
 #include <jansson.h>
 
-/* A text of any bytes: invalid UTF-8 becomes U+FFFD. */
+/* A text of any bytes: invalid UTF-8 becomes U+FFFD. Caller frees the copy. */
 json_t *json_text(const char *s);
+char *json_clean(const char *s);
 /* null where it is not finite: an infinite number has no JSON and is as little known as NaN. */
 json_t *json_finite(double v);
 /* The document, indented, doubles with 17 digits; frees it. */

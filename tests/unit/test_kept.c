@@ -31,7 +31,7 @@ static void take(void *context, json_t *event)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
     if (name && !strcmp(name, "row"))
-        wire_row_merge(json_object_get(event, "fields"), world.rows[json_integer_value(json_object_get(event, "row"))]);
+        wire_row_merge(json_object_get(event, FRAME_PACKED), world.rows[json_integer_value(json_object_get(event, "row"))]);
     json_decref(event);
 }
 

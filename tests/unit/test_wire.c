@@ -3,21 +3,22 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fixture_rows.h"
 #include "run/message/wire.h"
 
-/* Through the text of a line, as between the processes. */
+/* Through a frame, as between the processes. */
 static void send(const struct row *from, struct row *to)
 {
-    json_t *out = wire_row(from), *in;
-    char *line = json_dumps(out, JSON_COMPACT);
-    in = json_loads(line, 0, NULL);
-    wire_row_merge(in, to);
-    json_decref(out);
-    json_decref(in);
-    free(line);
+    SCOPED_TEXT frame = {0};
+    size_t packed;
+    assert_true(frame_write(&frame, json_pack("{s:o}", FRAME_PACKED, wire_row(from, true))));
+    const char *line = text_get(&frame), *end = strchr(line, '\n');
+    json_auto_t *in = frame_read(line, (size_t)(end - line), frame.len - (size_t)(end + 1 - line), &packed);
+    assert_int_equal(packed, frame.len - (size_t)(end + 1 - line));
+    wire_row_merge(json_object_get(in, FRAME_PACKED), to);
 }
 
 static void same(enum column_group group, const void *a, const void *b)
@@ -147,9 +148,47 @@ static void what_is_not_known_changes_nothing(void **state)
     fixture_free(&f);
 }
 
+/* What no page or export can show does not leave the worker: bytes that are no UTF-8, infinite numbers. */
+static void what_cannot_be_shown_is_not_sent(void **state)
+{
+    struct row *from = row_new(), *to = row_new();
+    row_set(&from->reason, "at \xff\xc3\xa9");
+    from->error_over_bound = INFINITY;
+    from->noise = 0.25;
+    to->error_over_bound = 2;
+    send(from, to);
+    assert_string_equal(to->reason, "at \xef\xbf\xbd\xc3\xa9");
+    assert_true(to->error_over_bound == 2 && to->noise == 0.25);
+    row_free(from);
+    row_free(to);
+}
+
+/* Bytes that are still on their way are waited for; a part of them changes no list. */
+static void bytes_come_in_parts(void **state)
+{
+    SCOPED_TEXT frame = {0};
+    struct row *from = row_new();
+    size_t packed;
+    row_add_note(from, "a note");
+    assert_true(frame_write(&frame, json_pack("{s:i,s:o}", "row", 3, FRAME_PACKED, wire_row(from, true))));
+    const char *line = text_get(&frame), *end = strchr(line, '\n');
+    size_t length = (size_t)(end - line), all = frame.len - length - 1;
+    for (size_t behind = 0; behind <= all; behind++) {
+        SCOPED char *exact = memcpy(xmalloc(length + 1 + behind), line, length + 1 + behind); /* of its own: a sanitizer sees its end */
+        json_auto_t *in = frame_read(exact, length, behind, &packed);
+        struct row *to = row_new();
+        assert_int_equal(packed, all);
+        wire_row_merge(json_object_get(in, FRAME_PACKED), to);
+        assert_int_equal(to->note_count, behind == all);
+        row_free(to);
+    }
+    row_free(from);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through), cmocka_unit_test(notes_are_added),
-                                       cmocka_unit_test(what_is_not_known_changes_nothing), cmocka_unit_test(a_time_is_of_the_last_bout)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through),          cmocka_unit_test(notes_are_added),
+                                       cmocka_unit_test(what_is_not_known_changes_nothing), cmocka_unit_test(a_time_is_of_the_last_bout),
+                                       cmocka_unit_test(what_cannot_be_shown_is_not_sent),  cmocka_unit_test(bytes_come_in_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static json_t *verified_after_setup(void *w, json_t **row, int channels)
     tell_setup(w, &p);
     tell_verify(w, row_of_variant(&p, "depth_to_space/d2s_native"), false);
     planned_end(&p);
-    return json_object_get(*row, "fields");
+    return json_object_get(*row, FRAME_PACKED);
 }
 
 /* One worker serves run after run: nothing of the plan before is left, least of all its data, which are kept by case. */
@@ -141,7 +141,7 @@ static void a_lost_context_is_of_its_row(void **state)
     tell_verify(w, row_of_variant(&p, "layout/convert"), false);
     leaks_are_looked_for(true);
     struct row *told = row_new();
-    wire_row_merge(json_object_get(row, "fields"), told);
+    wire_row_merge(json_object_get(row, FRAME_PACKED), told);
     assert_int_equal(told->status, ROW_CRASHED);
     assert_string_equal(told->reason, "data of t/a: waiting for the GPU: the context is lost");
     assert_true(w->lost);

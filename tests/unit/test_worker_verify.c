@@ -96,10 +96,10 @@ static void take(void *context, json_t *event)
     const char *name = json_string_value(json_object_get(event, "event"));
     if (name && !strcmp(name, "interpreted")) {
         json_decref(interpreted);
-        interpreted = json_incref(json_object_get(event, "fields"));
+        interpreted = json_incref(json_object_get(event, FRAME_PACKED));
     }
     if (name && !strcmp(name, "row"))
-        wire_row_merge(json_object_get(event, "fields"), context);
+        wire_row_merge(json_object_get(event, FRAME_PACKED), context);
     json_decref(event);
 }
 
@@ -382,10 +382,13 @@ static void rows_of_a_gpu_are_interpreted(void **state)
             fail_msg("%s: %s: %s", rows[i].variant, row_status_name(right->status), said);
         assert_true((row_metric(right, -1, "verify.interpreted") != NULL) == (own && !rows[i].says));
         if (!rows[i].says) { /* emu as a GPU finds the others itself */
-            tell(&w, json_pack("{s:s,s:i,s:[],s:O*}", "do", "verify", "row", index, "choice", "interpreted", interpreted));
+            tell(&w, json_pack("{s:s,s:i,s:[],s:O*}", "do", "verify", "row", index, "choice", FRAME_PACKED, interpreted));
             assert_true(row->status == ROW_OK && (row_metric(row, -1, "verify.interpreted") != NULL) == own);
-            json_t *found = json_pack("{s:s,s:s}", "status", row_status_name(ROW_UNSAFE), "reason", "a race");
-            tell(&w, json_pack("{s:s,s:i,s:[],s:o}", "do", "verify", "row", index, "choice", "interpreted", found));
+            row_free(right);
+            right = row_new();
+            right->status = ROW_UNSAFE;
+            row_set(&right->reason, "a race");
+            tell(&w, json_pack("{s:s,s:i,s:[],s:o}", "do", "verify", "row", index, "choice", FRAME_PACKED, wire_row(right, true)));
             assert_true(own ? row->status == ROW_UNSAFE && !strcmp(row->reason, "a race") : row->status == ROW_OK);
             row->status = ROW_PLANNED;
             tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice")); /* nothing was found ahead */

@@ -361,7 +361,7 @@ static void take(void *context, json_t *event)
     struct result *r = context;
     const char *name = json_string_value(json_object_get(event, "event"));
     if (name && !strcmp(name, "row"))
-        wire_row_merge(json_object_get(event, "fields"), r->rows[json_integer_value(json_object_get(event, "row"))]);
+        wire_row_merge(json_object_get(event, FRAME_PACKED), r->rows[json_integer_value(json_object_get(event, "row"))]);
     if (name && !strcmp(name, "blame"))
         r->blamed = (int)json_integer_value(json_object_get(event, "row"));
     const char *stage = json_string_value(json_object_get(event, "stage"));

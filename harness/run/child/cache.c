@@ -5,6 +5,7 @@
 #include "run/message/wire.h"
 #include "measure/rig/build.h"
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,39 +97,35 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
     return known;
 }
 
-/* The file has one entry: the hash of its text, a newline, and the text. */
-static json_t *entry_load(const char *key)
+/* The file has one entry: the hash of the row's bytes (run/message/wire.h), a newline, and the bytes. */
+static json_t *entry_load(struct memory *m, int index)
 {
-    char *name = text_format("%s.emu", key), check[HASH_TEXT];
+    char key[HASH_TEXT], check[HASH_TEXT];
     size_t bytes;
-    SCOPED char *data = compile_cache_load(name, &bytes);
-    json_t *fields = NULL;
-    if (data && bytes > HASH_TEXT) {
-        hash_bytes(data + HASH_TEXT, bytes - HASH_TEXT, check);
-        if (!memcmp(check, data, HASH_TEXT - 1))
-            fields = json_loadb(data + HASH_TEXT, bytes - HASH_TEXT, 0, NULL);
-    }
-    free(name);
-    return fields;
+    SCOPED char *name = memory_key(m, index, key) ? text_format("%s.emu", key) : NULL,
+                *data = name ? compile_cache_load(name, &bytes) : NULL;
+    if (!data || bytes <= HASH_TEXT)
+        return NULL;
+    hash_bytes(data + HASH_TEXT, bytes - HASH_TEXT, check);
+    return memcmp(check, data, HASH_TEXT - 1) ? NULL : json_stringn_nocheck(data + HASH_TEXT, bytes - HASH_TEXT);
 }
 
 bool memory_has(struct memory *m, int index)
 {
-    char key[HASH_TEXT];
-    json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL;
-    json_decref(fields);
-    return fields != NULL;
+    json_auto_t *packed = entry_load(m, index);
+    return packed != NULL;
 }
 
-json_t *memory_recall(struct memory *m, int index)
+bool memory_recall(struct memory *m, int index, struct row *found)
 {
-    char key[HASH_TEXT];
-    json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL, *step;
+    json_auto_t *packed = entry_load(m, index);
     const struct program *p = plan_program(&m->job->plan, index);
-    size_t i;
-    json_array_foreach(json_object_get(fields, "steps"), i, step) if (json_object_get(step, "file"))
-        json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may be in another folder now */
-    return fields;
+    wire_row_merge(packed, found);
+    for (int i = 0; packed && i < found->step_count; i++)
+        if (found->steps[i].file[0])
+            snprintf(found->steps[i].file, sizeof found->steps[i].file, "%s",
+                     p->units[p->steps[i].unit].path); /* its folder may be another now */
+    return packed != NULL;
 }
 
 void memory_keep(struct memory *m, int index, const struct row *row)
@@ -136,12 +133,12 @@ void memory_keep(struct memory *m, int index, const struct row *row)
     char key[HASH_TEXT], check[HASH_TEXT];
     if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(m, index, key))
         return;
-    json_auto_t *fields = wire_row(row);
-    SCOPED char *text = json_dumps(fields, JSON_COMPACT | JSON_SORT_KEYS), *name = text_format("%s.emu", key);
-    if (text) {
-        SCOPED_TEXT entry = {0};
-        hash_bytes(text, strlen(text), check);
-        text_addf(&entry, "%s\n%s", check, text);
-        compile_cache_save(name, entry.data, entry.len);
-    }
+    json_auto_t *packed = wire_row(row, true);
+    const char *bytes = json_string_value(packed);
+    SCOPED char *name = text_format("%s.emu", key);
+    SCOPED_TEXT entry = {0};
+    hash_bytes(bytes, json_string_length(packed), check);
+    text_addf(&entry, "%s\n", check);
+    text_add_bytes(&entry, bytes, json_string_length(packed));
+    compile_cache_save(name, entry.data, entry.len);
 }

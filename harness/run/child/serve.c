@@ -20,10 +20,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Takes the reference to the fields. */
-static void emit_fields(struct worker *w, int row, json_t *fields)
+static void emit_row(struct worker *w, int row, const struct row *found, bool judged)
 {
-    w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", row, "fields", fields));
+    w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", row, FRAME_PACKED, wire_row(found, judged)));
 }
 
 static void tell_stage(void *context, int row, const char *stage, double limit_s)
@@ -34,7 +33,7 @@ static void tell_stage(void *context, int row, const char *stage, double limit_s
 
 static void tell_row(void *context, int row, const struct row *found)
 {
-    emit_fields(context, row, wire_row(found));
+    emit_row(context, row, found, true);
 }
 
 static void tell_environment(void *context, const char *name, const char *value)
@@ -161,7 +160,7 @@ static void interpret(struct worker *w, int row)
     if (!interpreted_due(&w->job, row) || !build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored))
         return;
     SCOPED_BY(row_leave) struct row *found = interpreted_run(&w->verifier.interpreted, &w->job, row, &build);
-    w->emit(w->context, event_new(EVENT_INTERPRETED, "{s:i,s:o}", "row", row, "fields", wire_row(found)));
+    w->emit(w->context, event_new(EVENT_INTERPRETED, "{s:i,s:o}", "row", row, FRAME_PACKED, wire_row(found, true)));
     build_free(&build);
 }
 
@@ -271,13 +270,12 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
     const json_t *tiles = json_object_get(command, "tiles");
     struct tile_stats stats = {.tiles = json_integer_value(json_array_get(tiles, 0)),
                                .active = json_integer_value(json_array_get(tiles, 1))};
-    json_t *known = memory_recall(&w->memory, row);
-    if (known) {
-        emit_fields(w, row, known);
+    SCOPED_BY(row_leave) struct row *found = row_new(), *by_emu = row_new();
+    if (memory_recall(&w->memory, row, found)) {
+        emit_row(w, row, found, true);
         return true;
     }
-    SCOPED_BY(row_leave) struct row *found = row_new(), *by_emu = row_new();
-    const json_t *interpreted = json_object_get(command, "interpreted");
+    const json_t *interpreted = json_object_get(command, FRAME_PACKED);
     wire_row_merge(interpreted, by_emu);
     w->verifier.interpreted.ahead = interpreted ? by_emu : NULL;
     w->verifier.timed_next = json_is_true(json_object_get(command, "timed"));
@@ -286,7 +284,7 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
     bool ok = verifier_run(&w->verifier, row, found, err);
     if (ok) {
         memory_keep(&w->memory, row, found);
-        emit_fields(w, row, wire_row(found));
+        emit_row(w, row, found, true);
         w->lost = verifier_lost(&w->verifier, found);
     }
     w->verifier.tiles = NULL;
@@ -296,10 +294,11 @@ static bool verify(struct worker *w, int row, const json_t *command, struct erro
 
 static bool identify(struct worker *w, int row, struct error *err)
 {
-    SCOPED_BY(row_leave) struct row *found = row_new();
+    SCOPED_BY(row_leave) struct row *found = row_new(), *told = row_new();
     bool ok = verifier_identify(&w->verifier, row, found, err);
+    snprintf(told->launch_hash, sizeof told->launch_hash, "%s", found->launch_hash);
     if (ok && found->status == ROW_PLANNED) /* otherwise its verification reports the error */
-        emit_fields(w, row, json_pack("{s:s}", "launch_hash", found->launch_hash));
+        emit_row(w, row, told, false);
     return ok;
 }
 
@@ -307,11 +306,8 @@ static bool ablate(struct worker *w, int row, struct error *err)
 {
     SCOPED_BY(row_leave) struct row *found = row_new();
     bool ok = ablation_run(&w->ablation, row, found, err);
-    if (ok) {
-        json_t *fields = wire_row(found);
-        json_object_del(fields, "status"); /* the row was judged elsewhere */
-        emit_fields(w, row, fields);
-    }
+    if (ok)
+        emit_row(w, row, found, false); /* it was judged elsewhere */
     return ok;
 }
 
@@ -471,9 +467,10 @@ void worker_close(struct worker *w)
 static void emit_line(void *context, json_t *event)
 {
     FILE *out = context;
-    SCOPED char *line = json_dumps(event, JSON_COMPACT);
-    json_decref(event);
-    fprintf(out, "%s\n", line ? line : "{\"event\":\"failed\",\"kind\":1,\"text\":\"a message that is not UTF-8\",\"hint\":\"\"}");
+    SCOPED_TEXT frame = {0};
+    if (!frame_write(&frame, event))
+        frame_write(&frame, event_new(EVENT_FAILED, "{s:i,s:s,s:s}", "kind", 1, "text", "a message that is not UTF-8", "hint", ""));
+    fwrite(text_get(&frame), 1, frame.len, out);
     fflush(out);
 }
 
@@ -503,21 +500,34 @@ static bool command_waits(void)
     return poll(&in, 1, 0) > 0;
 }
 
-/* Takes the bytes up to a newline and none behind it: a command that waits must stay where command_waits sees it. */
-static bool read_command(struct text *line)
+/* Takes a command and no byte behind it: one that waits must stay where command_waits sees it. False: the parent is gone. */
+static bool read_command(json_t **command)
 {
+    SCOPED_TEXT line = {0};
     char part[65536];
     const char *end = NULL;
+    size_t packed;
     ssize_t n;
-    text_free(line);
     while (!end && ((n = recv(3, part, sizeof part, MSG_PEEK)) > 0 || (n < 0 && errno == EINTR))) {
         if (n < 0)
             continue;
         end = memchr(part, '\n', (size_t)n);
         n = recv(3, part, end ? (size_t)(end + 1 - part) : (size_t)n, 0); /* they are there: no interruption */
-        text_add_bytes(line, part, (size_t)n);
+        text_add_bytes(&line, part, (size_t)n);
     }
-    return end;
+    size_t length = line.len;
+    *command = end ? frame_read(line.data, length - 1, 0, &packed) : NULL;
+    if (!*command || !packed)
+        return end;
+    for (size_t rest = packed; rest; rest -= n > 0 ? (size_t)n : 0) {
+        n = recv(3, part, rest < sizeof part ? rest : sizeof part, 0);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        text_add_bytes(&line, part, n > 0 ? (size_t)n : 0);
+    }
+    json_decref(*command);
+    *command = frame_read(line.data, length - 1, packed, &packed);
+    return true;
 }
 
 int worker_main(void)
@@ -530,11 +540,11 @@ int worker_main(void)
     struct worker w;
     worker_init(&w, emit_line, out);
     w.job.waiting = command_waits;
-    SCOPED_TEXT line = {0};
+    json_t *message;
     int code = 0;
-    while (code == 0 && read_command(&line)) {
+    while (code == 0 && read_command(&message)) {
         struct error err = {0};
-        json_auto_t *command = json_loads(text_get(&line), 0, NULL);
+        json_auto_t *command = message;
         bool ok = command && worker_handle(&w, command, &err);
         if (ok) {
             emit_line(out, event_new(EVENT_DONE, "{s:b}", "lost", (int)w.lost));

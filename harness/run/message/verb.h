@@ -1,4 +1,4 @@
-/* run/message/verb: the messages between a run and its workers: JSON lines, commands to a worker and events from it, one table each.
+/* run/message/verb: the messages between a run and its workers: commands to a worker and events from it (frame.h), one table each.
  *
  * A command is {"do":WORD, ...}. The worker answers with events {"event":WORD, ...} and at the end "spent" and "done", or "failed" if
  * the command fails as a whole. Before an operation that may take long or never end, "stage" names it, its row and its time limit.
@@ -23,7 +23,7 @@
                              * compiles: also where that compiles kernels; \
                              * {"data":[i]}: then, until ENOUGH, data of the cases that begin with these rows */ \
     X(ABLATE, "ablate")     /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
-    X(VERIFY, "verify")     /* {"row","timed","ahead","interpreted":fields of EVENT_INTERPRETED}: EVENT_STAGE ... EVENT_ROW; timed: a \
+    X(VERIFY, "verify")     /* {"row","timed","ahead","packed" of EVENT_INTERPRETED}: EVENT_STAGE ... EVENT_ROW; timed: a \
                                MEASURE that includes the row follows; ahead: rows of other cases come before it */ \
     X(IDENTIFY, "identify") /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \
     X(MEASURE, "measure")   /* {"rows":[i],"next":[i],"due"}: EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it; next: \
@@ -40,9 +40,9 @@
     X(ROOFS, "roofs")             /* {"uuid","roofs","note"}; note of a check: other processes on the GPU */ \
     X(ENVIRONMENT, "environment") /* {"name","value"}: stored with the run */ \
     X(COMPILED, "compiled")       /* {"row"} */ \
-    X(INTERPRETED, "interpreted") /* {"row","fields"}: of a row of "neighbours", what emu found (measure/trust/interpreted.h) */ \
+    X(INTERPRETED, "interpreted") /* {"row","packed"}: of a row of "neighbours", what emu found (measure/trust/interpreted.h) */ \
     X(STAGE, "stage")   /* {"row","stage","phase","limit","spent"}; {"late","hint"}: the error after that time, if no row is at fault */ \
-    X(ROW, "row")       /* {"row","fields"}: results of a row (run/message/wire.h) */ \
+    X(ROW, "row")       /* {"row","packed"}: results of a row (run/message/wire.h) */ \
     X(BLAME, "blame")   /* {"row"}: the row that causes the failure that follows */ \
     X(SPENT, "spent")   /* {"spent"} */ \
     X(DONE, "done")     /* {"lost"}: true if a row destroyed the device's context, so the worker ends */ \

@@ -1,63 +1,66 @@
 #include "run/message/wire.h"
 #include "store/json.h"
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The parent's row keeps its identity. Fields that cannot represent "unknown" are not sent either, except the status. */
-static bool is_sent(const struct column *c)
-{
-    return column_may_be_absent(c) || c->type == COLUMN_STATUS;
-}
-
-json_t *wire_row(const struct row *row)
-{
-    json_t *out = json_object();
-    for (const struct column *c = column_first(COLUMN_RESULT); c; c = column_next(c)) {
-        json_t *value = is_sent(c) ? json_column(c, row) : NULL;
-        if (value)
-            json_object_set_new(out, c->name, value);
-    }
-    for (const struct row_list *l = row_lists; l->table; l++)
-        if (row_list_count(l, row))
-            json_object_set_new(out, l->name, json_list(l, row, true));
-    return out;
-}
-
-/* ---- whole rows as bytes ---- */
-
-static const enum column_group row_groups[] = {COLUMN_CASE, COLUMN_RESULT};
-
 enum kind { KIND_ABSENT, KIND_TEXT, KIND_REALS, KIND_REAL, KIND_INTEGER };
 
-static void add_columns(struct text *t, enum column_group group, const void *base)
+struct writer {
+    struct text *out;
+    bool result, judged; /* only what a worker sets; with the status */
+};
+
+static void add_columns(const struct writer *w, enum column_group group, const void *base)
 {
     for (const struct column *c = column_first(group); c; c = column_next(c)) {
-        struct column_value v = column_get(c, base);
-        char kind = v.absent ? KIND_ABSENT : v.text ? KIND_TEXT : v.reals ? KIND_REALS : v.is_real ? KIND_REAL : KIND_INTEGER;
-        int32_t length = v.text ? (int32_t)strlen(v.text) + 1 : v.count;
-        text_add_bytes(t, &kind, 1);
+        bool left_out = w->result && group == COLUMN_RESULT && !(c->type == COLUMN_STATUS ? w->judged : column_may_be_absent(c));
+        struct column_value v = left_out ? (struct column_value){.absent = true} : column_get(c, base);
+        SCOPED char *clean = w->result && v.text ? json_clean(v.text) : NULL;
+        const char *text = clean ? clean : v.text;
+        v.absent |= w->result && v.is_real && !isfinite(v.real);
+        char kind = v.absent ? KIND_ABSENT : text ? KIND_TEXT : v.reals ? KIND_REALS : v.is_real ? KIND_REAL : KIND_INTEGER;
+        int32_t length = text ? (int32_t)strlen(text) + 1 : v.count;
+        text_add_bytes(w->out, &kind, 1);
         if (kind == KIND_TEXT || kind == KIND_REALS)
-            text_add_bytes(t, &length, sizeof length);
+            text_add_bytes(w->out, &length, sizeof length);
         if (kind == KIND_TEXT)
-            text_add_bytes(t, v.text, (size_t)length);
+            text_add_bytes(w->out, text, (size_t)length);
         else if (kind == KIND_REALS)
-            text_add_bytes(t, v.reals, (size_t)length * sizeof *v.reals);
+            text_add_bytes(w->out, v.reals, (size_t)length * sizeof *v.reals);
         else if (kind != KIND_ABSENT)
-            text_add_bytes(t, kind == KIND_REAL ? (const void *)&v.real : &v.integer, 8);
+            text_add_bytes(w->out, kind == KIND_REAL ? (const void *)&v.real : &v.integer, 8);
+    }
+}
+
+static void add_lists(const struct writer *w, const struct row *row)
+{
+    for (const struct row_list *l = row_lists; l->table; l++) {
+        int count = row_list_count(l, row);
+        text_add_bytes(w->out, &count, sizeof count);
+        for (int i = 0; i < count; i++)
+            add_columns(w, l->group, row_list_at(l, row, i));
     }
 }
 
 void wire_rows_add(struct text *t, int index, const struct row *row)
 {
+    const struct writer w = {.out = t};
     text_add_bytes(t, &index, sizeof index);
-    for (int i = 0; i < 2; i++)
-        add_columns(t, row_groups[i], row);
-    for (const struct row_list *l = row_lists; l->table; l++) {
-        int count = row_list_count(l, row);
-        text_add_bytes(t, &count, sizeof count);
-        for (int i = 0; i < count; i++)
-            add_columns(t, l->group, row_list_at(l, row, i));
-    }
+    add_columns(&w, COLUMN_CASE, row);
+    add_columns(&w, COLUMN_RESULT, row);
+    add_lists(&w, row);
+}
+
+/* Fields that cannot represent "unknown" are not sent: the parent's row keeps its identity. */
+json_t *wire_row(const struct row *row, bool judged)
+{
+    SCOPED_TEXT t = {0};
+    const struct writer w = {&t, true, judged};
+    add_columns(&w, COLUMN_RESULT, row);
+    add_lists(&w, row);
+    return json_stringn_nocheck(text_get(&t), t.len);
 }
 
 /* What is left to read; at NULL: it ended too early. */
@@ -109,6 +112,17 @@ static void take_columns(struct bytes *b, const struct column *c, void *base)
         take_column(b, c, base);
 }
 
+static void take_lists(struct bytes *b, struct row *row)
+{
+    for (const struct row_list *l = row_lists; l->table && b->at; l++) {
+        int count = 0;
+        take_bytes(b, &count, sizeof count);
+        const struct column *first = count ? column_first(l->group) : NULL;
+        for (int i = 0; i < count && b->at; i++)
+            take_columns(b, first, row_list_add(l, row));
+    }
+}
+
 struct row *wire_rows_next(const char **at, const char *end, int *index)
 {
     if (*at == end)
@@ -116,15 +130,9 @@ struct row *wire_rows_next(const char **at, const char *end, int *index)
     struct bytes b = {*at, end};
     struct row *row = row_new();
     take_bytes(&b, index, sizeof *index);
-    for (int i = 0; i < 2; i++)
-        take_columns(&b, column_first(row_groups[i]), row);
-    for (const struct row_list *l = row_lists; l->table && b.at; l++) {
-        int count = 0;
-        take_bytes(&b, &count, sizeof count);
-        const struct column *first = count ? column_first(l->group) : NULL;
-        for (int i = 0; i < count && b.at; i++)
-            take_columns(&b, first, row_list_add(l, row));
-    }
+    take_columns(&b, column_first(COLUMN_CASE), row);
+    take_columns(&b, column_first(COLUMN_RESULT), row);
+    take_lists(&b, row);
     if (b.at) {
         *at = b.at;
         return row;
@@ -133,28 +141,18 @@ struct row *wire_rows_next(const char **at, const char *end, int *index)
     return NULL;
 }
 
-/* ---- a row's fields as JSON ---- */
-
-static bool has_time(const json_t *times, const struct row_time *t)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(times, i, one)
-    {
-        const char *cache = json_string_value(json_object_get(one, "cache")), *load = json_string_value(json_object_get(one, "load"));
-        if (json_integer_value(json_object_get(one, "time_step")) == t->step && cache && load && mode_of(cache, load) == row_time_mode(t))
-            return true;
-    }
-    return false;
-}
+/* ---- a worker's row into the parent's ---- */
 
 /* If a row is timed once more, with rows that joined its case, its new times of a step and mode replace the old ones. */
-static void drop_times(struct row *row, const json_t *times)
+static void drop_times(struct row *row, const struct row *from)
 {
     int kept = 0;
     for (int i = 0; i < row->time_count; i++) {
         struct row_time one = row->times[i];
-        if (has_time(times, &one))
+        bool again = false;
+        for (int k = 0; k < from->time_count; k++)
+            again |= from->times[k].step == one.step && row_time_mode(&from->times[k]) == row_time_mode(&one);
+        if (again)
             columns_free(COLUMN_TIME, &row->times[i]);
         else
             row->times[kept++] = one;
@@ -162,33 +160,39 @@ static void drop_times(struct row *row, const json_t *times)
     row->time_count = kept;
 }
 
-void wire_row_merge(const json_t *fields, struct row *row)
+/* Planning, checks, timing and counting each send their notes, and may send them twice. Other lists move. */
+static void merge_list(const struct row_list *l, struct row *from, struct row *row)
 {
-    size_t i;
-    json_t *one;
-    for (const struct column *c = column_first(COLUMN_RESULT); c; c = column_next(c)) {
-        const json_t *value = is_sent(c) ? json_object_get(fields, c->name) : NULL;
-        if (value && c->offset != offsetof(struct row, note)) /* the list of notes replaces it */
-            json_column_take(c, row, value);
+    int count = row_list_count(l, from);
+    if (l->group == COLUMN_NOTE) {
+        for (int i = 0; i < from->note_count; i++)
+            row_add_note(row, "%s", from->notes[i].text);
+        return;
     }
-    for (const struct row_list *l = row_lists; l->table; l++) {
-        const json_t *list = json_object_get(fields, l->name);
-        if (l->anew && json_array_size(list))
-            row_list_empty(l, row);
-        if (l->group == COLUMN_TIME)
-            drop_times(row, list);
-        json_array_foreach(list, i, one)
-        {
-            const char *note = l->group == COLUMN_NOTE ? json_string_value(json_object_get(one, "note_text")) : NULL;
-            if (note) /* planning, checks, timing and counting each send their notes, and may send them twice */
-                row_add_note(row, "%s", note);
-            if (l->group == COLUMN_NOTE)
-                continue;
-            void *to = row_list_add(l, row);
-            for (const struct column *c = column_first(l->group); c; c = column_next(c))
-                json_column_take(c, to, json_object_get(one, c->name));
-        }
+    if (l->anew && count)
+        row_list_empty(l, row);
+    if (l->group == COLUMN_TIME)
+        drop_times(row, from);
+    for (int i = 0; i < count; i++) {
+        memcpy(row_list_add(l, row), row_list_at(l, from, i), l->bytes);
+        memset(row_list_at(l, from, i), 0, l->bytes);
     }
+}
+
+void wire_row_merge(const json_t *packed, struct row *row)
+{
+    SCOPED_BY(row_leave) struct row *from = row_new();
+    struct bytes b = {json_string_value(packed), json_string_value(packed) + json_string_length(packed)};
+    for (const struct column *c = column_first(COLUMN_RESULT); c && b.at; c = column_next(c)) {
+        bool known = b.at < b.end && *b.at != KIND_ABSENT;
+        take_column(&b, c, from);
+        struct column_value v = column_get(c, from);
+        if (b.at && known && c->offset != offsetof(struct row, note)) /* the list of notes replaces it */
+            column_set(c, row, &v);
+    }
+    take_lists(&b, from);
+    for (const struct row_list *l = row_lists; l->table && b.at; l++)
+        merge_list(l, from, row);
 }
 
 json_t *wire_parts(const struct phase_clock *clock)

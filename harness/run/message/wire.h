@@ -1,21 +1,24 @@
-/* run/message/wire: a worker's results of a row, as JSON between the processes. */
+/* run/message/wire: rows, times of phases, chips and ceilings between the processes. */
 #pragma once
 
 #include "device/chip/chip.h"
 #include "base/phase.h"
 #include "base/text.h"
 #include "device/chip/roof.h"
+#include "run/message/frame.h"
 #include "store/row.h"
 #include <jansson.h>
 
-/* The fields that a worker sets (status, reason, check, facts, times, metrics ...); identity stays with the parent's row. New reference. */
-json_t *wire_row(const struct row *row);
-/* Copies them into a row; ignores unknown or ill-typed fields. */
-void wire_row_merge(const json_t *fields, struct row *row);
+/* Rows pass between processes as bytes that only the same executable reads: the values in table order, in strings of any bytes (frame.h).
+ *
+ * Of a worker's row the fields that it sets (status, reason, check, facts, times, metrics ...); identity stays with the parent's row.
+ * judged: false leaves the status out. New reference. */
+json_t *wire_row(const struct row *row, bool judged);
+/* Copies what is known there into a row. */
+void wire_row_merge(const json_t *packed, struct row *row);
 
-/* Whole rows with their identity and their index in the plan, as bytes that only the same executable reads: the values in table order.
- * Many rows pass between the processes of many GPUs, so they are no JSON. wire_rows_next returns the row, which the caller frees, and moves
- * *at behind it; NULL: no more, or not a whole row. */
+/* Whole rows with their identity and their index in the plan. wire_rows_next returns the row, which the caller frees, and moves *at behind
+ * it; NULL: no more, or not a whole row. */
 void wire_rows_add(struct text *t, int index, const struct row *row);
 struct row *wire_rows_next(const char **at, const char *end, int *index);
 

@@ -142,7 +142,8 @@ static void answer(struct fleet *f, struct gpu *g, int c)
     g->rows += c >= 0 ? fleet_rows(f, c) : 0;
     f->running += c >= 0;
     g->ahead = queue_ahead(&f->queue, (int)(g - f->gpus), g->ahead);
-    child_send_packed(&g->child, json_pack("{s:i,s:i}", "case", c, "ahead", g->ahead), &rows);
+    child_send(&g->child,
+               json_pack("{s:i,s:i,s:o}", "case", c, "ahead", g->ahead, FRAME_PACKED, json_stringn_nocheck(text_get(&rows), rows.len)));
 }
 
 void fleet_assign(struct fleet *f)

@@ -1,5 +1,6 @@
 #include "run/parent/child.h"
 #include "base/text.h"
+#include "run/message/frame.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -108,18 +109,8 @@ static bool send_all(struct child *child, const char *at, size_t left)
 
 bool child_send(struct child *child, json_t *command)
 {
-    SCOPED char *line = json_dumps(command, JSON_COMPACT);
-    json_decref(command);
-    size_t bytes = line ? strlen(line) + 1 : 0;
-    if (line)
-        line[bytes - 1] = '\n'; /* in the place of the NUL */
-    return line && send_all(child, line, bytes);
-}
-
-bool child_send_packed(struct child *child, json_t *command, const struct text *packed)
-{
-    json_object_set_new(command, "packed", json_integer((json_int_t)packed->len));
-    return child_send(child, command) && send_all(child, text_get(packed), packed->len);
+    SCOPED_TEXT frame = {0};
+    return frame_write(&frame, command) && send_all(child, text_get(&frame), frame.len);
 }
 
 bool child_has_line(const struct child *child)
@@ -138,16 +129,14 @@ static bool take_line(struct child *child, size_t *scanned, json_t **event)
             *scanned = there;
             return false;
         }
-        *event = json_loadb(from, (size_t)(end - from), 0, NULL);
-        json_int_t packed = *event ? json_integer_value(json_object_get(*event, "packed")) : 0;
-        if (packed > 0 && packed > child->buffer + child->used - (end + 1)) { /* the rest is on its way */
+        size_t packed, behind = (size_t)(child->buffer + child->used - (end + 1));
+        *event = frame_read(from, (size_t)(end - from), behind, &packed);
+        if (packed > behind) { /* the rest is on its way */
             json_decref(*event);
             *event = NULL;
             return false;
         }
-        child->packed = end + 1;
-        child->packed_end = child->packed + (packed > 0 ? packed : 0);
-        child->taken = (size_t)(child->packed_end - child->buffer);
+        child->taken = (size_t)(end + 1 - child->buffer) + packed;
         *scanned = 0;
         if (*event)
             return true;
@@ -204,7 +193,6 @@ void child_trim(struct child *child)
     free(child->buffer);
     child->buffer = NULL;
     child->taken = child->used = child->cap = 0;
-    child->packed = child->packed_end = NULL;
 }
 
 static void make_room(struct child *child)

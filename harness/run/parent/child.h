@@ -14,18 +14,17 @@
 
 struct child {
     pid_t pid;   /* 0: not running */
-    int fd;      /* socket: JSON lines both ways; {"packed": BYTES, ...} is followed by that many bytes */
+    int fd;      /* socket: messages both ways (run/message/frame.h) */
     int errors;  /* a memory file that holds what it wrote to stderr */
     pid_t guard; /* kills the worker's process group when the other end of its pipe, `guarded`, is closed everywhere */
     int guarded;
     char *buffer; /* what is read lies from `taken` to `used` */
     size_t taken, used, cap;
-    const char *packed, *packed_end; /* the bytes that belong to the last event, until the next child_next */
-    bool opens;                      /* before its setup it was sent a command whose end nobody has awaited yet */
-    bool launched, ready;            /* its setup was sent; and answered */
-    size_t memory_max;               /* the limit of its memory in bytes (CHILD_GREEDY); 0: no limit */
-    int ahead; /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
-                  busy */
+    bool opens;           /* before its setup it was sent a command whose end nobody has awaited yet */
+    bool launched, ready; /* its setup was sent; and answered */
+    size_t memory_max;    /* the limit of its memory in bytes (CHILD_GREEDY); 0: no limit */
+    int ahead;            /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
+                             busy */
 };
 #define CHILD_NONE ((struct child){.fd = -1, .errors = -1, .guarded = -1}) /* no process */
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED, CHILD_GREEDY };
@@ -37,8 +36,6 @@ void child_limit_memory(struct child *child, size_t more);
 bool child_start(struct child *child, struct error *err);
 /* Takes the reference to the command. False if the worker is gone. */
 bool child_send(struct child *child, json_t *command);
-/* The same, with bytes that go with it (message/wire: rows). */
-bool child_send_packed(struct child *child, json_t *command, const struct text *packed);
 /* Gives its buffer back if all of it was read: of many children few have a message at a time. */
 void child_trim(struct child *child);
 /* True if child_next has an event, or a part of one, without reading more. */

@@ -168,7 +168,7 @@ void session_event(struct session *s, const json_t *event)
         SCOPED char *what = text_format("%s %s", s->stage, row >= 0 ? plan_id(&s->plan, row) : "");
         session_progress(s, what);
     } else if (said == EVENT_ROW && row >= 0) {
-        wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+        wire_row_merge(json_object_get(event, FRAME_PACKED), s->rows[row]);
         take_density(&s->plan.rows[row], s->rows[row]);
     } else if (said == EVENT_BLAME) {
         s->stage_row = row;

@@ -179,7 +179,7 @@ static void take(struct compilers *c, int k, const json_t *event)
         char number[24];
         snprintf(number, sizeof number, "%d", (int)json_integer_value(json_object_get(event, "row")));
         c->s->interpreted = c->s->interpreted ? c->s->interpreted : json_object();
-        json_object_set(c->s->interpreted, number, json_object_get(event, "fields"));
+        json_object_set(c->s->interpreted, number, json_object_get(event, FRAME_PACKED));
     } else if (what == EVENT_FAILED) {
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {

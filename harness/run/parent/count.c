@@ -285,7 +285,7 @@ static void take_counted(struct session *s, const json_t *event)
         int i = s->uncounted_rows[k];
         if (!wanted(s, i) || twin_of(s, i) != row)
             continue;
-        wire_row_merge(json_object_get(event, "fields"), s->rows[i]);
+        wire_row_merge(json_object_get(event, FRAME_PACKED), s->rows[i]);
         drop_cost(s->rows[i]); /* it was counted at no cost of its own */
     }
 }

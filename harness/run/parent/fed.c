@@ -28,10 +28,11 @@ void session_check(struct session *s)
 }
 
 /* Rows of the case that are done, and those of its network's layers, which other GPUs may have run. */
-static void take_rows(struct session *s, struct session_given given)
+static void take_rows(struct session *s, const json_t *packed)
 {
     struct row *row;
-    for (int i; (row = wire_rows_next(&given.rows, given.end, &i));) {
+    const char *at = json_string_value(packed), *end = at + json_string_length(packed);
+    for (int i; (row = wire_rows_next(&at, end, &i));) {
         row_free(s->rows[i]);
         s->rows[i] = row;
         s->kept[i] = true;
@@ -65,7 +66,7 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
     session_make_rows(s, *first, *last);
     for (int i = *first; i < *last; i++)
         s->kept[i] = s->elsewhere[i] = false;
-    take_rows(s, given);
+    take_rows(s, given.rows);
     for (int i = *first; i < *last; i++) /* infeasible or broken: known without a run */
         if (!s->kept[i] && s->rows[i]->status != ROW_PLANNED && !session_put(s, i, i + 1, err))
             return FEED_END;

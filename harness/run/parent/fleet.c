@@ -237,8 +237,9 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
 {
     struct row *row;
     struct error why = {0};
-    const char *at = g->child.packed;
-    for (int i; (row = wire_rows_next(&at, g->child.packed_end, &i));)
+    const json_t *packed = json_object_get(event, FRAME_PACKED);
+    const char *at = json_string_value(packed), *end = at + json_string_length(packed);
+    for (int i; (row = wire_rows_next(&at, end, &i));)
         take_row(f, g, i, row);
     const char *note = json_string_value(json_object_get(event, "note")), *doing = json_string_value(json_object_get(event, "doing"));
     if (note)

@@ -146,30 +146,32 @@ struct member {
     struct session *s;
     double told_s,
         every_s;   /* time of the last progress message; the least time between two, so that many GPUs do not keep the parent busy */
+    json_t *given; /* the last case, with its rows; NULL: none */
     json_t *again; /* the message with the plan that it runs; NULL: it runs the plan with which it began */
 };
 
-static void member_say(void *context, json_t *message, const struct text *packed)
+static void member_say(void *context, json_t *message)
 {
     struct member *m = context;
-    if (packed ? !child_send_packed(&m->parent, message, packed) : !child_send(&m->parent, message)) /* the parent is gone */
+    if (!child_send(&m->parent, message)) /* the parent is gone */
         _exit(1);
 }
 
 static int member_next(void *context, struct session_given *given)
 {
     struct member *m = context;
-    json_auto_t *event = NULL;
-    member_say(m, json_pack("{s:b}", "next", 1), NULL);
-    if (child_next(&m->parent, 0, m->s->options->interrupted, &event) != CHILD_EVENT)
+    json_decref(m->given);
+    m->given = NULL;
+    member_say(m, json_pack("{s:b}", "next", 1));
+    if (child_next(&m->parent, 0, m->s->options->interrupted, &m->given) != CHILD_EVENT)
         return FEED_END;
-    *given = (struct session_given){m->parent.packed, m->parent.packed_end, (int)json_integer_value(json_object_get(event, "ahead"))};
-    return (int)json_integer_value(json_object_get(event, "case"));
+    *given = (struct session_given){json_object_get(m->given, FRAME_PACKED), (int)json_integer_value(json_object_get(m->given, "ahead"))};
+    return (int)json_integer_value(json_object_get(m->given, "case"));
 }
 
 static void member_note(void *context, const char *text)
 {
-    member_say(context, json_pack("{s:s}", "note", text), NULL);
+    member_say(context, json_pack("{s:s}", "note", text));
 }
 
 static void member_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
@@ -179,7 +181,7 @@ static void member_progress(void *context, int done, int total, double seconds, 
     if (seconds - m->told_s < m->every_s)
         return;
     m->told_s = seconds;
-    member_say(m, json_pack("{s:s}", "doing", what), NULL);
+    member_say(m, json_pack("{s:s}", "doing", what));
 }
 
 /* Waits for the next plan of the command. False, without an error: there is none. */
@@ -218,7 +220,7 @@ static bool list_early(struct member *m, struct session *s, struct gpu *g, struc
         return false;
     snprintf(g->uuid, sizeof g->uuid, "%s", json_string_value(json_object_get(at, "uuid")));
     snprintf(g->pci, sizeof g->pci, "%s", json_string_value(json_object_get(at, "pci")));
-    member_say(m, json_pack("{s:O}", "gpus", list), NULL);
+    member_say(m, json_pack("{s:O}", "gpus", list));
     bind_cpus(0, g->pci);
     bind_cpus(s->worker.pid, g->pci);
     return true;
@@ -234,7 +236,7 @@ static bool open_early(struct member *m, struct session_options *o, const struct
     bool ok = (g->uuid[0] || !spec_is_timed(g->spec) || list_early(m, &s, g, err)) && session_find(&s, err);
     if (ok) {
         snprintf(g->spec, sizeof g->spec, "%s", s.device.spec);
-        member_say(m, json_pack("{s:o}", "device", session_device_write(&s.device)), NULL);
+        member_say(m, json_pack("{s:o}", "device", session_device_write(&s.device)));
         o->plan.device = g->spec;
         ok = plan_make(&o->plan, spec_kind(g->spec), &s.device.chip, plan, err) && next_plan(m, o, &s.device.chip, plan, g, err);
     }
@@ -276,8 +278,8 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     }
     ok = ok && err.kind == ERROR_NONE;
     if (!ok)
-        member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint), NULL);
-    member_say(&m, json_pack("{s:b}", "end", 1), NULL);
+        member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+    member_say(&m, json_pack("{s:b}", "end", 1));
     session_kept_free(kept);
     session_kept_free(opened);
     _exit(ok ? 0 : 1);

@@ -28,7 +28,7 @@ void session_progress(struct session *s, const char *what)
 
 void session_say(struct session *s, json_t *message)
 {
-    s->options->feed->say(s->options->feed->context, message, NULL);
+    s->options->feed->say(s->options->feed->context, message);
 }
 
 static void say_rows(struct session *s, int first, int last)
@@ -36,7 +36,7 @@ static void say_rows(struct session *s, int first, int last)
     SCOPED_TEXT rows = {0};
     for (int i = first; i < last; i++)
         wire_rows_add(&rows, i, s->rows[i]);
-    s->options->feed->say(s->options->feed->context, json_object(), &rows);
+    session_say(s, json_pack("{s:o}", FRAME_PACKED, json_stringn_nocheck(text_get(&rows), rows.len)));
 }
 
 bool session_store(struct session *s, int first, int last, struct error *err)

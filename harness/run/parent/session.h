@@ -28,9 +28,10 @@ struct session_gate {
     void *context;
 };
 enum feed_word { FEED_END = -1, FEED_COUNT = -2 }; /* no more cases; none yet: count the rows that wait for it */
-/* With a case: rows of it or of its layers that exist (wire_rows_next), until the next call; the case that may follow (-1: unknown). */
+/* With a case: rows of it or of its layers that exist (packed, wire_rows_next), until the next call; the case that may follow (-1:
+ * unknown). */
 struct session_given {
-    const char *rows, *end;
+    const json_t *rows;
     int ahead;
 };
 /* How a process that has one GPU of several works for its parent, which stores what it says: it asks for one case after the other. */
@@ -38,8 +39,8 @@ struct session_feed {
     void *context;
     /* The next case, or one of enum feed_word. */
     int (*next)(void *context, struct session_given *given);
-    /* Takes the reference. packed (NULL: none): rows (wire_rows_add). */
-    void (*say)(void *context, json_t *message, const struct text *packed);
+    /* Takes the reference. */
+    void (*say)(void *context, json_t *message);
     const char *place;                /* what the column `where` says of it: "cuda:2", "emu#2" */
     const char *uuid;                 /* of the GPU; "" on emu */
     const struct plan *plan;          /* as the parent made it */

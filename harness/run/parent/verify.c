@@ -140,7 +140,7 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:b,s:o*}", "row", row, "choice", session_choice(s, row), "timed",
                                       (int)session_times(s), "ahead", s->compilers != NULL, "tiles", tiles);
         snprintf(number, sizeof number, "%d", row);
-        json_object_set(message, "interpreted", json_object_get(s->interpreted, number)); /* if there is one */
+        json_object_set(message, FRAME_PACKED, json_object_get(s->interpreted, number)); /* if there is one */
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
         if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
             return true;
