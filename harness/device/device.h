@@ -146,6 +146,11 @@ struct device_ops {
     bool (*stored)(struct device *dev, uint64_t address);
     /* One bit a byte from that address on, 8 bytes a byte: set if the host or a kernel wrote it. NULL: not tracked. */
     const uint8_t *(*known)(struct device *dev, uint64_t address);
+    /* emu, of a buffer that begins at the address. repeat: fills it with copies of `tile`, one behind the other, and takes memory only
+     * where it is touched; it does not count as written. touched: by sector of 32 bytes, not 0 where launches read (or wrote) since the
+     * last clear; an atomic does both. NULL on cuda. */
+    bool (*repeat)(struct device *dev, uint64_t address, const void *tile, size_t bytes, struct error *err);
+    const uint8_t *(*touched)(struct device *dev, uint64_t address, bool written);
     /* emu: sets seen[i] to 1 when a kernel or a copy reads byte i of the buffer that begins at the address; NULL ends it. NULL on cuda. */
     void (*watch)(struct device *dev, uint64_t address, uint8_t *seen);
     /* Code. */

@@ -53,6 +53,12 @@ struct op_values {
     bool guessed;      /* bounds of sums whose reference gives no magnitude */
     double loose;      /* share of the elements (of those that are not 0) for which 0 would be within the bound */
 };
+/* Storage that holds the same values again and again. */
+struct op_repeat {
+    const float *values; /* NULL: this tensor's are not such */
+    size_t count;
+    struct tensor stored; /* in that layout */
+};
 /* The tensors' values by slot of their role, and the reference results. */
 struct op_data {
     struct op_values at[OP_MAX_TENSORS];
@@ -62,6 +68,7 @@ struct op_data {
                                                * those of the residual or the second tensor */
     const bool *columns;                      /* borrowed: the columns of a row, before the epilogue, to make references of; NULL: all */
     struct op_reach reach[2];                 /* by enum axis_of, while references are made */
+    const struct op_repeat *repeat;           /* borrowed: by slot, values that op_data_fill_rows takes instead of drawn ones; NULL: none */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
     struct card_data *card; /* borrowed: the same data on a device that checks results itself (measure/verify/device_check.h); the

@@ -100,6 +100,17 @@ size_t tensor_index(const struct tensor *t, size_t logical)
     return index;
 }
 
+size_t tensor_logical(const struct tensor *t, size_t stored)
+{
+    size_t stride[4], index = 0;
+    int64_t dim[4];
+    tensor_fold(t, dim);
+    strides(dim, t->layout, stride);
+    for (int i = 0; i < 4; i++)
+        index = index * (size_t)dim[i] + stored / stride[i] % (size_t)dim[i];
+    return index;
+}
+
 void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[TENSOR_MAX_RANK])
 {
     for (int i = t->rank - 1; i >= 0; i--) {

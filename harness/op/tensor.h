@@ -65,6 +65,8 @@ void tensor_fold(const struct tensor *t, int64_t out[4]);
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
 /* Index in the storage of a logical element. Not for LAYOUT_BITS. */
 size_t tensor_index(const struct tensor *t, size_t logical);
+/* The logical index of an element of the storage. Not for LAYOUT_BITS. */
+size_t tensor_logical(const struct tensor *t, size_t stored);
 /* The logical coordinates of a logical linear index, `rank` of them. */
 void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[TENSOR_MAX_RANK]);
 /* The axes in storage order, outermost first, `rank` of them. */

@@ -208,6 +208,18 @@ static bool emu_copy(struct device *dev, uint64_t to, uint64_t from, size_t byte
     return true;
 }
 
+static bool emu_repeat(struct device *dev, uint64_t address, const void *tile, size_t bytes, struct error *err)
+{
+    struct buffer *b = range(dev, address, 1, "repeating", err);
+    return b && buffer_repeat(b, tile, bytes, err);
+}
+
+static const uint8_t *emu_touched(struct device *dev, uint64_t address, bool written)
+{
+    const struct buffer *b = range(dev, address, 1, "asking", NULL);
+    return !b ? NULL : written ? b->written : b->read;
+}
+
 static void emu_watch(struct device *dev, uint64_t address, uint8_t *seen)
 {
     struct buffer *b = range(dev, address, 1, "watching", NULL);
@@ -430,6 +442,8 @@ const struct device_ops emu_device = {
     .copy = emu_copy,
     .forget = emu_forget,
     .watch = emu_watch,
+    .repeat = emu_repeat,
+    .touched = emu_touched,
     .stored = emu_stored,
     .known = emu_known,
     .load = emu_load,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
@@ -71,6 +72,27 @@ struct buffer *buffer_new(struct address_space *space, const char *label, size_t
     }
     space->buffers[space->count++] = b;
     return b;
+}
+
+static bool map_copies(struct buffer *b, const void *tile, size_t bytes)
+{
+    int file = memfd_create("tile", MFD_CLOEXEC);
+    bool ok = file >= 0 && write(file, tile, bytes) == (ssize_t)bytes;
+    for (size_t at = 0; ok && at < b->bytes; at += bytes)
+        ok = mmap(b->host + at, b->bytes - at < bytes ? b->bytes - at : bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) !=
+             MAP_FAILED;
+    if (file >= 0)
+        close(file);
+    return ok;
+}
+
+bool buffer_repeat(struct buffer *b, const void *tile, size_t bytes, struct error *err)
+{
+    if (whole(b->bytes) >= LARGE && bytes % (size_t)sysconf(_SC_PAGESIZE) == 0)
+        return map_copies(b, tile, bytes) || error_set(err, ERROR_ENVIRONMENT, "no memory for copies in `%s`", b->label);
+    for (size_t at = 0; at < b->bytes; at += bytes)
+        memcpy(b->host + at, tile, b->bytes - at < bytes ? b->bytes - at : bytes);
+    return true;
 }
 
 void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, uint64_t *written)

@@ -7,6 +7,8 @@
 /* known: all of it counts as written. NULL + err: there is no memory for it. */
 struct buffer *buffer_new(struct address_space *space, const char *label, size_t bytes, bool known, struct error *err);
 void buffer_free(struct buffer *b);
+/* Fills the buffer with copies of a tile. A large one shares the tile's memory until something writes there. */
+bool buffer_repeat(struct buffer *b, const void *tile, size_t bytes, struct error *err);
 /* Takes the buffer at this address out of the space and frees it. */
 void space_remove(struct address_space *space, uint64_t address);
 

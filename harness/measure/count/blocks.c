@@ -8,6 +8,8 @@
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
 #define MACS_UNSEEN 1024.0 /* the same where they are not computed: what brings them their operands */
 #define MACS 256.0         /* of a tensor instruction that cost as much */
+#define LOOK 4e5           /* of the groups whose results are looked at */
+#define LOOK_MOST 6e6      /* of the first of them */
 #define PROBE_S 3.0        /* at most, for its first block */
 #define WHOLE_S 30.0       /* and for a launch that runs whole */
 #define ROWS_MOST 8        /* ways to see one axis of the grid as rows of tiles */
@@ -516,6 +518,51 @@ static bool count_some(struct counting *c, struct blocks *b, struct error *err)
     return true;
 }
 
+/* ---- groups to look at ---- */
+static bool is_picked(const struct blocks *b, uint64_t number)
+{
+    for (int i = 0; i < b->picked_count; i++)
+        if (b->picked[i] == number)
+            return true;
+    return false;
+}
+
+/* *left: what they may cost; the first one may take all that a look may cost. */
+static void pick(const struct counting *c, uint64_t number, double *left, struct blocks *b)
+{
+    const struct device_group *g = group_at(c, number);
+    double cost = g ? (double)g->instructions + (double)g->macs / MACS : 0;
+    for (int i = 0; !g && i < c->sample.ran; i++) /* not known: as that of the dearest one */
+        cost = fmax(cost, (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / MACS);
+    if (b->picked_count == BLOCKS_PICKED || is_picked(b, number) || cost > (b->picked_count ? *left : LOOK_MOST))
+        return;
+    b->picked[b->picked_count++] = number;
+    *left -= cost;
+}
+
+/* Corners of the grid first, the last one foremost: it has the largest addresses. Where a mask decides, groups that have not run may read
+ * what others do not (measure/trust/layer_values). */
+static void pick_groups(const struct counting *c, struct blocks *b)
+{
+    double left = LOOK;
+    b->picked_count = 0;
+    for (int corner = 7; corner >= 0 && !c->marks && !c->together; corner--) {
+        uint64_t at[3];
+        for (int i = 0; i < 3; i++)
+            at[i] = corner >> i & 1 ? c->grid[i] - 1 : 0;
+        pick(c, at[0] + c->grid[0] * (at[1] + c->grid[1] * at[2]), &left, b);
+    }
+    for (int i = c->sample.ran - 1; i >= 0; i--) {
+        bool seen = false;
+        for (int k = c->sample.ran - 1; k > i; k--)
+            seen = seen || c->sample.groups[k].hash == c->sample.groups[i].hash;
+        if (!seen)
+            pick(c, c->sample.groups[i].number, &left, b);
+    }
+    for (int i = c->sample.ran - 1; i >= 0; i--)
+        pick(c, c->sample.groups[i].number, &left, b);
+}
+
 bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err)
 {
     const struct step *s = &rig_program(rig)->steps[step];
@@ -535,6 +582,7 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
     }
     c.groups = c.grid[0] * c.grid[1] * c.grid[2];
     bool ok = count_some(&c, b, err);
+    pick_groups(&c, b);
     device_sample_free(&c.sample);
     return ok;
 }

@@ -8,11 +8,14 @@
 
 #include "measure/rig/rig.h"
 
+#define BLOCKS_PICKED 16
 struct blocks {
-    double all, ran;            /* blocks of the launches so far, and those that ran */
-    int classes;                /* the most that a launch has */
-    double sum[2], variance[2]; /* of the estimate: warp instructions and sectors, and their variances */
-    bool sampled, few;          /* some launch did not run whole; a few different blocks stand for one */
+    double all, ran;                /* blocks of the launches so far, and those that ran */
+    int classes;                    /* the most that a launch has */
+    double sum[2], variance[2];     /* of the estimate: warp instructions and sectors, and their variances */
+    uint64_t picked[BLOCKS_PICKED]; /* of the last launch: groups at its corners, and one of each kind, for a look at what they write */
+    int picked_count;
+    bool sampled, few; /* some launch did not run whole; a few different blocks stand for one */
 };
 /* The marked pixels of a masked work, n x h x w: what a block sees of them decides what it does. */
 struct marks {

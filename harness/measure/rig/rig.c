@@ -94,7 +94,7 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
 static bool find_functions(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
 {
     SCOPED char *entry = compile_entry(rig->images[step->unit].log, step->name);
-    out->functions = xcalloc((size_t)rig_views(rig), sizeof *out->functions);
+    out->functions = out->functions ? out->functions : xcalloc((size_t)rig_views(rig), sizeof *out->functions);
     for (int view = 0; view < rig_views(rig); view++) {
         struct device_module *module = rig_module(rig, view, step->unit);
         if (view && module == rig_module(rig, 0, step->unit))
@@ -103,6 +103,18 @@ static bool find_functions(struct rig *rig, const struct step *step, struct rig_
             return false;
     }
     return true;
+}
+
+bool rig_multiply(struct rig *rig, const struct device_image *images, struct error *err)
+{
+    bool ok = true;
+    rig->images = images;
+    rig->dev->ops->multiply(rig->dev, true);
+    for (int i = 0; ok && i < rig->program->step_count; i++)
+        if (rig->program->steps[i].kind == STEP_KERNEL)
+            ok = find_functions(rig, &rig->program->steps[i], &rig->steps[i], err);
+    rig->images = NULL;
+    return ok;
 }
 
 /* Packs the arguments of one view. */

@@ -3,6 +3,7 @@
 #include "measure/count/blocks.h"
 #include "measure/count/code.h"
 #include "measure/trust/failure.h"
+#include "measure/trust/layer_values.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
@@ -27,6 +28,9 @@ struct counting {
     int step;
     struct blocks blocks;
     struct marks marks; /* `in` is owned */
+    struct blocks last; /* of the last kernel */
+    double before;      /* instructions of the kernels before it */
+    bool whole_before;  /* all of their blocks ran */
 };
 
 static void take_metric(void *context, const struct device_counter *c, int line, double value)
@@ -237,6 +241,7 @@ static bool run_steps(struct counting *k, struct counted_layers *known, struct e
         last--;
     if (!rig_prepare(k->rig, NULL, err))
         return false;
+    k->whole_before = true;
     for (k->step = 0; k->step < p->step_count; k->step++) {
         const struct step *s = &p->steps[k->step];
         struct blocks one = {0};
@@ -252,6 +257,9 @@ static bool run_steps(struct counting *k, struct counted_layers *known, struct e
         struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->step == last || p->work.chain};
         if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &one, err) : rig_run_step(k->rig, k->step, err)))
             return false;
+        k->whole_before = k->whole_before && k->last.ran == k->last.all;
+        k->before += k->last.sum[0];
+        k->last = one;
         add_blocks(&k->blocks, &one);
         if (code_instructions(k->dev) > 0) {
             k->dev->ops->counters(k->dev, take_metric, k);
@@ -351,6 +359,8 @@ static void copy_counts(struct row *to, const struct row *from)
         code->text = xstrdup(code->text);
     }
     row_set(&to->ran, from->ran);
+    row_set(&to->uncompared, from->uncompared);
+    to->compared = from->compared;
 }
 
 /* An equal launch that was counted is not counted again. */
@@ -431,6 +441,8 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     *counted = ran;
     if (ran)
         say(&k);
+    if (ran && row->status == ROW_PLANNED)
+        layer_values(&(struct layer_look){k.dev, k.rig, build->images, &known->inputs, &k.last, k.before, k.whole_before}, row);
     if (ran)
         keep_known(known, row);
     else

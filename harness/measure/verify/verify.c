@@ -383,3 +383,29 @@ void verify_tensor(const struct program *program, int tensor, const struct op_da
     else
         verify_numbers(&look, out);
 }
+
+void verify_places(const struct program *program, int tensor, const struct op_data *data, const struct verify_place *places, size_t count,
+                   struct verdict *out)
+{
+    struct verify_look look;
+    struct tally t = {0};
+    verify_begin(&look, program, tensor, data, NULL);
+    const size_t width = (size_t)look.fold[3], plane = (size_t)look.fold[2] * width, image = (size_t)look.fold[1] * plane;
+    for (const struct verify_place *p = places; p < places + count; p++) {
+        size_t block = (size_t)look.block, y = p->logical % plane / width, x = p->logical % width;
+        if (look.mask && look.mask[(p->logical / image * (plane / width / block) + y / block) * (width / block) + x / block] == 0)
+            continue;
+        t.v.elements++;
+        if (verify_right(&look, p->logical, p->got))
+            continue;
+        double want = look.want->reference[p->logical], error = fabs(p->got - want), tolerance = verify_tolerance(&look, p->logical);
+        error = isnan(error) ? INFINITY : error;
+        t.v.wrong++;
+        t.v.nan += isnan(p->got);
+        keep_worst(&t, (struct candidate){tolerance > 0 ? error / tolerance : INFINITY, error, tolerance, p->logical, p->got, want, false});
+    }
+    *out = t.v;
+    out->ok = !t.v.wrong;
+    tensor_coordinates(&look.t, t.worst.index, out->worst_at);
+    verify_describe(&look, &t.worst, out);
+}

@@ -27,6 +27,13 @@ struct verdict {
  * says); with data->mask_out, inactive pixels must be as `inactive` says. Threaded. Masks: every bit, those behind the last column
  * included, which must be 0 so that the next layer can count bits, unless the program says otherwise. */
 void verify_tensor(const struct program *program, int tensor, const struct op_data *data, const void *storage, struct verdict *out);
+/* Compares some elements of a tensor, of which alone `data` must have the reference; inactive ones are left out. */
+struct verify_place {
+    size_t logical;
+    double got;
+};
+void verify_places(const struct program *program, int tensor, const struct op_data *data, const struct verify_place *places, size_t count,
+                   struct verdict *out);
 /* Writes NAME.npy and reference.npy (f32, logical order) and an error map per image (error.pgm, error_1.pgm ...: brighter = more channels
  * wrong) of a tensor that the program writes into dir; of a further output they are NAME_reference.npy, NAME_error.pgm. */
 bool verify_dump(const struct program *program, int tensor, const struct op_data *data, const void *storage, const char *dir,

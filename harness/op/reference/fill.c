@@ -37,7 +37,13 @@ static void fill_by(const struct generate_recipe *recipe, const struct work *wor
                     const struct tensor *t, size_t first, size_t count)
 {
     const float *mask = work->op->file ? NULL : data->at[SLOT_MASK_IN].value; /* a file's tensors have slots of their own */
-    generate_some(recipe, first, count, data->at[t->role->slot].value + first);
+    const struct op_repeat *repeat = data->repeat ? &data->repeat[t->role->slot] : NULL;
+    float *to = data->at[t->role->slot].value;
+    if (!repeat || !repeat->values)
+        generate_some(recipe, first, count, to + first);
+    else
+        for (size_t i = first; i < first + count; i++)
+            to[i] = repeat->values[tensor_index(&repeat->stored, i) % repeat->count];
     if (mask && t->role->slot == SLOT_INPUT && !(part & DATA_FULL))
         op_data_blank(work, part, data, t, first, count);
 }

@@ -250,7 +250,10 @@ static void counted_columns(struct table *t)
     table_column(t, "name", "variant", ALIGN_LEFT);
     table_column(t, "check", "check", ALIGN_LEFT,
                  .about = "exact: bit for bit on small integers; tol: the largest error on full data over the tolerance");
-    table_column(t, "ran", "ran", ALIGN_LEFT, .about = "how many blocks of the layer's launches ran for the counts; all: every block",
+    table_column(t, "ran", "ran", ALIGN_LEFT,
+                 .about =
+                     "how many blocks of the layer's launches ran for the counts (all: every block), and how many results of the whole "
+                     "layer were compared beside those of the verified part",
                  .spare = 10);
     table_column(t, "stored", "stored us", ALIGN_POINT, .about = "time of the same machine code and launches in a stored run on a GPU");
     table_column(t, "predicted", "predicted us", ALIGN_POINT, .note = "[80 %]",
@@ -315,7 +318,13 @@ static void counted_row(struct table *t, const struct case_view *c, const struct
         table_cell(t, PAINT_GOOD, "ok %.*s", before - (check[before] && before > 0), check);
     if (v->row->status != ROW_FOIL && check[before])
         table_note(t, "%s", check + before);
-    table_cell(t, PAINT_DIM, "%s", v->row->ran ? v->row->ran : "");
+    char compared[NUMBER_TEXT];
+    if (v->row->compared < 0)
+        table_cell(t, PAINT_DIM, "%s", v->row->ran ? v->row->ran : "");
+    else
+        table_cell(t, PAINT_DIM, "%s; %s values", v->row->ran, number_count(v->row->compared, compared));
+    if (v->row->uncompared)
+        table_note(t, "compared on the part alone: %s", v->row->uncompared);
     time_cells(t, v);
     row_facts(t, c, v);
     counted_cells(t, c, v, -1);

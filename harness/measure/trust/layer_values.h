@@ -1,0 +1,21 @@
+/* measure/trust/layer_values: what some blocks of a whole layer's launch write, compared with the reference.
+ *
+ * emu verifies a row on a part of its layer. A kernel that is right there may be wrong at the true size: an index overflows, a stride or a
+ * tail block shows only there. Therefore blocks at the corners of the true grid and one of each kind of block run with values in all of
+ * their inputs, and a few lines of what they wrote are compared. What no such block wrote is not compared. */
+#pragma once
+
+#include "measure/count/blocks.h"
+#include "measure/job.h"
+
+struct layer_look {
+    struct device *dev;
+    struct rig *rig; /* whose launches were counted */
+    const struct device_image *images;
+    const struct op_data *exact; /* what it was fed with */
+    const struct blocks *last;   /* of the last kernel */
+    double before;               /* instructions of the kernels before it */
+    bool whole_before;           /* all of their blocks ran */
+};
+/* Sets row->compared or row->uncompared. A wrong one makes the row wrong. The rig is not used after this. */
+void layer_values(const struct layer_look *look, struct row *row);
