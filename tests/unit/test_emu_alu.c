@@ -18,30 +18,26 @@ struct operation {
     uint64_t (*reference)(uint64_t a, uint64_t b, uint64_t c);
 };
 
+union number {
+    uint64_t u;
+    float f;
+    double d;
+};
 static float f32(uint64_t v)
 {
-    uint32_t u = (uint32_t)v;
-    float f;
-    memcpy(&f, &u, 4);
-    return f;
+    return (union number){v}.f;
 }
 static uint64_t u32(float f)
 {
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    return f != f ? 0x7fffffff : u;
+    return f != f ? 0x7fffffff : (uint32_t)(union number){.f = f}.u;
 }
 static double f64(uint64_t v)
 {
-    double d;
-    memcpy(&d, &v, 8);
-    return d;
+    return (union number){v}.d;
 }
 static uint64_t u64(double d)
 {
-    uint64_t v;
-    memcpy(&v, &d, 8);
-    return v;
+    return (union number){.d = d}.u;
 }
 #define S32(v) ((int32_t)(v))
 #define S64(v) ((int64_t)(v))
@@ -225,6 +221,8 @@ REF(r_cvt_rp_f64_u64, u64((long double)(double)a < (long double)a ? nextafter((d
 REF(r_cvt_rm_f64_u64, u64((long double)(double)a > (long double)a ? nextafter((double)a, -INFINITY) : (double)a))
 REF(r_cvt_rni, u32(rintf(f32(a))))
 REF(r_selp, S32(a) < S32(b) ? c : a)
+REF(r_slct, S32(c) >= 0 ? a : b)
+REF(r_slct_ftz, fabsf(f32(c)) < FLT_MIN || f32(c) >= 0 ? a : b)
 static uint64_t r_slow_half(uint64_t a, uint64_t b,
                             uint64_t c) /* cvt.rn.f16.f32 from the definition: the nearest of all 65,536 by bisection of the order */
 {
@@ -384,6 +382,8 @@ static const struct operation operations[] = {
     {"cvt.rp.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rp_f64_u64},
     {"cvt.rm.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rm_f64_u64},
     {"setp.lt.s32 %p, %a, %b; selp.b32 %d, %c, %a, %p", 32, 32, 32, 32, r_selp},
+    {"slct.b64.s32 %d, %a, %b, %c", 64, 64, 64, 32, r_slct},
+    {"slct.ftz.u32.f32 %d, %a, %b, %c", 32, 32, 32, 32, r_slct_ftz},
 };
 
 /* All 1,024 threads: values by index; the second half of the test runs the odd lanes only. */
@@ -419,8 +419,8 @@ static uint64_t random_64(void)
 static uint64_t operand(int i, int which)
 {
     static const uint32_t awkward[] = {0,          0x80000000, 1,          0xffffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x7fc00000,
-                                       0x3f800000, 0xbf800000, 0x00800000, 0x007fffff, 0x7f7fffff, 0x477fe000, 0x33000000, 0x38800000,
-                                       0x4f000000, 0xcf000000, 31,         32,         33,         64};
+                                       0x3f800000, 0xbf800000, 0x00800000, 0x007fffff, 0x7f7fffff, 0x80000001, 0x477fe000, 0x33000000,
+                                       0x38800000, 0x4f000000, 0xcf000000, 31,         32,         33,         64};
     int n = sizeof awkward / sizeof *awkward;
     if (i < n * n)
         return awkward[(which ? i / n : i) % n] | (uint64_t)awkward[(i + which * 7) % n] << 32;

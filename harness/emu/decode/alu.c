@@ -353,10 +353,12 @@ static bool decode_logic(struct decode *d)
 
 static bool decode_slct(struct decode *d)
 {
-    decode_take(d, "ftz");
+    bool ftz = decode_take(d, "ftz");
     enum ptx_type t = decode_take_type(d), tc = decode_take_type(d);
     uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
              c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
+    if (ftz && tc == T_F32) /* -1e-40 becomes -0, which is not below 0 */
+        c = decode_flushed(d, c);
     struct insn *ip = decode_emit(d, tc == T_F32              ? (ptx_type_bytes(t) == 4 ? OP_slctf_32 : OP_none)
                                      : ptx_type_bytes(t) == 8 ? OP_slct_64
                                                               : OP_slct_32);

@@ -34,8 +34,7 @@ static enum op compare_op(enum ptx_type t)
     }
 }
 
-/* Flushes an f32 operand of a .ftz comparison into scratch. */
-static uint32_t flushed(struct decode *d, uint32_t ref)
+uint32_t decode_flushed(struct decode *d, uint32_t ref)
 {
     struct insn *ip = decode_emit_internal(d, OP_flush_f32);
     ip->a = ref;
@@ -62,8 +61,8 @@ static void flush_both(struct decode *d, struct comparison *k, enum ptx_type t)
 {
     if (!k->ftz || t != T_F32)
         return;
-    k->a = flushed(d, k->a);
-    k->b = flushed(d, k->b);
+    k->a = decode_flushed(d, k->a);
+    k->b = decode_flushed(d, k->b);
 }
 
 static void take_joined(struct decode *d, struct comparison *k)

@@ -93,6 +93,7 @@ uint32_t decode_pred(struct decode *d, const struct ptx_operand *o, bool *negate
 int decode_reg_bytes(const struct decode *d, int reg);
 uint32_t decode_slot(const struct decode *d, int reg);
 uint32_t decode_scratch(struct decode *d);
+uint32_t decode_flushed(struct decode *d, uint32_t ref); /* an f32 operand of a .ftz instruction without its subnormals, in scratch */
 uint32_t *decode_list(struct decode *d, int n);
 /* An address operand: its slot and offset; `space` tells the width. Call it before decode_emit(): it may emit, too. */
 struct place_ref {
