@@ -233,7 +233,7 @@ static bool parse_shown(struct counter_value *v, const struct node *n, struct er
         return node_error(n, err, "value '%s': more: and from: need each other", v->name);
     if ((when && !(v->more_if = expr_parse(when, err))) || (shown && !(v->shown_if = expr_parse(shown, err))))
         return false;
-    return (!brief || node_bool(brief, "brief", &v->brief, err)) && (!from || node_real(from, "from", 1, 1e9, &v->from, err));
+    return (!brief || node_bool(brief, "brief", &v->brief, err)) && (!from || node_real(from, "from", 0, 1e9, &v->from, err));
 }
 
 static bool parse_value(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)

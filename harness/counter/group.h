@@ -27,8 +27,9 @@
  *       unit: dram_throughput                # the share of its peak at which the unit works that the rule is about
  *
  * `head`: the value is a column of the table of bottlenecks of a case; with `brief` also of the case's own table on a terminal.
- * `more`: the sentence about two rows of which one has `from` times as much; {ratio}, {this}, {that} and {other} (its name) are filled in,
- * and text in [] is left out once the other row was named. `more_if`: only if this holds for the row that has more.
+ * `more`: the sentence about two rows of which the slower one has `from` times as much or more, or, below 1, or less; {ratio}, {this},
+ * {that} and {other} (its name) are filled in, and text in [] is left out once the other row was named. `more_if`: only if this holds for
+ * the slower row.
  * `shown_if`: the case's own table has the value only if this holds for the row.
  * `state`: the value is the share of a warp's time in that state, and is called stall_STATE: reports sort and compare a row's states.
  * `gain`: at most this share of the time (in per cent) would be saved if the rule's cause went away and all else stayed. Of a list, the
@@ -95,7 +96,7 @@ struct counter_value {
     const char *state;       /* the warp state whose share of time the value is; NULL: it is not such a share */
     bool brief;
     double from;
-    struct expr *more_if;  /* NULL: always; of the row that has more */
+    struct expr *more_if;  /* NULL: always; of the slower row */
     struct expr *shown_if; /* NULL: always */
     struct expr *expr;
     const struct node *node;

@@ -466,6 +466,45 @@ static void the_other_is_named_or_not(void **state)
     fixture_free(&f);
 }
 
+/* Ten times the bytes, wavefronts or sectors of a unit that hardly works are no reason, and neither is more occupancy; a slower issue is.
+ */
+static void a_reason_can_slow(void **state)
+{
+    static const struct {
+        const char *name;
+        double fast, slow;
+    } values[] = {{"warp_instructions", 3.0e8, 2.5e8}, {"issue_active", 85.6, 41.9},       {"occupancy_achieved", 50, 92},
+                  {"dram_bytes_read", 8e6, 8e6},       {"dram_bytes_written", 2560, 5632}, {"dram_throughput", 0.5, 0.2},
+                  {"shared_wavefronts", 125e3, 6.4e6}, {"shared_pipe", 0.14, 3.02},        {"l1_busy", 26, 8},
+                  {"global_sectors_ld", 3e6, 9e6},     {"sectors_per_request_ld", 2, 6},   {"tensor_active", 20, 60}};
+    struct fixture f = {0};
+    struct case_view c;
+    struct judge judge;
+    struct text t = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/fast", 130, 1);
+    row_of(&f, "conv2d/slow", 250, 1);
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            hw(f.rows[i], values[k].name, i ? values[k].slow : values[k].fast);
+    f.rows[1]->steps[0].waves = 0.4; /* the slots that its registers leave are not filled */
+    f.rows[1]->steps[0].occupancy = 0.4 * f.rows[0]->steps[0].occupancy;
+    f.rows[0]->steps[0].waves = 0.7;
+    case_view_make(&c, &f.run, f.rows, f.count);
+    judge_open(&judge);
+    case_judge(&c, &judge);
+    assert_true(why_against(&t, &c, &c.views[1], &c.views[0], WHY_UNNAMED));
+    assert_string_equal(text_get(&t), "keeps its issue slots busy in 41.9 % of the cycles instead of 85.6 %");
+    text_free(&t);
+    f.rows[0]->steps[0].waves = 0.9;
+    assert_true(why_against(&t, &c, &c.views[1], &c.views[0], WHY_UNNAMED));
+    assert_non_null(strstr(text_get(&t), "; fills 0.400 of a wave, the other 0.900"));
+    text_free(&t);
+    case_view_free(&c);
+    judge_close(&judge);
+    fixture_free(&f);
+}
+
 static double *reals(struct row_time *t, const double *values)
 {
     return memcpy(xcalloc((size_t)t->rounds, sizeof *values), values, (size_t)t->rounds * sizeof *values);
@@ -540,6 +579,7 @@ int main(void)
         cmocka_unit_test(foreign_rows_have_no_parts),
         cmocka_unit_test(the_clock_is_said),
         cmocka_unit_test(the_other_is_named_or_not),
+        cmocka_unit_test(a_reason_can_slow),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

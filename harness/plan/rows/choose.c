@@ -307,7 +307,7 @@ static bool add_times(const struct plan *plan, const struct chain *chain, const 
     return true;
 }
 
-static void put_sum(struct row *out, const char *name, const struct sum *sum)
+static void put_sum(struct row *out, const struct sum *sum)
 {
     char full[64];
     const struct {
@@ -315,7 +315,7 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
         double value;
     } parts[] = {{"_ns", sum->ns}, {"_low_ns", sum->low}, {"_high_ns", sum->high}, {"_warm_ns", sum->warm}, {"_back_ns", sum->back}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        snprintf(full, sizeof full, "chain.%s%s", name, parts[i].suffix);
+        snprintf(full, sizeof full, "chain.sum%s", parts[i].suffix);
         if (isfinite(parts[i].value))
             row_add_metric(out, -1, 0, full, "ns", "model", parts[i].value);
     }
@@ -380,9 +380,7 @@ void choose_sums(const struct plan *plan, int index, const int *choice, struct r
 {
     struct sum sum;
     if (add_own_times(plan, index, choice, rows, &sum))
-        put_sum(out, "sum", &sum);
-    if (add_library_times(plan, index, rows, &sum))
-        put_sum(out, "library_sum", &sum);
+        put_sum(out, &sum);
 }
 
 double choose_behind(const struct plan *plan, int index, const int *choice, struct row *const *rows)

@@ -12,8 +12,8 @@ bool choose_unseen(struct plan *plan, int row, struct error *err);
 void choose_needs(const struct plan *plan, int row, bool *needs);
 /* "mma_sync on body_1, body_2; cudnn on head" into t. */
 void choose_describe(const struct plan *plan, int row, const int *choice, struct text *t);
-/* Adds metrics to the chain's row from the isolated times of the chosen rows: their sum and its interval (chain.sum_ns, _low, _high); the
- * same over the library's rows (chain.library_sum_ns ...); sums of warm and back-to-back times, if measured. */
+/* Adds metrics to the chain's row from the isolated times of the chosen rows: their sum and its interval (chain.sum_ns, _low, _high); sums
+ * of warm and back-to-back times, if measured. */
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out);
 
 /* Adds the library's time for changing layouts, in total and by kernel (chain.library_layout_ns, chain.inside.NAME_ns), from the traces of

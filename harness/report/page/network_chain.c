@@ -90,12 +90,13 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
     add_signed(t, isnan(warm) ? "warm L2, launches, gaps and other" : "launches, gaps and other", rest);
 }
 
-static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
+/* Both against the case's baseline: the library in the plan that is its fastest. */
+static void add_speedups(struct text *t, const struct row *row, const struct row_time *time, const struct row *library)
 {
     double sum = row_value(row, -1, "chain.sum_ns"), low = row_value(row, -1, "chain.sum_low_ns"),
            high = row_value(row, -1, "chain.sum_high_ns");
-    double zero = row_value(row, -1, "chain.library_sum_ns"), zero_low = row_value(row, -1, "chain.library_sum_low_ns"),
-           zero_high = row_value(row, -1, "chain.library_sum_high_ns");
+    double zero = row_value(library, -1, "chain.sum_ns"), zero_low = row_value(library, -1, "chain.sum_low_ns"),
+           zero_high = row_value(library, -1, "chain.sum_high_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     if (isnan(time->ratio) || time_is_to_itself(time)) /* the library */
         return;
@@ -123,7 +124,8 @@ static void add_timed(struct text *t, const struct case_view *c, const struct vi
     number_pair(ns / 1e3, v->half_ns / 1e3, value, half);
     add_whole(t, row);
     text_addf(t, ", %s%s%s: %s us%s%s", v->name, others ? " " : "", text_get(&names), value, *half ? " ±" : "", half);
-    add_speedups(t, row, v->time);
+    if (c->zero)
+        add_speedups(t, row, v->time, c->zero->row);
     add_difference(t, row, ns);
     add_layout(t, row, ns);
     if (row->what && row->what[0])

@@ -300,10 +300,11 @@ static void add_more(struct text *t, const char *sentence, double mine, double o
     }
 }
 
-/* Has `a` so much more of it than `b` that it matters? With `less`, so much less. */
+/* Has the slower row, which is `a` or with `less` `b`, so much of it that it matters? Below 1, so little. */
 static bool differs(double a, double b, double from, bool less)
 {
-    return a > 0 && b > 0 && (less ? b / a : a / b) >= from;
+    double ratio = less ? b / a : a / b;
+    return a > 0 && b > 0 && (from < 1 ? ratio <= from : ratio >= from);
 }
 
 void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less, enum why_words words)
@@ -333,12 +334,13 @@ static void add_static(struct text *t, const struct case_view *c, const struct v
         text_addf(t, "runs %d steps instead of %d", a->steps, b->steps);
     if (!s || !o || s->registers < 0 || o->registers < 0)
         return;
-    if (s->occupancy > 0 && o->occupancy > case_limit(c, "occupancy_more") * s->occupancy && goes_on(t, words))
+    bool full = !(s->waves < 1); /* a smaller grid leaves slots empty that would fit */
+    if (full && s->occupancy > 0 && o->occupancy > case_limit(c, "occupancy_more") * s->occupancy && goes_on(t, words))
         text_addf(t, "has a theoretical occupancy of %s %% instead of %s %%", number_percent(s->occupancy, x),
                   number_percent(o->occupancy, y));
     if (s->spill_store_bytes > o->spill_store_bytes && goes_on(t, words))
         text_addf(t, "spills %d B a thread, %s %d", s->spill_store_bytes, text_get(&name), o->spill_store_bytes);
-    if (s->waves > 0 && o->waves > 0 && s->waves < 1 && o->waves >= 1 && goes_on(t, words))
+    if (s->waves > 0 && s->waves < 1 && o->waves >= fmin(1, 2 * s->waves) && goes_on(t, words))
         text_addf(t, "fills %s of a wave, %s %s", number_3(s->waves, x), text_get(&name), number_3(o->waves, y));
 }
 
