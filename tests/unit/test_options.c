@@ -17,9 +17,12 @@ static const struct tuned_config configs[] = {
 static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o", "my=/a\nyour=/b"}, {0}};
 static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .device = "cuda:0",
+                                         .op_files = words,
+                                         .seed = "7",
+                                         .kernels = "/k",
                                          .variant_dirs = words,
                                          .variant_names = words,
-                                         .filter = {"head,b*", "naive", words, wishes},
+                                         .filter = {.layers = "head,b*", .only = "naive", .set = words, .extra = wishes, .gpus = words},
                                          .compiler = "nvrtc",
                                          .bundle = "f.tar",
                                          .budget_s = 1 / 3.0,
@@ -59,6 +62,10 @@ static void round_trip(const struct plan_options *a)
     options_read(in, &b);
     same_text(a->scenario_path, b.scenario_path);
     same_text(a->device, b.device);
+    same_list(a->op_files, b.op_files, 1);
+    same_text(a->seed, b.seed);
+    same_text(a->kernels, b.kernels);
+    same_list(a->filter.gpus, b.filter.gpus, 1);
     same_list(a->variant_dirs, b.variant_dirs, 1);
     same_list(a->variant_names, b.variant_names, 1);
     same_text(a->filter.layers, b.filter.layers);

@@ -15,11 +15,11 @@ static struct text said;
 static void take(void *context, json_t *event)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
-    json_t *fields = json_object_get(event, "fields");
-    if (name && !strcmp(name, "row")) {
-        const char *check = json_string_value(json_object_get(fields, "check"));
-        text_addf(&said, "%s %s; ", json_string_value(json_object_get(fields, "status")), check ? check : "");
-    }
+    struct row *row = row_new();
+    wire_row_merge(json_object_get(event, FRAME_PACKED), row);
+    if (name && !strcmp(name, "row"))
+        text_addf(&said, "%s %s; ", row_status_name(row->status), row->check ? row->check : "");
+    row_free(row);
     json_decref(event);
 }
 

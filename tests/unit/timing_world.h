@@ -387,18 +387,19 @@ static int layer_of(const struct plan *plan, const char *variant)
     return layer;
 }
 
-/* Rows as the two sides of a gate: NULL, or what a `measure` is told of them beside. */
-static json_t *gate_of(const struct plan *plan)
+/* Rows as the two sides of a gate: a `measure` is told of them beside. */
+static void add_gate(json_t *measure, const struct plan *plan)
 {
-    json_t *pairs = json_array();
-    for (int i = 0; i < 2 && timing.versus[i][0]; i++)
-        json_array_append_new(pairs, json_pack("{s:i,s:i,s:f}", "base", layer_of(plan, timing.versus[i][0]), "head",
-                                               layer_of(plan, timing.versus[i][1]), "margin", 0.01));
+    json_t *pairs = json_array(), *margins = json_array();
+    for (int i = 0; i < 2 && timing.versus[i][0]; i++) {
+        json_array_append_new(pairs, json_integer(layer_of(plan, timing.versus[i][0])));
+        json_array_append_new(pairs, json_integer(layer_of(plan, timing.versus[i][1])));
+        json_array_append_new(margins, json_real(0.01));
+    }
+    json_auto_t *gate = json_pack("{s:o,s:o,s:i,s:f,s:f}", "pairs", pairs, "margins", margins, "library_row",
+                                  layer_of(plan, "my/cudnn_fast"), "alpha", 0.001, "budget", timing.budget_s);
     if (json_array_size(pairs))
-        return json_pack("{s:o,s:i,s:f,s:f}", "pairs", pairs, "library", layer_of(plan, "my/cudnn_fast"), "alpha", 0.001, "budget",
-                         timing.budget_s);
-    json_decref(pairs);
-    return NULL;
+        json_object_update(measure, gate);
 }
 
 /* The networks run whole, on variants that were chosen. */
@@ -490,8 +491,9 @@ static struct result timed(const char *variants, const char *time)
     if (timing.opened)
         timing.opened(&w);
     json_t *choices = timing.whole ? whole(&plan, rows) : json_array();
-    json_t *measure = json_pack("{s:s,s:O,s:o,s:o*,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "gate",
-                                gate_of(&plan), "next", timing.next ? json_deep_copy(rows) : NULL);
+    json_t *measure = json_pack("{s:s,s:O,s:o,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "next",
+                                timing.next ? json_deep_copy(rows) : NULL);
+    add_gate(measure, &plan);
     json_decref(rows);
     bool may_fail = timing.may_fail || timing.fails || timing.fail_at;
     if (may_fail)

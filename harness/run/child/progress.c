@@ -71,9 +71,13 @@ static void tell_stage(struct progress *p, double limit_s, const struct error *l
 {
     if (p->job->dev && spec_is(p->job->dev->spec, SPEC_COUNTS))
         limit_s *= EMU_PATIENCE;
-    p->emit(p->context, event_new(EVENT_STAGE, "{s:i,s:s,s:s,s:f,s:s*,s:s*,s:o}", "row", p->row, "stage", p->stage, "phase",
-                                  phase_name(phase_of(p->stage)), "limit", limit_s, "late", late ? late->text : NULL, "hint",
-                                  late ? late->hint : NULL, "spent", wire_spent(&p->job->clock)));
+    p->emit(p->context, event_new(EVENT_STAGE, &(struct message){.row = p->row,
+                                                                 .stage = p->stage,
+                                                                 .phase = phase_name(phase_of(p->stage)),
+                                                                 .limit = limit_s,
+                                                                 .late = late ? late->text : NULL,
+                                                                 .hint = late ? late->hint : NULL,
+                                                                 .spent = wire_spent(&p->job->clock)}));
 }
 
 void progress_stage(struct progress *p, int row, const char *stage, double limit_s)

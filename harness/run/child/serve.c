@@ -22,7 +22,7 @@
 
 static void emit_row(struct worker *w, int row, const struct row *found, bool judged)
 {
-    w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", row, FRAME_PACKED, wire_row(found, judged)));
+    w->emit(w->context, event_new(EVENT_ROW, &(struct message){.row = row, .packed = wire_row(found, judged)}));
 }
 
 static void tell_stage(void *context, int row, const char *stage, double limit_s)
@@ -39,7 +39,7 @@ static void tell_row(void *context, int row, const struct row *found)
 static void tell_environment(void *context, const char *name, const char *value)
 {
     struct worker *w = context;
-    w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:s}", "name", name, "value", value));
+    w->emit(w->context, event_new(EVENT_ENVIRONMENT, &(struct message){.name = name, .value = value}));
 }
 
 static const struct job_events events = {tell_stage, tell_row, tell_environment};
@@ -83,21 +83,6 @@ void worker_ready(struct worker *w)
         progress_watch(&w->progress);
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    return json_string_value(json_object_get(o, key));
-}
-
-/* malloc'd. */
-static int *rows_of(const json_t *list, int *count)
-{
-    *count = (int)json_array_size(list);
-    int *rows = xcalloc((size_t)*count + 1, sizeof *rows);
-    for (int i = 0; i < *count; i++)
-        rows[i] = (int)json_integer_value(json_array_get(list, (size_t)i));
-    return rows;
-}
-
 /* Frees everything of the previous run except the device and what is open on it. */
 static void forget_plan(struct worker *w)
 {
@@ -124,24 +109,24 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
 {
     forget_plan(w);
     w->setup = json_deep_copy(command);
-    options_read(json_object_get(w->setup, "options"), &w->job.options);
+    message_read(w->setup, &w->asked);
+    options_read(w->asked.options, &w->job.options);
     w->job.options.by_need = true;
     const struct plan_options *o = &w->job.options;
     const char *device = o->device;
-    w->verifier.dump_dir = text_of(w->setup, "dump");
-    w->job.time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
+    w->verifier.dump_dir = w->asked.dump;
+    w->job.time_limit_s = w->asked.time_limit;
     struct chip chip;
-    if (!device || !wire_chip_read(json_object_get(w->setup, "chip"), &chip))
+    if (!device || !wire_chip_read(w->asked.chip, &chip))
         return error_set(err, ERROR_INTERNAL, "a worker was set up without a chip");
     if (o->bundle && !compile_bundle_use(o->bundle, err))
         return false;
     if (!plan_make(o, spec_kind(device), &chip, &w->job.plan, err))
         return false;
     w->planned = true;
-    const char *files = text_of(w->setup, "files");
-    if (!files || strcmp(files, w->job.plan.files))
+    if (!w->asked.files || strcmp(w->asked.files, w->job.plan.files))
         return error_set(err, ERROR_USAGE, "the scenario or a variant file changed during the run; start it again");
-    if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
+    if (!w->asked.compile_only) {
         if (w->job.dev && strcmp(w->job.dev->spec, device)) /* an earlier PROBE opened another device */
             return error_set(err, ERROR_INTERNAL, "a worker that has %s was set up for %s", w->job.dev->spec, device);
         if (!w->job.dev && !device_open(device, &w->job.dev, err))
@@ -160,47 +145,41 @@ static void interpret(struct worker *w, int row)
     if (!interpreted_due(&w->job, row) || !build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored))
         return;
     SCOPED_BY(row_leave) struct row *found = interpreted_run(&w->verifier.interpreted, &w->job, row, &build);
-    w->emit(w->context, event_new(EVENT_INTERPRETED, "{s:i,s:o}", "row", row, FRAME_PACKED, wire_row(found, true)));
+    w->emit(w->context, event_new(EVENT_INTERPRETED, &(struct message){.row = row, .packed = wire_row(found, true)}));
     build_free(&build);
 }
 
-static void compile_rows(struct worker *w, const json_t *command)
+static void compile_row(struct worker *w, int row)
 {
-    const json_t *one;
-    size_t i;
-    int part = (int)json_integer_value(json_object_get(command, "part")),
-        parts = (int)json_integer_value(json_object_get(command, "parts"));
-    json_array_foreach(json_object_get(command, "checks"), i, one)
-    {
-        progress_enter(&w->progress, -1, PHASE_COMPILING, "checks");
-        card_compile((int)json_integer_value(one), w->job.plan.chip.arch, w->job.options.compiler);
-    }
-    json_array_foreach(json_object_get(command, "plans"), i, one)
-    {
-        int row = (int)json_integer_value(one);
-        progress_enter(&w->progress, row, PHASE_COMPILING, "plans");
-        struct cudnn *library = vendor_described(&w->library, text_of(w->setup, "library_device"), text_of(w->setup, "library_state"));
-        if (parts > 0 && library)
-            rig_library_compile(library, plan_program(&w->job.plan, row), part, parts);
-    }
-    json_array_foreach(json_object_get(command, "rows"), i, one)
-    {
-        int row = (int)json_integer_value(one);
-        struct build build;
-        struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
-        progress_enter(&w->progress, row, PHASE_COMPILING, "ahead");
-        if (!memory_has(&w->memory, row) && (w->job.plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->job.plan, row, &ignored)) &&
-            build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored)) {
-            const struct program *verified = plan_part(&w->job.plan, row);
+    struct build build;
+    struct error ignored = {0}; /* the same error recurs and is reported when the row is verified */
+    progress_enter(&w->progress, row, PHASE_COMPILING, "ahead");
+    if (!memory_has(&w->memory, row) && (w->job.plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->job.plan, row, &ignored)) &&
+        build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored)) {
+        const struct program *verified = plan_part(&w->job.plan, row);
+        build_free(&build);
+        if (verified && verified->feasible && build_make(&w->job, verified, &build, &ignored)) /* most are in the cache already */
             build_free(&build);
-            if (verified && verified->feasible && build_make(&w->job, verified, &build, &ignored)) /* most are in the cache already */
-                build_free(&build);
-        }
-        w->emit(w->context, event_new(EVENT_COMPILED, "{s:i}", "row", row));
     }
-    json_array_foreach(json_object_get(command, "neighbours"), i, one)
-    {
-        int row = (int)json_integer_value(one);
+    w->emit(w->context, event_new(EVENT_COMPILED, &(struct message){.row = row}));
+}
+
+static void compile_rows(struct worker *w, const struct message *m)
+{
+    for (int i = 0; i < m->checks.count; i++) {
+        progress_enter(&w->progress, -1, PHASE_COMPILING, "checks");
+        card_compile(m->checks.at[i], w->job.plan.chip.arch, w->job.options.compiler);
+    }
+    for (int i = 0; i < m->plans.count; i++) {
+        progress_enter(&w->progress, m->plans.at[i], PHASE_COMPILING, "plans");
+        struct cudnn *library = vendor_described(&w->library, w->asked.library_device, w->asked.library_state);
+        if (m->parts > 0 && library)
+            rig_library_compile(library, plan_program(&w->job.plan, m->plans.at[i]), m->part, m->parts);
+    }
+    for (int i = 0; i < m->rows.count; i++)
+        compile_row(w, m->rows.at[i]);
+    for (int i = 0; i < m->neighbours.count; i++) {
+        int row = m->neighbours.at[i];
         progress_enter(&w->progress, row, PHASE_COMPILING, "neighbours");
         if (!memory_has(&w->memory, row))
             nearby_compile(&w->job, row);
@@ -210,81 +189,72 @@ static void compile_rows(struct worker *w, const json_t *command)
 
 /* Makes the library's plans of upcoming rows: of the next case, and of later cases until another command arrives; then data. This costs
  * no time, because the parent waits for other processes meanwhile. */
-static void make_ahead(struct worker *w, const json_t *command)
+static void make_ahead(struct worker *w, const struct message *m)
 {
-    const json_t *one;
-    size_t i;
     int first = -1;
-    json_array_foreach(json_object_get(command, "rows"), i, one)
-    {
-        int row = (int)json_integer_value(one), in_case = w->job.plan.rows[row].case_index;
+    for (int i = 0; i < m->rows.count; i++) {
+        int row = m->rows.at[i], in_case = w->job.plan.rows[row].case_index;
         if (i && in_case != first && job_is_interrupted(&w->job))
             break;
         first = i ? first : in_case;
         progress_enter(&w->progress, row, PHASE_PLANS, "ahead");
         if (w->library.cudnn)
-            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, row), json_is_true(json_object_get(command, "compiles")));
+            rig_library_ahead(w->library.cudnn, plan_program(&w->job.plan, row), m->compiles);
     }
     progress_enter(&w->progress, -1, PHASE_DATA, "ahead");
-    int count, *rows = rows_of(json_object_get(command, "data"), &count);
-    prefetch_data(&w->data, rows, count);
-    free(rows);
+    prefetch_data(&w->data, m->data.at, m->data.count);
     json_decref(wire_spent(&w->job.clock));
 }
 
 /* The program of a chain consists of the rows that the parent chose for its links. */
-static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
+static bool take_choice(struct worker *w, int row, const int *links, int count, struct error *err)
 {
     const struct chain_row *chain = row >= 0 && row < w->job.plan.row_count ? w->job.plan.rows[row].chain : NULL;
-    if (!chain || !json_array_size(choice))
+    if (!chain || !count)
         return true;
-    int count = chain->work->chain->count;
-    SCOPED int *links = xcalloc((size_t)count, sizeof *links);
-    bool ok = json_array_size(choice) == (size_t)count ||
-              error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
-    for (int i = 0; ok && i < count; i++) {
-        links[i] = (int)json_integer_value(json_array_get(choice, (size_t)i));
-        ok = links[i] < w->job.plan.row_count ||
-             error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->job.plan.row_count);
-    }
-    return ok && plan_chain_bind(&w->job.plan, row, links, err);
+    if (count != chain->work->chain->count)
+        return error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %d rows", chain->work->chain->count, count);
+    for (int i = 0; i < count; i++)
+        if (links[i] >= w->job.plan.row_count)
+            return error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->job.plan.row_count);
+    return plan_chain_bind(&w->job.plan, row, links, err);
 }
 
 static bool take_choices(struct worker *w, const json_t *choices, struct error *err)
 {
-    size_t i;
-    const json_t *one;
+    size_t i, k;
+    const json_t *one, *link;
     json_array_foreach(choices, i, one)
     {
-        if (!take_choice(w, (int)json_integer_value(json_array_get(one, 0)), json_array_get(one, 1), err))
+        SCOPED int *links = NULL;
+        int count = 0;
+        json_array_foreach(json_array_get(one, 1), k, link) * APPEND(links, count) = (int)json_integer_value(link);
+        if (!take_choice(w, (int)json_integer_value(json_array_get(one, 0)), links, count, err))
             return false;
     }
     return true;
 }
 
-/* Measures the ceilings of a machine, in a process of their own. */
 /* ---- results of rows ---- */
 
-static bool verify(struct worker *w, int row, const json_t *command, struct error *err)
+static bool verify(struct worker *w, const struct message *m, struct error *err)
 {
-    const json_t *tiles = json_object_get(command, "tiles");
-    struct tile_stats stats = {.tiles = json_integer_value(json_array_get(tiles, 0)),
-                               .active = json_integer_value(json_array_get(tiles, 1))};
+    struct tile_stats stats = {.tiles = json_integer_value(json_array_get(m->tiles, 0)),
+                               .active = json_integer_value(json_array_get(m->tiles, 1))};
     SCOPED_BY(row_leave) struct row *found = row_new(), *by_emu = row_new();
-    if (memory_recall(&w->memory, row, found)) {
-        emit_row(w, row, found, true);
+    if (memory_recall(&w->memory, m->row, found)) {
+        emit_row(w, m->row, found, true);
         return true;
     }
-    const json_t *interpreted = json_object_get(command, FRAME_PACKED);
-    wire_row_merge(interpreted, by_emu);
-    w->verifier.interpreted.ahead = interpreted ? by_emu : NULL;
-    w->verifier.timed_next = json_is_true(json_object_get(command, "timed"));
-    w->data.keeps = json_is_true(json_object_get(command, "ahead"));
-    w->verifier.tiles = tiles ? &stats : NULL;
-    bool ok = verifier_run(&w->verifier, row, found, err);
+    wire_row_merge(m->packed, by_emu);
+    w->verifier.interpreted.ahead = m->packed ? by_emu : NULL;
+    w->verifier.timed_next = m->timed;
+    w->data.keeps = m->ahead;
+    w->verifier.tiles = m->tiles ? &stats : NULL;
+    bool ok = verifier_run(&w->verifier, m->row, found, err);
     if (ok) {
-        memory_keep(&w->memory, row, found);
-        emit_row(w, row, found, true);
+        memory_keep(&w->memory, m->row, found);
+        emit_row(w, m->row, found, true);
         w->lost = verifier_lost(&w->verifier, found);
     }
     w->verifier.tiles = NULL;
@@ -311,43 +281,20 @@ static bool ablate(struct worker *w, int row, struct error *err)
     return ok;
 }
 
-static void read_pairs(const json_t *gate, struct pair_request *out)
+static bool measure(struct worker *w, const struct message *m, int *blame, struct error *err)
 {
-    const json_t *one;
-    size_t i;
-    *out = (struct pair_request){.library = (int)json_integer_value(json_object_get(gate, "library")),
-                                 .alpha = json_number_value(json_object_get(gate, "alpha")),
-                                 .budget_s = json_number_value(json_object_get(gate, "budget"))};
-    json_array_foreach(json_object_get(gate, "pairs"), i, one)
-    {
-        *APPEND(out->pairs, out->count) =
-            (struct pair_of_rows){(int)json_integer_value(json_object_get(one, "base")),
-                                  (int)json_integer_value(json_object_get(one, "head")), json_number_value(json_object_get(one, "margin"))};
-    }
-}
-
-static bool measure(struct worker *w, const json_t *command, int *blame, struct error *err)
-{
-    const json_t *gate = json_object_get(command, "gate"), *next = json_object_get(command, "next");
-    struct timing_request request = {0};
-    struct pair_request pairs = {0};
-    SCOPED int *rows = rows_of(json_object_get(command, "rows"), &request.count), *after = rows_of(next, &request.next_count);
-    read_pairs(gate, &pairs);
-    request.rows = rows;
-    request.next = next ? after : NULL;
-    request.pairs = gate ? &pairs : NULL;
-    request.due = (int)json_integer_value(json_object_get(command, "due"));
+    struct pair_request pairs = {.library = m->library_row, .alpha = m->alpha, .budget_s = m->budget};
+    struct timing_request request = {.rows = m->rows.at,
+                                     .count = m->rows.count,
+                                     .next = m->next.at,
+                                     .next_count = m->next.count,
+                                     .pairs = m->pairs.at ? &pairs : NULL,
+                                     .due = m->due};
+    for (int i = 0; i < m->margins.count && 2 * i + 1 < m->pairs.count; i++)
+        *APPEND(pairs.pairs, pairs.count) = (struct pair_of_rows){m->pairs.at[2 * i], m->pairs.at[2 * i + 1], m->margins.at[i]};
     w->data.keeps = false;
     bool ok = timing_run(&w->timing, &request, blame, err);
     free(pairs.pairs);
-    return ok;
-}
-
-static bool race(struct worker *w, const json_t *command, int *blame, struct error *err)
-{
-    int count, *rows = rows_of(json_object_get(command, "rows"), &count);
-    bool ok = timing_race(&w->timing, rows, count, blame, err);
-    free(rows);
     return ok;
 }
 
@@ -381,14 +328,13 @@ static void read_count(const json_t *one, struct count_request *out)
         read_facts(json_array_get(steps, (size_t)i), &out->steps[i]);
 }
 
-static bool count_rows(struct worker *w, const json_t *command, int *blame, struct error *err)
+static bool count_rows(struct worker *w, const struct message *m, int *blame, struct error *err)
 {
-    const json_t *list = json_object_get(command, "rows");
-    int count = (int)json_array_size(list);
+    int count = (int)json_array_size(m->requests);
     SCOPED struct count_request *asked = xcalloc((size_t)count + 1, sizeof *asked);
     for (int i = 0; i < count; i++)
-        read_count(json_array_get(list, (size_t)i), &asked[i]);
-    bool ok = counters_run(&w->counters, asked, count, json_is_true(json_object_get(command, "warm")), blame, err);
+        read_count(json_array_get(m->requests, (size_t)i), &asked[i]);
+    bool ok = counters_run(&w->counters, asked, count, m->warm, blame, err);
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < asked[i].step_count; k++)
             free(asked[i].steps[k].items);
@@ -400,8 +346,10 @@ static bool count_rows(struct worker *w, const json_t *command, int *blame, stru
 
 static bool obey(struct worker *w, const json_t *command, struct error *err)
 {
+    SCOPED_BY(message_free) struct message m;
+    message_read(command, &m);
     enum command what = command_of(command);
-    int row = (int)json_integer_value(json_object_get(command, "row")), blame = -1;
+    int row = m.row, blame = -1;
     bool ok = true, of_row = what == COMMAND_ABLATE || what == COMMAND_VERIFY || what == COMMAND_IDENTIFY;
     if (what == COMMAND_UNKNOWN)
         return error_set(err, ERROR_INTERNAL, "unknown command");
@@ -415,30 +363,29 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         plan_tidy(&w->job.plan, of_row ? w->job.plan.rows[row].case_index : -1); /* the next case was begun; what a row was verified with
                                                                                     is needed until its case has been measured */
     w->case_index = of_row ? w->job.plan.rows[row].case_index : w->case_index;
-    if (what > COMMAND_AHEAD &&
-        (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
+    if (what > COMMAND_AHEAD && (!take_choice(w, row, m.choice.at, m.choice.count, err) || !take_choices(w, m.choices, err)))
         return false;
     switch (what) {
     case COMMAND_UUID:
     case COMMAND_GPUS:
     case COMMAND_PROBE:
     case COMMAND_ROOFS:
-    case COMMAND_CHECK: return worker_machine(w, command, err);
+    case COMMAND_CHECK: return worker_machine(w, what, &m, err);
     case COMMAND_SETUP: return setup(w, command, err);
-    case COMMAND_COMPILE: compile_rows(w, command); break;
+    case COMMAND_COMPILE: compile_rows(w, &m); break;
     case COMMAND_ENOUGH: break; /* AHEAD has seen this command waiting and ended */
-    case COMMAND_AHEAD: make_ahead(w, command); break;
+    case COMMAND_AHEAD: make_ahead(w, &m); break;
     case COMMAND_ABLATE: return ablate(w, row, err);
-    case COMMAND_VERIFY: return verify(w, row, command, err);
+    case COMMAND_VERIFY: return verify(w, &m, err);
     case COMMAND_IDENTIFY: return identify(w, row, err);
     case COMMAND_COUNT_CHECK: return counters_check(&w->counters, err);
-    case COMMAND_MEASURE: ok = measure(w, command, &blame, err); break;
-    case COMMAND_RACE: ok = race(w, command, &blame, err); break;
-    case COMMAND_COUNT: ok = count_rows(w, command, &blame, err); break;
+    case COMMAND_MEASURE: ok = measure(w, &m, &blame, err); break;
+    case COMMAND_RACE: ok = timing_race(&w->timing, m.rows.at, m.rows.count, &blame, err); break;
+    case COMMAND_COUNT: ok = count_rows(w, &m, &blame, err); break;
     case COMMAND_UNKNOWN: break;
     }
     if (!ok)
-        w->emit(w->context, event_new(EVENT_BLAME, "{s:i}", "row", blame));
+        w->emit(w->context, event_new(EVENT_BLAME, &(struct message){.row = blame}));
     return ok;
 }
 
@@ -446,7 +393,7 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 {
     bool ok = obey(w, command, err);
     progress_end(&w->progress);
-    w->emit(w->context, event_new(EVENT_SPENT, "{s:o}", "spent", wire_spent(&w->job.clock)));
+    w->emit(w->context, event_new(EVENT_SPENT, &(struct message){.spent = wire_spent(&w->job.clock)}));
     return ok;
 }
 
@@ -469,7 +416,7 @@ static void emit_line(void *context, json_t *event)
     FILE *out = context;
     SCOPED_TEXT frame = {0};
     if (!frame_write(&frame, event))
-        frame_write(&frame, event_new(EVENT_FAILED, "{s:i,s:s,s:s}", "kind", 1, "text", "a message that is not UTF-8", "hint", ""));
+        frame_write(&frame, event_new(EVENT_FAILED, &(struct message){.kind = ERROR_INTERNAL, .text = "a message that is not UTF-8"}));
     fwrite(text_get(&frame), 1, frame.len, out);
     fflush(out);
 }
@@ -547,11 +494,11 @@ int worker_main(void)
         json_auto_t *command = message;
         bool ok = command && worker_handle(&w, command, &err);
         if (ok) {
-            emit_line(out, event_new(EVENT_DONE, "{s:b}", "lost", (int)w.lost));
+            emit_line(out, event_new(EVENT_DONE, &(struct message){.lost = w.lost}));
             if (w.lost)
                 break;
         } else {
-            emit_line(out, event_new(EVENT_FAILED, "{s:i,s:s,s:s}", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+            emit_line(out, event_new(EVENT_FAILED, &(struct message){.kind = (int)err.kind, .text = err.text, .hint = err.hint}));
             code = 1;
         }
     }

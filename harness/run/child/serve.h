@@ -12,7 +12,8 @@
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
-    json_t *setup; /* keeps the strings of job.options alive */
+    json_t *setup;        /* keeps the strings of `asked` and of job.options alive */
+    struct message asked; /* the setup */
     bool planned;
     int case_index; /* of the last row that was verified */
     bool lost;      /* a row destroyed the device's context: this process reports that and ends */
@@ -40,5 +41,5 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
 void worker_ready(struct worker *w);
 bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 /* machine.c: UUID, GPUS, PROBE, ROOFS and CHECK. */
-bool worker_machine(struct worker *w, const json_t *command, struct error *err);
+bool worker_machine(struct worker *w, enum command what, const struct message *m, struct error *err);
 void worker_close(struct worker *w);

@@ -34,7 +34,8 @@ bool session_ablate(struct session *s, int first, int last, struct error *err)
         if (s->options->inside)
             error_set(&why, ERROR_USAGE, "not with --in-process");
         else if (session_start(s, &s->worker, &why))
-            outcome = session_command(s, &s->worker, command_new(COMMAND_ABLATE, "{s:i}", "row", i), START_LIMIT_S, session_event, &why);
+            outcome = session_command(s, &s->worker, command_new(COMMAND_ABLATE, &(struct message){.row = i}), START_LIMIT_S, session_event,
+                                      &why);
         s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
         if (outcome != OUTCOME_DONE && !s->options->inside)
             child_stop(&s->worker, NULL, 0);

@@ -321,11 +321,11 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
 
 bool child_failure(const json_t *event, struct error *err)
 {
-    const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
-    int kind = (int)json_integer_value(json_object_get(event, "kind"));
-    error_set(err, kind > ERROR_NONE && kind <= ERROR_MACHINE ? (enum error_kind)kind : ERROR_INTERNAL, "%s",
-              text ? text : "a worker failed");
-    return error_hint(err, "%s", hint ? hint : "");
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
+    error_set(err, m.kind > ERROR_NONE && m.kind <= ERROR_MACHINE ? (enum error_kind)m.kind : ERROR_INTERNAL, "%s",
+              m.text ? m.text : "a worker failed");
+    return error_hint(err, "%s", m.hint ? m.hint : "");
 }
 
 int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted)

@@ -18,10 +18,14 @@ json_t *session_setup(const struct session *s, bool compile_only)
     SCOPED char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : spec_is_timed(s->device.spec) ? 10 : 60;
     options.device = s->device.spec;
-    json_t *out = command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b,s:s,s:s}", "options", options_write(&options), "chip",
-                              wire_chip(&s->device.chip), "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only",
-                              (int)compile_only, "library_device", s->device.library_device, "library_state", s->device.library_state);
-    return out;
+    return command_new(COMMAND_SETUP, &(struct message){.options = options_write(&options),
+                                                        .chip = wire_chip(&s->device.chip),
+                                                        .files = s->plan.files,
+                                                        .dump = dump,
+                                                        .time_limit = limit,
+                                                        .compile_only = compile_only,
+                                                        .library_device = s->device.library_device,
+                                                        .library_state = s->device.library_state});
 }
 
 static void collect(void *context, json_t *event)
@@ -48,12 +52,12 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
     return ok ? OUTCOME_DONE : OUTCOME_FAILED;
 }
 
-static void take_spent(struct session *s, const json_t *event)
+static void take_spent(struct session *s, const struct message *m)
 {
-    enum phase phase = phase_find(json_string_value(json_object_get(event, "phase")));
+    enum phase phase = phase_find(m->phase);
     if (!session_compile_hear(s)) /* otherwise the run waits for compilers anyway */
-        wire_spent_take(json_object_get(event, "spent"), &s->clock);
-    if (json_object_get(event, "spent"))
+        wire_spent_take(m->spent, &s->clock);
+    if (m->spent)
         s->heard_s = clock_s();
     if (phase != PHASE_COUNT)
         s->stage_phase = phase;
@@ -99,12 +103,14 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
         enum child_event what = child_next_beside(child, s->deadline_s, s->options->interrupted, hear_compilers, s, &event);
         if (what != CHILD_EVENT)
             return broke_off(s, ends[what]);
-        take_spent(s, event);
+        SCOPED_BY(message_free) struct message m;
+        message_read(event, &m);
+        take_spent(s, &m);
         enum event said = event_of(event);
         enum outcome end = OUTCOME_DONE;
         bool over = true;
         if (said == EVENT_DONE) {
-            end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
+            end = m.lost ? OUTCOME_LOST : OUTCOME_DONE;
         } else if (said == EVENT_FAILED) {
             child_failure(event, err);
             end = OUTCOME_FAILED;
@@ -152,29 +158,31 @@ static void take_density(const struct plan_row *p, struct row *row)
 void session_event(struct session *s, const json_t *event)
 {
     enum event said = event_of(event);
-    int row = json_is_integer(json_object_get(event, "row")) ? (int)json_integer_value(json_object_get(event, "row")) : -1;
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
+    int row = m.row;
     if (row >= s->plan.row_count)
         return;
     if (said == EVENT_STAGE) {
         s->stage_row = row; /* the row to blame from now on, and the deadline */
-        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
-        s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
+        snprintf(s->stage, sizeof s->stage, "%.20s", m.stage);
+        s->deadline_s = clock_s() + m.limit;
         error_clear(&s->late);
-        if (json_object_get(event, "late")) {
-            error_set(&s->late, ERROR_USAGE, "%s", json_string_value(json_object_get(event, "late")));
-            error_hint(&s->late, "%s", json_string_value(json_object_get(event, "hint")));
+        if (m.late) {
+            error_set(&s->late, ERROR_USAGE, "%s", m.late);
+            error_hint(&s->late, "%s", m.hint ? m.hint : "");
         }
         child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
         SCOPED char *what = text_format("%s %s", s->stage, row >= 0 ? plan_id(&s->plan, row) : "");
         session_progress(s, what);
     } else if (said == EVENT_ROW && row >= 0) {
-        wire_row_merge(json_object_get(event, FRAME_PACKED), s->rows[row]);
+        wire_row_merge(m.packed, s->rows[row]);
         take_density(&s->plan.rows[row], s->rows[row]);
     } else if (said == EVENT_BLAME) {
         s->stage_row = row;
     } else if (said == EVENT_ENVIRONMENT) {
         struct error err = {0};
-        json_auto_t *one = json_pack("{s:O}", json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
+        json_auto_t *one = json_pack("{s:s}", m.name, m.value);
         if (one && !session_environment(s, json_incref(one), &err))
             session_note(s, "%s", err.text);
     }
@@ -223,7 +231,7 @@ bool session_ahead_settle(struct session *s, struct error *err)
     enum phase former = phase_turn(&s->clock, s->compilers ? PHASE_COMPILING : s->early ? PHASE_DATA : PHASE_PLANS);
     enum outcome outcome = OUTCOME_DONE;
     phase_part(&s->clock, "ahead");
-    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
+    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, NULL));
     for (; s->worker.ahead > 0 && outcome == OUTCOME_DONE; s->worker.ahead--)
         outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, session_event, &why);
     s->worker.ahead = 0;

@@ -19,7 +19,7 @@
 #define AHEAD 2         /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
 
 struct task {
-    const char *what; /* "checks", "plans", "rows", "neighbours": the key in COMMAND_COMPILE */
+    const char *what; /* "checks", "plans", "rows", "neighbours": the member of COMMAND_COMPILE */
     int row, part;    /* row: for "checks", the source file */
 };
 /* Commands that a compiler has not answered yet, in order, including its setup. */
@@ -144,13 +144,24 @@ static void answered(struct compilers *c, struct given *g)
     count_missing(c, &task, -1);
 }
 
+static json_t *command_for(const struct task *t)
+{
+    struct message m = {.part = t->part, .parts = PARTS};
+    int row = t->row;
+    *(is_check(t)                      ? &m.checks
+      : !strcmp(t->what, "plans")      ? &m.plans
+      : !strcmp(t->what, "neighbours") ? &m.neighbours
+                                       : &m.rows) = (struct member_rows){&row, 1};
+    return command_new(COMMAND_COMPILE, &m);
+}
+
 /* Gives tasks to compiler k until it has enough, none behind a check, which takes seconds; ends it if none are left. */
 static void feed(struct compilers *c, int k)
 {
     struct given *g = &c->given[k];
     while (g->count < AHEAD && c->next < c->task_count && !(g->count && is_check(&g->tasks[g->count - 1]))) {
         const struct task *t = &c->tasks[c->next++];
-        child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
+        child_send(&c->children[k], command_for(t));
         give(g, *t);
     }
     if (!g->count &&
@@ -177,9 +188,11 @@ static void take(struct compilers *c, int k, const json_t *event)
         tell(c);
     } else if (what == EVENT_INTERPRETED) {
         char number[24];
-        snprintf(number, sizeof number, "%d", (int)json_integer_value(json_object_get(event, "row")));
+        SCOPED_BY(message_free) struct message m;
+        message_read(event, &m);
+        snprintf(number, sizeof number, "%d", m.row);
         c->s->interpreted = c->s->interpreted ? c->s->interpreted : json_object();
-        json_object_set(c->s->interpreted, number, json_object_get(event, FRAME_PACKED));
+        json_object_set(c->s->interpreted, number, m.packed);
     } else if (what == EVENT_FAILED) {
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {

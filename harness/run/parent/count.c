@@ -177,7 +177,7 @@ void session_count_launch(struct session *s)
 {
     struct error told_later = {0};
     if (s->counts && !s->counter.ahead && session_launch(s, &s->counter, &told_later) && opens_early(s))
-        s->counter.ahead = child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}"));
+        s->counter.ahead = child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, NULL));
 }
 
 static enum outcome check(struct session *s, struct error *why)
@@ -186,7 +186,7 @@ static enum outcome check(struct session *s, struct error *why)
         return OUTCOME_FAILED;
     if (!opens_early(s))
         return OUTCOME_DONE;
-    if (!s->counter.ahead && !child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}")))
+    if (!s->counter.ahead && !child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, NULL)))
         return OUTCOME_DIED;
     s->counter.ahead = false;
     return session_answer(s, &s->counter, START_LIMIT_S, NULL, why);
@@ -280,12 +280,14 @@ static void drop_cost(struct row *row)
 static void take_counted(struct session *s, const json_t *event)
 {
     session_event(s, event);
-    int row = event_of(event) == EVENT_ROW ? (int)json_integer_value(json_object_get(event, "row")) : -1;
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
+    int row = event_of(event) == EVENT_ROW ? m.row : -1;
     for (int k = 0; row >= 0 && k < s->uncounted_count; k++) {
         int i = s->uncounted_rows[k];
         if (!wanted(s, i) || twin_of(s, i) != row)
             continue;
-        wire_row_merge(json_object_get(event, FRAME_PACKED), s->rows[i]);
+        wire_row_merge(m.packed, s->rows[i]);
         drop_cost(s->rows[i]); /* it was counted at no cost of its own */
     }
 }
@@ -315,8 +317,8 @@ static bool count_once(struct session *s)
             give_up(s, &why);
         return false;
     }
-    enum outcome outcome = session_command(s, &s->counter, command_new(COMMAND_COUNT, "{s:b,s:o}", "warm", (int)warm, "rows", rows),
-                                           START_LIMIT_S, take_counted, &why);
+    json_t *message = command_new(COMMAND_COUNT, &(struct message){.warm = warm, .requests = rows});
+    enum outcome outcome = session_command(s, &s->counter, message, START_LIMIT_S, take_counted, &why);
     if (outcome == OUTCOME_DONE)
         return false;
     if (outcome == OUTCOME_INTERRUPTED) {

@@ -9,8 +9,10 @@
 
 static void say_check(struct session *s, const json_t *event)
 {
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
     if (event_of(event) == EVENT_ROOFS)
-        session_say(s, json_pack("{s:O,s:O}", "check", json_object_get(event, "roofs"), "others", json_object_get(event, "note")));
+        session_say(s, json_pack("{s:O,s:s}", "check", m.roofs, "others", m.note));
 }
 
 /* A failure is not reported: the next command fails too if the GPU is at fault. */
@@ -20,7 +22,7 @@ void session_check(struct session *s)
     if (!spec_is_timed(s->device.spec) || s->options->no_time || !session_start(s, &s->worker, &ignored))
         return;
     enum phase former = phase_turn(&s->clock, PHASE_START_UP);
-    enum outcome outcome = session_command(s, &s->worker, command_new(COMMAND_CHECK, "{}"), CHECK_LIMIT_S, say_check, &ignored);
+    enum outcome outcome = session_command(s, &s->worker, command_new(COMMAND_CHECK, NULL), CHECK_LIMIT_S, say_check, &ignored);
     s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
     if (outcome != OUTCOME_DONE)
         child_stop(&s->worker, NULL, 0);

@@ -33,7 +33,7 @@ static bool identify(struct session *s, int row, struct error *err)
         return true;
     if (!session_start(s, &s->worker, err))
         return s->interrupted;
-    json_t *ask = command_new(COMMAND_IDENTIFY, "{s:i}", "row", row);
+    json_t *ask = command_new(COMMAND_IDENTIFY, &(struct message){.row = row});
     enum outcome outcome = session_command(s, &s->worker, ask, IDENTIFY_LIMIT_S, session_event, &why);
     s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
     if (outcome != OUTCOME_DONE)
@@ -91,26 +91,26 @@ static bool is_sound(const struct session *s, int row)
     return s->rows[row]->status == ROW_OK || s->rows[row]->status == ROW_FOIL;
 }
 
-json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate)
+void session_gate_rows(struct session *s, int first, int last, struct message *m)
 {
     const struct session_gate *g = s->options->gate;
-    json_t *rows = json_array(), *pairs = json_array();
-    double budget_s = s->options->plan.budget_s > 0 ? s->options->plan.budget_s : BUDGET_S;
-    int library = -1;
+    struct member_rows *rows = &m->rows;
+    m->library_row = -1;
+    for (int i = first; i < last && m->library_row < 0; i++)
+        if (!s->plan.rows[i].side && is_sound(s, i))
+            m->library_row = i;
     for (int i = first; i < last; i++) {
         int other = partner(s, i);
-        if (library < 0 && !s->plan.rows[i].side && is_sound(s, i))
-            library = i;
         if (other < 0 || !is_sound(s, i) || !is_sound(s, other))
             continue;
-        json_array_append_new(rows, json_integer(i));
-        json_array_append_new(rows, json_integer(other));
-        json_array_append_new(pairs,
-                              json_pack("{s:i,s:i,s:f}", "base", i, "head", other, "margin", g->margin(g->context, plan_id(&s->plan, i))));
+        if (!rows->count && m->library_row >= 0)
+            *APPEND(rows->at, rows->count) = m->library_row;
+        for (int k = 0; k < 2; k++) {
+            *APPEND(rows->at, rows->count) = k ? other : i;
+            *APPEND(m->pairs.at, m->pairs.count) = k ? other : i;
+        }
+        *APPEND(m->margins.at, m->margins.count) = g->margin(g->context, plan_id(&s->plan, i));
     }
-    if (library >= 0 && json_array_size(rows))
-        json_array_insert_new(rows, 0, json_integer(library));
-    *gate = json_pack("{s:o,s:i,s:f,s:f}", "pairs", pairs, "library", library, "alpha", g->alpha / (s->changed ? s->changed : 1), "budget",
-                      budget_s);
-    return rows;
+    m->alpha = g->alpha / (s->changed ? s->changed : 1);
+    m->budget = s->options->plan.budget_s > 0 ? s->options->plan.budget_s : BUDGET_S;
 }

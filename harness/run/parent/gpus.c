@@ -50,7 +50,7 @@ static int numbers_of(const char *option, int there, int **numbers)
 
 static json_t *ask_list(struct child *keep, volatile sig_atomic_t *interrupted, struct error *err)
 {
-    json_auto_t *command = command_new(COMMAND_GPUS, "{}");
+    json_auto_t *command = command_new(COMMAND_GPUS, NULL);
     return child_ask("the list of GPUs", command, EVENT_GPUS, LIST_LIMIT_S, keep, interrupted, err);
 }
 
@@ -141,7 +141,7 @@ static void bind_cpus(pid_t pid, const char *pci)
         sched_setaffinity(pid, sizeof both, &both);
 }
 
-struct member {
+struct process_member {
     struct child parent; /* its socket */
     struct session *s;
     double told_s,
@@ -152,14 +152,14 @@ struct member {
 
 static void member_say(void *context, json_t *message)
 {
-    struct member *m = context;
+    struct process_member *m = context;
     if (!child_send(&m->parent, message)) /* the parent is gone */
         _exit(1);
 }
 
 static int member_next(void *context, struct session_given *given)
 {
-    struct member *m = context;
+    struct process_member *m = context;
     json_decref(m->given);
     m->given = NULL;
     member_say(m, json_pack("{s:b}", "next", 1));
@@ -176,7 +176,7 @@ static void member_note(void *context, const char *text)
 
 static void member_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
-    struct member *m = context;
+    struct process_member *m = context;
     (void)done, (void)total, (void)eta_s;
     if (seconds - m->told_s < m->every_s)
         return;
@@ -185,7 +185,7 @@ static void member_progress(void *context, int done, int total, double seconds, 
 }
 
 /* Waits for the next plan of the command. False, without an error: there is none. */
-static bool next_plan(struct member *m, struct session_options *o, const struct chip *chip, struct plan *plan, struct gpu *g,
+static bool next_plan(struct process_member *m, struct session_options *o, const struct chip *chip, struct plan *plan, struct gpu *g,
                       struct error *err)
 {
     json_t *event = NULL;
@@ -212,7 +212,7 @@ static bool next_plan(struct member *m, struct session_options *o, const struct 
 }
 
 /* Its worker lists the GPUs, this one among them, and the parent starts the processes of the others meanwhile. */
-static bool list_early(struct member *m, struct session *s, struct gpu *g, struct error *err)
+static bool list_early(struct process_member *m, struct session *s, struct gpu *g, struct error *err)
 {
     json_auto_t *event = ask_list(&s->worker, s->options->interrupted, err);
     json_t *list = json_object_get(event, "gpus"), *at = json_array_get(list, (size_t)g->place_in_list);
@@ -228,8 +228,8 @@ static bool list_early(struct member *m, struct session *s, struct gpu *g, struc
 
 /* Opens the GPU and tells the parent of it, which makes the plan; makes the same one and waits for the parent's, which may differ: stored
  * configurations come only with that. False, without an error: there is none. */
-static bool open_early(struct member *m, struct session_options *o, const struct session_sink *sink, struct plan *plan, struct gpu *g,
-                       struct session_kept **opened, struct error *err)
+static bool open_early(struct process_member *m, struct session_options *o, const struct session_sink *sink, struct plan *plan,
+                       struct gpu *g, struct session_kept **opened, struct error *err)
 {
     struct session s = SESSION_OF(o, sink);
     s.fleet = m->s->fleet;
@@ -247,7 +247,7 @@ static bool open_early(struct member *m, struct session_options *o, const struct
 /* Runs in the process of the GPU, and ends it. */
 static void become_member(struct session *s, struct gpu *g, int fd, int count)
 {
-    struct member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
+    struct process_member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
     struct plan plan = s->plan;
     struct session_kept *kept = NULL, *opened = NULL;
     struct session_feed feed = {&m, member_next, member_say, g->place, g->uuid, &plan, &opened, &g->roofs, s->changed, g->ahead};
@@ -278,7 +278,8 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     }
     ok = ok && err.kind == ERROR_NONE;
     if (!ok)
-        member_say(&m, json_pack("{s:{s:i,s:s,s:s}}", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+        member_say(&m, json_pack("{s:o}", "failed",
+                                 event_new(EVENT_FAILED, &(struct message){.kind = (int)err.kind, .text = err.text, .hint = err.hint})));
     member_say(&m, json_pack("{s:b}", "end", 1));
     session_kept_free(kept);
     session_kept_free(opened);

@@ -119,9 +119,9 @@ bool session_count_asked(const struct session *s);
 /* ahead.c. Asks the worker to make the library's plans of the case that begins with that row, and with `further` those of later cases;
  * session_start of the worker ends that. */
 void session_ahead(struct session *s, int first, bool further);
-/* The rows of the next case, from that row on, that will run or be timed, first those that are not verified yet: *due of them. NULL: none.
- * New reference. */
-json_t *session_next(const struct session *s, int first, int *due);
+/* The rows of the next case, from that row on, that will run or be timed, first those that are not verified yet: *due of them. Caller frees
+ * `at`. */
+struct member_rows session_next(const struct session *s, int first, int *due);
 /* True if every verified row is timed together with the others of its case. */
 bool session_times(const struct session *s);
 /* Asks the worker, which waits for compilers, to make library plans and `data` of upcoming cases; also opens the counters, once. Called
@@ -195,8 +195,8 @@ void session_lose_case(struct session *s, int row, const struct error *why);
 bool session_at_data(const struct session *s);
 /* Attributes a death, a hang or a failure to the row. False, with *why in *err: no row is at fault. */
 bool session_end_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err);
-/* The rows that a chain's links run, for a command. New reference. */
-json_t *session_choice(const struct session *s, int row);
+/* The rows that a chain's links run, for a command. */
+struct member_rows session_choice(const struct session *s, int row);
 /* Chooses a chain's rows among the verified rows of its layers, which precede it. False: there are none; the row's reason says so. */
 bool session_choose(struct session *s, int row);
 
@@ -239,8 +239,8 @@ bool session_spent(struct session *s, struct error *err);
 void session_sum(struct session *s, const struct session_result *before, struct session_result *result);
 /* gate.c. Compiles the rows of both sides and skips those that both sides launch identically. False: an error that is not a row's. */
 bool session_gate_identify(struct session *s, struct error *err);
-/* The verified rows of a case that form pairs, with the library's first one; *gate: further fields of the command. New references. */
-json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate);
+/* Sets the verified rows of a case that form pairs, with the library's first one, in a command. Caller frees the arrays. */
+void session_gate_rows(struct session *s, int first, int last, struct message *m);
 
 /* decide.c: times the variants that rules of the plan name (`race:`), for layers without a stored choice, and stores the fastest. Leaves
  * the device and its worker as they were; *decided: the plan must be made again. */

@@ -39,21 +39,19 @@ bool session_hold(const char *spec, const struct session_sink *sink, struct chil
     *fd = -1;
     if (spec && !spec_is_timed(spec))
         return true;
-    json_auto_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
+    json_auto_t *command = command_new(COMMAND_UUID, &(struct message){.device = spec});
     json_auto_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);
-    return session_lock(json_string_value(json_object_get(event, "uuid")), sink, interrupted, fd, err);
-}
-
-static void probe_take(char *to, size_t bytes, const json_t *event, const char *key)
-{
-    const char *s = json_string_value(json_object_get(event, key));
-    snprintf(to, bytes, "%s", s ? s : "");
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
+    return session_lock(m.uuid, sink, interrupted, fd, err);
 }
 
 static json_t *question(const struct session_probe *ask, bool compiles)
 {
-    return command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler", ask->compiler,
-                       "bundle", ask->bundle, "compiles", (int)compiles);
+    return command_new(
+        COMMAND_PROBE,
+        &(struct message){
+            .device = ask->spec, .emu = ask->emu_chip, .compiler = ask->compiler, .bundle = ask->bundle, .compiles = compiles});
 }
 
 void session_probe_launch(const struct session_probe *ask, struct child *child)
@@ -76,23 +74,35 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
 
 bool session_device_read(const json_t *event, struct session_device *out, struct error *err)
 {
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
     *out = (struct session_device){0};
-    bool ok = wire_chip_read(json_object_get(event, "chip"), &out->chip) ||
-              error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
-    probe_take(out->spec, sizeof out->spec, event, "spec");
-    probe_take(out->about, sizeof out->about, event, "about");
-    probe_take(out->uuid, sizeof out->uuid, event, "uuid");
-    probe_take(out->driver, sizeof out->driver, event, "driver");
-    probe_take(out->library, sizeof out->library, event, "library");
-    probe_take(out->library_device, sizeof out->library_device, event, "library_device");
-    probe_take(out->library_state, sizeof out->library_state, event, "library_state");
-    probe_take(out->compiler, sizeof out->compiler, event, "compiler");
-    return ok;
+    const struct {
+        char *to;
+        size_t bytes;
+        const char *text;
+    } texts[] = {{out->spec, sizeof out->spec, m.spec},
+                 {out->about, sizeof out->about, m.about},
+                 {out->uuid, sizeof out->uuid, m.uuid},
+                 {out->driver, sizeof out->driver, m.driver},
+                 {out->library, sizeof out->library, m.library},
+                 {out->library_device, sizeof out->library_device, m.library_device},
+                 {out->library_state, sizeof out->library_state, m.library_state},
+                 {out->compiler, sizeof out->compiler, m.compiler}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        snprintf(texts[i].to, texts[i].bytes, "%s", texts[i].text ? texts[i].text : "");
+    return wire_chip_read(m.chip, &out->chip) || error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
 }
 
 json_t *session_device_write(const struct session_device *d)
 {
-    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "spec", d->spec, "about", d->about, "uuid", d->uuid, "driver", d->driver,
-                     "library", d->library, "library_device", d->library_device, "library_state", d->library_state, "compiler", d->compiler,
-                     "chip", wire_chip(&d->chip));
+    return event_new(EVENT_DEVICE, &(struct message){.spec = d->spec,
+                                                     .about = d->about,
+                                                     .uuid = d->uuid,
+                                                     .driver = d->driver,
+                                                     .library = d->library,
+                                                     .library_device = d->library_device,
+                                                     .library_state = d->library_state,
+                                                     .compiler = d->compiler,
+                                                     .chip = wire_chip(&d->chip)});
 }

@@ -14,7 +14,7 @@
 
 static json_t *question(const char *spec, const char *compiler, const char *bundle, bool waits)
 {
-    return command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?,s:b}", "device", spec, "compiler", compiler, "bundle", bundle, "waits", (int)waits);
+    return command_new(COMMAND_ROOFS, &(struct message){.device = spec, .compiler = compiler, .bundle = bundle, .waits = waits});
 }
 
 static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct ceiling_list *out, char *note,
@@ -24,9 +24,10 @@ static bool measure(json_t *command, struct child *child, volatile sig_atomic_t 
     json_decref(command);
     if (!event)
         return false;
-    const char *said = json_string_value(json_object_get(event, "note"));
-    wire_roofs_read(json_object_get(event, "roofs"), out);
-    snprintf(note, note_bytes, "%s", said ? said : "");
+    SCOPED_BY(message_free) struct message m;
+    message_read(event, &m);
+    wire_roofs_read(m.roofs, out);
+    snprintf(note, note_bytes, "%s", m.note ? m.note : "");
     return true;
 }
 
@@ -91,7 +92,7 @@ bool session_roofs_settle(struct session *s, struct error *err)
         return true;
     if (!s->options->feed && s->worker.launched && !session_ready(s, err)) /* what it does ahead uses the GPU */
         return s->interrupted;
-    child_send(&s->ceilings, command_new(COMMAND_ENOUGH, "{}"));
+    child_send(&s->ceilings, command_new(COMMAND_ENOUGH, NULL));
     enum phase former = phase_turn(&s->clock, PHASE_MEASURING);
     json_t *command = question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, false);
     if (measure(command, &s->ceilings, s->options->interrupted, &s->roofs, note, sizeof note, &why)) {

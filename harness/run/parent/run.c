@@ -14,13 +14,20 @@
 
 /* ---- measure: the survivors of a case together ---- */
 
-static json_t *survivors(const struct session *s, int first, int last)
+static void survivors(const struct session *s, int first, int last, struct message *m)
 {
-    json_t *rows = json_array();
     for (int i = first; i < last; i++)
         if (s->rows[i]->status == ROW_OK || s->rows[i]->status == ROW_FOIL)
-            json_array_append_new(rows, json_integer(i));
-    return rows;
+            *APPEND(m->rows.at, m->rows.count) = i;
+}
+
+static json_t *links_of(const struct session *s, int row)
+{
+    struct member_rows choice = session_choice(s, row);
+    json_t *links = json_array();
+    for (int i = 0; i < choice.count; i++)
+        json_array_append_new(links, json_integer(choice.at[i]));
+    return links;
 }
 
 /* For each row that has a choice: [row, links]. */
@@ -29,7 +36,7 @@ static json_t *choices_of(const struct session *s, int first, int last)
     json_t *all = json_array();
     for (int i = first; i < last; i++)
         if (s->choices[i])
-            json_array_append_new(all, json_pack("[i,o]", i, session_choice(s, i)));
+            json_array_append_new(all, json_pack("[i,o]", i, links_of(s, i)));
     return all;
 }
 
@@ -45,22 +52,19 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return session_put(s, i, i + 1, err);
     for (;;) {
         struct error why = {0};
-        json_t *gate = NULL, *rows = s->options->gate ? session_gate_rows(s, first, last, &gate) : survivors(s, first, last);
-        if (!json_array_size(rows)) {
-            json_decref(rows);
-            json_decref(gate);
+        SCOPED_BY(message_free) struct message m = {.library_row = -1};
+        if (s->options->gate)
+            session_gate_rows(s, first, last, &m);
+        else
+            survivors(s, first, last, &m);
+        if (!m.rows.count)
             return true;
-        }
-        if (!session_ready(s, err)) {
-            json_decref(rows);
-            json_decref(gate);
+        if (!session_ready(s, err))
             return s->interrupted;
-        }
         s->stage_row = -1;
-        int due = 0;
-        json_t *next = session_next(s, last, &due);
-        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*,s:o*,s:i}", "rows", rows, "choices",
-                                      choices_of(s, first, last), "gate", gate, "next", next, "due", due);
+        m.next = session_next(s, last, &m.due);
+        m.choices = choices_of(s, first, last);
+        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, &m);
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;

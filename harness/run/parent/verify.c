@@ -92,13 +92,10 @@ bool session_end_row(struct session *s, int row, enum outcome outcome, const str
     return true;
 }
 
-json_t *session_choice(const struct session *s, int row)
+struct member_rows session_choice(const struct session *s, int row)
 {
-    json_t *a = json_array();
     const struct chain_row *chain = s->plan.rows[row].chain;
-    for (int i = 0; s->choices[row] && i < chain->work->chain->count; i++)
-        json_array_append_new(a, json_integer(s->choices[row][i]));
-    return a;
+    return (struct member_rows){s->choices[row], s->choices[row] ? chain->work->chain->count : 0};
 }
 
 bool session_choose(struct session *s, int row)
@@ -137,10 +134,13 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
         const struct row *r = s->rows[row];
         json_t *tiles = r->tiles_active < 0 ? NULL : json_pack("[I,I]", (json_int_t)r->tiles, (json_int_t)r->tiles_active);
-        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:b,s:o*}", "row", row, "choice", session_choice(s, row), "timed",
-                                      (int)session_times(s), "ahead", s->compilers != NULL, "tiles", tiles);
         snprintf(number, sizeof number, "%d", row);
-        json_object_set(message, FRAME_PACKED, json_object_get(s->interpreted, number)); /* if there is one */
+        json_t *message = command_new(COMMAND_VERIFY, &(struct message){.row = row,
+                                                                        .choice = session_choice(s, row),
+                                                                        .timed = session_times(s),
+                                                                        .ahead = s->compilers != NULL,
+                                                                        .tiles = tiles,
+                                                                        .packed = json_incref(json_object_get(s->interpreted, number))});
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
         if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
             return true;
