@@ -49,6 +49,7 @@ candidates:
 where:
   - vec == 1 or nhwc and k == c and k % vec == 0
   - vec * (live * px + r * s + 2 * strip) <= 232
+  - strip <= 32 * grain                              # bits of a word
 define:
   NHWC: nhwc
   INPUT_T: type(input)
