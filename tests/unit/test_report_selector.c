@@ -67,6 +67,12 @@ static void choices_by_hand(void **state)
     assert_non_null(strstr(t, "in 1 of 3 cases, more than 10 % behind cudnn in 1\n"));
     assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and is slower than the baseline\n"));
     free(t);
+    add(&f, 3, "moved", "conv2d/copy", "", 50); /* does not do the op: nothing is behind it */
+    f.rows[f.count - 1]->status = ROW_FOIL;
+    add(&f, 3, "moved", "conv2d/auto", "is=wgmma_rs", 100);
+    t = told(&f);
+    assert_non_null(strstr(t, "in 2 of 4 cases, more than 10 % behind cudnn in 1\n"));
+    free(t);
     fixture_free(&f);
 }
 

@@ -208,7 +208,7 @@ static void added_densities_have_no_winner(void **state)
     fixture_free(&f);
 }
 
-/* Of a case without a baseline nothing is too close to tell. */
+/* Of a case without a baseline nothing is too close to tell; a copy, which does not do the op, is none. */
 static void nobody_to_beat(void **state)
 {
     struct fixture f = {0};
@@ -224,11 +224,14 @@ static void nobody_to_beat(void **state)
             fixture_time(fixture_row(&f, i, "b", "", "points", "points/other", "", ROW_OK), -1, 30, 0.2, NAN, NAN, NAN);
         fixture_time(r, -1, 20, 0.2, i ? NAN : 2, i ? NAN : 1.9, i ? NAN : 2.1);
     }
+    fixture_time(fixture_row(&f, 2, "c", "", "points", "conv2d/copy", "", ROW_FOIL), -1, 10, 0.1, 1, 1, 1);
+    fixture_time(fixture_row(&f, 2, "c", "", "points", "points/moves", "", ROW_OK), -1, 20, 0.2, 0.5, 0.49, 0.51);
     first_screen(&d, &f.run, f.rows, f.count, NULL);
     form_html.write(&t, &d, &(struct report_style){0});
     assert_non_null(
-        strstr(text_get(&t), "a variant is significantly faster than the baseline in 1 of 2 timed cases, without a baseline in 1"));
+        strstr(text_get(&t), "a variant is significantly faster than the baseline in 1 of 3 timed cases, without a baseline in 2"));
     assert_null(strstr(text_get(&t), "too close to tell"));
+    assert_null(strstr(text_get(&t), "no variant is faster; moves is next"));
     text_free(&t);
     document_free(&d);
     fixture_free(&f);

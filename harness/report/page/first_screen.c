@@ -28,9 +28,10 @@ static void count_case(struct tally *y, const struct case_view *c)
         y->failed += c->views[i].failed;
     }
     y->timed += best != NULL;
-    y->won += best && best->time->ratio_low > 1;
-    y->lost += best && best->time->ratio_high < 1;
-    y->alone += best && !(best->time->ratio_low > 0);
+    bool alone = !case_baseline(c) || (best && !(best->time->ratio_low > 0));
+    y->won += best && !alone && best->time->ratio_low > 1;
+    y->lost += best && !alone && best->time->ratio_high < 1;
+    y->alone += best && alone;
 }
 
 static void tally_part(struct text *t, int count, const char *words)
@@ -95,10 +96,10 @@ static void not_judged(const struct case_view *c, struct text *t)
 static void add_reason(struct table *t, const struct case_view *c, const struct view *winner)
 {
     SCOPED_TEXT words = {0}, cell = {0};
-    const struct view *rival = c->zero && c->zero != winner && c->zero->ranked ? c->zero : why_rival(c, winner);
+    const struct view *zero = case_baseline(c), *rival = zero && zero != winner ? zero : why_rival(c, winner);
     bool apart = rival && winner_reason(c, rival, winner, WHY_FIRST, &words);
     if (apart && words.len)
-        text_addf(&cell, "%s: %s", rival == c->zero ? c->zero_name : rival->name, text_get(&words));
+        text_addf(&cell, "%s: %s", rival == zero ? c->zero_name : rival->name, text_get(&words));
     else if (winner->verdicts.count && !words.len)
         text_addf(&cell, "its limit: %s", winner->verdicts.items[0].says);
     else
@@ -118,8 +119,8 @@ static void share_cell(struct table *t, const struct view *v)
 static void glance_timed(struct table *t, const struct case_view *c)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    const struct view *best = case_best(c), *zero = c->zero && c->zero->ranked ? c->zero : NULL;
-    bool wins = best && best->time->ratio_low > 1, close = best && !wins && best->time->ratio_high >= 1;
+    const struct view *best = case_best(c), *zero = case_baseline(c), *compared = zero ? best : NULL;
+    bool wins = compared && best->time->ratio_low > 1, close = compared && !wins && best->time->ratio_high >= 1;
     const struct view *winner = wins || !zero ? best : zero;
     SCOPED_TEXT name = {0}, open = {0};
     if (winner)
@@ -136,10 +137,10 @@ static void glance_timed(struct table *t, const struct case_view *c)
         SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
     }
-    double us = winner ? winner->time->median_ns / 1e3 : NAN, ratio = best && best->time->ratio > 0 ? best->time->ratio : NAN;
+    double us = winner ? winner->time->median_ns / 1e3 : NAN, ratio = compared && best->time->ratio > 0 ? best->time->ratio : NAN;
     table_number(t, PAINT_NONE, us, number_3(us, a));
     table_number(t, wins ? PAINT_GOOD : PAINT_NONE, ratio, number_3(ratio, a));
-    if (best && best->time->ratio_low > 0)
+    if (compared && best->time->ratio_low > 0)
         table_note(t, "[%s %s]", number_3(best->time->ratio_low, a), number_3(best->time->ratio_high, b));
     if (winner)
         add_reason(t, c, winner);

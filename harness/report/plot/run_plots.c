@@ -26,8 +26,8 @@ static int layers_of(const struct run *run, struct row *const *rows, int count, 
     int n = 0;
     *out = NULL;
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
-        const struct view *best = case_best(&w.view), *zero = w.view.zero;
-        if (!best || !zero || !zero->ranked || row_is_network(zero->row) || zero->row->like_case)
+        const struct view *best = case_best(&w.view), *zero = case_baseline(&w.view);
+        if (!best || !zero || row_is_network(zero->row) || zero->row->like_case)
             continue;
         struct layer *l = APPEND(*out, n);
         *l = (struct layer){case_short(w.view.rows[0]), zero->row->layer, zero->row, "", best->time, zero->time};

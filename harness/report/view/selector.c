@@ -17,7 +17,7 @@ static const char *chosen(const struct view *v)
 
 static const struct view *fastest(const struct case_view *c)
 {
-    const struct view *best = c->zero && c->zero->ranked ? c->zero : NULL, *other = case_best(c);
+    const struct view *best = case_baseline(c), *other = case_best(c);
     return other && (!best || other->time->median_ns < best->time->median_ns) ? other : best;
 }
 
@@ -74,12 +74,13 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
     char name[VARIANT_BASE];
     double ns = (rule->same_as ? rule->same_as : rule)->time->median_ns; /* that the tables have */
     double over = !best ? NAN : same_point(best, rule, is) ? 0 : ns / best->time->median_ns - 1;
-    double behind = c->zero && c->zero->ranked ? ns / c->zero->time->median_ns - 1 : NAN;
+    const struct view *baseline = case_baseline(c);
+    double behind = baseline ? ns / baseline->time->median_ns - 1 : NAN;
     tally->cases++;
     tally->near += over <= NEAR;
     tally->behind += behind > PAR;
     tally->measured += rule->row->chosen_by[0] && strcmp(rule->row->chosen_by, "rule") != 0;
-    if (c->zero) {
+    if (baseline) {
         tally->zeros_differ |= tally->zero[0] && strcmp(tally->zero, c->zero_name) != 0;
         strcpy(tally->zero, c->zero_name);
     }

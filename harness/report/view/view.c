@@ -284,6 +284,11 @@ void case_view_free(struct case_view *c)
     free(c->order);
 }
 
+const struct view *case_baseline(const struct case_view *c)
+{
+    return c->zero && c->zero->ranked && !row_only_moves(c->zero->row) ? c->zero : NULL;
+}
+
 const struct view *case_best(const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {

@@ -123,6 +123,8 @@ double view_emu_bytes(const struct view *v, int step);
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
 /* The other names of the row's machine code and launches, as "= delta_very_sparse FEW4, sparse_auto"; false: none. */
 bool view_other_names(const struct case_view *c, const struct view *v, struct text *t);
+/* The baseline; NULL: it has no time, or only moves the bytes, so that no row is faster or slower than it at the op. */
+const struct view *case_baseline(const struct case_view *c);
 /* "fastest verified": the view ranked first other than the baseline; NULL when none. */
 const struct view *case_best(const struct case_view *c);
 /* Is the ratio that of the row to itself, as the baseline's is? */
