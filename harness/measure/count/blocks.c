@@ -16,7 +16,8 @@
 #define FEW 12             /* if the budget allows fewer blocks than this, they are spread evenly */
 #define FEW_ERROR 0.005    /* whatever their variance is: rare blocks may be among those that did not run */
 #define LEAST 3
-#define SAMPLE_MOST 48 /* blocks of a class whose blocks differ */
+#define STATE_MOST ((size_t)8 << 20) /* bytes of a scratch buffer that may hold queues, flags or counters */
+#define SAMPLE_MOST 48               /* blocks of a class whose blocks differ */
 #define NORMAL_95 1.96
 #define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
 #define PROBES 60
@@ -45,7 +46,8 @@ void blocks_want(struct counting *c, uint64_t number)
 
 bool blocks_run(struct counting *c, struct error *err)
 {
-    return c->sample.ran == c->sample.count || rig_run_sample(c->rig, c->step, &c->sample, err);
+    return c->sample.ran == c->sample.count || ((c->sample.ran || rig_swap_state(c->rig, c->step, STATE_MOST, true, &c->state, err)) &&
+                                                rig_run_sample(c->rig, c->step, &c->sample, err));
 }
 
 static const struct device_group *group_at(const struct counting *c, uint64_t number)
@@ -481,6 +483,7 @@ static bool count_evenly(struct counting *c, int count, struct blocks *b, struct
     return true;
 }
 
+/* Blocks that ran alone may have left a queue or flags from which the whole launch would go on, perhaps for ever. */
 static bool count_whole(struct counting *c, struct blocks *b, struct error *err)
 {
     struct class of_all = blocks_judge(c, c->groups, is_any, NULL);
@@ -488,7 +491,7 @@ static bool count_whole(struct counting *c, struct blocks *b, struct error *err)
     for (int v = 0; v < 2; v++)
         b->sum[v] += of_all.mean[v] * (double)c->groups;
     rig_time_limit(c->rig, WHOLE_S);
-    return rig_run_step(c->rig, c->step, err);
+    return (!c->sample.ran || rig_swap_state(c->rig, c->step, STATE_MOST, false, &c->state, err)) && rig_run_step(c->rig, c->step, err);
 }
 
 static bool count_some(struct counting *c, struct blocks *b, struct error *err)
@@ -584,6 +587,7 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
     bool ok = count_some(&c, b, err);
     pick_groups(&c, b);
     device_sample_free(&c.sample);
+    text_free(&c.state);
     return ok;
 }
 

@@ -26,6 +26,7 @@ struct counting {
     bool together;                       /* its blocks wait for each other */
     double whole;                        /* a launch of less work runs whole */
     struct device_sample sample;
+    struct text state; /* of the scratch, before the first group ran */
 };
 typedef bool blocks_is(const void *context, uint64_t number);
 

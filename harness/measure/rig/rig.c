@@ -392,6 +392,26 @@ bool rig_run_sample(struct rig *rig, int i, struct device_sample *sample, struct
            error_where(err, "kernel %s", rig->program->steps[i].name);
 }
 
+bool rig_swap_state(struct rig *rig, int i, size_t most, bool keeps, struct text *state, struct error *err)
+{
+    const struct step *step = &rig->program->steps[i];
+    size_t at = 0;
+    for (int a = 0; a < step->arg_count; a++) {
+        const struct arg *arg = &step->args[a];
+        if (arg->kind != ARG_BUFFER || arg->buffer.kind != BUFFER_SCRATCH || rig_place_of(rig, arg->buffer)->bytes > most)
+            continue;
+        const struct place *of = rig_place_of(rig, arg->buffer);
+        SCOPED char *bytes = keeps ? xmalloc(of->bytes) : NULL;
+        if (!(keeps ? rig->dev->ops->read(rig->dev, of->address, bytes, of->bytes, err)
+                    : rig->dev->ops->write(rig->dev, of->address, state->data + at, of->bytes, err)))
+            return false;
+        if (keeps)
+            text_add_bytes(state, bytes, of->bytes);
+        at += of->bytes;
+    }
+    return true;
+}
+
 void rig_weigh(struct rig *rig, int i, const struct device_sample *sample)
 {
     rig->dev->ops->weigh(rig->dev, rig->steps[i].functions[rig->code], sample);

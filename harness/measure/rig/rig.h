@@ -118,6 +118,8 @@ bool rig_run_sample(struct rig *rig, int step, struct device_sample *sample, str
 void rig_weigh(struct rig *rig, int step, const struct device_sample *sample);
 /* emu: computes tensor instructions in later launches, of a rig that was opened on a device that did not (device_ops.multiply). */
 bool rig_multiply(struct rig *rig, const struct device_image *images, struct error *err);
+/* Keeps what lies in the scratch buffers of at most `most` bytes that a kernel step gets, or puts it back there. */
+bool rig_swap_state(struct rig *rig, int step, size_t most, bool keeps, struct text *state, struct error *err);
 /* Packs masks, and the inputs that have at most so many elements; the others are zeros, and outputs and scratch stay as they are. */
 bool rig_feed_small(struct rig *rig, const struct op_data *data, size_t most, struct error *err);
 /* cuDNN: the steps that have several plans, in order (in a chain each distinct call once); ends with -1. For each step: its plans and
