@@ -228,8 +228,9 @@ static void interpreter(const char *isa)
         char *ptx = kernel_of(s);
         int warps = s->wgmma ? 4 : 1, special = 0;
         const struct tensor_rule rule = tensor_rule_of(90, s->wgmma ? TENSOR_WGMMA : TENSOR_MMA, s->ta);
-        for (int kind = 0; kind < 2 * KINDS; kind++) {
+        for (int kind = 0; kind < 6 * KINDS; kind++) { /* each twice; then with an a of 0, and a b of 0; with any c and with numbers */
             struct tile t;
+            const int turn = kind / KINDS;
             uint32_t a[4 * LANES] = {0}, b[2 * LANES] = {0}, d[4 * LANES] = {0};
             random_state = 1000 * x + (uint64_t)kind;
             for (int m = 0; m < 16 * warps; m++)
@@ -240,11 +241,15 @@ static void interpreter(const char *isa)
                     t.b[n][k] = draw_code(s->tb, kind % KINDS);
             for (int m = 0; m < 16 * warps; m++)
                 for (int n = 0; n < 8; n++)
-                    t.c[m][n] = draw_code(s->half ? TENSOR_F16 : TENSOR_TF32, kind % KINDS == 3 ? 0 : kind % KINDS) |
+                    t.c[m][n] = draw_code(s->half ? TENSOR_F16 : TENSOR_TF32, kind % KINDS == 3 || turn >= 4 ? 0 : kind % KINDS) |
                                 (s->half || kind % KINDS != 0 ? 0 : draw() & 0x1fff);
             for (int m = 0; m < 16 * warps && kind % KINDS >= 4 && !s->half; m++) /* c beyond products, too, and none */
                 for (int n = 0; n < 8; n++)
                     t.c[m][n] = n == 7 ? 0 : (t.c[m][n] & 0x807fffffu) | (kind == 4 ? 32 + draw() % 113 : draw() % 255) << 23;
+            memset(t.a, 0, turn == 2 || turn == 4 ? sizeof t.a : 0);
+            memset(t.b, 0, turn == 3 || turn == 5 ? sizeof t.b : 0);
+            for (int m = 0; m < 16 * warps && turn >= 2; m++)
+                t.c[m][m % 8] = s->half ? 0x8000 : 0x80000000u;
             pack(s, &t, warps, a, b, d);
             struct emu_test e;
             emu_test_text(&e, "sums", ptx, "k");

@@ -125,8 +125,13 @@ static bool relative_64(const struct warp *w, int32_t *rel, const uint64_t *a)
     return !far;
 }
 
-/* Where the pattern stands, or would stand, among those that the instruction had; NULL: it has not had many. */
-static struct memo *memo_place(struct memo *m, uint32_t mask, const int32_t *rel, uint8_t phase)
+static bool memo_is(const struct memo *m, uint32_t mask, const int32_t *rel, uint8_t space, uint8_t phase)
+{
+    return m->mask == mask && m->space == space && m->phase == phase && !memcmp(m->rel, rel, sizeof m->rel);
+}
+
+/* Where the pattern stands, or would stand, among those that the instruction had: in one of two places. NULL: it has not had many. */
+static struct memo *memo_place(struct memo *m, uint32_t mask, const int32_t *rel, uint8_t space, uint8_t phase)
 {
     if (!m->others && ++m->learnt > 4) {
         m->others = aligned_alloc(64, MEMO_WAYS * sizeof *m->others);
@@ -135,10 +140,13 @@ static struct memo *memo_place(struct memo *m, uint32_t mask, const int32_t *rel
     }
     if (!m->others)
         return NULL;
-    uint32_t h = mask ^ phase; /* of some lanes: two patterns of one hash take turns */
+    uint32_t h = mask ^ phase; /* of some lanes: three patterns of one hash take turns */
     for (int i = 3; i < 32; i += 4)
         h = (h ^ (uint32_t)rel[i]) * 2654435761u;
-    return &m->others[h >> 27];
+    struct memo *one = &m->others[h >> 27], *two = &m->others[h >> 27 ^ 1];
+    if (memo_is(one, mask, rel, space, phase) || (one->mask && memo_is(two, mask, rel, space, phase)))
+        return memo_is(one, mask, rel, space, phase) ? one : two;
+    return one->mask && (!two->mask || m->learnt++ & 1) ? two : one;
 }
 
 static void memo_copy(struct memo *to, const struct memo *from)
@@ -154,7 +162,7 @@ static void memo_copy(struct memo *to, const struct memo *from)
 
 static bool memo_recall(struct memo *m, const struct memo *place, uint32_t mask, const int32_t *rel, uint8_t space, uint8_t phase)
 {
-    if (!place || place->mask != mask || place->space != space || place->phase != phase || memcmp(place->rel, rel, sizeof place->rel) != 0)
+    if (!place || !memo_is(place, mask, rel, space, phase))
         return false;
     memo_copy(m, place);
     return true;
@@ -172,7 +180,7 @@ bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const ui
         m->mask = 0;
         return false;
     }
-    struct memo *place = memo_place(m, w->mask, rel, 0);
+    struct memo *place = memo_place(m, w->mask, rel, SPACE_GLOBAL, 0);
     if (!memo_recall(m, place, w->mask, rel, SPACE_GLOBAL, 0)) {
         memcpy(m->rel, rel, sizeof rel);
         m->mask = w->mask;
@@ -265,7 +273,7 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
     for (int i = 0; i < 32; i++)
         rel[i] = (int32_t)(a[i] - first) & w->on[i];
     memo_add_waves(m);
-    struct memo *place = memo_place(m, w->mask, rel, phase);
+    struct memo *place = memo_place(m, w->mask, rel, SPACE_SHARED, phase);
     if (memo_recall(m, place, w->mask, rel, SPACE_SHARED, phase))
         return;
     memcpy(m->rel, rel, sizeof rel);
