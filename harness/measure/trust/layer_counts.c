@@ -363,12 +363,18 @@ static void copy_counts(struct row *to, const struct row *from)
     to->compared = from->compared;
 }
 
+const struct row *layer_counts_known(const struct counted_layers *known, const char *launch_hash)
+{
+    const struct row *found = NULL;
+    for (int i = 0; i < known->count && launch_hash[0]; i++)
+        found = strcmp(known->rows[i]->launch_hash, launch_hash) ? found : known->rows[i];
+    return found;
+}
+
 /* An equal launch that was counted is not counted again. */
 static bool take_known(const struct counted_layers *known, struct row *row)
 {
-    const struct row *found = NULL;
-    for (int i = 0; i < known->count && row->launch_hash[0]; i++)
-        found = strcmp(known->rows[i]->launch_hash, row->launch_hash) ? found : known->rows[i];
+    const struct row *found = layer_counts_known(known, row->launch_hash);
     if (found)
         copy_counts(row, found);
     return found != NULL;

@@ -23,6 +23,8 @@ struct counted_layers {
     char inputs_of[HASH_TEXT]; /* its work_key; "": none */
 };
 void layer_counts_free(struct counted_layers *known);
+/* NULL: no row with these launches was counted. */
+const struct row *layer_counts_known(const struct counted_layers *known, const char *launch_hash);
 
 /* Runs blocks of the row's true launches on `counter`, an emu device that checks bounds only (opened here at first), and stores the counts
  * of the layer. *counted: false if they are not to be had from a part of the blocks; the row then has none, and its note says why. An

@@ -73,14 +73,14 @@ static bool hash_program(const struct job *job, const struct program *p, const s
 }
 
 /* False: bench cannot cache this row. */
-static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
+static bool row_key(struct memory *m, int index, char out[HASH_TEXT])
 {
     const struct job *job = m->job;
     const struct plan_row *row = &job->plan.rows[index];
     const struct program *p = plan_program(&job->plan, index), *part = plan_part(&job->plan, index);
     const char *device = job->options.device;
-    if (!job->options.remember || spec_is_timed(device) || job->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
-        !p->unit_count || !hash_self(m->self))
+    if (spec_is_timed(device) || job->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible || !p->unit_count ||
+        !hash_self(m->self))
         return false;
     struct hash *h = hash_begin();
     hash_add_text(h, MEMORY_FORMAT);
@@ -97,17 +97,59 @@ static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
     return known;
 }
 
-/* The file has one entry: the hash of the row's bytes (run/message/wire.h), a newline, and the bytes. */
-static json_t *entry_load(struct memory *m, int index)
+static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
 {
-    char key[HASH_TEXT], check[HASH_TEXT];
+    return m->job->options.remember && row_key(m, index, out);
+}
+
+/* The file has one entry: the hash of the row's bytes (run/message/wire.h), a newline, and the bytes. NULL: there is none. */
+static json_t *entry_read(const char *key, const char *kind)
+{
+    char check[HASH_TEXT];
     size_t bytes;
-    SCOPED char *name = memory_key(m, index, key) ? text_format("%s.emu", key) : NULL,
-                *data = name ? compile_cache_load(name, &bytes) : NULL;
+    SCOPED char *name = text_format("%s.%s", key, kind), *data = compile_cache_load(name, &bytes);
     if (!data || bytes <= HASH_TEXT)
         return NULL;
     hash_bytes(data + HASH_TEXT, bytes - HASH_TEXT, check);
     return memcmp(check, data, HASH_TEXT - 1) ? NULL : json_stringn_nocheck(data + HASH_TEXT, bytes - HASH_TEXT);
+}
+
+static void entry_write(const char *key, const char *kind, const struct row *row)
+{
+    char check[HASH_TEXT];
+    json_auto_t *packed = wire_row(row, true);
+    const char *bytes = json_string_value(packed);
+    SCOPED char *name = text_format("%s.%s", key, kind);
+    SCOPED_TEXT entry = {0};
+    hash_bytes(bytes, json_string_length(packed), check);
+    text_addf(&entry, "%s\n", check);
+    text_add_bytes(&entry, bytes, json_string_length(packed));
+    compile_cache_save(name, entry.data, entry.len);
+}
+
+bool memory_counts(struct memory *m, int index, struct counted_layers *known)
+{
+    char key[HASH_TEXT];
+    if (!m->job->plan.rows[index].part || !row_key(m, index, key))
+        return false;
+    json_auto_t *packed = entry_read(key, "counts");
+    if (packed)
+        wire_row_merge(packed, *APPEND(known->rows, known->count) = row_new());
+    return packed != NULL;
+}
+
+void memory_keep_counts(struct memory *m, int index, const struct counted_layers *known, const struct row *row)
+{
+    char key[HASH_TEXT];
+    const struct row *counts = layer_counts_known(known, row->launch_hash);
+    if (counts && row->status == ROW_OK && row->ran && !row->part_because[0] && row_key(m, index, key))
+        entry_write(key, "counts", counts);
+}
+
+static json_t *entry_load(struct memory *m, int index)
+{
+    char key[HASH_TEXT];
+    return memory_key(m, index, key) ? entry_read(key, "emu") : NULL;
 }
 
 bool memory_has(struct memory *m, int index)
@@ -130,15 +172,8 @@ bool memory_recall(struct memory *m, int index, struct row *found)
 
 void memory_keep(struct memory *m, int index, const struct row *row)
 {
-    char key[HASH_TEXT], check[HASH_TEXT];
+    char key[HASH_TEXT];
     if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(m, index, key))
         return;
-    json_auto_t *packed = wire_row(row, true);
-    const char *bytes = json_string_value(packed);
-    SCOPED char *name = text_format("%s.emu", key);
-    SCOPED_TEXT entry = {0};
-    hash_bytes(bytes, json_string_length(packed), check);
-    text_addf(&entry, "%s\n", check);
-    text_add_bytes(&entry, bytes, json_string_length(packed));
-    compile_cache_save(name, entry.data, entry.len);
+    entry_write(key, "emu", row);
 }

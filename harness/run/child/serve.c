@@ -251,9 +251,12 @@ static bool verify(struct worker *w, const struct message *m, struct error *err)
     w->verifier.timed_next = m->timed;
     w->data.keeps = m->ahead;
     w->verifier.tiles = m->tiles ? &stats : NULL;
+    const bool counted = memory_counts(&w->memory, m->row, &w->verifier.counted);
     bool ok = verifier_run(&w->verifier, m->row, found, err);
     if (ok) {
         memory_keep(&w->memory, m->row, found);
+        if (!counted)
+            memory_keep_counts(&w->memory, m->row, &w->verifier.counted, found);
         emit_row(w, m->row, found, true);
         w->lost = verifier_lost(&w->verifier, found);
     }
