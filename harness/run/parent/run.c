@@ -211,9 +211,13 @@ static bool run_fed(struct session *s, struct error *err)
 
 void session_close(struct session *s)
 {
-    child_stop(&s->worker, NULL, 0);
-    child_stop(&s->counter, NULL, 0);
-    child_stop(&s->ceilings, NULL, 0);
+    struct child *const children[] = {&s->worker, &s->counter, &s->ceilings};
+    for (int stops = 0; stops < 2; stops++) /* first kills all: the driver takes 0.1 s for each, at the same time */
+        for (size_t i = 0; i < sizeof children / sizeof *children; i++)
+            if (stops)
+                child_stop(children[i], NULL, 0);
+            else if (children[i]->pid > 0)
+                kill(children[i]->pid, SIGKILL);
     lock_release(&s->gpu_lock);
     if (s->inside)
         s->options->inside->close(s->inside);
