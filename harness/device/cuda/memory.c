@@ -1,5 +1,4 @@
 /* Buffers, and the L2 flush before a cold sample. */
-#include <stdlib.h>
 #include "base/text.h"
 #include "device/cuda/private.h"
 
@@ -170,27 +169,9 @@ bool cuda_flush_uncounted(struct device *dev, struct error *err)
     struct cuda_flush *f = &s->flush;
     if (!f->buffer && !flush_open(s, &dev->chip, f, err))
         return false;
-    const char *x = getenv("BENCH_X_FLUSH"); /* "": as ever; 0: none; 1: one fill; 4: a fill and three copies */
-    size_t parts = x && *x ? (size_t)atoi(x) : UNCOUNTED_PARTS;
-    if (!parts)
-        return true;
-    if (parts == 99) { /* one call for all copies */
-        CUdeviceptr to[UNCOUNTED_PARTS], from[UNCOUNTED_PARTS];
-        size_t bytes[UNCOUNTED_PARTS], first = 0, each = f->bytes / UNCOUNTED_PARTS;
-        CUmemcpyAttributes how = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
-        for (size_t i = 1; i < UNCOUNTED_PARTS; i++) {
-            to[i - 1] = f->buffer;
-            from[i - 1] = f->buffer + i * each;
-            bytes[i - 1] = each;
-        }
-        return cuda_check(s, s->api->cuMemsetD32Async(f->buffer, ++f->round, f->bytes / 4, s->stream), "flushing L2", err) &&
-               cuda_check(s, s->api->cuMemcpyBatchAsync(to, from, bytes, UNCOUNTED_PARTS - 1, &how, &first, 1, s->stream), "flushing L2",
-                          err) &&
-               cuda_check(s, s->api->cuStreamSynchronize(s->stream), "flushing L2", err);
-    }
-    size_t part = f->bytes / parts;
+    size_t part = f->bytes / UNCOUNTED_PARTS;
     bool ok = cuda_check(s, s->api->cuMemsetD32Async(f->buffer, ++f->round, f->bytes / 4, s->stream), "flushing L2", err);
-    for (size_t i = 1; ok && i < parts; i++)
+    for (size_t i = 1; ok && i < UNCOUNTED_PARTS; i++)
         ok = cuda_check(s, s->api->cuMemcpyDtoDAsync(f->buffer, f->buffer + i * part, part, s->stream), "flushing L2", err);
     return ok && cuda_check(s, s->api->cuStreamSynchronize(s->stream), "flushing L2", err);
 }

@@ -41,7 +41,6 @@
     X(cuMemcpyHtoDAsync) \
     X(cuMemcpyDtoHAsync) \
     X(cuMemcpyDtoDAsync) \
-    X(cuMemcpyBatchAsync) \
     X(cuMemsetD32Async) \
     X(cuMemsetD8Async) \
     X(cuModuleLoadDataEx) \

@@ -24,14 +24,11 @@ static struct trace_now {
         CALLS(CUPTI_FIELD)
     } api;
     bool registered;
-    int enabled;              /* of the kinds */
+    bool enabled;
     struct cupti_trace *into; /* NULL: nothing is traced, records are passed over */
     size_t dropped;
 } now;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* CUPTI may return buffers from a thread of its own */
-
-static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
-enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *bytes, size_t *records)
 {
@@ -63,8 +60,6 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
             continue;
         if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
             take_kernel(now.into, (const CUpti_ActivityKernel10 *)record);
-        else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY || record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
-            now.into->copies++;
     }
     if (now.api.dropped(context, stream, &dropped) == CUPTI_SUCCESS)
         now.dropped += dropped;
@@ -97,37 +92,28 @@ static void point_at(struct cupti_trace *trace)
 
 ORDER(by_start, struct cupti_kernel, ORDER_UP(start_ns))
 
-static void disable_all(void)
+static bool enable(struct error *err)
 {
-    while (now.enabled > 0)
-        now.api.disable(kinds[--now.enabled]);
-}
-
-static bool enable_all(struct error *err)
-{
-    for (; now.enabled < KINDS; now.enabled++) {
-        int code = now.api.enable(kinds[now.enabled]);
-        if (code) {
-            disable_all();
-            return cupti_fail(code, "cuptiActivityEnable", err);
-        }
-    }
-    return true;
+    int code = now.enabled ? 0 : now.api.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    now.enabled = !code;
+    return code ? cupti_fail(code, "cuptiActivityEnable", err) : true;
 }
 
 bool cupti_trace_begin(struct error *err)
 {
-    return cupti_trace_set_up(err) && enable_all(err);
+    return cupti_trace_set_up(err) && enable(err);
 }
 
 void cupti_trace_end(void)
 {
-    disable_all();
+    if (now.enabled)
+        now.api.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    now.enabled = false;
 }
 
 static bool record(bool (*run)(void *context, struct error *err), void *context, struct error *err)
 {
-    if (!enable_all(err) || !run(context, err))
+    if (!enable(err) || !run(context, err))
         return false;
     int code = now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     return code ? cupti_fail(code, "cuptiActivityFlushAll", err) : true;
@@ -135,7 +121,7 @@ static bool record(bool (*run)(void *context, struct error *err), void *context,
 
 bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err)
 {
-    bool begun = now.enabled > 0;
+    bool begun = now.enabled;
     *trace = (struct cupti_trace){0};
     if (!cupti_trace_set_up(err))
         return false;
@@ -143,7 +129,7 @@ bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *contex
     point_at(trace);
     bool ok = record(run, context, err);
     if (!begun)
-        disable_all();
+        cupti_trace_end();
     size_t dropped = now.dropped;
     point_at(NULL);
     if (ok && dropped)

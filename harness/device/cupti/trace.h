@@ -19,7 +19,6 @@ struct cupti_kernel {
 struct cupti_trace {
     struct cupti_kernel *kernels; /* by start */
     int kernel_count;
-    int copies; /* memory copies and fills among them */
 };
 /* Traces what `run` launches; `run` waits for it before it returns. Records that CUPTI had to drop are an error. Free with
  * cupti_trace_free. */

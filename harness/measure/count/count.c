@@ -94,6 +94,15 @@ static bool renew_all(void *context, int pass, struct error *err)
     return ok;
 }
 
+static void part_of_count(void *context, const char *name)
+{
+    const struct part *part = context;
+    if (name)
+        phase_part(part->job->dev->clock, name);
+    else
+        phase_pop(part->job->dev->clock);
+}
+
 static bool pass(void *context, int index, struct error *err)
 {
     const struct part *part = context;
@@ -172,6 +181,7 @@ static bool count_part(const struct part *part, struct count_result *result, str
                               .range_max = ranges,
                               .pass = pass,
                               .before = renew_all,
+                              .part = part_of_count,
                               .context = (void *)part};
     if (!cupti_count(job->session, &asked, &counts, err))
         return false;
