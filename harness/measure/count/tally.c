@@ -80,9 +80,11 @@ static bool open_counters(struct counters *counters, struct error *err)
     return ok;
 }
 
-bool counters_check(struct counters *c, struct error *err)
+bool counters_check(struct counters *c, bool opens, struct error *err)
 {
-    bool ok = open_counters(c, err);
+    const char *const *chips;
+    size_t count;
+    bool ok = opens ? open_counters(c, err) : cupti_chips(&chips, &count, err);
     counter_set_free(&c->set);
     cupti_session_close(c->cupti);
     c->cupti = NULL;

@@ -33,8 +33,9 @@ struct count_request { /* one row */
     struct count_facts facts, *steps;
     int step_count;
 };
-/* Checks that counters are available and that the requested metrics exist. Leaves nothing open that would disturb a time. */
-bool counters_check(struct counters *c, struct error *err);
+/* Checks that counters are available and that the requested metrics exist. Leaves nothing open that would disturb a time. Without
+ * `opens` it only loads the library, which asks the driver nothing. */
+bool counters_check(struct counters *c, bool opens, struct error *err);
 /* Counts and reports rows. *blame: the plan row that was running at a failure, -1: none. */
 bool counters_run(struct counters *c, const struct count_request *asked, int count, bool warm, int *blame, struct error *err);
 void counters_close(struct counters *c);

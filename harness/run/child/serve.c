@@ -381,7 +381,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     case COMMAND_ABLATE: return ablate(w, row, err);
     case COMMAND_VERIFY: return verify(w, &m, err);
     case COMMAND_IDENTIFY: return identify(w, row, err);
-    case COMMAND_COUNT_CHECK: return counters_check(&w->counters, err);
+    case COMMAND_COUNT_CHECK: return counters_check(&w->counters, !m.waits, err);
     case COMMAND_MEASURE: ok = measure(w, &m, &blame, err); break;
     case COMMAND_RACE: ok = timing_race(&w->timing, m.rows.at, m.rows.count, &blame, err); break;
     case COMMAND_COUNT: ok = count_rows(w, &m, &blame, err); break;

@@ -19,7 +19,7 @@
     X(TEXT, compiler) \
     X(TEXT, bundle)   /* of compiled kernels */ \
     X(FLAG, compiles) /* asks for the compiler's version; of AHEAD: makes plans that compile kernels, too */ \
-    X(FLAG, waits)    /* measures after ENOUGH */ \
+    X(FLAG, waits)    /* measures after ENOUGH; of COUNT_CHECK: opens no counters yet */ \
     X(JSON, options)  /* run/message/options.h */ \
     X(JSON, chip)     /* wire_chip */ \
     X(TEXT, files)    /* the hash of the plan's files */ \
@@ -93,7 +93,7 @@ struct message {
     /* EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it. */ \
     X(MEASURE, "measure", HAS(rows) HAS(choices) HAS(next) HAS(due) HAS(pairs) HAS(margins) HAS(library_row) HAS(alpha) HAS(budget)) \
     X(RACE, "race", HAS(rows) HAS(choices) HAS(next) HAS(due)) /* the same, for `bench tune` */ \
-    X(COUNT_CHECK, "count check", )            /* checks that counters are available and that the requested metrics exist */ \
+    X(COUNT_CHECK, "count check", HAS(waits))  /* checks that counters are available and that the requested metrics exist */ \
     X(COUNT, "count", HAS(warm) HAS(requests)) /* as MEASURE; never sent to a worker that times */
 
 #define EVENTS(X) \

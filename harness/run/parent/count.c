@@ -166,27 +166,30 @@ bool session_count_asked(const struct session *s)
     return s->counts && asked_for(&s->options->plan.counters);
 }
 
-/* To open counters takes the driver 0.4 s, in which the rows of all GPUs wait. So several GPUs open those that nobody named when they are
- * first needed. */
+/* To open counters takes the driver 0.3 s, in which the rows of all GPUs wait. So several GPUs open those that nobody named when they are
+ * first needed, and only load the library before. */
 static bool opens_early(const struct session *s)
 {
     return !s->options->feed || session_count_asked(s);
 }
 
+static bool send_check(struct session *s)
+{
+    return child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, &(struct message){.waits = !opens_early(s)}));
+}
+
 void session_count_launch(struct session *s)
 {
     struct error told_later = {0};
-    if (s->counts && !s->counter.ahead && session_launch(s, &s->counter, &told_later) && opens_early(s))
-        s->counter.ahead = child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, NULL));
+    if (s->counts && !s->counter.ahead && session_launch(s, &s->counter, &told_later))
+        s->counter.ahead = send_check(s);
 }
 
 static enum outcome check(struct session *s, struct error *why)
 {
     if (!session_start(s, &s->counter, why))
         return OUTCOME_FAILED;
-    if (!opens_early(s))
-        return OUTCOME_DONE;
-    if (!s->counter.ahead && !child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, NULL)))
+    if (!s->counter.ahead && !send_check(s))
         return OUTCOME_DIED;
     s->counter.ahead = false;
     return session_answer(s, &s->counter, START_LIMIT_S, NULL, why);
