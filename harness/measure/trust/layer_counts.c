@@ -46,12 +46,15 @@ struct refusal {
 };
 static const struct refusal no_refusal, by_values = {"values", "the values of its inputs decide which pixels are active"},
                                         by_library = {"library", "a library runs a step"},
-                                        by_size = {"size", "its inputs are too large to be made here"};
+                                        by_size = {"size", "its inputs are too large to be made here"},
+                                        by_wish = {"asked", "--no-counters was given"};
 
-static struct refusal refuses(const struct program *p)
+static struct refusal refuses(const struct job *job, const struct program *p)
 {
     const struct work *w = &p->work;
     size_t all = 0;
+    if (job->options.counters.off)
+        return by_wish;
     if (w->op->settle || (w->chain && w->mask.pattern != MASK_NONE))
         return by_values;
     for (int i = 0; i < p->step_count; i++)
@@ -427,6 +430,11 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
         *counted = true;
         return true;
     }
+    struct refusal refused = refuses(job, k.program);
+    if (refused.word) {
+        count_part(&p->part->work, refused, row);
+        return true;
+    }
     job_stage(job, index, "count", STAGE_S);
     if (!*counter) {
         char *spec = text_format("emu:%s,no-check", job->plan.chip.name);
@@ -438,8 +446,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     k.dev = *counter;
     k.dev->ops->clear(k.dev);
     k.dev->ops->multiply(k.dev, k.program->work.op->file != NULL); /* values of the other ops' inputs decide nothing */
-    struct refusal refused = refuses(k.program);
-    bool ran = !refused.word && rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, known, &why) &&
+    bool ran = rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, known, &why) &&
                run_steps(&k, known, &why);
     const struct device_report *reports;
     if (ran && k.dev->ops->reports(k.dev, &reports))
@@ -452,7 +459,7 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     if (ran)
         keep_known(known, row);
     else
-        count_part(&p->part->work, refused.word ? refused : (struct refusal){"fault", why.text}, row);
+        count_part(&p->part->work, (struct refusal){"fault", why.text}, row);
     if (ran && !k.program->work.op->file && !k.program->work.chain) /* a network's layers have rows of their own */
         *executed = count_zeros(&k, p->part);
     rig_close(k.rig);
