@@ -215,7 +215,7 @@ void cli_counter_options(struct plan_arguments *a, struct option *options)
         {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, with ncu's names", &a->metrics},
         {"--source", 0, OPTION_FLAG, NULL, "by source line: stall reasons (PC sampling) and executed instructions (SASS metrics)",
          &a->counters.source},
-        {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters; on emu, no counts of a layer of which it verifies a part", &a->counters.off},
+        {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters; on emu, nothing runs at full size", &a->counters.off},
         {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 if a row cannot be counted", &a->counters.required},
     };
     memcpy(options, all, sizeof all);
