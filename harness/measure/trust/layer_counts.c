@@ -44,10 +44,9 @@ static void take_metric(void *context, const struct device_counter *c, int line,
 struct refusal {
     const char *word, *says;
 };
-static const struct refusal no_refusal, by_values = {"values", "the values of its inputs decide which pixels are active"},
-                                        by_library = {"library", "a library runs a step"},
-                                        by_size = {"size", "its inputs are too large to be made here"},
-                                        by_wish = {"asked", "--no-counters was given"};
+static const struct refusal no_refusal,
+    by_values = {"values", "the values of its inputs decide which pixels are active"}, by_library = {"library", "a library runs a step"},
+    by_size = {"size", "its inputs are too large to be made here"}, by_wish = {"asked", "--no-counters was given"};
 
 static struct refusal refuses(const struct job *job, const struct program *p)
 {
@@ -446,8 +445,8 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     k.dev = *counter;
     k.dev->ops->clear(k.dev);
     k.dev->ops->multiply(k.dev, k.program->work.op->file != NULL); /* values of the other ops' inputs decide nothing */
-    bool ran = rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, known, &why) &&
-               run_steps(&k, known, &why);
+    bool ran =
+        rig_open(k.dev, NULL, k.program, build->images, false, &k.rig, &why) && feed_layer(&k, known, &why) && run_steps(&k, known, &why);
     const struct device_report *reports;
     if (ran && k.dev->ops->reports(k.dev, &reports))
         failure_take_reports(k.dev, row);
