@@ -425,13 +425,13 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     for (int i = 0; i < k.program->step_count; i++)
         if (k.program->steps[i].kind == STEP_CUDNN) /* emu will skip the row */
             return true;
-    if (take_known(known, row)) {
-        *counted = true;
-        return true;
-    }
     struct refusal refused = refuses(job, k.program);
     if (refused.word) {
         count_part(&p->part->work, refused, row);
+        return true;
+    }
+    if (take_known(known, row)) {
+        *counted = true;
         return true;
     }
     job_stage(job, index, "count", STAGE_S);
