@@ -94,7 +94,7 @@ $(patsubst %,$(BUILD)/harness/%/%.o,emu/decode emu/emulate device/ptx op base me
 COLD_OPTIMISE ?=
 $(patsubst %,$(BUILD)/harness/%/%.o,cli counter gate kernel plan report run store): CFLAGS += $(COLD_OPTIMISE)
 ifeq ($(shell uname -m),x86_64)
-$(BUILD)/harness/emu/run/isa_portable.o: CFLAGS += $(if $(EMU_OPTIMISE),-O1 -foptimize-sibling-calls)
+$(BUILD)/harness/emu/run/isa_portable.o: CFLAGS += $(if $(EMU_OPTIMISE),-O1 -foptimize-sibling-calls,$(COLD_OPTIMISE))
 endif
 # Vectors wider than the portable processor has pass between inlined functions only.
 $(BUILD)/harness/emu/run/isa_portable.o: WARN += -Wno-psabi
@@ -102,6 +102,8 @@ $(BUILD)/harness/emu/run/isa_portable.o: WARN += -Wno-psabi
 $(BUILD)/tests/%.o: tests/unit/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) $(UNIT_CFLAGS) -Itests -MMD -MP -c -o $@ $<
+# These compute for seconds themselves.
+$(patsubst %,$(BUILD)/tests/test_%.o,bound reference): UNIT_CFLAGS := $(UNIT_CFLAGS:-O0=-O1)
 $(UNIT): %: %.o $(UNIT_LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(if $(filter %.so,$(UNIT_LIBRARY)),-Wl$(,)-rpath$(,)$(abspath $(BUILD))) -lcmocka $(LIBS)
 $(BUILD)/fuzz/%.o: tests/fuzz/%.c Makefile
