@@ -167,7 +167,7 @@ static int by_x(const void *a, const void *b)
 /* Values other than the winner that no case of the places tells from the fastest. */
 static void say_close(struct text *t, const struct place *p, int count, const struct value *winner, const char *param)
 {
-    const char *separator = "; no significant difference from ";
+    const char *separator = t->len ? "; no significant difference from " : "no significant difference from ";
     for (int i = 0; i < p->value_count; i++) {
         bool close = strcmp(p->values[i].name, winner->name) != 0;
         for (int k = 0; k < count && close; k++) {
@@ -236,11 +236,14 @@ static void say_places(struct text *t, const struct place *p, int count, const s
     text_addf(t, "%s=%s%s", param, winner->name, *p->at ? " " : "");
     if (*p->at)
         answer_places(t, over, &p->at, sizeof *p, count);
-    text_addf(t, " (%sx the time of the fastest value of each case, geometric mean of %d", number_3(exp(behind / cases), a), cases);
+    SCOPED_TEXT inside = {0};
+    if (cases > 1)
+        text_addf(&inside, "%sx the time of the fastest value of each case, geometric mean of %d", number_3(exp(behind / cases), a), cases);
     if (slowest != winner->name)
-        text_addf(t, "; the slowest, %s=%s, %sx", param, slowest, number_3(exp(most / cases), a));
-    say_close(t, p, count, winner, param);
-    text_add(t, ")");
+        text_addf(&inside, "%sthe slowest, %s=%s, %sx", inside.len ? "; " : "", param, slowest, number_3(exp(most / cases), a));
+    say_close(&inside, p, count, winner, param);
+    if (inside.len)
+        text_addf(t, " (%s)", text_get(&inside));
 }
 
 /* The values in the order of their geometric means; those that not all cases have come last, with the number of theirs. */
@@ -263,7 +266,9 @@ static void say_rank(struct text *t, const struct place *p, const char *over)
         if (v->cases < p->cases)
             text_addf(t, " (%d case%s)", v->cases, text_s(v->cases));
     }
-    text_addf(t, " the time of the fastest of each case, geometric mean of %d", p->cases);
+    text_add(t, " the time of the fastest");
+    if (p->cases > 1)
+        text_addf(t, " of each case, geometric mean of %d", p->cases);
 }
 
 static void say_group(struct block *list, const char *question, const struct place *p, int count, const struct query *q)
@@ -277,17 +282,21 @@ static void say_group(struct block *list, const char *question, const struct pla
     for (int i = 0; i < count; i++)
         if ((!density || 2 * p[i].cases >= most) && (!q->param || least_behind(&p[i])))
             kept[n++] = p[i];
-    if (*p->group)
-        text_addf(&t, "%s: ", p->group);
     for (int i = 0, length = 1; i < n; i += length) {
         const struct value *winner = q->param ? winner_from(kept + i, n - i, &length) : NULL;
-        text_add(&t, i ? (q->param ? ", " : "; ") : "");
-        if (winner)
+        if (t.len)
+            text_add(&t, ", ");
+        else if (*p->group)
+            text_addf(&t, "%s: ", p->group);
+        if (winner) {
             say_places(&t, kept + i, length, winner, q->param, q->over);
-        else
-            say_rank(&t, kept + i, q->over);
+            continue;
+        }
+        say_rank(&t, kept + i, q->over); /* a line for each place */
+        block_item(list, "answer", i ? NULL : question, text_get(&t));
+        text_free(&t);
     }
-    if (n)
+    if (t.len)
         block_item(list, "answer", question, text_get(&t));
 }
 
