@@ -20,9 +20,22 @@ static uint32_t member_mask(const struct warp *w, uint32_t ref)
         return w->mask;
     if (ref & 1) /* a constant */
         return SLOT(const uint32_t, w, ref)[0];
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1)
-        all |= SLOT(const uint32_t, w, ref)[__builtin_ctz(rest)];
+    for (int i = 0; i < 32; i++)
+        all |= SLOT(const uint32_t, w, ref)[i] & (uint32_t)w->on[i];
     return all;
+}
+
+/* True if all lanes run the instruction, and each names all of them. */
+static bool is_full(const struct warp *w, uint32_t ref)
+{
+    uint32_t all = w->mask;
+    if (ref == NO_REF)
+        return all == ~0u;
+    const uint32_t *members = SLOT(const uint32_t, w, ref);
+    for (int i = 0; i < 32 && all == ~0u; i += 8)
+        for (int k = i; k < i + 8; k++)
+            all &= members[k];
+    return all == ~0u;
 }
 
 /* Lanes of different masks may run one instruction together, as the tiles of cooperative groups do: those of `rest` that share the first
@@ -55,22 +68,29 @@ static void put_lanes(struct warp *w, uint32_t ref, const uint32_t *from)
         to[__builtin_ctz(rest)] = from[__builtin_ctz(rest)];
 }
 
-/* True if all lanes take part and the warp is one segment, as in most shuffles. */
-static bool shfl_is_whole(const struct warp *w, const struct insn *ip)
+/* True if all 32 lanes have one value. A constant often lies in a register. */
+static bool is_uniform(const struct warp *w, uint32_t ref)
 {
-    uint32_t members = ip->list[0];
-    return w->mask == ~0u && (members == NO_REF || ((members & 1) && SLOT(const uint32_t, w, members)[0] == ~0u)) && (ip->c & 1) &&
-           (SLOT(const uint32_t, w, ip->c)[0] & 0x1f1f) == (ip->kind ? 31 : 0);
+    const uint32_t *v = SLOT(const uint32_t, w, ref);
+    return (ref & 1) || !memcmp(v, v + 1, 31 * sizeof *v);
 }
 
-/* Returns the lanes whose partner exists. */
-static uint32_t shfl_whole(const struct insn *ip, const uint32_t *a, const uint32_t *b, uint32_t *out)
+/* The lane that `lane` reads; -1: none. least: the first lane of its segment; most: its last one, or for `up` its first. */
+static inline int shfl_from(int kind, int lane, int delta, int clamp, int segment)
 {
-    uint32_t inside = ~0u;
-    for (uint32_t i = 0; i < 32; i++) {
-        uint32_t delta = b[i] & 31, from = ip->kind == 0 ? i - delta : ip->kind == 1 ? i + delta : ip->kind == 2 ? i ^ delta : delta;
-        inside &= ~((uint32_t)(from > 31) << i); /* also below 0 */
-        out[i] = a[from > 31 ? i : from];
+    const int least = lane & segment, most = least | (clamp & ~segment);
+    const int from = kind == 0 ? lane - delta : kind == 1 ? lane + delta : kind == 2 ? lane ^ delta : least | (delta & ~segment);
+    return (kind == 0 ? from >= most : from <= most) ? from : -1;
+}
+
+/* Where all lanes take part, in segments of one size. Returns the lanes whose partner exists. */
+static inline uint32_t shfl_whole(int kind, const uint32_t *a, const uint32_t *b, uint32_t c, uint32_t *out)
+{
+    uint32_t inside = 0;
+    for (int i = 0; i < 32; i++) {
+        const int from = shfl_from(kind, i, (int)(b[i] & 31), (int)(c & 31), (int)(c >> 8 & 31));
+        inside |= (uint32_t)(from >= 0) << i;
+        out[i] = a[from >= 0 ? from : i];
     }
     return inside;
 }
@@ -80,31 +100,10 @@ static uint32_t shfl_groups(struct warp *w, const struct insn *ip, const uint32_
     uint32_t inside = 0;
     EACH_GROUP(ip->list[0])
     for (uint32_t rest = group; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest), from;
-        int delta = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
-        int most = (lane & segment) | (clamp & ~segment), least = lane & segment;
-        bool ok;
-        switch (ip->kind) {
-        case 0:
-            from = lane - delta;
-            ok = from >= most;
-            break;
-        case 1:
-            from = lane + delta;
-            ok = from <= most;
-            break;
-        case 2:
-            from = lane ^ delta;
-            ok = from <= most;
-            break;
-        default:
-            from = least | (delta & ~segment);
-            ok = from <= most;
-            break;
-        }
-        if (!ok)
-            from = lane;
-        inside |= ok ? 1u << lane : 0;
+        int lane = __builtin_ctz(rest),
+            from = shfl_from(ip->kind, lane, (int)(b[lane] & 31), (int)(c[lane] & 31), (int)(c[lane] >> 8 & 31));
+        inside |= from >= 0 ? 1u << lane : 0;
+        from = from >= 0 ? from : lane;
         if (!(group >> from & 1) && (w->checks & CHECK_SYNC))
             emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
         out[lane] = group >> from & 1 ? a[from] : a[lane];
@@ -117,14 +116,19 @@ static uint32_t shfl_groups(struct warp *w, const struct insn *ip, const uint32_
 const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    bool whole = shfl_is_whole(w, ip);
+    const bool whole = is_full(w, ip->list[0]) && is_uniform(w, ip->c);
     if (!whole && wait_for(w, ip, member_mask(w, ip->list[0]), &next))
         return next;
     const uint32_t *a = SLOT(const uint32_t, w, ip->a), *b = SLOT(const uint32_t, w, ip->b), *c = SLOT(const uint32_t, w, ip->c);
     uint32_t out[32], inside = 0;
     if (whole) {
         lanes_exchange(w);
-        inside = shfl_whole(ip, a, b, out);
+        switch (ip->kind) {
+        case 0: inside = shfl_whole(0, a, b, c[0], out); break;
+        case 1: inside = shfl_whole(1, a, b, c[0], out); break;
+        case 2: inside = shfl_whole(2, a, b, c[0], out); break;
+        default: inside = shfl_whole(3, a, b, c[0], out); break;
+        }
     } else {
         inside = shfl_groups(w, ip, a, b, c, out);
     }
@@ -146,16 +150,23 @@ static uint32_t predicate(const struct warp *w, const struct insn *ip)
 const struct insn *emu_vote(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    if (wait_for(w, ip, member_mask(w, ip->b), &next))
+    const bool whole = is_full(w, ip->b);
+    if (!whole && wait_for(w, ip, member_mask(w, ip->b), &next))
         return next;
     uint32_t all = predicate(w, ip), yes = 0, out[32];
-    EACH_GROUP(ip->b)
-    {
-        uint32_t who = members & group, p = all & who;
-        yes |= (ip->kind == 0 ? p == who : ip->kind == 1 ? p != 0 : p == 0 || p == who) ? group : 0;
-        for (uint32_t rest = group; rest; rest &= rest - 1)
-            out[__builtin_ctz(rest)] = p;
-    }
+    if (whole) {
+        lanes_exchange(w);
+        yes = (ip->kind == 0 ? all == ~0u : ip->kind == 1 ? all != 0 : all == 0 || all == ~0u) ? ~0u : 0;
+        for (int i = 0; i < 32; i++)
+            out[i] = all;
+    } else
+        EACH_GROUP(ip->b)
+        {
+            uint32_t who = members & group, p = all & who;
+            yes |= (ip->kind == 0 ? p == who : ip->kind == 1 ? p != 0 : p == 0 || p == who) ? group : 0;
+            for (uint32_t rest = group; rest; rest &= rest - 1)
+                out[__builtin_ctz(rest)] = p;
+        }
     uint32_t *d = SLOT(uint32_t, w, ip->d);
     if (ip->kind != 3)
         *d = (*d & ~w->mask) | (yes & w->mask);

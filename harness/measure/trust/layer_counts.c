@@ -239,12 +239,12 @@ static bool run_steps(struct counting *k, struct counted_layers *known, struct e
 {
     const struct program *p = k->program;
     int last = p->step_count - 1;
-    while (last > 0 && p->steps[last].kind != STEP_KERNEL)
+    while (last >= 0 && p->steps[last].kind != STEP_KERNEL) /* no count needs what comes after */
         last--;
     if (!rig_prepare(k->rig, NULL, err))
         return false;
     k->whole_before = true;
-    for (k->step = 0; k->step < p->step_count; k->step++) {
+    for (k->step = 0; k->step <= last; k->step++) {
         const struct step *s = &p->steps[k->step];
         struct blocks one = {0};
         char key[HASH_TEXT];
