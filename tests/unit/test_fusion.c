@@ -49,7 +49,7 @@ static void test_knee(void **state)
     chain(&f, 0.5);
     char *t = said(&f);
     assert_non_null(strstr(t, "fusing  chain: one launch takes 60.0 us up to length 30, then 0.500 us for each further one"));
-    assert_non_null(strstr(t, "; the baseline pays 100.0 ±0.2 us for each\n"));
+    assert_non_null(strstr(t, "; apart pays 100.0 ±0.2 us for each\n"));
     free(t);
     fixture_free(&f);
     chain(&f, 0.5); /* a launch is the most that stands against the last one, and no reason why one more costs */
@@ -58,13 +58,13 @@ static void test_knee(void **state)
     f.rows[9]->times[0].low_ns = 8e6; /* of 100: +-2 ms in 99 */
     f.rows[9]->times[0].high_ns = 12e6;
     t = said(&f);
-    assert_non_null(strstr(t, "then 0.500 us for each further one; the baseline pays 100 ±20 us for each\n"));
+    assert_non_null(strstr(t, "then 0.500 us for each further one; apart pays 100 ±20 us for each\n"));
     free(t);
     fixture_free(&f);
     chain(&f, 0);
     t = said(&f);
-    assert_non_null(strstr(
-        t, "one launch takes 60.0 us from length 1 to 100: one more is free in this range; the baseline pays 100.0 ±0.2 us for each\n"));
+    assert_non_null(
+        strstr(t, "one launch takes 60.0 us from length 1 to 100: one more is free in this range; apart pays 100.0 ±0.2 us for each\n"));
     free(t);
     f.count -= 3; /* three points tell no knee */
     t = said(&f);

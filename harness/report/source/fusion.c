@@ -176,6 +176,7 @@ void fusion_table(struct document *d, const struct case_view *c)
 struct knee_point {
     double x, ns, zero_ns, zero_half; /* of the fused row, and of the baseline with half of its interval */
     const char *bottleneck;
+    char zero[VARIANT_BASE]; /* the name of the baseline */
 };
 
 ORDER(by_x, struct knee_point, ORDER_UP(x))
@@ -213,7 +214,8 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
                   limit ? p[count - 1].bottleneck : "");
     number_pair(zero / 1e3, sqrt(p[0].zero_half * p[0].zero_half + p[count - 1].zero_half * p[count - 1].zero_half) / far / 1e3, z, half);
     if (zero > 0)
-        text_addf(&t, "; the baseline pays %s%s%s us for each", z, half[0] ? " ±" : "", half);
+        text_addf(&t, "; %s pays %s%s%s us for each", strcmp(p[0].zero, p[count - 1].zero) ? "the baseline" : p[0].zero, z,
+                  half[0] ? " ±" : "", half);
     block_text(list, "fusing", layer, &t);
 }
 
@@ -241,8 +243,9 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
                 launches = w.view.views[k].steps > launches ? w.view.views[k].steps : launches;
             fewest = launches < fewest ? launches : fewest;
             most = launches > most ? launches : most;
-            *APPEND(points, n) =
-                (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, zero->half_ns, verdict_word(fused)};
+            struct knee_point *p = APPEND(points, n);
+            *p = (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, zero->half_ns, verdict_word(fused), ""};
+            memcpy(p->zero, w.view.zero_name, sizeof p->zero);
         }
     }
     if (n >= KNEE_POINTS && alone && most > fewest)
