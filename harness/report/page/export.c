@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "2.11.0"
+#define EXPORT_VERSION "2.12.0"
 
 /* The verdict, the rules that hold, and the time breakdown. */
 static json_t *json_why(const struct case_view *c, const struct view *v)
