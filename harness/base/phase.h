@@ -27,8 +27,8 @@ enum phase phase_find(const char *name);
 /* The stage at which a counting worker asks for its counters: a failure there is a failure for every case. At most 20 characters. */
 #define PHASE_STAGE_COUNTERS "open counters"
 
-#define PHASE_DEPTH 32  /* twice the actual nesting; deeper phases count as the one around them */
-#define PHASE_PARTS 128 /* more than the actual number; further parts count for their phase alone */
+#define PHASE_DEPTH 32 /* twice the actual nesting; deeper phases count as the one around them */
+#define PHASE_PARTS 64 /* more than the actual number; further parts count for their phase alone */
 /* A named part of a phase's seconds. */
 struct phase_part {
     enum phase phase;

@@ -26,7 +26,7 @@ struct counter_choice {
  * --metrics add up and replace the scenario's list. Nothing is chosen if counters are off. */
 bool counter_choose(const struct counter_wish *wish, const struct node *scenario, struct counter_choice *choice, struct error *err);
 void counter_choice_free(struct counter_choice *choice);
-/* True if a row takes so long that only groups marked slow are worth their passes: the basic set runs a row ten times, and once with
+/* True if a row takes so long that only groups marked slow are worth their passes: the basic set runs a row nine times, and once with
  * patched code, which takes as long as 25 runs (on an H200). That is a row of more than 10 ms, or of more than 2 ms and five times the
  * fastest of its case. NaN: not timed. */
 bool counter_row_is_slow(double time_ns, double fastest_ns);

@@ -4,7 +4,6 @@
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,12 +190,6 @@ struct cupti_chip *cupti_session_chip(struct cupti_session *session)
     return session->chip;
 }
 
-static void part(const struct cupti_job *job, const char *name)
-{
-    if (job->part)
-        job->part(job->context, name);
-}
-
 static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
 {
     bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max;
@@ -236,10 +229,7 @@ static bool configure(struct cupti_session *s, const struct cupti_job *job, stru
     PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
     PARAMS(CUpti_RangeProfiler_SetConfig, config);
     if (!same_metrics(s, job)) {
-        part(job, "x enable");
-        bool anew = !(s->metric_count || !s->profiler) || (disable(s, err) && enable(s, err));
-        part(job, NULL);
-        if (!anew)
+        if ((s->metric_count || !s->profiler) && (!disable(s, err) || !enable(s, err)))
             return false;
         if (!plan_metrics(s, job, err)) {
             cupti_plan_free(&s->plan);
@@ -270,18 +260,11 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     start.pRangeProfilerObject = stop.pRangeProfilerObject = s->profiler;
     if (job->before && !job->before(job->context, s->pass, err))
         return false;
-    char name[24];
-    snprintf(name, sizeof name, "x start %d", s->pass);
-    part(job, s->pass < 9 ? "x start" : name);
     int code = s->api.start(&start);
-    part(job, NULL);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerStart", err);
     bool ok = job->pass(job->context, s->pass, err);
-    snprintf(name, sizeof name, "x stop %d", s->pass);
-    part(job, s->pass < 9 ? "x stop" : name);
     code = s->api.stop(&stop);
-    part(job, NULL);
     if (ok && code)
         return cupti_fail(code, "cuptiRangeProfilerStop", err);
     *done = stop.isAllPassSubmitted != 0;
@@ -355,10 +338,7 @@ static bool decode(struct cupti_session *s, size_t *total, struct error *err)
 static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     size_t total = 0;
-    part(job, "x decode");
-    bool decoded = decode(s, &total, err);
-    part(job, NULL);
-    if (!decoded)
+    if (!decode(s, &total, err))
         return false;
     size_t cells = total * job->metric_count;
     counts->range_count = (int)total;
@@ -394,13 +374,7 @@ bool cupti_count(struct cupti_session *session, const struct cupti_job *job, str
     *counts = (struct cupti_counts){0};
     if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
         return error_set(err, ERROR_INTERNAL, "%d ranges at once: 1 to %d are possible", job->range_max, CUPTI_RANGES_MAX);
-    part(job, "x configure");
-    bool ok = configure(s, job, err);
-    part(job, NULL);
-    ok = ok && run_passes(s, job, err);
-    part(job, "x read");
-    ok = ok && read_counts(s, job, counts, err);
-    part(job, NULL);
+    bool ok = configure(s, job, err) && run_passes(s, job, err) && read_counts(s, job, counts, err);
     if (!ok) {
         cupti_counts_free(counts);
         disable(s, NULL); /* the next count begins with a profiler that nothing happened to */

@@ -37,7 +37,6 @@ struct cupti_job {
     bool (*pass)(void *context, int pass, struct error *err);
     /* Runs before each pass and is not counted; may be NULL. */
     bool (*before)(void *context, int pass, struct error *err);
-    void (*part)(void *context, const char *name); /* for one round */
     void *context;
 };
 struct cupti_counts {

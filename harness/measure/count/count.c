@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "counter/combine.h"
 #include "device/cuda/cuda.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,25 +30,14 @@ struct tracing {
 static bool traced_run(void *context, struct error *err)
 {
     struct tracing *t = context;
-    phase_part(t->dev->clock, "x traced run");
-    bool ok = run_once(t->dev, t->rig, err);
-    phase_pop(t->dev->clock);
-    return ok;
+    return run_once(t->dev, t->rig, err);
 }
 
 bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err)
 {
     struct tracing t = {dev, item->rig};
-    phase_part(dev->clock, "x trace renew");
-    bool ok = renew(item->rig, err) && dev->ops->sync(dev, err);
-    phase_pop(dev->clock);
-    phase_part(dev->clock, "x trace flush");
-    ok = ok && same_state(dev, item, warm, err);
-    phase_pop(dev->clock);
-    phase_part(dev->clock, "x trace");
-    ok = ok && cupti_trace_run(traced_run, &t, &item->trace, err);
-    phase_pop(dev->clock);
-    return ok;
+    return renew(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) &&
+           cupti_trace_run(traced_run, &t, &item->trace, err);
 }
 
 /* A kernel step launches one kernel and makes no fills or copies; other kernels come from the library. */
@@ -85,22 +73,10 @@ static bool renew_all(void *context, int pass, struct error *err)
     const struct part *part = context;
     const struct count_job *job = part->job;
     (void)pass;
-    phase_part(job->dev->clock, "x renew");
     for (int i = part->first; i < part->end; i++)
         if (!renew(job->items[i].rig, err))
             return error_where(err, "%s", job->items[i].name);
-    bool ok = job->dev->ops->sync(job->dev, err);
-    phase_pop(job->dev->clock);
-    return ok;
-}
-
-static void part_of_count(void *context, const char *name)
-{
-    const struct part *part = context;
-    if (name)
-        phase_part(part->job->dev->clock, name);
-    else
-        phase_pop(part->job->dev->clock);
+    return job->dev->ops->sync(job->dev, err);
 }
 
 static bool pass(void *context, int index, struct error *err)
@@ -109,16 +85,13 @@ static bool pass(void *context, int index, struct error *err)
     const struct count_job *job = part->job;
     struct device *dev = job->dev;
     bool ok = true;
-    char name[24];
-    snprintf(name, sizeof name, "x pass %d", index);
+    (void)index;
     for (int i = part->first; ok && i < part->end; i++) {
         const struct counted *item = &job->items[i];
         if (job->announce)
             job->announce(job->context, i);
-        phase_part(dev->clock, "x flush");
         ok = same_state(dev, item, job->warm, err);
-        phase_pop(dev->clock);
-        phase_part(dev->clock, name);
+        phase_open(dev->clock, item->name);
         ok = ok && run_once(dev, item->rig, err);
         phase_pop(dev->clock);
         if (!ok)
@@ -181,7 +154,6 @@ static bool count_part(const struct part *part, struct count_result *result, str
                               .range_max = ranges,
                               .pass = pass,
                               .before = renew_all,
-                              .part = part_of_count,
                               .context = (void *)part};
     if (!cupti_count(job->session, &asked, &counts, err))
         return false;

@@ -410,22 +410,16 @@ static bool tally_some(struct tally *t, struct error *err)
     if (!open_counters(c, err))
         return false;
     stage(t, -1, "trace", LOAD_LIMIT_S);
-    phase_part(job->dev->clock, "x trace begin");
     bool ok = cupti_trace_begin(err);
-    phase_pop(job->dev->clock);
     for (int i = t->begin; ok && i < t->end; i++)
         ok = trace(t, i, err);
-    phase_part(job->dev->clock, "x trace end");
     cupti_trace_end();
-    phase_pop(job->dev->clock);
     for (int i = t->begin; ok && i < t->end;)
         ok = count_some(t, i, &i, err);
     if (!ok)
         return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
-    phase_part(job->dev->clock, "x rest");
     cupti_session_rest(c->cupti);
-    phase_pop(job->dev->clock);
     return true;
 }
 
