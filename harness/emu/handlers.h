@@ -190,8 +190,6 @@ void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
 #define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
-void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
-                      uint64_t plain, uint64_t ideal);
 /* The same for learnt patterns whose first lanes are at `from` and `to`; caches the result. */
 void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask);
 /* Records the bytes of shared memory that a cp.async fills: reading them before the wait is an error. */

@@ -38,7 +38,8 @@ bool gate_asked_takes(const struct gate_asked *asked, const struct gate_entry *e
     return variant && layer;
 }
 
-bool gate_side_has(const struct gate_side *side, enum gate_lack_kind kind, const char *name)
+/* True if an entry is of what a tree may lack. */
+static bool gate_side_has(const struct gate_side *side, enum gate_lack_kind kind, const char *name)
 {
     for (int i = 0; i < side->count; i++) {
         const struct gate_entry *e = &side->entries[i];

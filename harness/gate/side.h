@@ -83,8 +83,6 @@ struct gate_side {
     int op_count;
 };
 struct gate_op *gate_side_op(struct gate_side *side, const char *path);
-/* True if an entry is of what a tree may lack. */
-bool gate_side_has(const struct gate_side *side, enum gate_lack_kind kind, const char *name);
 /* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: rows without a side. Takes ownership of run and rows.
  * False: this part was made by something else than the earlier parts. */
 bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err);

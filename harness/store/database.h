@@ -50,5 +50,3 @@ int columns_read(sqlite3_stmt *statement, int first, enum column_group group, vo
 /* "a", "b", ... of a group; each with `prefix` before it. */
 void columns_list(struct text *t, enum column_group group, const char *prefix);
 int columns_count(enum column_group group);
-/* Stores one of a row's lists under the number of its result. */
-bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err);

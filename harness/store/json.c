@@ -50,7 +50,8 @@ json_t *json_finite(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-json_t *json_column(const struct column *c, const void *base)
+/* A field's value; NULL if it is absent or not finite. */
+static json_t *json_column(const struct column *c, const void *base)
 {
     struct column_value v = column_get(c, base);
     if (v.absent)
@@ -82,23 +83,9 @@ void json_columns_add(json_t *object, enum column_group group, const void *base,
     }
 }
 
-static bool take_reals(const json_t *value, struct column_value *v, double **reals)
-{
-    if (!json_is_array(value))
-        return false;
-    v->count = (int)json_array_size(value);
-    v->reals = *reals = xcalloc((size_t)v->count + 1, sizeof **reals);
-    for (int i = 0; i < v->count; i++) {
-        const json_t *one = json_array_get(value, (size_t)i);
-        (*reals)[i] = json_is_number(one) ? json_number_value(one) : NAN;
-    }
-    return true;
-}
-
 bool json_column_take(const struct column *c, void *base, const json_t *value)
 {
     struct column_value v = {.absent = !value || json_is_null(value)};
-    SCOPED double *reals = NULL;
     bool ok = true;
     switch (c->type) {
     case COLUMN_TEXT:
@@ -115,7 +102,7 @@ bool json_column_take(const struct column *c, void *base, const json_t *value)
         v.real = json_number_value(value);
         ok = v.absent || json_is_number(value);
         break;
-    case COLUMN_REALS: ok = v.absent || take_reals(value, &v, &reals); break;
+    case COLUMN_REALS: ok = v.absent; break; /* samples are not read from JSON */
     case COLUMN_BOOL:
         v.integer = json_is_true(value);
         ok = v.absent || json_is_boolean(value);

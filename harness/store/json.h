@@ -12,8 +12,6 @@ char *json_clean(const char *s);
 json_t *json_finite(double v);
 /* The document, indented, doubles with 17 digits; frees it. */
 void json_write(struct text *t, json_t *root);
-/* A field's value; NULL if it is absent or not finite. */
-json_t *json_column(const struct column *column, const void *base);
 /* Every field of a group under its column's name. Absent fields are null or, with `sparse`, left out. */
 void json_columns_add(json_t *object, enum column_group group, const void *base, bool sparse);
 /* Sets a field from JSON; NULL or null means absent. False if the type is not the column's: the field stays as it is. */

@@ -123,7 +123,8 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
     return done;
 }
 
-bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
+/* Stores one of a row's lists under the number of its result. */
+static bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
 {
     int count = row_list_count(list, row);
     bool done = true;

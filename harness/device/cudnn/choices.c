@@ -65,7 +65,7 @@ void cudnn_open_choices(struct cudnn *handle, const char *state)
     json_object_set_new(handle->choice_file, "state", json_string(state));
 }
 
-bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
+static bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
 {
     SCOPED char *key = cudnn_conv_text(conv);
     if (!json_object_get(choice_plans(handle), key))
@@ -86,13 +86,13 @@ bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, stru
     return true;
 }
 
-void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv)
+static void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv)
 {
     SCOPED char *key = cudnn_conv_text(conv);
     json_object_del(choice_plans(handle), key);
 }
 
-void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
+static void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
 {
     if (!handle->choice_file)
         return;

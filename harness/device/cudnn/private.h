@@ -56,10 +56,6 @@ struct cudnn {
 int cudnn_handles(struct cudnn *handle, int wanted);
 /* The handle of a thread, with the device's context current; NULL: not possible, or a described device. */
 void *cudnn_handle_of(struct cudnn *handle, int thread);
-/* choices.c: reads, writes and deletes the choice for a convolution on disk. */
-bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
-void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice);
-void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv);
 
 /* compiled.c. `device`: as cudnn_device has it. */
 void cudnn_set_builder(struct cudnn *handle, const char *device);

@@ -22,8 +22,8 @@ static bool first_time(uint64_t *seen, int *count, uint64_t value)
  * global memory goes to one 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one
  * row of the banks, one of each sector. Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the
  * store's wavefronts: they were added already, as were the sectors. What this takes beyond is not a bank conflict. */
-void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
-                      uint64_t plain, uint64_t ideal)
+static void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full,
+                             uint32_t mask, uint64_t plain, uint64_t ideal)
 {
     uint64_t sectors[32], pieces[32], parts[32], total = full == mask ? 0 : plain;
     int sector_count = 0, piece_count = 0, part_count = 0;

@@ -204,7 +204,7 @@ static void put_aside(struct data_store *d, int set, int slot)
     d->data_case[set][slot] = -1;
 }
 
-void data_drop_ahead(struct data_store *d)
+static void data_drop_ahead(struct data_store *d)
 {
     for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++) {
         if (d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] >= 0)

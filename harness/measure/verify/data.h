@@ -59,6 +59,5 @@ bool data_is_sound(const struct op_data *data, bool *sound, struct error *err);
 void data_put_early(struct data_store *d, int in_case, int set, int slot, const struct op_data *data);
 bool data_has_early(const struct data_store *d, int in_case, int set, int slot);
 void data_put_host(struct data_store *d, int in_case, int set, int slot, const struct op_data *host);
-void data_drop_ahead(struct data_store *d);
 /* How many more bytes of the device's memory data of other cases may occupy. */
 double data_room_ahead(struct data_store *d);

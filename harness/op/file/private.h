@@ -6,9 +6,6 @@
 /* Reads an op, which then lives as long as the process. NULL on error. */
 struct op_file *op_file_read(const char *path, struct error *err);
 
-/* Frees a file that was refused. */
-void op_file_free(struct op_file *f);
-
 /* Hooks of struct op. */
 bool op_file_finish(struct work *work, struct error *err);
 int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);

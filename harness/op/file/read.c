@@ -417,7 +417,8 @@ static void free_tensor(struct op_file_tensor *t)
     free(t->reference_npy);
 }
 
-void op_file_free(struct op_file *f)
+/* Frees a file that was refused. */
+static void op_file_free(struct op_file *f)
 {
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         free_tensor(&f->tensors[i]);

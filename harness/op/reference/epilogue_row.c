@@ -89,7 +89,7 @@ static void slope_one(const struct work *work, double alpha, double slope, size_
     row->e[i] = e;
 }
 
-double activation_value(const struct epilogue *item, double x)
+static double activation_value(const struct epilogue *item, double x)
 {
     const double root = 0.7978845608028654; /* sqrt(2 / pi) */
     switch (item->kind) {

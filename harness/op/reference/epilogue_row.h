@@ -11,5 +11,4 @@ struct epilogue_row {
 /* Takes raw row p_i of image n_i through every item; results are in y and e. A rounding counts only where a value is not representable. */
 void epilogue_apply(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, struct epilogue_row *row);
 /* The value of an activation other than relu, leaky_relu and prelu; and how much it can stretch an error. */
-double activation_value(const struct epilogue *item, double x);
 double activation_stretch(enum epilogue_kind kind);

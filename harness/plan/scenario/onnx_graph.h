@@ -123,8 +123,6 @@ bool view_expand(struct view *l, int rank, const int64_t *dim);
 bool view_slice(struct view *l, int part, int64_t first, int64_t count, int64_t step);
 /* True if it has every element of the image once; in_order: in the image's order. */
 bool view_whole(const struct view *l, bool in_order);
-/* Does the part step through all channels, and nothing else do so? */
-bool view_is_channels(const struct view *l, int part);
 /* The view of an image with another number of channels (axis 1) or columns (3), which the part steps through. */
 void view_resize(struct view *l, int part, int axis, struct place *of);
 bool view_same(const struct view *a, const struct view *b);

@@ -78,7 +78,8 @@ bool view_whole(const struct view *l, bool in_order)
     return same_atoms(&flat, &all, false);
 }
 
-bool view_is_channels(const struct view *l, int part)
+/* Does the part step through all channels, and nothing else do so? */
+static bool view_is_channels(const struct view *l, int part)
 {
     int64_t c = l->of->dim[1], in_part = 0, of_channels = 0;
     bool whole = l->first[1] == 0 && l->dim[part] == c;
@@ -186,18 +187,6 @@ bool view_expand(struct view *l, int rank, const int64_t *dim)
 }
 
 /* ---- images of views ---- */
-
-struct place *view_inner(struct graph *g, const struct onnx_node *n, struct onnx_node *inner, char *outputs[1])
-{
-    struct place *made = graph_inner(g);
-    *inner = *n;
-    if (!*n->name && n->output_count)
-        inner->name = n->outputs[0];
-    outputs[0] = (char *)(uintptr_t)made->name;
-    inner->outputs = outputs;
-    inner->output_count = 1;
-    return made;
-}
 
 bool view_put(struct graph *g, const struct onnx_node *n, const struct view *l, const char **why)
 {

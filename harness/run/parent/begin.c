@@ -128,7 +128,7 @@ static void note_provenance(struct session *s)
 }
 
 /* The place of a row: "HOST/cuda:2". */
-void session_place(const struct session *s, struct row *row)
+static void session_place(const struct session *s, struct row *row)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);

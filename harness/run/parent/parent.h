@@ -151,8 +151,6 @@ void session_make_rows(struct session *s, int first, int last);
 /* Makes the rows (with several GPUs their processes do), takes over those of an interrupted run, writes the run's provenance. `kept`: how
  * many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
-/* Says where the row runs. */
-void session_place(const struct session *s, struct row *row);
 /* resume.c. The key of a row on the GPU with that UUID, which is of the run's kind. */
 void session_row_key(const struct session *s, int row, const char *uuid, char out[HASH_TEXT]);
 /* Marks the rows first .. last-1 that need no masks: those that another process runs, and those that the previous run hands over, by their
