@@ -14,6 +14,6 @@ struct hash *hash_begin(void);
 void hash_add(struct hash *h, const void *data, size_t bytes);
 void hash_add_text(struct hash *h, const char *s);
 void hash_end(struct hash *h, char out[HASH_TEXT]); /* frees h */
-/* A fast sum of 64 bits that goes on from `sum`, for bits that nobody forges: FNV-1a over 8-byte words instead of bytes, the remainder at
- * the end byte by byte. */
+/* A fast sum of 64 bits that continues from `sum`, without protection against forgery: FNV-1a over 8-byte words instead of bytes, the
+ * remainder at the end byte by byte. */
 uint64_t hash_sum(uint64_t sum, const void *data, size_t count);

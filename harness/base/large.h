@@ -1,4 +1,4 @@
-/* base/large: memory in large pages, where the system has some for who asks: 512 times fewer page faults. */
+/* base/large: memory in large pages, if the system gives some on request: 512 times fewer page faults. */
 #pragma once
 
 #include <stddef.h>

@@ -184,7 +184,7 @@ struct work {
 struct chain_link {
     struct work work;    /* as it runs: its layout, its seed */
     const char *name;    /* of the layer, for messages; borrowed */
-    int input, residual; /* an earlier link, CHAIN_INPUT or (residual) CHAIN_NONE; of add and concat: whose output is the second tensor */
+    int input, residual; /* earlier links, CHAIN_INPUT or (residual) CHAIN_NONE; residual of add and concat: the second tensor */
     int layer;           /* the run of a layer that it is, counted from 0 in the network's order; -1: a layout change that a plan added */
 };
 struct chain {

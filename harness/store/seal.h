@@ -14,7 +14,8 @@ bool seal_write(struct store *store, int64_t run, struct error *err);
 bool seal_loose(struct store *store, struct error *err);
 /* The run will change: it has no seal until seal_write. */
 bool seal_break(struct store *store, int64_t run, struct error *err);
-/* Seals each run that has no seal, none of which is written now, and the lines without a run; seals of runs that are gone go, too. */
+/* Seals each run that has no seal, and the rows of tables that belong to no run; deletes seals of deleted runs. No such run may be in
+ * progress. */
 bool seal_missing(struct store *store, struct error *err);
 
 /* How many rows a run has, and lines in their lists; -1: the run has no seal. */

@@ -120,7 +120,7 @@ static char *macros(const struct compile_request *r)
     return text_take(&t);
 }
 
-/* A failure for which no source is to blame: its files found no room, or one of its processes was killed. False, and *err says so. */
+/* False + err if the machine made nvcc fail, and not the source: the disk is full, or the system killed one of its processes. */
 static bool machine_left(const char *dir, const char *log, struct error *err)
 {
     static const char block[65536];

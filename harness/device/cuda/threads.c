@@ -1,6 +1,6 @@
-/* What the threads of a launch leave where they ran, and nobody clears before the next launch: registers, shared memory, and local memory,
- * which is a thread's place on an SM, not a thread's. A kernel could keep results in each of them. And its instructions, of which a launch
- * would be the faster that found them: a library's row beside few others (docs/notes/2026-11-isolation.md). */
+/* Clears what the threads of a launch leave on the SMs, and what the next launch would find: registers, shared memory, and local memory,
+ * which belongs to a place on an SM and not to a thread. A kernel could keep results there. Also replaces the cached instructions: a launch
+ * that finds its own is faster, as a library's row was among few rows (docs/notes/2026-11-isolation.md). */
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>

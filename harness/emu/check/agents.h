@@ -69,13 +69,13 @@ uint32_t agent_phases(struct block *b, uint32_t offset);
 /* The tag of a copy that completes on that mbarrier; of one in the warp's open bulk group. 0: not checked. */
 uint32_t agent_of_mbarrier(struct block *b, uint32_t offset, struct warp *w, const struct insn *ip, int lane);
 uint32_t agent_of_group(struct warp *w, const struct insn *ip, int lane);
-/* The id of the tensor core that writes tensor memory, made new; 0: not checked. What it did up to that group is told to those who wait for
- * the mbarrier's phase. */
+/* A new id of the tensor core that writes tensor memory; 0: not checked. */
 uint32_t agent_of_tensor_core(struct block *b);
+/* Warps that wait for the mbarrier's phase see what the agent did up to that group. */
 void agent_commits(struct block *b, uint32_t offset, uint32_t agent, uint32_t group);
 /* The id of the four warps that multiply together, made when there is none. */
 uint8_t *agent_of_matrix(struct warp *w);
-/* The tag of a copy from the warp's shared memory to that of block `to`: complete for those who waited on the mbarrier there. */
+/* The tag of a copy from the warp's shared memory to that of block `to`: complete for warps that waited on the mbarrier there. */
 uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset);
 /* The tag of global memory that the warp's bulk copies of that group write (check/races.h). */
 uint32_t agent_store_tag(struct warp *w, uint32_t group);

@@ -328,8 +328,8 @@ static bool event_knows(const struct order *o, const struct event *e, uint32_t o
     return !e->knew || (of < e->ids && o->clocks[e->knew - 1 + of] >= clock);
 }
 
-/* Did the fence come behind what warp `of` did at clock `clock`, and the release behind the fence? Its own fence and a barrier
- * to the one who releases; or a barrier and that one's fence. */
+/* True if the fence follows what warp `of` did at clock `clock`, and the release follows the fence: the warp's own fence and then a barrier
+ * with the releasing warp, or a barrier and then the releasing warp's fence. */
 static bool fence_covers(const struct order *o, const struct event *f, const struct event *release, uint32_t of, uint32_t clock,
                          bool barriers)
 {

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Of each grain of shared memory (1 << program.shared_shift bytes): who wrote it last and who has read it. Simple kernels: watch.inc;
- * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
+/* The last writer and the readers of each grain of shared memory (1 << program.shared_shift bytes). Simple kernels: watch.inc; others:
+ * (warp's clock << 7 | atomic << 6 | warp), 0 = none; reader warp 63: several. */
 struct shadow {
     uint32_t *writer, *reader;
     uint32_t *lane_read;                  /* of the last read that a lane may overtake; NULL: there are none */

@@ -152,7 +152,7 @@ static bool expects_reference(const struct buffer_wanted *b)
     return n && n->kind == NODE_SCALAR && !strcmp(n->text, "reference");
 }
 
-/* An expected buffer begins for the reference as it does for the kernel; without `data`, nobody wrote it. */
+/* Gives the reference its own copy of a buffer: an expected one with the same initial values, or unwritten if it has no `data`. */
 static bool mirror(struct emulation *e, struct buffer_wanted *b, struct error *err)
 {
     bool wanted = expects_reference(b);

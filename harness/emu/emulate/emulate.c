@@ -160,7 +160,7 @@ static void see_counter(void *context, const struct device_counter *counter, int
         c->ideal += value;
 }
 
-/* Elements of which no byte was given a value: what the memory holds there is nobody's result. */
+/* Finds the elements of which the launch wrote no byte: the contents of their memory are no result. */
 static void find_unwritten(struct emulation *e)
 {
     for (int i = 0; i < e->argument_buffers; i++) {

@@ -79,7 +79,7 @@ static void lane_text(struct warp *w, const struct insn *ip, int lane, uint64_t 
     out[n] = 0;
 }
 
-/* A conversion without its length letters, whose numbers are at most what a line holds: nobody waits for two billion blanks. */
+/* Copies a conversion without its length letters and limits its numbers to the length of a line, so that no text has two billion blanks. */
 static size_t bounded_flags(const char *from, size_t n, char *flags)
 {
     size_t k = 0, digits = 0;

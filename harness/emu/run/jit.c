@@ -1,9 +1,8 @@
-/* emu/run/jit: compiles stretches of a basic block to AVX-512 code: lane-wise operations, loads that find what they found the last time,
- * and the branch that ends them. The code becomes the handler of the first operation of the stretch. Registers stay in vectors where there
- * are enough: those that are needed soonest, and no store of what nobody reads again. A load that is to take its handler stores them and
- * leaves the stretch; behind it begins another one, without loads. Code of its own runs where some lanes are off. A NaN is made the
- * canonical one before it is seen: the results have the bits of the handlers'.
- */
+/* emu/run/jit: compiles stretches of a basic block to AVX-512 code: lane-wise operations, loads that hit the same lines as the last
+ * time, and the branch that ends them. The code becomes the handler of the first operation of the stretch. If there are enough vectors,
+ * registers stay in them: those that are needed soonest; a value that no operation reads again is not stored. A load that needs its handler
+ * stores the registers and leaves the stretch; another stretch, without loads, begins behind it. If some lanes are off, separate code runs.
+ * Each NaN becomes the canonical one before it is used, so results have the same bits as those of the handlers. */
 #include "emu/run/jit.h"
 #include "emu/ops.h"
 #include <stdlib.h>

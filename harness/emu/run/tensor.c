@@ -429,8 +429,8 @@ const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip)
     return wmma_move(w, ip, true);
 }
 
-/* kind: 0 wgmma.commit_group, 1 wait_group: imm groups may stay open. The four warps of a group make one product: who waits for it waits
- * for all of them, and may say for all of them that what it was made of is no longer wanted. */
+/* kind: 0 wgmma.commit_group, 1 wait_group: imm groups may stay open. The four warps of a group make one product: a warp that waits for it
+ * waits for all four, and may then release the operands for all four. */
 const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip)
 {
     const struct block *b = w->block;

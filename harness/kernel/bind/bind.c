@@ -153,7 +153,7 @@ static bool bind_tile(struct bind *b, struct error *err)
     return true;
 }
 
-/* The factor of `library` is for libraries: a variant that only names that word is bounded as a direct sum. */
+/* The error factor of `library` applies only to steps that call a library: without one, the bound is that of a direct sum. */
 static void bind_library(struct program *p)
 {
     for (int i = 0; i < p->step_count; i++)

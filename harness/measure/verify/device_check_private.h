@@ -99,8 +99,8 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
 /* Records a checksum of the values after the references are made: whatever made them has not changed the values, or all rows see the
  * same change. */
 bool card_seal(struct card_data *data, struct error *err);
-/* Maps the reference and bounds of that slot, which are otherwise unmapped so that no kernel can reach them, until card_leave unmaps
- * all; both wait. */
+/* Maps the reference and bounds of that slot until card_leave unmaps all. Otherwise they are unmapped, so that no kernel can reach them.
+ * Both functions wait for the device. */
 bool card_reach(const struct card_data *data, int slot, struct error *err);
 bool card_leave(const struct card *card, struct error *err);
 /* Uploads a layer as kernels/reference/conv.cu takes it. The caller releases it after the run. */

@@ -23,8 +23,8 @@ bool op_data_room(const struct work *work, struct op_data *data, bool bounds, st
 /* References of a few rows (n * p + p_i, before the epilogue; only data->columns of them), for an op that has reference_row. The rest of
  * reference and bound is undefined. */
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err);
-/* How a reference is bounded, on the CPU and on the device. bounds: there are any; sums: the op's own sum has one; terms: products of an
- * output; least: how many of them are not zero. */
+/* The error bounds of a reference, on the CPU and on the device. bounds: it has bounds; sums: the op's own sum has one; terms: products of
+ * one output; least: the fewest of them that are not zero. */
 struct op_bounds {
     bool bounds, sums;
     int64_t terms, least;

@@ -444,9 +444,9 @@ static void plant_specials(const struct tensor *t, unsigned specials, uint64_t k
     }
 }
 
-/* Of each line only 5 to GENERATE_FEW values, each in its own part of it, at the same places of all such inputs. Those of the first input
- * have one sign and one exponent, and 0101... in their last 16 bits: whichever of these bits a kernel drops, rounding or not, it changes
- * all values alike, by a third of a unit or more. */
+/* Plants only 5 to GENERATE_FEW values in each line, one in each of as many parts of the line, at the same places in all such inputs. The
+ * values of the first input have the same sign and exponent, and 0101... in their last 16 bits. So if a kernel drops some of these bits,
+ * with or without rounding, all values change in the same direction, by a third of a unit or more. */
 static void plant_few(const struct generate_recipe *r, const struct draw_lines *lines, const struct work *work, bool first, size_t count,
                       float *to)
 {

@@ -123,8 +123,8 @@ void nearby_enlarge(struct work *out)
         out->larger = t == DTYPE_F16 ? 16 : sum ? 0x1p30 : 256;
 }
 
-/* Values of which an exponential overflows, or that of a product of two. A kernel in f16, or one that rounds between its steps
- * (`tolerance:`), may overflow before it. */
+/* A magnitude at which the exponential of an input, or of a product of two, overflows. 0 if a correct kernel may overflow at a smaller
+ * one: in f16, or if it rounds between its steps (`tolerance:`). */
 static double larger_near(const struct work *own)
 {
     const struct op_file *f = own->op->file;

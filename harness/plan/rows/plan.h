@@ -146,8 +146,8 @@ const char *plan_id(const struct plan *plan, int row);
 struct program *plan_program(const struct plan *plan, int row);
 struct program *plan_part(const struct plan *plan, int row);
 const struct row_facts *plan_row_facts(const struct plan *plan, int row);
-/* Frees programs of layers if thousands are here, but those of the case `keep` (-1: none): a plan has up to millions. For moments when
- * nobody holds one of the others. */
+/* If there are thousands of programs of layers, frees them, except those of the case `keep` (-1: none): a plan has up to millions of rows.
+ * The caller holds no pointer to one of them. */
 void plan_tidy(const struct plan *plan, int keep);
 /* The work that a case's rows are verified on, and the program of a row for it: the layer's, or a part's (emu). */
 const struct work *plan_verified_work(const struct plan *plan, int case_index);

@@ -202,8 +202,8 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
     return g;
 }
 
-/* True if the variant's configurations need their parameters in the name, since a case has several. Cases that bisection added have only
- * some of them and follow the scenario's own. */
+/* True if the variant's configurations need their parameters in the name, since a case has several. Bisection adds cases with only some
+ * of the configurations, behind the scenario's own cases, which decide. */
 static struct break_line *break_even_line_of(struct break_group *g, const char *name, const struct row *row)
 {
     for (int i = 0; i < g->line_count && row->like_case; i++)

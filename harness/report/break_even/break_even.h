@@ -64,8 +64,7 @@ struct break_group {
 /* Groups with two densities or more, by the scenario's answers (which axis, against which variant), else against the baseline. Returns
  * how many. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
-/* True if other variants are significantly faster at both ends of the line's bracket. Its exact crossing then matters to nobody and is
- * not refined. */
+/* True if other variants are significantly faster at both ends of the line's bracket: bench does not refine such a crossing. */
 bool break_even_beaten(const struct break_group *g, const struct break_line *l);
 void break_even_free(struct break_group *groups, int count);
 /* Does the scenario ask for one? */
@@ -88,7 +87,7 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
 void break_even_sentence(const struct break_group *g, struct text *t);
 /* The sentences of all groups. */
 void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count);
-/* One line for each group and variant; if no sentences are written for the groups, with their further details. */
+/* One line for each group and variant. `remarks`: with the details that sentences would say, for pages without sentences of the groups. */
 struct table *break_even_table(const struct break_group *groups, int count, bool remarks);
 /* For very many groups: on how many each variant wins everywhere, loses everywhere, or crosses; the most frequent first. */
 void break_even_sums(struct block *list, const char *label, const char *question, const struct break_group *groups, int count);

@@ -188,8 +188,7 @@ struct table *break_even_table(const struct break_group *groups, int count, bool
 
 /* ---- sums ---- */
 
-/* The brackets of the curves of one kind of mask on which no other variant is faster there: nobody needs the others, which are not
- * refined. */
+/* The brackets of the curves of one kind of mask, except where another variant is faster: bench refines none of those. */
 struct break_span {
     const struct row *like; /* NULL: of curves that merge several kinds */
     double low, high;

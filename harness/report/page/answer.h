@@ -21,7 +21,7 @@ const char *ask_word(const struct ask *ask, const char *key);
 bool ask_has_no_time(const struct ask *ask);
 /* Why a question of times has no answer: on such a device because of that, else `timed`. */
 const char *ask_no_answer(const struct ask *ask, const char *timed);
-/* "at size 3 to 9": places beside each other on an axis, `step` bytes apart. Up to four names are all told, whose order nobody knows. */
+/* "at size 3 to 9": places beside each other on an axis, `step` bytes apart. Lists up to four names, because names have no order. */
 void answer_places(struct text *t, const char *axis, char *const *at, size_t step, int count);
 /* "conv2d/delta_tile", or "conv2d/delta_tile[VERY_SPARSE=0, dtype=f16]": its rows with these values of parameters, axes or the layer. */
 struct side {

@@ -190,7 +190,8 @@ static struct breakdown_part *add_stall(const struct view *v, struct breakdown *
     return p;
 }
 
-/* A finding about the operations or the bytes of the work: they are the speed of light, the first part, and not lost beyond it. */
+/* True if the finding is about the operations or bytes of the work itself: the speed of light, the first part, has their time, so no later
+ * part may count it again. */
 static bool about_roof(const struct counter_rule *rule)
 {
     return rule->unit && (!strcmp(expr_text(rule->unit), "near_memory") || !strcmp(expr_text(rule->unit), "near_compute"));

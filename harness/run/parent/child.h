@@ -20,11 +20,11 @@ struct child {
     int guarded;
     char *buffer; /* what is read lies from `taken` to `used` */
     size_t taken, used, cap;
-    bool opens;           /* before its setup it was sent a command whose end nobody has awaited yet */
+    bool opens;           /* before its setup it was sent a command whose end the parent has not awaited yet */
     bool launched, ready; /* its setup was sent; and answered */
     size_t memory_max;    /* the limit of its memory in bytes (CHILD_GREEDY); 0: no limit */
-    int ahead;            /* commands that were sent and whose end nobody has awaited yet: after the setup, or while other workers are
-                             busy */
+    int ahead; /* commands that were sent and whose end the parent has not awaited yet: after the setup, or while other workers are
+                  busy */
 };
 #define CHILD_NONE ((struct child){.fd = -1, .errors = -1, .guarded = -1}) /* no process */
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED, CHILD_GREEDY };

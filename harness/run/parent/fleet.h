@@ -25,7 +25,7 @@ void queue_order(struct case_queue *q, const double *seconds);
 void queue_free(struct case_queue *q);
 /* The next case for a GPU, which then runs there; -1: none is ready. */
 int queue_take(struct case_queue *q, int gpu);
-/* The case that a GPU may prepare while it runs another; others prefer cases that nobody prepares. -1: none. `former`: what this returned
+/* The case that a GPU may prepare while it runs another; others prefer cases that no GPU prepares. -1: none. `former`: what this returned
  * last; it is no longer prepared. */
 int queue_ahead(struct case_queue *q, int gpu, int former);
 /* The GPU has run it: networks need no more. */
