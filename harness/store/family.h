@@ -1,5 +1,5 @@
-/* store/family: families of metrics. The code that adds a metric names its family, and readers ask for it; nobody parses the metric's
- * name. */
+/* store/family: families of metrics. The code that adds a metric names its family, and readers ask for the family; no code parses the
+ * metric's name. */
 #pragma once
 
 #include "store/row.h"

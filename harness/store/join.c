@@ -451,8 +451,8 @@ bool store_join_much(struct store *store, bool begin, struct error *err)
 
 bool store_join(struct store *into, const char *from, join_tell *tell, void *context, struct error *err)
 {
-    /* A rollback journal writes new pages once, a WAL twice. If a report reads meanwhile, the journal stays as it is; whoever opens the
-     * database next to write sets it again. */
+    /* A rollback journal writes new pages once, a WAL twice. If a report reads meanwhile, the journal stays as it is; the next process
+     * that opens the database to write sets it again. */
     sqlite3_exec(into->db, "PRAGMA main.journal_mode = DELETE", NULL, NULL, NULL);
     return store_exec(into, "PRAGMA main.cache_size = " CACHE_KIB, "joining", err) &&
            merge_with(into, from, join_all, &(struct join){tell, context}, err);

@@ -23,8 +23,8 @@
 /* Values of filter, bias or links for a run of links, malloc'd; `data` has the weights. */
 float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, const struct tensor_role *role,
                       size_t elements);
-/* Links first .. first + count - 1 as a chain of their own. Requires that they read only each other and one outside tensor, and that nobody
- * outside reads any but the last of them. Free with chain_free. */
+/* Links first .. first + count - 1 as a chain of their own. Requires that they read only each other and one outside tensor, and that no
+ * link outside reads any but the last of them. Free with chain_free. */
 bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
 
 /* The work of the whole chain, which it borrows. False: tensors of links do not fit (err names the link). The mask of the whole is that of
