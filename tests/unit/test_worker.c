@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +286,46 @@ static void a_grandparent_is_no_other(void **state)
     assert_int_equal(status, 0);
 }
 
+#define PACKED_BYTES 300000 /* several reads */
+
+/* A command with bytes is taken with all of them, newlines among them, and the next one behind it is another command. */
+static void bytes_belong_to_their_command(void **state)
+{
+    int ends[2], status, done = 0;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    pid_t worker = fork();
+    if (!worker) {
+        dup2(ends[1], 3);
+        for (int fd = 4; fd <= ends[0] || fd <= ends[1]; fd++)
+            close(fd);
+        _exit(worker_main());
+    }
+    close(ends[1]);
+    char *bytes = memset(xmalloc(PACKED_BYTES), '\n', PACKED_BYTES);
+    SCOPED_TEXT all = {0};
+    for (int i = 0; i < 2; i++)
+        assert_true(frame_write(
+            &all, json_pack("{s:s,s:s,s:o}", "do", "uuid", "device", "emu", FRAME_PACKED, json_stringn_nocheck(bytes, PACKED_BYTES))));
+    for (size_t sent = 0; sent < all.len;) {
+        ssize_t n = send(ends[0], text_get(&all) + sent, all.len - sent, MSG_NOSIGNAL);
+        assert_true(n > 0);
+        sent += (size_t)n;
+    }
+    shutdown(ends[0], SHUT_WR);
+    FILE *events = fdopen(ends[0], "r");
+    char line[4096];
+    while (fgets(line, sizeof line, events)) {
+        json_auto_t *event = json_loads(line, 0, NULL);
+        assert_true(event_of(event) != EVENT_FAILED && event_of(event) != EVENT_UNKNOWN);
+        done += event_of(event) == EVENT_DONE;
+    }
+    assert_int_equal(done, 2);
+    assert_int_equal(waitpid(worker, &status, 0), worker);
+    assert_int_equal(status, 0);
+    fclose(events);
+    free(bytes);
+}
+
 static int files_in(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -383,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_lost_context_is_of_its_row),
         cmocka_unit_test(a_look_leaves_the_round_open),
         cmocka_unit_test(others_are_told),
+        cmocka_unit_test(bytes_belong_to_their_command),
         cmocka_unit_test(a_grandparent_is_no_other),
         cmocka_unit_test(samples_and_counts_meet),
         cmocka_unit_test(the_hottest_instructions_are_kept),
