@@ -74,12 +74,11 @@ static json_t *json_column(const struct column *c, const void *base)
     return !v.is_real ? json_integer(v.integer) : isfinite(v.real) ? json_real(v.real) : NULL;
 }
 
-void json_columns_add(json_t *object, enum column_group group, const void *base, bool sparse)
+void json_columns_add(json_t *object, enum column_group group, const void *base)
 {
     for (const struct column *c = column_first(group); c; c = column_next(c)) {
         json_t *value = json_column(c, base);
-        if (value || !sparse)
-            json_object_set_new(object, c->name, value ? value : json_null());
+        json_object_set_new(object, c->name, value ? value : json_null());
     }
 }
 
@@ -117,12 +116,12 @@ bool json_column_take(const struct column *c, void *base, const json_t *value)
     return ok;
 }
 
-json_t *json_list(const struct row_list *list, const struct row *row, bool sparse)
+json_t *json_list(const struct row_list *list, const struct row *row)
 {
     json_t *all = json_array();
     for (int i = 0; i < row_list_count(list, row); i++) {
         json_t *one = json_object();
-        json_columns_add(one, list->group, row_list_at(list, row, i), sparse);
+        json_columns_add(one, list->group, row_list_at(list, row, i));
         json_array_append_new(all, one);
     }
     return all;

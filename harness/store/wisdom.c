@@ -73,7 +73,7 @@ void wisdom_write(struct text *t, const struct wisdom *list, int count)
     json_t *entries = json_array();
     for (int i = 0; i < count; i++) {
         json_t *one = json_object();
-        json_columns_add(one, COLUMN_WISDOM, &list[i], false);
+        json_columns_add(one, COLUMN_WISDOM, &list[i]);
         json_array_append_new(entries, one);
     }
     json_write(t, json_pack("{s:s,s:s,s:o}", "schema", SCHEMA, "version", VERSION, "wisdom", entries));

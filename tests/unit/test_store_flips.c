@@ -35,7 +35,7 @@ static void add_json(struct text *t, json_t *o)
 static void add_columns(struct text *t, enum column_group group, const void *base)
 {
     json_t *o = json_object();
-    json_columns_add(o, group, base, true);
+    json_columns_add(o, group, base);
     add_json(t, o);
 }
 
@@ -48,7 +48,7 @@ static bool add_run(struct text *t, struct store *store, const struct run *run, 
         add_columns(t, COLUMN_CASE, rows[i]);
         add_columns(t, COLUMN_RESULT, rows[i]);
         for (const struct row_list *l = row_lists; l->table; l++)
-            add_json(t, json_list(l, rows[i], true));
+            add_json(t, json_list(l, rows[i]));
     }
     if (count > 0)
         rows_free(rows, count);

@@ -41,21 +41,21 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
 static json_t *json_row(const struct case_view *c, const struct view *v)
 {
     json_t *object = json_object(), *derived = json_object();
-    json_columns_add(object, COLUMN_CASE, v->row, false);
-    json_columns_add(object, COLUMN_RESULT, v->row, false);
+    json_columns_add(object, COLUMN_CASE, v->row);
+    json_columns_add(object, COLUMN_RESULT, v->row);
     for (const struct column *k = column_first(COLUMN_DERIVED); k; k = column_next(k))
         json_object_set_new(derived, k->name, json_finite(view_derived(v, k->name)));
     json_object_set_new(object, "derived", derived);
     json_object_set_new(object, "why", json_why(c, v));
     for (const struct row_list *l = row_lists; l->table; l++)
-        json_object_set_new(object, l->name, json_list(l, v->row, false));
+        json_object_set_new(object, l->name, json_list(l, v->row));
     return object;
 }
 
 static json_t *json_run(const struct run *run)
 {
     json_t *object = json_object();
-    json_columns_add(object, COLUMN_RUN, run, false);
+    json_columns_add(object, COLUMN_RUN, run);
     json_t *environment = run->environment ? json_loads(run->environment, 0, NULL) : NULL;
     if (environment) /* as the object it is, not as a text that holds one */
         json_object_set_new(object, "environment", environment);
