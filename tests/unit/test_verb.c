@@ -45,10 +45,8 @@ static void members_come_through(void **state)
 {
     (void)state;
     int rows[] = {3, -1, 7};
-    double margins[] = {0.5, 1e9 / 3};
     struct message m = {.row = 5,
                         .rows = {rows, 3},
-                        .margins = {margins, 2},
                         .alpha = 0.05,
                         .library_row = -1,
                         .device = "cuda:0",
@@ -59,7 +57,6 @@ static void members_come_through(void **state)
     message_read(json, &in);
     assert_int_equal(in.rows.count, 3);
     assert_memory_equal(in.rows.at, rows, sizeof rows);
-    assert_memory_equal(in.margins.at, margins, sizeof margins);
     assert_true(in.alpha == 0.05 && in.library_row == -1 && in.next.at && !in.next.count && !in.data.at && !in.timed);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(in.choices, 0), 0)), 4);
     assert_true(!in.device && in.row == 0); /* MEASURE has neither */

@@ -390,14 +390,11 @@ static int layer_of(const struct plan *plan, const char *variant)
 /* Rows as the two sides of a gate: a `measure` is told of them beside. */
 static void add_gate(json_t *measure, const struct plan *plan)
 {
-    json_t *pairs = json_array(), *margins = json_array();
-    for (int i = 0; i < 2 && timing.versus[i][0]; i++) {
-        json_array_append_new(pairs, json_integer(layer_of(plan, timing.versus[i][0])));
-        json_array_append_new(pairs, json_integer(layer_of(plan, timing.versus[i][1])));
-        json_array_append_new(margins, json_real(0.01));
-    }
-    json_auto_t *gate = json_pack("{s:o,s:o,s:i,s:f,s:f}", "pairs", pairs, "margins", margins, "library_row",
-                                  layer_of(plan, "my/cudnn_fast"), "alpha", 0.001, "budget", timing.budget_s);
+    json_t *pairs = json_array();
+    for (int i = 0; i < 2 && timing.versus[i][0]; i++)
+        json_array_append_new(pairs, json_pack("[i,i,f]", layer_of(plan, timing.versus[i][0]), layer_of(plan, timing.versus[i][1]), 0.01));
+    json_auto_t *gate = json_pack("{s:o,s:i,s:f,s:f}", "pairs", pairs, "library_row", layer_of(plan, "my/cudnn_fast"), "alpha", 0.001,
+                                  "budget", timing.budget_s);
     if (json_array_size(pairs))
         json_object_update(measure, gate);
 }

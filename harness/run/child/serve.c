@@ -291,10 +291,14 @@ static bool measure(struct worker *w, const struct message *m, int *blame, struc
                                      .count = m->rows.count,
                                      .next = m->next.at,
                                      .next_count = m->next.count,
-                                     .pairs = m->pairs.at ? &pairs : NULL,
+                                     .pairs = m->pairs ? &pairs : NULL,
                                      .due = m->due};
-    for (int i = 0; i < m->margins.count && 2 * i + 1 < m->pairs.count; i++)
-        *APPEND(pairs.pairs, pairs.count) = (struct pair_of_rows){m->pairs.at[2 * i], m->pairs.at[2 * i + 1], m->margins.at[i]};
+    for (size_t i = 0; i < json_array_size(m->pairs); i++) {
+        const json_t *one = json_array_get(m->pairs, i);
+        *APPEND(pairs.pairs, pairs.count) =
+            (struct pair_of_rows){(int)json_integer_value(json_array_get(one, 0)), (int)json_integer_value(json_array_get(one, 1)),
+                                  json_number_value(json_array_get(one, 2))};
+    }
     w->data.keeps = false;
     bool ok = timing_run(&w->timing, &request, blame, err);
     free(pairs.pairs);

@@ -51,28 +51,12 @@ static json_t *write_rows(const struct member_rows *rows)
     return all;
 }
 
-static json_t *write_reals(const struct member_reals *reals)
-{
-    json_t *all = reals->at ? json_array() : NULL;
-    for (int i = 0; reals->at && i < reals->count; i++)
-        json_array_append_new(all, json_real(reals->at[i]));
-    return all;
-}
-
 static struct member_rows read_rows(const json_t *all)
 {
     struct member_rows rows = {xcalloc(json_array_size(all) + 1, sizeof *rows.at), (int)json_array_size(all)};
     for (int i = 0; i < rows.count; i++)
         rows.at[i] = (int)json_integer_value(json_array_get(all, (size_t)i));
     return rows;
-}
-
-static struct member_reals read_reals(const json_t *all)
-{
-    struct member_reals reals = {xcalloc(json_array_size(all) + 1, sizeof *reals.at), (int)json_array_size(all)};
-    for (int i = 0; i < reals.count; i++)
-        reals.at[i] = json_number_value(json_array_get(all, (size_t)i));
-    return reals;
 }
 
 static json_t *write_member(const struct member *m, const void *at)
@@ -86,7 +70,6 @@ static json_t *write_member(const struct member *m, const void *at)
     case MEMBER_TEXTS: return write_records(*(const char *const *const *)at, 1);
     case MEMBER_RECORDS: return write_records(*(const char *const *const *)at, m->texts);
     case MEMBER_ROWS: return write_rows(at);
-    case MEMBER_REALS: return write_reals(at);
     case MEMBER_JSON: return *(json_t *const *)at;
     }
     return NULL;
@@ -123,7 +106,6 @@ void members_read(const struct member *table, int count, const json_t *object, v
         case MEMBER_TEXTS: *(const char ***)at = list ? read_records(value, 1) : NULL; break;
         case MEMBER_RECORDS: *(const char ***)at = list ? read_records(value, table[i].texts) : NULL; break;
         case MEMBER_ROWS: *(struct member_rows *)at = list ? read_rows(value) : (struct member_rows){0}; break;
-        case MEMBER_REALS: *(struct member_reals *)at = list ? read_reals(value) : (struct member_reals){0}; break;
         case MEMBER_JSON: *(json_t **)at = value; break;
         }
     }
@@ -138,7 +120,6 @@ void members_free(const struct member *table, int count, void *from)
         case MEMBER_TEXTS:
         case MEMBER_RECORDS: free(*(void **)at); break;
         case MEMBER_ROWS: free(((struct member_rows *)at)->at); break;
-        case MEMBER_REALS: free(((struct member_reals *)at)->at); break;
         default: break;
         }
     }

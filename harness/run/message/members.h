@@ -6,14 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a member is: TEXTS: an array that ends with NULL. RECORDS: structs of texts; the last one's first text is NULL. ROWS, REALS: arrays
- * with their length. */
+/* What a member is: TEXTS: an array that ends with NULL. RECORDS: structs of texts; the last one's first text is NULL. ROWS: an array
+ * with its length. */
 #define MEMBER_TYPE_TEXT const char *
 #define MEMBER_TYPE_FLAG bool
 #define MEMBER_TYPE_INT int
 #define MEMBER_TYPE_REAL double
 #define MEMBER_TYPE_ROWS struct member_rows
-#define MEMBER_TYPE_REALS struct member_reals
 #define MEMBER_TYPE_JSON json_t *
 enum member_kind {
     MEMBER_TEXT,
@@ -24,7 +23,6 @@ enum member_kind {
     MEMBER_RECORDS,
     MEMBER_WISHES,
     MEMBER_ROWS,
-    MEMBER_REALS,
     MEMBER_JSON
 };
 struct member {
@@ -35,10 +33,6 @@ struct member {
 };
 struct member_rows {
     int *at; /* NULL: absent */
-    int count;
-};
-struct member_reals {
-    double *at;
     int count;
 };
 

@@ -34,15 +34,14 @@
     X(ROWS, checks)     /* source files of the device check (measure/verify/device_check.h) */ \
     X(INT, part) \
     X(INT, parts) \
-    X(ROWS, data)  /* the first rows of cases whose data are made, until ENOUGH */ \
-    X(FLAG, timed) /* a MEASURE that includes the row follows */ \
-    X(FLAG, ahead) /* rows of other cases come before a MEASURE */ \
-    X(JSON, tiles) /* [tiles, active tiles] of the mask */ \
-    X(ROWS, next)  /* rows of the next case, which the worker may prepare meanwhile */ \
-    X(INT, due)    /* how many of them, the first ones, are not verified yet */ \
-    X(ROWS, pairs) /* base, head, base, head ... of a gate; their margins; the library's row, -1: none */ \
-    X(REALS, margins) \
-    X(INT, library_row) \
+    X(ROWS, data)       /* the first rows of cases whose data are made, until ENOUGH */ \
+    X(FLAG, timed)      /* a MEASURE that includes the row follows */ \
+    X(FLAG, ahead)      /* rows of other cases come before a MEASURE */ \
+    X(JSON, tiles)      /* [tiles, active tiles] of the mask */ \
+    X(ROWS, next)       /* rows of the next case, which the worker may prepare meanwhile */ \
+    X(INT, due)         /* how many of them, the first ones, are not verified yet */ \
+    X(JSON, pairs)      /* of a gate: [[base, head, margin], ...] */ \
+    X(INT, library_row) /* -1: none */ \
     X(REAL, alpha) \
     X(REAL, budget) \
     X(FLAG, warm) \
@@ -91,7 +90,7 @@ struct message {
                                                                                             * EVENT_INTERPRETED */ \
     X(IDENTIFY, "identify", HAS(row))                                                      /* EVENT_ROW, launch_hash */ \
     /* EVENT_STAGE ... EVENT_ROW per row; EVENT_BLAME if a row ends it. */ \
-    X(MEASURE, "measure", HAS(rows) HAS(choices) HAS(next) HAS(due) HAS(pairs) HAS(margins) HAS(library_row) HAS(alpha) HAS(budget)) \
+    X(MEASURE, "measure", HAS(rows) HAS(choices) HAS(next) HAS(due) HAS(pairs) HAS(library_row) HAS(alpha) HAS(budget)) \
     X(RACE, "race", HAS(rows) HAS(choices) HAS(next) HAS(due)) /* the same, for `bench tune` */ \
     X(COUNT_CHECK, "count check", HAS(waits))  /* checks that counters are available and that the requested metrics exist */ \
     X(COUNT, "count", HAS(warm) HAS(requests)) /* as MEASURE; never sent to a worker that times */

@@ -105,11 +105,10 @@ void session_gate_rows(struct session *s, int first, int last, struct message *m
             continue;
         if (!rows->count && m->library_row >= 0)
             *APPEND(rows->at, rows->count) = m->library_row;
-        for (int k = 0; k < 2; k++) {
-            *APPEND(rows->at, rows->count) = k ? other : i;
-            *APPEND(m->pairs.at, m->pairs.count) = k ? other : i;
-        }
-        *APPEND(m->margins.at, m->margins.count) = g->margin(g->context, plan_id(&s->plan, i));
+        *APPEND(rows->at, rows->count) = i;
+        *APPEND(rows->at, rows->count) = other;
+        m->pairs = m->pairs ? m->pairs : json_array();
+        json_array_append_new(m->pairs, json_pack("[i,i,f]", i, other, g->margin(g->context, plan_id(&s->plan, i))));
     }
     m->alpha = g->alpha / (s->changed ? s->changed : 1);
     m->budget = s->options->plan.budget_s > 0 ? s->options->plan.budget_s : BUDGET_S;

@@ -237,7 +237,7 @@ bool session_spent(struct session *s, struct error *err);
 void session_sum(struct session *s, const struct session_result *before, struct session_result *result);
 /* gate.c. Compiles the rows of both sides and skips those that both sides launch identically. False: an error that is not a row's. */
 bool session_gate_identify(struct session *s, struct error *err);
-/* Sets the verified rows of a case that form pairs, with the library's first one, in a command. Caller frees the arrays. */
+/* Sets the verified rows of a case that form pairs, with the library's first one, in a command. Caller frees `rows` and `pairs`. */
 void session_gate_rows(struct session *s, int first, int last, struct message *m);
 
 /* decide.c: times the variants that rules of the plan name (`race:`), for layers without a stored choice, and stores the fastest. Leaves

@@ -59,8 +59,10 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             survivors(s, first, last, &m);
         if (!m.rows.count)
             return true;
-        if (!session_ready(s, err))
+        if (!session_ready(s, err)) {
+            json_decref(m.pairs);
             return s->interrupted;
+        }
         s->stage_row = -1;
         m.next = session_next(s, last, &m.due);
         m.choices = choices_of(s, first, last);
