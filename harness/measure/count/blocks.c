@@ -7,9 +7,6 @@
 
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
 #define MACS_UNSEEN 1024.0 /* the same where they are not computed: what brings them their operands */
-#define MACS 256.0         /* of a tensor instruction that cost as much */
-#define LOOK 4e5           /* of the groups whose results are looked at */
-#define LOOK_MOST 6e6      /* of the first of them */
 #define PROBE_S 3.0        /* at most, for its first block */
 #define WHOLE_S 30.0       /* and for a launch that runs whole */
 #define ROWS_MOST 8        /* ways to see one axis of the grid as rows of tiles */
@@ -50,7 +47,7 @@ bool blocks_run(struct counting *c, struct error *err)
                                                 rig_run_sample(c->rig, c->step, &c->sample, err));
 }
 
-static const struct device_group *group_at(const struct counting *c, uint64_t number)
+const struct device_group *blocks_at(const struct counting *c, uint64_t number)
 {
     for (int i = 0; i < c->sample.ran; i++)
         if (c->sample.groups[i].number == number)
@@ -260,7 +257,7 @@ static bool find_border(struct counting *c, const struct box *box, int axis, boo
         blocks_want(c, at);
         if (!blocks_run(c, err))
             return false;
-        if (group_at(c, at)->hash == group_at(c, inside)->hash)
+        if (blocks_at(c, at)->hash == blocks_at(c, inside)->hash)
             break;
         low = high + 1;
     }
@@ -271,7 +268,7 @@ static bool find_border(struct counting *c, const struct box *box, int axis, boo
         blocks_want(c, at);
         if (!blocks_run(c, err))
             return false;
-        if (group_at(c, at)->hash == group_at(c, inside)->hash)
+        if (blocks_at(c, at)->hash == blocks_at(c, inside)->hash)
             high = middle;
         else
             low = middle + 1;
@@ -319,8 +316,8 @@ static bool find_tile_row(struct counting *c, uint64_t *row, struct error *err)
         return false;
     for (int i = 0; i < count && !*row; i++) {
         uint64_t at = base + (c->grid[0] / rows[i] / 2 | 1) * rows[i];
-        uint64_t inside = group_at(c, at + rows[i] / 2)->hash;
-        if (group_at(c, at)->hash != inside || group_at(c, at - 1)->hash != inside)
+        uint64_t inside = blocks_at(c, at + rows[i] / 2)->hash;
+        if (blocks_at(c, at)->hash != inside || blocks_at(c, at - 1)->hash != inside)
             *row = rows[i];
     }
     return true;
@@ -338,7 +335,7 @@ static bool hash_at(struct counting *c, uint64_t number, uint64_t *hash, struct 
     blocks_want(c, number);
     if (!blocks_run(c, err))
         return false;
-    *hash = group_at(c, number)->hash;
+    *hash = blocks_at(c, number)->hash;
     return true;
 }
 
@@ -353,7 +350,7 @@ static bool split(struct counting *c, struct stretches *s, uint64_t from, uint64
         return false;
     s->probes -= 2;
     if (first == last && first == near && first == far) {
-        if (!s->count || from % c->grid[0] == 0 || group_at(c, from - 1)->hash != first)
+        if (!s->count || from % c->grid[0] == 0 || blocks_at(c, from - 1)->hash != first)
             *APPEND(s->from, s->count) = from;
         return true;
     }
@@ -521,51 +518,6 @@ static bool count_some(struct counting *c, struct blocks *b, struct error *err)
     return true;
 }
 
-/* ---- groups to look at ---- */
-static bool is_picked(const struct blocks *b, uint64_t number)
-{
-    for (int i = 0; i < b->picked_count; i++)
-        if (b->picked[i] == number)
-            return true;
-    return false;
-}
-
-/* *left: what they may cost; the first one may take all that a look may cost. */
-static void pick(const struct counting *c, uint64_t number, double *left, struct blocks *b)
-{
-    const struct device_group *g = group_at(c, number);
-    double cost = g ? (double)g->instructions + (double)g->macs / MACS : 0;
-    for (int i = 0; !g && i < c->sample.ran; i++) /* not known: as that of the dearest one */
-        cost = fmax(cost, (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / MACS);
-    if (b->picked_count == BLOCKS_PICKED || is_picked(b, number) || cost > (b->picked_count ? *left : LOOK_MOST))
-        return;
-    b->picked[b->picked_count++] = number;
-    *left -= cost;
-}
-
-/* Corners of the grid first, the last one foremost: it has the largest addresses. Where a mask decides, groups that have not run may read
- * what others do not (measure/trust/layer_values). */
-static void pick_groups(const struct counting *c, struct blocks *b)
-{
-    double left = LOOK;
-    b->picked_count = 0;
-    for (int corner = 7; corner >= 0 && !c->marks && !c->together; corner--) {
-        uint64_t at[3];
-        for (int i = 0; i < 3; i++)
-            at[i] = corner >> i & 1 ? c->grid[i] - 1 : 0;
-        pick(c, at[0] + c->grid[0] * (at[1] + c->grid[1] * at[2]), &left, b);
-    }
-    for (int i = c->sample.ran - 1; i >= 0; i--) {
-        bool seen = false;
-        for (int k = c->sample.ran - 1; k > i; k--)
-            seen = seen || c->sample.groups[k].hash == c->sample.groups[i].hash;
-        if (!seen)
-            pick(c, c->sample.groups[i].number, &left, b);
-    }
-    for (int i = c->sample.ran - 1; i >= 0; i--)
-        pick(c, c->sample.groups[i].number, &left, b);
-}
-
 bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err)
 {
     const struct step *s = &rig_program(rig)->steps[step];
@@ -585,7 +537,8 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
     }
     c.groups = c.grid[0] * c.grid[1] * c.grid[2];
     bool ok = count_some(&c, b, err);
-    pick_groups(&c, b);
+    blocks_pick(&c, b);
+    b->probed = c.sample.ran > 0;
     device_sample_free(&c.sample);
     text_free(&c.state);
     return ok;

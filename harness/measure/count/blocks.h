@@ -15,6 +15,7 @@ struct blocks {
     double sum[2], variance[2];     /* of the estimate: warp instructions and sectors, and their variances */
     uint64_t picked[BLOCKS_PICKED]; /* of the last launch: groups at its corners, and one of each kind, for a look at what they write */
     int picked_count;
+    bool probed;       /* it ran whole after some of its blocks had run alone, so that what blocks add to is wrong */
     bool sampled, few; /* some launch did not run whole; a few different blocks stand for one */
 };
 /* The marked pixels of a masked work, n x h x w: what a block sees of them decides what it does. */

@@ -7,6 +7,7 @@
 #define WHOLE 3e6    /* a launch of less work than that runs whole */
 #define EARLIER 4e7  /* the same if later steps need its results */
 #define BUDGET 6e6   /* for the blocks of one launch */
+#define MACS 256.0   /* of a tensor instruction that cost as much */
 #define NARROW 0.004 /* an interval that is narrow enough */
 
 struct class
@@ -33,6 +34,8 @@ typedef bool blocks_is(const void *context, uint64_t number);
 /* Wants a group, once; runs those that have not run. */
 void blocks_want(struct counting *c, uint64_t number);
 bool blocks_run(struct counting *c, struct error *err);
+/* NULL: it has not run. */
+const struct device_group *blocks_at(const struct counting *c, uint64_t number);
 /* Of the groups that ran. */
 double blocks_cost(const struct counting *c);
 /* The groups that ran and for which `is` says so, of a class of so many. */
@@ -43,3 +46,5 @@ void blocks_add(const struct class *k, struct blocks *b);
 void blocks_weigh(struct counting *c, const struct class *k, blocks_is *is, const void *context);
 /* Chooses the blocks of a masked launch. *whole: the launch is so small that it is to run whole. */
 bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct error *err);
+/* Sets b->picked (pick.c). */
+void blocks_pick(const struct counting *c, struct blocks *b);

@@ -29,7 +29,8 @@ struct counting {
     struct blocks blocks;
     struct marks marks; /* `in` is owned */
     struct blocks last; /* of the last kernel */
-    double before;      /* instructions of the kernels before it */
+    double cost;        /* its instructions, */
+    double before;      /* and those of the kernels before it */
     bool whole_before;  /* all of their blocks ran */
 };
 
@@ -54,8 +55,11 @@ static struct refusal refuses(const struct job *job, const struct program *p)
     size_t all = 0;
     if (job->options.counters.off)
         return by_wish;
-    if (w->op->settle || (w->chain && w->mask.pattern != MASK_NONE))
+    if (w->op->settle)
         return by_values;
+    for (int i = 0; w->chain && i < w->chain->count; i++)
+        if (w->chain->links[i].work.op->settle)
+            return by_values;
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CALL)
             return by_library;
@@ -102,7 +106,7 @@ static bool feed_layer(struct counting *k, struct counted_layers *known, struct 
     if (!data || !rig_feed_small(k->rig, data, work->op->file ? SIZE_MAX : VALUES_MOST, err))
         return false;
     keep_marks(k, data);
-    return true;
+    return !work->op->file || layer_values_poison(k->dev, k->rig, err);
 }
 
 /* ---- launches that were counted ---- */
@@ -113,7 +117,7 @@ static void launch_key(const struct counting *k, char out[HASH_TEXT])
     const struct program *p = k->program;
     const struct step *s = &p->steps[k->step];
     out[0] = 0;
-    if (s->kind != STEP_KERNEL || !p->work.chain)
+    if (s->kind != STEP_KERNEL || !p->work.chain || p->uses_mask) /* marks decide, too */
         return;
     const uint64_t digest = unit_digest(&p->units[s->unit]);
     struct hash *h = hash_begin();
@@ -256,11 +260,15 @@ static bool run_steps(struct counting *k, struct counted_layers *known, struct e
             continue;
         }
         k->dev->ops->clear(k->dev);
-        struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->step == last || p->work.chain};
+        struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL,
+                                 k->step == last || (p->work.chain && !p->uses_mask)};
         if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &one, err) : rig_run_step(k->rig, k->step, err)))
             return false;
+        if (p->work.chain && p->uses_mask && k->step != last && one.ran < one.all) /* marks of the next layer */
+            return error_set(err, ERROR_USAGE, "all blocks of step %s have to run, which takes too long", s->name);
         k->whole_before = k->whole_before && k->last.ran == k->last.all;
-        k->before += k->last.sum[0];
+        k->before += k->cost;
+        k->cost = code_instructions(k->dev);
         k->last = one;
         add_blocks(&k->blocks, &one);
         if (code_instructions(k->dev) > 0) {
@@ -454,7 +462,9 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     if (ran)
         say(&k);
     if (ran && row->status == ROW_PLANNED)
-        layer_values(&(struct layer_look){k.dev, k.rig, build->images, &known->inputs, &k.last, k.before, k.whole_before}, row);
+        layer_values(&(struct layer_look){k.dev, job->dev, job->options.compiler, k.rig, build->images, &known->inputs, &k.last, k.cost,
+                                          k.before, k.whole_before},
+                     row);
     if (ran)
         keep_known(known, row);
     else

@@ -1,6 +1,8 @@
 #include "measure/trust/layer_values.h"
 #include "base/text.h"
+#include "measure/verify/reference.h"
 #include "measure/verify/verify.h"
+#include "op/mask/mask.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
 #include "op/reference/generate.h"
@@ -12,13 +14,14 @@
 #include <string.h>
 
 #define TILE_BYTES ((size_t)251 << 12) /* of copies of values: no power of two, by which an index may be wrong, is a multiple of it */
-#define ROWS 8                         /* of the output that are compared at most, */
+#define ROWS 6                         /* of the output that are compared at most, */
 #define STRETCHES 3                    /* and of each some columns */
 #define STRETCH 8                      /* side by side: what the reference computes at once */
 #define PRODUCTS 2e7                   /* of the reference in all, */
 #define PRODUCTS_MOST 1e7              /* and of one pixel */
 #define BEFORE 2e6                     /* instructions of kernels that run again before the last one */
 #define WEIGHTS_MOST ((size_t)1 << 22)
+#define CLEARED 100000 /* sectors of an input */
 #define RUN_S 3.0
 
 struct looking {
@@ -35,37 +38,51 @@ struct looking {
     const uint8_t *written, *read;
     int64_t fold[4], high, wide; /* of the output; lines and columns that a pixel before the epilogue becomes */
     struct verdict all;
+    uint8_t *marks; /* of a masked input: sectors that were read when blocks were counted; NULL: it is none */
 };
 
-/* The step that writes the result; -1: earlier ones are too large to run again, or the result is not a kernel's alone. */
-static int last_step(const struct layer_look *look, const struct program *p, int output, const char **why)
+/* All blocks of the launches ran, once, or are few enough to run again. */
+static bool is_complete(const struct layer_look *look)
 {
-    int last = p->step_count - 1;
-    const struct step *s = &p->steps[last];
-    *why = s->kind != STEP_KERNEL ? "its last step is no kernel" : NULL;
-    if (!*why && look->before > 0 && (!look->whole_before || look->before > BEFORE))
-        *why = "its kernels use each other's results";
-    for (int i = 0; i < last && !*why; i++)
-        if (!p->steps[i].prepare && program_step_uses(p, &p->steps[i], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output}))
-            *why = "several steps write its result";
-    return *why ? -1 : last;
+    return look->whole_before && look->last->ran == look->last->all && (!look->last->probed || look->before <= BEFORE);
 }
 
-static const char *refuses(const struct program *p, int *output)
+/* Its blocks wait for each other, and are few enough to run again. */
+static bool runs_whole(const struct layer_look *look)
+{
+    return !look->last->picked_count && look->last->ran == look->last->all && look->cost <= BEFORE;
+}
+
+/* Why what blocks of the last kernel write may not be complete; NULL: it is. */
+static const char *depends(const struct layer_look *look, const struct program *p, int output)
+{
+    const int last = p->step_count - 1;
+    const bool again = !p->work.op->file; /* the kernels run once more */
+    if (p->steps[last].kind != STEP_KERNEL)
+        return "its last step is no kernel";
+    if (look->before > 0 && (!look->whole_before || (again && look->before > BEFORE)))
+        return "its kernels use each other's results";
+    for (int i = 0; i < last && (again || !is_complete(look)); i++)
+        if (!p->steps[i].prepare && program_step_uses(p, &p->steps[i], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output}))
+            return "several steps write its result";
+    return !again || look->last->picked_count || runs_whole(look) ? NULL : "its blocks wait for each other, or take long";
+}
+
+static const char *refuses(const struct layer_look *look, const struct program *p)
 {
     const struct work *w = &p->work;
-    *output = program_result(p);
+    const char *why = NULL;
     if (w->chain)
         return "a network";
-    if (w->op->file || w->op->on_card == REFERENCE_CPU || w->picture[0] || *output < 0)
+    for (int i = 0; i < p->tensor_count && !why; i++)
+        why = p->tensors[i].written ? depends(look, p, i) : NULL;
+    if (why || w->op->file)
+        return why;
+    if (w->op->on_card == REFERENCE_CPU || w->picture[0] || program_result(p) < 0)
         return "its reference needs all inputs";
-    if (w->mask.pattern != MASK_NONE && !w->mask.marks_output)
-        return "a mask marks its inputs";
     if (work_sliced(w))
         return "its tensors are slices";
-    if ((double)work_terms(w) * (double)w->k > PRODUCTS_MOST)
-        return "its reference takes too long";
-    return NULL;
+    return (double)work_terms(w) * (double)w->k > PRODUCTS_MOST ? "its reference takes too long" : NULL;
 }
 
 /* Fills a tensor that is no weight with copies of some values. */
@@ -92,25 +109,95 @@ static bool lay_values(struct looking *k, int tensor, enum data_part part, struc
     return k->dev->ops->repeat(k->dev, address, storage, TILE_BYTES, err);
 }
 
-static bool lay(struct looking *k, enum data_part part, struct error *err)
+bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err)
 {
-    const struct program *p = k->program;
+    const struct program *p = rig_program(rig);
     SCOPED uint32_t *poison = xmalloc(TILE_BYTES);
+    bool ok = true;
     for (size_t i = 0; i < TILE_BYTES / sizeof *poison; i++)
         poison[i] = VERIFY_POISON;
-    for (int i = 0; i < p->tensor_count; i++) {
-        const struct tensor *t = &p->tensors[i];
-        const uint64_t address = rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = i});
-        if (t->written ? !k->dev->ops->repeat(k->dev, address, poison, TILE_BYTES, err)
-                       : !tensor_role_is_mask(t->role) && !weights_tensor(t) && !lay_values(k, i, part, err))
-            return false;
+    for (int i = 0; ok && i < p->tensor_count; i++)
+        ok = !p->tensors[i].written ||
+             dev->ops->repeat(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = i}), poison, TILE_BYTES, err);
+    return ok;
+}
+
+static bool is_marked(const struct looking *k)
+{
+    return k->work->mask.pattern != MASK_NONE && !k->work->mask.marks_output;
+}
+
+/* Clears the elements of a sector of the input that a mask leaves out. */
+static bool clear_sector(const struct looking *k, const struct tensor *t, uint64_t address, size_t sector, bool still, struct error *err)
+{
+    const float *mask = k->data.at[SLOT_MASK_IN].value;
+    const size_t bytes = dtype_bytes(t->dtype), first = sector * 32 / bytes, elements = tensor_elements(t);
+    int64_t dim[4];
+    unsigned char raw[32];
+    size_t count = elements - first < 32 / bytes ? elements - first : 32 / bytes;
+    tensor_fold(t, dim);
+    const size_t plane = (size_t)(dim[2] * dim[3]), image = (size_t)dim[1] * plane;
+    if (!k->dev->ops->read(k->dev, address + sector * 32, raw, count * bytes, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t logical = tensor_logical(t, first + i), pixel = logical / image * plane + logical % plane;
+        if (mask[pixel] == 0 || (still && mask_holds_still(pixel, logical)))
+            memset(raw + i * bytes, 0, bytes);
     }
+    return k->dev->ops->write(k->dev, address + sector * 32, raw, count * bytes, err);
+}
+
+/* Where blocks read when they were counted, pixels that a mask leaves out are 0. Before the input is laid: `keep` what was read; then:
+ * clear it. */
+static bool clear_unmarked(struct looking *k, enum data_part part, bool keep, struct error *err)
+{
+    const int input = program_tensor(k->program, "input");
+    const bool still = mask_has_still(k->work, part);
+    if (!is_marked(k) || input < 0)
+        return true;
+    const struct tensor *t = &k->program->tensors[input];
+    const uint64_t address = rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = input});
+    const size_t sectors = (tensor_bytes(t) + 31) / 32;
+    size_t cleared = 0;
+    if (keep) {
+        k->marks = memcpy(xmalloc(sectors), k->dev->ops->touched(k->dev, address, false), sectors);
+        return true;
+    }
+    for (size_t s = 0; s < sectors; s++)
+        if (k->marks[s] && (++cleared > CLEARED || !clear_sector(k, t, address, s, still, err)))
+            return error_set(err, ERROR_USAGE, "its blocks read too much");
     return true;
 }
 
-static bool run(struct looking *k, int last, struct error *err)
+/* Blocks have read nothing that was not cleared. */
+static bool reads_marked(const struct looking *k)
+{
+    const int input = program_tensor(k->program, "input");
+    if (!k->marks)
+        return true;
+    const struct tensor *t = &k->program->tensors[input];
+    const uint8_t *now =
+        k->dev->ops->touched(k->dev, rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = input}), false);
+    for (size_t s = 0; s < (tensor_bytes(t) + 31) / 32; s++)
+        if (now[s] && !k->marks[s])
+            return false;
+    return true;
+}
+
+static bool lay(struct looking *k, enum data_part part, struct error *err)
+{
+    const struct program *p = k->program;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!p->tensors[i].written && !tensor_role_is_mask(p->tensors[i].role) && !weights_tensor(&p->tensors[i]) &&
+            !lay_values(k, i, part, err))
+            return false;
+    return clear_unmarked(k, part, false, err) && layer_values_poison(k->dev, k->is->rig, err);
+}
+
+static bool run(struct looking *k, struct error *err)
 {
     struct rig *rig = k->is->rig;
+    const int last = k->program->step_count - 1;
     struct device_sample sample = {0};
     const struct device_report *reports;
     bool ok = rig_multiply(rig, k->is->images, err) && rig_prepare(rig, NULL, err);
@@ -120,7 +207,8 @@ static bool run(struct looking *k, int last, struct error *err)
     for (int i = 0; i < k->is->last->picked_count; i++)
         *APPEND(sample.groups, sample.count) = (struct device_group){.number = k->is->last->picked[i]};
     rig_time_limit(rig, RUN_S);
-    ok = ok && rig_run_sample(rig, last, &sample, err);
+    ok = ok && (runs_whole(k->is) ? rig_run_step(rig, last, err) : rig_run_sample(rig, last, &sample, err));
+    ok = ok && (reads_marked(k) || error_set(err, ERROR_USAGE, "values decide what its blocks read"));
     device_sample_free(&sample);
     return ok && (!k->dev->ops->reports(k->dev, &reports) || error_set(err, ERROR_WRONG, "%s", reports->kind));
 }
@@ -151,7 +239,7 @@ static bool find_rows(const struct looking *k, size_t *found)
             ;
         if (!k->written[s])
             continue;
-        if (k->read[s])
+        if (k->read[s] && !runs_whole(k->is))
             return false;
         for (size_t e = s * 32 / bytes; e < (s + 1) * 32 / bytes && e < elements; e++) {
             size_t logical = tensor_logical(k->t, e), row = logical % plane / width / (size_t)k->high;
@@ -252,7 +340,16 @@ static bool compare_rows(struct looking *k, enum data_part part, struct error *e
     return true;
 }
 
-static bool look_at(struct looking *k, int last, struct error *err)
+static void turn_to(struct looking *k, int output)
+{
+    k->output = output;
+    k->t = &k->program->tensors[output];
+    k->address = rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output});
+    k->written = k->dev->ops->touched(k->dev, k->address, true);
+    k->read = k->dev->ops->touched(k->dev, k->address, false);
+}
+
+static bool look_at(struct looking *k, struct error *err)
 {
     struct op_data precise = {0};
     const enum data_part part = k->program->exact ? DATA_PART_EXACT : DATA_PART_PRECISION;
@@ -260,8 +357,76 @@ static bool look_at(struct looking *k, int last, struct error *err)
               (op_data_reserve(k->work, part, &precise, err) && rig_feed_small(k->is->rig, &precise, WEIGHTS_MOST, err));
     k->data = part == DATA_PART_EXACT ? *k->is->exact : precise;
     k->data.repeat = k->repeat;
-    ok = ok && lay(k, part, err) && run(k, last, err) && compare_rows(k, part, err);
+    ok = ok && clear_unmarked(k, part, true, err) && lay(k, part, err) && run(k, err) && compare_rows(k, part, err);
     op_data_free(&precise);
+    return ok;
+}
+
+/* Elements that were written: the first, the last and some between them. False: some were read, too. */
+static bool want_some(const struct looking *k, size_t wanted[REFERENCE_WANTED])
+{
+    const size_t bytes = dtype_bytes(k->t->dtype), sectors = (tensor_bytes(k->t) + 31) / 32, elements = tensor_elements(k->t);
+    size_t all = 0, seen = 0;
+    for (size_t s = 0; s < sectors; s++) {
+        all += k->written[s] != 0;
+        if (k->written[s] && k->read[s] && !is_complete(k->is))
+            return false;
+    }
+    for (int i = 0; i < REFERENCE_WANTED; i++)
+        wanted[i] = SIZE_MAX;
+    for (size_t s = 0; s < sectors; s++) {
+        size_t e = s * 32 / bytes;
+        if (!k->written[s])
+            continue;
+        for (size_t i = 0; i < REFERENCE_WANTED; i++)
+            if (i * (all - 1) / (REFERENCE_WANTED - 1) == seen)
+                wanted[i] = tensor_logical(k->t, e < elements ? e : elements - 1);
+        seen++;
+    }
+    return true;
+}
+
+static bool run_whole(struct looking *k, struct error *err)
+{
+    k->dev->ops->clear(k->dev);
+    return layer_values_poison(k->dev, k->is->rig, err) && rig_prepare(k->is->rig, NULL, err) && rig_run(k->is->rig, err);
+}
+
+/* Of an op from a file: what its reference makes around some elements that were written. */
+static bool compare_found(struct looking *k, struct error *err)
+{
+    const struct program *p = k->program;
+    size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED];
+    struct reference_found found[OP_MAX_TENSORS] = {{0}};
+    bool ok = true;
+    memset(wanted, 0xff, sizeof wanted);
+    k->data = *k->is->exact;
+    k->all.ok = true;
+    for (int i = 0; ok && i < p->tensor_count; i++) {
+        if (!p->tensors[i].written || p->tensors[i].layout == LAYOUT_BITS)
+            continue;
+        turn_to(k, i);
+        ok = want_some(k, wanted[k->t->role->slot]) || error_set(err, ERROR_USAGE, "its blocks add to each other's results");
+    }
+    ok = ok && (!is_complete(k->is) || !k->is->last->probed || run_whole(k, err)) &&
+         reference_some(k->is->checked, k->is->compiler, k->work, &k->data, wanted, found, err);
+    for (int i = 0; ok && i < p->tensor_count && k->all.ok; i++) {
+        const struct reference_found *f = &found[p->tensors[i].role->slot];
+        SCOPED struct verify_place *places = xcalloc(f->count + 1, sizeof *places);
+        size_t count = 0;
+        int64_t before = k->all.elements;
+        if (!p->tensors[i].written || p->tensors[i].layout == LAYOUT_BITS)
+            continue;
+        turn_to(k, i);
+        for (size_t n = 0; n < f->count; n++)
+            if (read_result(k, f->at[n], &places[count].got))
+                places[count++].logical = f->at[n];
+        verify_places(p, i, &k->data, places, count, &k->all);
+        k->all.elements += before;
+    }
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        free(found[i].at);
+    drop_references(&k->data);
     return ok;
 }
 
@@ -269,25 +434,24 @@ void layer_values(const struct layer_look *look, struct row *row)
 {
     struct looking k = {.is = look, .program = rig_program(look->rig), .dev = look->dev};
     struct error err = {0};
-    const char *why = refuses(k.program, &k.output);
-    int last = why ? -1 : last_step(look, k.program, k.output, &why);
-    why = why || look->last->picked_count ? why : "its blocks wait for each other, or take long";
+    const char *why = refuses(look, k.program);
     if (!k.program->checked)
         return;
-    if (!why) {
-        k.work = &k.program->work;
-        k.t = &k.program->tensors[k.output];
-        k.address = rig_address(look->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = k.output});
-        k.written = k.dev->ops->touched(k.dev, k.address, true);
-        k.read = k.dev->ops->touched(k.dev, k.address, false);
+    k.work = &k.program->work;
+    if (!why && k.work->op->file) {
+        why = compare_found(&k, &err) ? NULL : err.text;
+    } else if (!why) {
+        turn_to(&k, program_result(k.program));
         tensor_fold(k.t, k.fold);
         k.high = k.fold[2] / k.work->p, k.wide = k.fold[3] / k.work->q;
-        why = look_at(&k, last, &err) ? NULL : err.text;
+        why = look_at(&k, &err) ? NULL : err.text;
     }
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
         free((void *)(uintptr_t)k.repeat[i].values);
         free(k.inputs[i]);
     }
+    free(k.marks);
+    why = why || k.all.elements ? why : "no block that ran wrote a result that counts";
     row_set(&row->uncompared, why);
     row->compared = why ? -1 : (int)k.all.elements;
     if (why || k.all.ok)

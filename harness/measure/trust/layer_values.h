@@ -9,13 +9,17 @@
 #include "measure/job.h"
 
 struct layer_look {
-    struct device *dev;
+    struct device *dev, *checked; /* the rig's; one that tracks what is written, for references of ops from files */
+    const char *compiler;
     struct rig *rig; /* whose launches were counted */
     const struct device_image *images;
     const struct op_data *exact; /* what it was fed with */
     const struct blocks *last;   /* of the last kernel */
-    double before;               /* instructions of the kernels before it */
+    double cost, before;         /* its instructions, and those of the kernels before it */
     bool whole_before;           /* all of their blocks ran */
 };
+/* Fills what the program writes with a pattern by which values that were written are known. Before blocks of an op from a file are counted,
+ * which have values in all inputs and are looked at as they are. */
+bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err);
 /* Sets row->compared or row->uncompared. A wrong one makes the row wrong. The rig is not used after this. */
 void layer_values(const struct layer_look *look, struct row *row);

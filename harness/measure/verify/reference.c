@@ -269,6 +269,94 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
     return ok || error_where(err, "the reference of %s", work->op->name);
 }
 
+#define SOME_FLOP 3e8   /* of one block of a reference, of which only some run, */
+#define SOME_ALL 1e7    /* of all of them, */
+#define SOME_MOST 50000 /* and elements of a tensor */
+
+/* Blocks in whose middle an element lies if threads make elements in order; each once. */
+static int blocks_around(const struct reference_run *r, uint64_t blocks, size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED], int most,
+                         uint64_t *only)
+{
+    int count = 0;
+    for (int w = 0; w < REFERENCE_WANTED; w++)
+        for (int i = 0; i < r->count; i++) {
+            const struct tensor *t = &r->tensors[i];
+            if (!t->written || count == most)
+                continue;
+            uint64_t block = (uint64_t)((double)wanted[t->role->slot][w] / (double)tensor_elements(t) * (double)blocks);
+            bool there = block >= blocks;
+            for (int k = 0; k < count; k++)
+                there = there || only[k] == block;
+            if (!there)
+                only[count++] = block;
+        }
+    return count;
+}
+
+/* Takes what the blocks made of a tensor. */
+static bool take_some(const struct reference_run *r, const struct op_bounds *is, const struct tensor *t, struct reference_found *found,
+                      struct error *err)
+{
+    const int slot = t->role->slot;
+    struct op_values *v = &r->data->at[slot];
+    const uint8_t *known = reference_run_known(r, r->at[slot]);
+    const size_t elements = tensor_elements(t);
+    size_t all = 0, step, seen = 0;
+    for (size_t i = 0; known && i < elements; i++)
+        all += known[i] == 0xff;
+    step = all / SOME_MOST + 1;
+    found->at = xcalloc(all / step + 1, sizeof *found->at);
+    SCOPED double *y = xcalloc(all / step + 1, sizeof *y), *size = xcalloc(all / step + 1, sizeof *size);
+    SCOPED float *bound = xcalloc(all / step + 1, sizeof *bound);
+    for (size_t i = 0; i < elements && all; i++) {
+        if (known[i] != 0xff || seen++ % step)
+            continue;
+        if (!r->dev->ops->read(r->dev, r->at[slot] + i * sizeof *y, &y[found->count], sizeof *y, err) ||
+            (r->extra[slot] && !r->dev->ops->read(r->dev, r->extra[slot] + i * sizeof *y, &size[found->count], sizeof *y, err)))
+            return false;
+        found->at[found->count++] = i;
+    }
+    struct tensor flat = {.role = t->role, .dtype = t->dtype, .layout = LAYOUT_LINEAR, .rank = 2, .dim = {(int64_t)found->count, 1}};
+    struct reference_rows rows = {
+        r->work, is, &flat, y, r->extra[slot] ? size : NULL, is->bounds ? bound : NULL, r->bounds, (int64_t)found->count, {{0}, 0}};
+    int64_t wrong;
+    double loose;
+    if (!r->extra[slot] && (is->sums || r->work->op->file->tolerance > 0))
+        return error_set(err, ERROR_USAGE, "its reference gives no magnitude");
+    if (found->count && !reference_settle_rows(&rows, &wrong, &loose))
+        return reference_refuse(t, (int64_t)found->at[wrong], y[wrong], err);
+    for (size_t i = 0; i < found->count; i++) {
+        v->reference[found->at[i]] = y[i];
+        if (v->bound)
+            v->bound[found->at[i]] = bound[i];
+    }
+    return true;
+}
+
+bool reference_some(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
+                    size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED], struct reference_found found[OP_MAX_TENSORS], struct error *err)
+{
+    const struct op_bounds is = op_data_bounds(work, data);
+    struct reference_run r = {.dev = dev, .work = work, .data = data, .file = work->op->file, .known = true};
+    SCOPED_BY(compiled_free) struct compiled c = {0};
+    uint64_t only[REFERENCE_WANTED];
+    if (!reference_source(work->op))
+        return error_set(err, ERROR_USAGE, "its reference is no kernel");
+    bool ok = op_data_room(work, data, is.bounds, err) && compile_reference(work, dev->chip.arch, compiler, &c, err) &&
+              reference_run_open(&r, &c, err);
+    const uint64_t blocks = ok ? reference_run_blocks(&r, err) : 0;
+    const double flop = fmax(work_flop(work), (double)work_terms(work)) / fmax(1, (double)blocks);
+    ok = blocks && (flop <= SOME_FLOP || error_set(err, ERROR_USAGE, "its reference takes too long"));
+    if (ok)
+        ok = reference_run_launch(&r, only,
+                                  blocks_around(&r, blocks, wanted, (int)fmin(REFERENCE_WANTED, 1 + SOME_ALL / fmax(1, flop)), only), err);
+    for (int i = 0; ok && i < r.count; i++)
+        ok = !r.tensors[i].written || tensor_role_is_mask(r.tensors[i].role) ||
+             take_some(&r, &is, &r.tensors[i], &found[r.tensors[i].role->slot], err);
+    reference_run_close(&r);
+    return ok;
+}
+
 struct link_maker {
     struct device *dev;
     const char *compiler;

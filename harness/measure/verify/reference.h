@@ -22,6 +22,15 @@ bool reference_data_make(struct device *dev, const char *compiler, const struct 
  * results, which the reference tells. Larger values: roundings to the inputs' type, for a kernel may round where it scales them. */
 bool reference_conditioned(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                            struct error *err);
+/* References and bounds of a few elements around those at `wanted` of each written tensor, from blocks of the op's reference kernel on emu,
+ * into `data`, which has the inputs. *found: by slot, the logical indices, ascending; free them. False (err): also if the op has no such
+ * kernel, or gives no magnitude that bounds need. */
+#define REFERENCE_WANTED 8
+struct reference_found {
+    size_t *at, count;
+};
+bool reference_some(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
+                    size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED], struct reference_found found[OP_MAX_TENSORS], struct error *err);
 /* The .cu file of the kernel that makes an op's reference; NULL: the op has no such kernel. */
 const char *reference_source(const struct op *op);
 /* Compiles its code into the cache; does nothing if the op has none. */

@@ -216,12 +216,12 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
     return NULL;
 }
 
-/* emu runs a part to verify rows, and blocks of the whole to count; marks are made by the layers themselves, so a masked network is cut. */
+/* emu runs a part to verify rows, and blocks of the whole to count. */
 static struct ways make_ways(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases,
                              enum layout_plan layout, const struct marks *marks, bool *cropped)
 {
     struct ways w = {.whole = make_way(plan, network, device_kind, layer_cases, layout, marks, cropped)};
-    if (w.whole && *cropped && !strcmp(device_kind, "emu") && marks->mask.pattern == MASK_NONE) {
+    if (w.whole && *cropped && !strcmp(device_kind, "emu")) {
         bool never;
         w.part = w.whole;
         w.whole = make_way(plan, network, NULL, layer_cases, layout, marks, &never);

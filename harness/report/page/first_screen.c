@@ -171,6 +171,15 @@ static void add_verified(const struct case_view *c, struct text *t)
         text_add(t, ", no race or unsafe access found");
 }
 
+/* Why none of a case's verified rows has a prediction, by the first of them; "": no row was verified. */
+static const char *no_prediction(const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->rows[i]->status == ROW_OK && c->views[i].predicted.why[0])
+            return c->views[i].predicted.why;
+    return "";
+}
+
 /* In us: the row's stored time, else the predicted one. */
 static double counted_us(const struct view *v)
 {
@@ -249,7 +258,8 @@ static void glance_counted(struct table *t, const struct case_view *c)
     if (next)
         table_note(t, "%s%s", next->name, next_words(winner, next));
     table_number(t, PAINT_NONE, measured ? library / us : NAN, number_3(library / us, a));
-    table_cell(t, PAINT_NONE, "%s", winner ? counted_limit(winner) : "");
+    const char *why = winner ? "" : no_prediction(c);
+    table_cell(t, PAINT_NONE, "%s%s", *why ? "no prediction: " : "", winner ? counted_limit(winner) : why);
     add_verified(c, &verified);
     table_cell(t, PAINT_NONE, "%s", text_get(&verified));
     table_cell(t, PAINT_DIM, "%s", winner && winner->verdicts.count ? winner->verdicts.items[0].remedy : "");
@@ -419,7 +429,8 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     document_table(d, t, detail);
     if (has_parts(rows, count))
         block_item(document_prose(d, TONE_SOFT, detail), NULL, NULL,
-                   "emu verified the values of a part of each larger layer or network. Counts and predicted times are those of the whole.");
+                   "emu verified the values of a part of each larger layer or network, and some of the whole. Counts and predicted times "
+                   "are those of the whole.");
     if (predicted_sum_text(&sum, &sources))
         block_text(document_prose(d, TONE_SOFT, detail), NULL, NULL, &sources);
     if (counts && add_not_run(rows, count, &not_run))
@@ -456,6 +467,8 @@ static void glance_line(const struct case_view *c, struct text *t)
         if (add_perhaps(c, winner, t))
             text_add(t, "; ");
         text_addf(t, "%s%s", limit, *limit ? "; " : "");
+    } else if (*no_prediction(c)) {
+        text_addf(t, "no prediction: %s; ", no_prediction(c));
     }
     text_addf(t, "%s%s\n", verified.len ? "verified " : "no row ran", text_get(&verified));
 }
@@ -467,7 +480,7 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
     struct text lines = {0};
     struct judge judge;
     bool said = false;
-    if (case_count < 2) /* its table says all of it */
+    if (!case_count)
         return;
     judge_open(&judge);
     const int shown = case_count < SHOWN_GLANCE ? case_count : SHOWN_GLANCE, left = case_count - shown;
@@ -475,6 +488,8 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
         SCOPED_BY(case_view_free) struct case_view c = {0};
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         case_judge(&c, &judge);
+        if (case_count < 2 && (predicted_winner(&c) || !*no_prediction(&c))) /* its table says all of it */
+            continue;
         if (!said && predicted_winner(&c) && c.machine.chip)
             text_addf(&lines, "times on %s: stored ones of the same machine code, else predicted\n", c.machine.chip->board);
         said = said || predicted_winner(&c);
