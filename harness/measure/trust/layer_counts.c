@@ -414,9 +414,18 @@ void layer_counts_free(struct counted_layers *known)
     for (int i = 0; i < known->count; i++)
         row_free(known->rows[i]);
     free(known->rows);
+    free(known->wrong);
     forget_steps(known);
     op_data_free(&known->inputs);
     *known = (struct counted_layers){0};
+}
+
+void layer_counts_blame(const struct counted_layers *known, struct row *row)
+{
+    if (row->status != ROW_OK || !known->wrong)
+        return;
+    row->status = ROW_WRONG;
+    row_set(&row->reason, known->wrong);
 }
 
 bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
@@ -426,6 +435,8 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     struct counting k = {.job = job, .program = plan_program(&job->plan, index), .build = build, .row = row};
     struct error why = {0};
     *counted = false;
+    free(known->wrong);
+    known->wrong = NULL;
     known->asked++;
     if (known->steps_case != p->case_index) /* another process may count the cases before this one: they decide nothing */
         forget_steps(known);
@@ -462,12 +473,12 @@ bool layer_counts(const struct job *job, struct device **counter, struct counted
     if (ran)
         say(&k);
     if (ran && row->status == ROW_PLANNED)
-        layer_values(&(struct layer_look){k.dev, job->dev, job->options.compiler, k.rig, build->images, &known->inputs, &k.last, k.cost,
-                                          k.before, k.whole_before},
-                     row);
-    if (ran)
+        known->wrong = layer_values(&(struct layer_look){k.dev, job->dev, job->options.compiler, k.rig, build->images, &known->inputs,
+                                                         &k.last, k.cost, k.before, k.whole_before},
+                                    row);
+    if (ran && !known->wrong)
         keep_known(known, row);
-    else
+    if (!ran)
         count_part(&p->part->work, (struct refusal){"fault", why.text}, row);
     if (ran && !k.program->work.op->file && !k.program->work.chain) /* a network's layers have rows of their own */
         *executed = count_zeros(&k, p->part);

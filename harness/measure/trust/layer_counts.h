@@ -21,6 +21,7 @@ struct counted_layers {
     uint64_t asked;            /* rows so far */
     struct op_data inputs;     /* of the layer that was counted last */
     char inputs_of[HASH_TEXT]; /* its work_key; "": none */
+    char *wrong;               /* what the row that was counted last does wrong at full size (layer_values); NULL: nothing */
 };
 void layer_counts_free(struct counted_layers *known);
 /* NULL: no row with these launches was counted. */
@@ -31,6 +32,8 @@ const struct row *layer_counts_known(const struct counted_layers *known, const c
  * access out of bounds decides the row's status. */
 bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
                   struct row *row, bool *counted, double *executed, struct error *err);
+/* A row that is right on its part, whose faults say more, becomes wrong if it is wrong at full size. */
+void layer_counts_blame(const struct counted_layers *known, struct row *row);
 /* After each launch that verifies a row whose layer was counted, on zeros: if the instructions differ from those of the last one, which had
  * other values, the row loses its counts. row NULL: does nothing. *executed: 0 before the first. */
 void layer_counts_compare(struct device *dev, struct row *row, double *executed);

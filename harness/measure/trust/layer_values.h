@@ -21,5 +21,5 @@ struct layer_look {
 /* Fills what the program writes with a pattern by which values that were written are known. Before blocks of an op from a file are counted,
  * which have values in all inputs and are looked at as they are. */
 bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err);
-/* Sets row->compared or row->uncompared. A wrong one makes the row wrong. The rig is not used after this. */
-void layer_values(const struct layer_look *look, struct row *row);
+/* Sets row->compared or row->uncompared. Returns what is wrong, a text to free, or NULL. The rig is not used after this. */
+char *layer_values(const struct layer_look *look, struct row *row);

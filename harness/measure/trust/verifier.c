@@ -520,6 +520,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
     }
     code_take_rounds(&v->job->plan.rows[t->index], part, same ? build->images : own.images);
     bool ok = try_row(t, same ? build : &own, err);
+    layer_counts_blame(&v->counted, t->row);
     build_free(&own);
     return ok;
 }
