@@ -37,7 +37,7 @@ let:
   block_rows: floor(each * 64 - 2, wide) + r + 1 + ceil(each - 1, ceil(p * wide, 64)) * r
   teams: select(TEAMS == 'auto', select(block_rows <= slots, 4, 3), TEAMS)
   whole: teams == 4 and block_rows <= slots              # all rows of a block are asked for at once: no warp has to bring them
-  smem: 1024 + tiled + slots * row_bytes + depth + 64 + 4 * kb + 16 * slots + 16 + 4 * teams * line
+  smem: 1024 + tiled + slots * row_bytes + depth + 64 + 4 * kb + 16 * slots + 48 + 4 * teams * line
 where:
   - cc == 90
   - slots >= r + 2 + floor(63, wide) and wide >= 16
@@ -94,11 +94,15 @@ steps:
  *    be brought to shared memory whole, by a copy of bytes. So no channel is filled up, and no tile has a border of its own: 64 pixels of
  *    a strip go on in its next row. A strip is as wide as the shared memory allows.
  *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
- *  - A lane loads 8 bytes at once. Which pixel is which row of the product is so chosen that no two lanes meet at a bank, unless a pixel
- *    is a multiple of 64 bytes: 64->64 at 720p takes an H200 2.5 times as long as with wgmma_rs.
+ *  - A lane loads 8 bytes at once, or 16 where a pixel is a multiple of 64 bytes. Which pixel is which row of the product is so chosen that
+ *    no two lanes meet at a bank, unless a pixel is a multiple of 128 bytes: 64->64 at 720p in 16 bits takes an H200 2.5 times as long as
+ *    with wgmma_rs.
  *  - Pixels that are no whole sectors leave a warp's line in shared memory by the copy engine, if its parts are whole 16 bytes.
- *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, one thread asks for
- *    them in the beginning; without a warp for that, four warpgroups have 128 registers a thread. */
+ *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, a lane each asks for
+ *    them before anything else: that the block waited for its bias first was 7 % of the time of 20->100 at 270x480, cold. Without a warp
+ *    for that, four warpgroups have 128 registers a thread.
+ *  - Warpgroups multiply in turn. All at once, they also stored all at once, while the tensor cores had nothing to do: 36->36 at 811x639
+ *    takes 7 % less in turn. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma_narrow.cuh"
@@ -108,11 +112,13 @@ constexpr int BUFFERS = GROUPS == 3 || WHOLE_BLOCK ? 2 : 1; /* of operands, of a
 constexpr int SIZE = sizeof(TYPE), PIXEL = CHANNELS * SIZE;     /* bytes */
 constexpr int GAP = (PAD_LEFT * PIXEL + 15) / 16 * 16;          /* in front of an image row in shared memory */
 constexpr int STEPS = (S * PIXEL + 31) / 32;                    /* products of a row of the filter: 32 bytes of the depth each */
+constexpr int PAIR = PIXEL % 64 == 0 ? 2 : 1, PIECE = 8 * PAIR; /* products that a lane loads for at once, and bytes of that */
 constexpr int TILES = (R * STEPS + 3) / 4, TILE = BLOCK_K * 128; /* swizzled rows of 128 bytes */
 constexpr int BLOCKS_STRIP = (ROWS * WIDE + 63) / 64, BLOCKS_ALL = IMAGES * STRIPS * BLOCKS_STRIP;
 constexpr int REACH = ROWS + R - 2 - PAD_TOP, LAST_ROW = REACH < HEIGHT - 1 ? REACH : HEIGHT - 1; /* of the image, that is read */
 constexpr int ZEROS = STEPS * 32;
 constexpr bool STAGED = LINE > 0;
+constexpr int FIRST_ASKS = WHOLE_BLOCK ? 0 : 128 * GROUPS; /* the warp that brings rows */
 /* A line's parts are whole 16 bytes. */
 constexpr bool BULK = STAGED && (OUTPUTS * sizeof(OUTPUT_T) % 16 == 0 || COLUMNS % 2 == 0 && WIDE % 2 == 0);
 constexpr bool PAIRS = sizeof(OUTPUT_T) == 2 && EPI_SLOPE == 0; /* relu after rounding, two at a time */
@@ -126,8 +132,12 @@ using sum_of = typename sum_of_bytes<SIZE>::type;
 
 extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, image rows, zeros, bias, barriers */
 
-/* Where the operands' orders put things: a lane holds 8 neighbouring bytes of a product's depth, and 4 neighbouring output channels. */
-static __device__ __forceinline__ int depth_at(int byte) { return byte % 16 / 4 * 8 + byte / 16 * 4 + byte % 4; }
+/* Where the operands' orders put things: a lane holds PIECE neighbouring bytes of the depth of PAIR products, and 4 neighbouring output
+ * channels. */
+static __device__ __forceinline__ int depth_at(int step, int byte)
+{
+    return step / PAIR * (32 * PAIR) + byte % 16 / 4 * PIECE + step % PAIR * 8 + byte / 16 * 4 + byte % 4;
+}
 static __device__ __forceinline__ int output_at(int column)
 {
     return column / 16 * 16 + column % 8 / 2 * 4 + column / 8 % 2 * 2 + column % 2;
@@ -140,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(256) arrange_weights(const TYPE *fi
     int tile = i / WIDTH_TILE / BLOCK_K % TILES, block = i / WIDTH_TILE / BLOCK_K / TILES;
     if (block * BLOCK_K >= OUTPUTS)
         return;
-    int step = tile * 4 + byte / 32, r = step / STEPS, at = (step % STEPS * 32 + depth_at(byte % 32)) / SIZE;
+    int step = tile * 4 + byte / 32, r = step / STEPS, at = depth_at(step % STEPS, byte % 32) / SIZE;
     int k = block * BLOCK_K + output_at(column);
     TYPE v{};
     if (r < R && at < S * CHANNELS && k < OUTPUTS)
@@ -155,7 +165,7 @@ static __device__ __forceinline__ int pixel_of(int g, int i)
 }
 
 struct places {
-    unsigned weights, slots, zeros, bias, full, empty, come;
+    unsigned weights, slots, zeros, bias, full, empty, come, turn;
     unsigned char *lines;
 };
 
@@ -183,11 +193,28 @@ static __device__ __forceinline__ int first_column(int strip) { return max(0, st
 /* How far the first column of an image row lies behind a multiple of 16 bytes. */
 static __device__ __forceinline__ int shift_of(int line, int column) { return (line * (WIDTH * PIXEL % 16) + column * PIXEL) % 16; }
 
-static __device__ __forceinline__ void produce(const places &at, const share &own, const TYPE *input, const TYPE *weights)
+/* The block's first output channel. */
+static __device__ __forceinline__ int first_output() { return OUTPUTS > BLOCK_K ? blockIdx.y * BLOCK_K : 0; }
+
+static __device__ __forceinline__ void ask_weights(const places &at, const TYPE *arranged, const float *bias)
 {
+    int k = first_output(), biases = EPI_BIAS ? min(BLOCK_K, OUTPUTS - k) * 4 : 0;
+    barrier_arrive_expect(at.come, TILES * TILE + biases);
+    copy_bytes(at.weights, arranged + (size_t)(k / BLOCK_K) * (TILES * TILE / SIZE), TILES * TILE, at.come);
+    if (EPI_BIAS)
+        copy_bytes(at.bias, bias + k, biases, at.come);
+}
+
+/* A whole block's rows are asked for by a lane each. */
+static __device__ __forceinline__ void produce(const places &at, const share &own, const TYPE *input, const TYPE *arranged,
+                                               const float *bias)
+{
+    constexpr int step = WHOLE_BLOCK ? 32 : 1;
     int last = (own.end - 1) / BLOCKS_STRIP, rows = count_of(own, last, bottom_of(own.end - 1 - last * BLOCKS_STRIP)) + 1;
-    int strip = own.strip, y = own.top;
-    for (int i = 0; i < rows; i++) {
+    int strip = own.strip, begin = WHOLE_BLOCK ? threadIdx.x : 0, y = own.top + begin;
+    for (int i = begin; i < rows; i += step, y += step) {
+        for (; y > LAST_ROW; y -= LAST_ROW + 1)
+            strip++;
         unsigned slot = i % SLOTS, full = at.full + slot * 8;
         int column = first_column(strip), line = strip / STRIPS * HEIGHT + y;
         int columns = min(WIDTH, strip % STRIPS * WIDE + WIDE - PAD_LEFT + S - 1) - column;
@@ -204,12 +231,8 @@ static __device__ __forceinline__ void produce(const places &at, const share &ow
         }
         barrier_arrive_expect(full, bytes);
         copy_bytes(to, source, bytes, full);
-        if (i == min(2, rows - 1)) {
-            barrier_arrive_expect(at.come, TILES * TILE);
-            copy_bytes(at.weights, weights, TILES * TILE, at.come);
-        }
-        if (++y > LAST_ROW)
-            y = 0, strip++;
+        if (!WHOLE_BLOCK && i == min(2, rows - 1))
+            ask_weights(at, arranged, bias);
     }
 }
 
@@ -282,7 +305,7 @@ static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *li
 struct lane_pixels {
     int p[2], q[2];
     unsigned address[2][R];
-    bool keep[2][STEPS];
+    bool keep[2][STEPS / PAIR];
     __device__ __forceinline__ void find(const places &at, const share &own, int strip, int first)
     {
         int t = threadIdx.x % 4, image = strip / STRIPS, left = strip % STRIPS * WIDE, column = first_column(strip);
@@ -297,26 +320,33 @@ struct lane_pixels {
             for (int r = 0; r < R; r++) {
                 int y = p[i] + r - PAD_TOP;
                 unsigned row = place + slot * ROW_BYTES + shift_of(image * HEIGHT + y, column);
-                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? row : at.zeros) + t * 8;
+                address[i][r] = (p[i] < ROWS && y >= 0 && y < HEIGHT ? row : at.zeros) + t * PIECE;
                 slot = slot == SLOTS - 1 ? 0 : slot + 1;
             }
 #pragma unroll
-            for (int k = 0; k < STEPS; k++) {
-                int x = q[i] - PAD_LEFT + (k * 32 + t * 8) / PIXEL;
-                keep[i][k] = k * 32 + t * 8 < S * PIXEL && x >= 0 && x < WIDTH;
+            for (int k = 0; k < STEPS / PAIR; k++) {
+                int depth = k * 32 * PAIR + t * PIECE, x = q[i] - PAD_LEFT + depth / PIXEL;
+                keep[i][k] = depth < S * PIXEL && x >= 0 && x < WIDTH;
             }
         }
     }
-    __device__ __forceinline__ void load(unsigned v[4], int i, int r, int k, unsigned zeros) const
+    __device__ __forceinline__ void load(unsigned v[PAIR][4], int i, int r, int k, unsigned zeros) const
     {
-        unsigned from = keep[i][k] ? address[i][r] + k * 32 : zeros;
-        asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[i]), "=r"(v[2 + i]) : "r"(from) : "memory");
+        unsigned from = keep[i][k] ? address[i][r] + k * 32 * PAIR : zeros;
+        if constexpr (PAIR == 2)
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(v[0][i]), "=r"(v[0][2 + i]), "=r"(v[1][i]), "=r"(v[1][2 + i])
+                         : "r"(from)
+                         : "memory");
+        else
+            asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[0][i]), "=r"(v[0][2 + i]) : "r"(from) : "memory");
     }
 };
 
-/* All products of a tile are on their way on return, and its pixels are loaded. */
+/* All products of a tile are on their way on return, and its pixels are loaded. Warpgroups take turns, so that one's products are made
+ * while the others store. */
 static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[BUFFERS][STEPS][4], const lane_pixels &own,
-                                                const places &at)
+                                                const places &at, int me, int round)
 {
     unsigned long long matrix = matrix_rows_128(at.weights);
 #pragma unroll
@@ -324,10 +354,12 @@ static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigne
         if (r >= BUFFERS)
             wgmma_wait<BUFFERS - 1>();
 #pragma unroll
-        for (int k = 0; k < STEPS; k++)
+        for (int k = 0; k < STEPS / PAIR; k++)
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                own.load(v[r % BUFFERS][k], i, r, k, at.zeros);
+                own.load(v[r % BUFFERS] + k * PAIR, i, r, k, at.zeros);
+        if (r == 0)
+            barrier_wait(at.turn + me * 8, (round & 1) ^ (me == 0));
         wgmma_begin();
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
@@ -336,37 +368,50 @@ static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigne
         }
         wgmma_commit();
     }
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(at.turn + (me == GROUPS - 1 ? 0 : me + 1) * 8);
 }
 
-/* A lane's pixel i to where it belongs, or with STAGED to the warp's line. */
-static __device__ __forceinline__ void store(const sum_of sum[BLOCK_K / 2], int i, const places &at, const OUTPUT_T *residual, OUTPUT_T *to)
+/* A lane's pixels to where they belong, or with STAGED to the warp's line, which has room for those outside the image, too. */
+static __device__ __forceinline__ void store(const sum_of sum[BLOCK_K / 2], const bool inside[2], const places &at,
+                                             const OUTPUT_T *residual, const int from[2], OUTPUT_T *output,
+                                             const int to[2])
 {
     int t = threadIdx.x % 4;
+    float2 b[BLOCK_K / 8] = {};
 #pragma unroll
     for (int j = 0; j < BLOCK_K / 16; j++) {
-        if (OUTPUTS % BLOCK_K != 0 && (int)blockIdx.y * BLOCK_K + j * 16 + t * 4 >= OUTPUTS)
+#pragma unroll
+        for (int i = j; EPI_BIAS && i < (STAGED ? BLOCK_K / 16 : j + 1) && (j == 0 || !STAGED); i++) /* loads cannot pass stores */
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                b[i * 2 + e] = load_shared_2(at.bias + (i * 16 + t * 4 + e * 2) * 4);
+        if (OUTPUTS % BLOCK_K != 0 && first_output() + j * 16 + t * 4 >= OUTPUTS)
             continue;
-        float x[4];
 #pragma unroll
-        for (int e = 0; e < 4; e++)
-            x[e] = (float)sum[j * 8 + e / 2 * 4 + i * 2 + e % 2];
-        if (EPI_BIAS) {
-            float2 b0 = load_shared_2(at.bias + (j * 16 + t * 4) * 4), b1 = load_shared_2(at.bias + (j * 16 + t * 4 + 2) * 4);
-            x[0] += b0.x, x[1] += b0.y, x[2] += b1.x, x[3] += b1.y;
-        }
-        if (EPI_RESIDUAL) {
-            pack<OUTPUT_T, 4> more = load_pack<OUTPUT_T, 4>(residual + j * 16);
+        for (int i = 0; i < 2; i++) {
+            if (!inside[i] && (!STAGED || EPI_RESIDUAL))
+                continue;
+            float x[4];
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                x[e] = branch(x[e]) + to_f32(more.item[e]);
-        }
-        if (!PAIRS)
+                x[e] = (float)sum[j * 8 + e / 2 * 4 + i * 2 + e % 2];
+            if (EPI_BIAS)
+                x[0] += b[j * 2].x, x[1] += b[j * 2].y, x[2] += b[j * 2 + 1].x, x[3] += b[j * 2 + 1].y;
+            if (EPI_RESIDUAL) {
+                pack<OUTPUT_T, 4> more = load_pack<OUTPUT_T, 4>(residual + from[i] + j * 16);
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-                x[e] = activate(x[e]);
-        pack<OUTPUT_T, 4> out = rounded<OUTPUT_T, 4>(x);
-        relu_pairs(out);
-        store_pack<OUTPUT_T, 4>(to + j * 16, out);
+                for (int e = 0; e < 4; e++)
+                    x[e] = branch(x[e]) + to_f32(more.item[e]);
+            }
+            if (!PAIRS)
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    x[e] = activate(x[e]);
+            pack<OUTPUT_T, 4> out = rounded<OUTPUT_T, 4>(x);
+            relu_pairs(out);
+            store_pack<OUTPUT_T, 4>(output + to[i] + j * 16, out);
+        }
     }
 }
 
@@ -376,16 +421,17 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
     int me = warpgroup_index(), warp = threadIdx.x / 32 % 4, t = threadIdx.x % 4;
     int last = (own.end - 1) / BLOCKS_STRIP, rows = count_of(own, last, bottom_of(own.end - 1 - last * BLOCKS_STRIP)) + 1;
     progress mine = {0, 0};
-    for (int m = own.first + me; m < own.end; m += GROUPS) {
+    int round = 0;
+    for (int m = own.first + me; m < own.end; m += GROUPS, round++) {
         int strip = m / BLOCKS_STRIP, local = m - strip * BLOCKS_STRIP, image = strip / STRIPS, left = strip % STRIPS * WIDE;
         lane_pixels lane;
         sum_of sum[BLOCK_K / 2];
         unsigned v[BUFFERS][STEPS][4];
         lane.find(at, own, strip, local * 64 + warp * 16);
         mine.wait(at, count_of(own, strip, bottom_of(local)) + 1);
-        if (m < own.first + GROUPS)
+        if (round == 0)
             barrier_wait(at.come, 0);
-        multiply(sum, v, lane, at);
+        multiply(sum, v, lane, at, me, round);
         int next = m + GROUPS, below = next / BLOCKS_STRIP;
         mine.release(at, next < own.end ? count_of(own, below, max(0, (next - below * BLOCKS_STRIP) * 64 / WIDE - PAD_TOP)) : rows);
         wgmma_wait<0>();
@@ -394,18 +440,21 @@ static __device__ __forceinline__ void consume(const places &at, const share &ow
                 store_wait_read(); /* the line before */
             __syncwarp();
         }
+        bool inside[2];
+        int from[2], to[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            size_t pixel = (((size_t)image * ROWS + lane.p[i]) * COLUMNS + lane.q[i]) * OUTPUTS + blockIdx.y * BLOCK_K + t * 4;
-            if (lane.p[i] < ROWS && lane.q[i] < COLUMNS && lane.q[i] < left + WIDE)
-                store(sum, i, at, residual + pixel, STAGED ? line + pixel_of(threadIdx.x % 32 / 4, i) * OUTPUTS + t * 4 : output + pixel);
+            inside[i] = lane.p[i] < ROWS && lane.q[i] < COLUMNS && lane.q[i] < left + WIDE;
+            from[i] = ((image * ROWS + lane.p[i]) * COLUMNS + lane.q[i]) * OUTPUTS + first_output() + t * 4;
+            to[i] = STAGED ? pixel_of(threadIdx.x % 32 / 4, i) * OUTPUTS + t * 4 : from[i];
         }
+        store(sum, inside, at, residual, from, STAGED ? line : output, to);
         if (STAGED)
             send(output, line, image, local * 64 + warp * 16, left);
     }
     mine.release(at, rows); /* a warpgroup without a tile */
     if (BULK && threadIdx.x % 32 == 0)
-        store_wait();
+        store_wait_read(); /* before the block gives its shared memory back */
 }
 
 extern "C" __global__ void __launch_bounds__(128 * GROUPS + (WHOLE_BLOCK ? 0 : 32), 1)
@@ -413,24 +462,34 @@ conv_wgmma_taps(const TYPE *input, const TYPE *arranged, const float *bias, cons
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, slots = base + TILES * TILE, zeros = slots + SLOTS * ROW_BYTES;
     unsigned biases = zeros + ZEROS + 64, barriers = biases + BLOCK_K * 4, come = barriers + SLOTS * 16;
-    unsigned lines = come + 16 - shared_address(shared_raw), k = blockIdx.y * BLOCK_K + threadIdx.x;
-    const places at = {base, slots, zeros, biases, barriers, barriers + SLOTS * 8, come, shared_raw + lines};
+    unsigned char *lines = shared_raw + (come + 48 - shared_address(shared_raw));
+    const places at = {base, slots, zeros, biases, barriers, barriers + SLOTS * 8, come, come + 8, lines};
+    unsigned asks = threadIdx.x - FIRST_ASKS;
+    share own = share_of();
+    if (asks < 32) {
+        if (asks < SLOTS) {
+            barrier_init(at.full + asks * 8, 1);
+            if (!WHOLE_BLOCK)
+                barrier_init(at.empty + asks * 8, 4 * GROUPS);
+        }
+        if (asks < GROUPS)
+            barrier_init(at.turn + asks * 8, 4);
+        if (asks == 31)
+            barrier_init(at.come, 1);
+        barrier_init_done();
+        if (WHOLE_BLOCK) { /* each lane's copies tell a barrier that is its own work */
+            if (asks == 31)
+                ask_weights(at, arranged, bias);
+            produce(at, own, input, arranged, bias);
+        }
+    }
     for (unsigned i = threadIdx.x * 4; i < ZEROS + 64; i += blockDim.x * 4)
         store_shared(zeros + i, 0);
-    if (threadIdx.x < BLOCK_K)
-        store_shared(biases + threadIdx.x * 4, __float_as_uint(EPI_BIAS && k < OUTPUTS ? bias[k] : 0.0f));
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < SLOTS; i++) {
-            barrier_init(at.full + i * 8, 1);
-            barrier_init(at.empty + i * 8, 4 * GROUPS);
-        }
-        barrier_init(at.come, 1);
-        barrier_init_done();
-    }
+    if (EPI_BIAS && threadIdx.x < BLOCK_K && first_output() + (int)threadIdx.x >= OUTPUTS) /* what no copy brings */
+        store_shared(biases + threadIdx.x * 4, 0);
     __syncthreads();
-    share own = share_of();
-    if (threadIdx.x == (WHOLE_BLOCK ? 0 : 128 * GROUPS))
-        produce(at, own, input, arranged + (size_t)blockIdx.y * (TILES * TILE / SIZE));
+    if (!WHOLE_BLOCK && asks == 0)
+        produce(at, own, input, arranged, bias);
     if (threadIdx.x < 128 * GROUPS)
         consume(at, own, residual, output);
 }
