@@ -228,14 +228,64 @@ static void a_long_block(void **state)
     text_free(&text);
 }
 
+/* Shuffles of all kinds, widths and clamps, as the manual's pseudo-code says, and ballots; also where the warp's mask is a register's. */
+static void shuffles(void **state)
+{
+    static const char *const kinds[] = {"up", "down", "bfly", "idx"};
+    uint32_t a[32], b[32], out[3 * 32] = {0}, random = 1;
+    for (int kind = 0; kind < 4; kind++)
+        for (int turn = 0; turn < 40; turn++) {
+            const uint32_t width = 1u << turn % 6, c = turn < 6 ? (32 - width) << 8 | (kind ? 31 : 0) : (random >> 3) & 0x1f1f, full = ~0u;
+            struct emu_test t;
+            SCOPED_TEXT ptx = {0};
+            for (int i = 0; i < 32; i++) {
+                a[i] = random = random * 1664525 + 1013904223;
+                b[i] = turn % 2 ? random >> 16 & 31 : (uint32_t)turn / 2;
+            }
+            text_addf(&ptx,
+                      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 po, "
+                      ".param .u32 pc, .param .u32 pm)\n{\n.reg .pred %%p<3>;\n.reg .b32 %%r<10>;\n.reg .b64 %%rd<6>;\n"
+                      "ld.param.u64 %%rd1, [pa];\nld.param.u64 %%rd2, [pb];\nld.param.u64 %%rd3, [po];\nld.param.u32 %%r1, [pc];\n"
+                      "ld.param.u32 %%r2, [pm];\nmov.u32 %%r0, %%tid.x;\nmul.wide.u32 %%rd4, %%r0, 4;\nadd.s64 %%rd1, %%rd1, %%rd4;\n"
+                      "add.s64 %%rd2, %%rd2, %%rd4;\nadd.s64 %%rd3, %%rd3, %%rd4;\nld.global.u32 %%r3, [%%rd1];\n"
+                      "ld.global.u32 %%r4, [%%rd2];\nshfl.sync.%s.b32 %%r5|%%p1, %%r3, %%r4, %%r1, %%r2;\nselp.u32 %%r6, 1, 0, %%p1;\n"
+                      "vote.sync.ballot.b32 %%r7, %%p1, %%r2;\nst.global.u32 [%%rd3], %%r5;\nst.global.u32 [%%rd3+128], %%r6;\n"
+                      "st.global.u32 [%%rd3+256], %%r7;\nret;\n}\n",
+                      kinds[kind]);
+            emu_test_text(&t, "shuffle", text_get(&ptx), "k");
+            emu_test_pointer(&t, emu_test_buffer(&t, "a", a, sizeof a));
+            emu_test_pointer(&t, emu_test_buffer(&t, "b", b, sizeof b));
+            const uint64_t to = emu_test_buffer(&t, "out", out, sizeof out);
+            emu_test_pointer(&t, to);
+            emu_test_int(&t, (int)c);
+            emu_test_int(&t, (int)full);
+            emu_test_run(&t);
+            emu_test_read(&t, to, out, sizeof out);
+            assert_int_equal(emu_test_reports(&t), 0);
+            uint32_t ballot = 0;
+            for (int lane = 0; lane < 32; lane++) {
+                const int value = (int)b[lane], mask = (int)(c >> 8), clamp = (int)(c & 31), most = (lane & mask) | (clamp & ~mask);
+                int j = lane - value;
+                bool p = j >= most;
+                if (kind > 0) {
+                    j = kind == 1 ? lane + value : kind == 2 ? lane ^ value : (lane & mask) | (value & ~mask);
+                    p = j <= most;
+                }
+                assert_int_equal(out[lane], a[p ? j : lane]);
+                assert_int_equal(out[32 + lane], p);
+                ballot |= (uint32_t)p << lane;
+            }
+            for (int lane = 0; lane < 32; lane++)
+                assert_int_equal(out[64 + lane], ballot);
+            emu_test_close(&t);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),
-                                       cmocka_unit_test(same_as_c),
-                                       cmocka_unit_test(threads_change_nothing),
-                                       cmocka_unit_test(hangs_are_reported),
-                                       cmocka_unit_test(deadlock_is_reported),
-                                       cmocka_unit_test(traps_and_asserts),
-                                       cmocka_unit_test(irreducible)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),       cmocka_unit_test(shuffles),
+                                       cmocka_unit_test(same_as_c),          cmocka_unit_test(threads_change_nothing),
+                                       cmocka_unit_test(hangs_are_reported), cmocka_unit_test(deadlock_is_reported),
+                                       cmocka_unit_test(traps_and_asserts),  cmocka_unit_test(irreducible)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
