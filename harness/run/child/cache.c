@@ -130,7 +130,7 @@ static void entry_write(const char *key, const char *kind, const struct row *row
 bool memory_counts(struct memory *m, int index, struct counted_layers *known)
 {
     char key[HASH_TEXT];
-    if (!m->job->plan.rows[index].part || !row_key(m, index, key))
+    if (!m->job->plan.rows[index].part || m->job->options.counters.off || !row_key(m, index, key))
         return false;
     json_auto_t *packed = entry_read(key, "counts");
     if (packed)
