@@ -15,7 +15,10 @@ let:
   registers: 22 + held
   across: 32 * px
   before: 4 * ceil(pad_left, 4)
-  seen: px * stride_x * (across * warps / px - 1) + 4 * vectors    # columns under all outputs of a block
+  strip: 4 * vectors                               # columns under a lane's outputs
+  group: px
+  margin: 0
+  tail: 0
 where:
   - cc >= 90
   - held <= 200 and vectors <= 32
@@ -49,13 +52,16 @@ static __device__ __forceinline__ void load_shared_4_if(float v[4], unsigned add
 
 struct outputs {
     static constexpr int ACROSS = 32 * PIXELS, STRIP = 4 * VECTORS;
+    static constexpr bool ZEROS = false;
     float weights[R][S], sum[LIVE][PIXELS], own_bias;
+    int left;
     unsigned at, there; /* there: a bit for each vector of the lane's that is of the image */
     __device__ __forceinline__ outputs(const float *filter, const float *bias, int k, int K, int q, int x0)
         : own_bias(EPI_BIAS ? bias[k] : 0.0f)
     {
         int column = (q + (int)threadIdx.x % 32 * PIXELS) * STRIDE_X - PAD_LEFT - SHIFT;
         at = (column - x0) * 4;
+        left = COLUMNS - q - threadIdx.x % 32 * PIXELS;
         there = 0;
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
@@ -94,16 +100,15 @@ struct outputs {
             for (int x = 0; x < PIXELS; x++)
                 sum[reach / STRIDE_Y % LIVE][x] = own_bias;
     }
-    __device__ __forceinline__ void put(int done, float *to, int k, int left) const
+    static __device__ __forceinline__ int first() { return threadIdx.x % 32 * PIXELS; }
+    __device__ __forceinline__ void put(int done, float *to, int k) const
     {
-        to += threadIdx.x % 32 * PIXELS;
-        left -= threadIdx.x % 32 * PIXELS;
 #pragma unroll
         for (int x = 0; x < PIXELS; x += 4) {
             float v[4];
 #pragma unroll
             for (int e = 0; e < 4; e++) {
-                v[e] = activate_channel(sum[done][x + e], k);
+                v[e] = activated(sum[done][x + e], k);
                 if (!FOURS && x + e < left)
                     to[x + e] = v[e];
             }

@@ -5,7 +5,8 @@ from: depthwise_mma_nchw
 needs:
   - groups == c and k == c and w * size(input) % 16 == 0
   - c * h * w < 2147483648 and n * k * p * q < 2147483648
-  - r * (2 * deep + half) <= 48 and 4 * deep + 2 * half <= 32 and live <= 16     # registers of weights; bits of a word
+  - r * (2 * deep + half) <= 48 and live <= 16     # registers of weights
+  - size(input) > 1 or r * s < 256                 # sums of bytes stay below 2^22
 layout: {input: NCHW, filter: RSCK, output: NCHW}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu, prelu]
@@ -24,12 +25,16 @@ let:
   half: reach % (2 * vector) >= 1 and reach % (2 * vector) <= vector
   deep: floor(reach + vector - 1, 2 * vector)      # products of 32 bytes of columns
   before: vector * ceil(pad_left + shift, vector)  # columns before a block's first output
-  registers: 38 + 4 * live + r * (2 * deep + half)
+  registers: 38 + 4 * live + 4 * deep + 2 * half + r * (2 * deep + half)
   across: 128                                      # outputs of a warp
-  seen: 8 * stride_x * (across * warps / 8 - 1) + vector * (2 * deep + half)        # columns under all outputs of a block
-  box: select(tiles_x == 1, w, vector * ceil(before - pad_left - shift + seen, vector))
-  slot: 128 * ceil(period * box * size(input), 128)
-  tiles_x: ceil(q, 8 * across)
+  seen: group * stride_x * (across * warps / group - 1) + strip        # columns under all outputs of a block
+  strip: vector * (2 * deep + half)                # columns under a group of outputs
+  group: 8
+  margin: max(before, vector * ceil(max(0, seen - pad_left - shift - w), vector))   # of zeros, between whole lines
+  pitch: select(tiles_x == 1, w + margin, vector * ceil(before - pad_left - shift + seen, vector))
+  tail: select(tiles_x == 1, margin, 0)
+  slot: period * pitch * size(input)
+  tiles_x: ceil(q, 1024)
   warps: ceil(ceil(q, tiles_x), across)
   resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(64, ceil(registers, 8)), warps)), RESIDENT)    # of each quarter's 64 x 256 registers
   all: tiles_x * n * k
@@ -38,7 +43,7 @@ let:
   busy: ceil(select(size(input) < 4, 24, 12), warps)           # so many keep it busy
   rows: select(ROWS != 'auto', ROWS, fitting)
   parts: ceil(p, rows)
-  smem: 128 + RING * (slot + 16)
+  smem: 128 + RING * (slot + 16) + tail * size(input)
 candidates:
   height:
     rows:
@@ -68,9 +73,11 @@ define:
   SHIFT: shift
   DEEP: deep
   HALF: half
-  BEFORE: before
+  BEFORE: select(tiles_x == 1, margin, before)
   PAD_LEFT: pad_left
-  BOX: box
+  PITCH: pitch
+  TAIL: tail
+  WHOLE: tiles_x == 1
   WIDTH: w
   COLUMNS: q
   WARPS: warps
@@ -92,8 +99,8 @@ steps:
 */
 
 /* What changed from depthwise_mma_nchw: how a line comes. There its operands are loaded straight into registers, so that what is on its
- * way is bounded by them: 1 KiB of a warp. Here lines come whole by the copy engine, a period at a time (dense/depthwise_planes.cuh), and
- * nobody asks which columns are there.
+ * way is bounded by them: 1 KiB of a warp. Here lines come whole by the copy engine, a period at a time (dense/depthwise_planes.cuh), with
+ * zeros between them, so that nobody asks which columns are there, or in most periods which lines.
  *
  * Cost: lines of whole 16 bytes, the chip's copy engine, and 128 outputs side by side a warp: for wide images. As there, an infinity
  * spreads to the outputs of its eights. */
