@@ -77,7 +77,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *engine = NULL, *out = NULL, *save = NULL;
     struct error err = {0};
-    SCOPED_TEXT id = {0}, says = {0};
+    struct alone told = {0};
     SCOPED_BY(cli_row_words_free) struct row_words row = {0};
     SCOPED char *path = NULL;
     cli_plan_options(&a, options);
@@ -97,19 +97,22 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
     a.device = a.device ? a.device : row.device;
     bool right = named && cli_plan_arguments(&a, row.scenario, &path, &err) &&
-                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, save, &id, &says, &err);
-    if (id.len) {
+                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, save, &told, &err);
+    if (told.id.len) {
         json_t *o = fields("exec");
-        fields_text(o, "row", text_get(&id));
+        fields_text(o, "row", text_get(&told.id));
         json_object_set_new(o, "right", right || err.kind == ERROR_WRONG ? json_boolean(right) : json_null());
-        fields_text(o, "says", text_get(&says));
+        fields_text(o, "says", text_get(&told.says));
         json_object_set_new(o, "launches", json_integer(repeat));
-        fields_text(o, "device", a.device);
+        fields_text(o, "device", text_get(&told.device));
     }
-    if (!right && !id.len)
+    if (!right && !told.id.len)
         cli_row_needs(&row, &a, &err);
     code = right ? 0 : cli_fail(&err);
     if (right)
-        cli_say(stdout, "%s  %s\n", text_get(&id), text_get(&says));
+        cli_say(stdout, "%s  %s\n", text_get(&told.id), text_get(&told.says));
+    text_free(&told.id);
+    text_free(&told.says);
+    text_free(&told.device);
     return code;
 }

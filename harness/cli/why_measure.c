@@ -109,10 +109,9 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     if (!cli_plan_arguments(p->a, p->row.scenario, &p->path, err))
         return not_planned(p, err);
     struct scenario *s = scenario_load(p->path, err);
-    const char *chip = s ? scenario_chip(s, "emu") : NULL;
-    SCOPED char *emu = chip ? text_format("emu:%s", chip) : NULL;
-    bool ok = s && session_device(&(struct session_probe){.spec = p->a->device ? p->a->device : p->row.device, .emu_chip = emu}, NULL,
-                                  &device, err);
+    const char *asked = p->a->device ? p->a->device : p->row.device;
+    SCOPED char *emu = s ? scenario_emu(s, asked) : NULL;
+    bool ok = s && session_device(&(struct session_probe){.spec = asked && emu ? emu : asked, .emu_chip = emu}, NULL, &device, err);
     scenario_free(s);
     if (!ok || !plan_make(&p->a->plan, spec_kind(device.spec), &device.chip, &plan, err))
         return not_planned(p, err);

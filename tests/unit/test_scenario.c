@@ -26,8 +26,12 @@ static void target_scenario_loads(void **state)
     assert_true(fabs(s->time.half_width - 0.005) < 1e-12);
     assert_true(s->time.budget_s == 20);
     assert_int_equal(s->counter_count, 4);
-    assert_string_equal(scenario_chip(s, "emu"), "sm_90");
-    assert_null(scenario_chip(s, "cuda"));
+    static const char *const devices[][2] = {
+        {NULL, "emu:sm_90"}, {"emu", "emu:sm_90"}, {"emu:no-check", "emu:sm_90,no-check"}, {"emu:GH100", NULL}, {"cuda:0", NULL}};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        SCOPED char *emu = scenario_emu(s, devices[i][0]);
+        assert_string_equal(emu ? emu : "", devices[i][1] ? devices[i][1] : "");
+    }
     assert_int_equal(node_get(s->root, "answers")->count, 2);
     assert_true(s->networks[0].stream && s->networks[0].graph);
     assert_int_equal(strlen(s->hash), 64);

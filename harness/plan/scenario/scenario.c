@@ -431,9 +431,10 @@ void scenario_free(struct scenario *s)
     free(s);
 }
 
-const char *scenario_chip(const struct scenario *s, const char *device_kind)
+char *scenario_emu(const struct scenario *s, const char *device)
 {
     const struct parsed *p = s->parsed;
-    const struct node *chip = node_get(node_get(p->on, device_kind), "chip");
-    return chip ? chip->text : NULL;
+    const struct node *chip = node_get(node_get(p->on, "emu"), "chip");
+    bool bare = !device || !strcmp(device, "emu"), unchecked = device && !strcmp(device, "emu:no-check");
+    return chip && (bare || unchecked) ? text_format("emu:%s%s", chip->text, unchecked ? ",no-check" : "") : NULL;
 }

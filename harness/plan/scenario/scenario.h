@@ -157,8 +157,8 @@ void scenario_cases_free(struct scenario_case *cases, int count);
 bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant);
 /* The same of a network's rows: "chain/best", "conv2d/naive" ... */
 bool scenario_network_takes(const struct scenario_network *network, const char *row);
-/* Chip named under on.<device_kind>.chip, or NULL. */
-const char *scenario_chip(const struct scenario *s, const char *device_kind);
+/* "emu:CHIP" for a device that is emu without a chip, or NULL (the best present), with the chip of on.emu.chip; else NULL. */
+char *scenario_emu(const struct scenario *s, const char *device);
 
 /* Cuts a work as `on.<device_kind>.crop` says, and finishes it. */
 bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err);

@@ -55,7 +55,7 @@ static bool ablate_set_up(const struct ablator *of, int row, struct ablated *a, 
     struct op_data *data;
     double ns;
     job_stage(of->job, row, "ablate", LOAD_LIMIT_S);
-    without(a, plan_program(&of->job->plan, row), part);
+    without(a, plan_verified_program(&of->job->plan, row), part); /* the data are of that work */
     return build_make(of->job, &a->program, &a->build, err) && data_get(of->data, row, job_timed_part(of->job, row), 0, &data, err) &&
            rig_open(of->job->dev, of->library->cudnn, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) &&
            rig_prepare(a->rig, &ns, err) && rig_run(a->rig, err) && of->job->dev->ops->sync(of->job->dev, err);
@@ -107,7 +107,7 @@ static bool count_parts(const struct ablator *of, struct ablated *parts, struct 
 bool ablation_run(const struct ablator *of, int index, struct row *out, struct error *err)
 {
     struct ablated parts[WHOLE + 1] = {0};
-    const struct program *p = plan_program(&of->job->plan, index);
+    const struct program *p = plan_verified_program(&of->job->plan, index);
     bool ok = true;
     for (int i = 0; i <= WHOLE && ok; i++)
         if (i == WHOLE || p->ablations[i])

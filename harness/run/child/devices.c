@@ -24,6 +24,11 @@ static const char *missing_hook(const struct device_ops *o)
     return NULL;
 }
 
+const char *device_default(const char *emu, char *why, size_t why_bytes)
+{
+    return device_cuda_present(why, why_bytes) ? "cuda:0" : emu ? emu : "emu";
+}
+
 bool device_open(const char *spec, struct device **dev, struct error *err)
 {
     const char *names[8];

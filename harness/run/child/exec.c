@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "plan/rows/choose.h"
+#include "plan/scenario/scenario.h"
 #include "run/child/devices.h"
 #include "run/child/serve.h"
 #include "run/child/worker.h"
@@ -47,7 +48,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
 static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, const char *save, struct text *says,
                       struct error *err)
 {
-    const struct program *program = plan_program(&w->job.plan, index);
+    const struct program *program = plan_verified_program(&w->job.plan, index); /* the data are of that work */
     SCOPED_BY(build_free) struct build build = {0};
     struct rig *rig = NULL;
     struct op_data *data;
@@ -74,7 +75,8 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     job_stage(&w->job, index, "verify", 0);
     if ((save && !rig_save(rig, save, err)) || !rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
-    text_addf(says, "%s%s%s", v.ok ? program->checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
+    text_addf(says, "%s%s%s%s", v.ok ? program->checked ? "right" : "ran (nothing to check)" : v.text,
+              plan_part(&w->job.plan, index) ? ", on the part of the layer that emu verifies" : "", unsafe.len ? "; it " : "",
               text_get(&unsafe));
     if (!v.ok || unsafe.len) {
         error_set(err, ERROR_WRONG, "%s: %s%s", plan_id(&w->job.plan, index), v.ok ? "" : v.text, text_get(&unsafe));
@@ -86,8 +88,31 @@ done:
     return ok;
 }
 
+/* Opens the device that a run of the scenario takes. */
+static bool open_device(const struct plan_options *o, struct device **dev, struct error *err)
+{
+    struct scenario *s = scenario_load(o->scenario_path, err);
+    if (!s)
+        return false;
+    SCOPED char *emu = scenario_emu(s, o->device);
+    scenario_free(s);
+    return device_open(!o->device ? device_default(emu, NULL, 0) : emu ? emu : o->device, dev, err);
+}
+
+/* False, with the reason. */
+static bool is_feasible(const struct plan *plan, int index, struct error *err)
+{
+    const struct program *whole = plan_program(plan, index), *part = plan_part(plan, index);
+    const struct plan_row *row = &plan->rows[index];
+    if (!whole->feasible) /* nor is a broken one */
+        return error_set(err, ERROR_USAGE, "%s cannot run: %s", plan_id(plan, index), row->broken ? row->broken->text : whole->reason);
+    return !part || part->feasible ||
+           error_set(err, ERROR_USAGE, "%s cannot run on the part of the layer that emu verifies: %s", plan_id(plan, index),
+                     part->reason ? part->reason : "");
+}
+
 bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, const char *save,
-                  struct text *id, struct text *says, struct error *err)
+                  struct alone *told, struct error *err)
 {
     struct worker w;
     struct error own = {0};
@@ -95,8 +120,9 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     int index;
     worker_init(&w, drop, NULL);
     w.job.options = *options;
-    if (!device_open(options->device ? options->device : "emu", &w.job.dev, err))
+    if (!open_device(options, &w.job.dev, err))
         goto done;
+    text_add(&told->device, w.job.dev->spec);
     if (w.job.dev->ops->keeps_time && !cudnn_open(w.job.dev, &w.library.cudnn, &own)) { /* only a cuDNN row needs it, and reports its
                                                                                            absence */
         w.library.cudnn = NULL;
@@ -105,18 +131,15 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     w.planned = plan_make(options, w.job.dev->ops->name, &w.job.dev->chip, &w.job.plan, err);
     if (!w.planned || (index = plan_find(&w.job.plan, row_id, err)) < 0)
         goto done;
-    text_add(id, plan_id(&w.job.plan, index));
+    text_add(&told->id, plan_id(&w.job.plan, index));
     if (w.job.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.job.plan, index, err))
         goto done;
-    if (!plan_program(&w.job.plan, index)->feasible) { /* nor is a broken one */
-        error_set(err, ERROR_USAGE, "%s cannot run: %s", plan_id(&w.job.plan, index),
-                  w.job.plan.rows[index].broken ? w.job.plan.rows[index].broken->text : plan_program(&w.job.plan, index)->reason);
+    if (!is_feasible(&w.job.plan, index, err))
         goto done;
-    }
     worker_ready(&w);
     ok = has_library(&w, index, err) &&
-         (w.job.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
-                                                       : run_alone(&w, index, repeat, which, save, says, err));
+         (w.job.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, &told->says, err)
+                                                       : run_alone(&w, index, repeat, which, save, &told->says, err));
 done:
     w.job.options = (struct plan_options){0}; /* the caller's */
     worker_close(&w);

@@ -33,7 +33,7 @@ static bool probe(struct worker *w, const struct message *m, struct error *err)
     const char *spec = m->device, *emu = m->emu;
     char why[512] = "", version[128] = "";
     if (!spec)
-        spec = device_cuda_present(why, sizeof why) ? "cuda:0" : emu ? emu : "emu";
+        spec = device_default(emu, why, sizeof why);
     if (!device_open(spec, &w->job.dev, err) || !probe_compiler(m, compiler, sizeof compiler, err))
         return false;
     vendor_open(&w->library, w->job.dev);

@@ -343,14 +343,10 @@ bool session_find(struct session *s, struct error *err)
     struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: making the plan requires the device */
     if (!sc)
         return false;
-    SCOPED char *emu = NULL;
-    const char *chip = scenario_chip(sc, "emu");
-    bool bare = o->plan.device && (!strcmp(o->plan.device, "emu") || !strcmp(o->plan.device, "emu:no-check"));
-    if (chip)
-        emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
+    SCOPED char *emu = scenario_emu(sc, o->plan.device);
     scenario_free(sc);
-    struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
-                                o->inside ? NULL : &s->worker};
+    const char *spec = o->plan.device && emu ? emu : o->plan.device;
+    struct session_probe ask = {spec, emu, o->plan.compiler, o->plan.bundle, .compiles = true, o->inside ? NULL : &s->worker};
     bool ok = o->gpus   ? true /* each GPU has a process, which locks it and opens it */
               : o->feed ? hold_known(s, ask.spec, err)
                         : session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
