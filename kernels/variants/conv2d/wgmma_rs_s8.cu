@@ -9,8 +9,10 @@ dtype: {input: i8, filter: i8, output: f32, accumulate: i32}
 math: [i8_acc32]
 epilogue: [bias, relu, leaky_relu, prelu]
 params:
+  STRIP: {values: [auto, 64, 96, 128], default: auto}  # auto: 96 where it wastes fewer columns than 64 and 128 do
   RING: {values: [7, 8, 9], default: 8}
 let:
+  strip: select(STRIP == 'auto', select(ceil(q, 96) * 96 < ceil(q, 64) * 64, 96, select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128)), STRIP)
   areas:
   rest: RING * row_bytes + 2 * strip * 256             # image rows, then results of two consumers; weights pass through the end of it
   smem: 1024 + max(rest, r * row_bytes + split * r * s * 8192) + 16 * RING + 48
@@ -36,8 +38,11 @@ steps:
  * Registers hold the weights of 128 channels and nine taps, as many bytes as before, and shared memory still serves pixels only: 32 of a product's 64 cycles.
  *
  * The results are 4 bytes: four times as much goes out as comes in, and stored from registers they keep a warpgroup longer than its products do (wgmma_ragged,
- * wgmma_pixels). Here they pass through shared memory (dense/staged_words.cuh). */
+ * wgmma_pixels). Here they pass through shared memory (dense/staged_words.cuh).
+ *
+ * Of an image of 480 columns, five strips of 96 compute no column in vain, and four of 128 compute 32. */
 #define EPI_RESIDUAL 0
+#include "tensor_core/wgmma_narrow.cuh"
 #include "dense/wgmma_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1)
