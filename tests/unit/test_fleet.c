@@ -17,6 +17,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- the queue ---- */
 
@@ -496,6 +498,30 @@ static void nothing_due_judges_nothing(void **state)
     assert_false(f.judged);
 }
 
+/* A process of emu that still frees its worker's memory ends by itself; only then does its worker's CPU time count as the command's. */
+static void a_process_of_emu_ends_by_itself(void **state)
+{
+    int ends[2], said[2];
+    char byte = 0;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(pipe(said), 0);
+    struct gpu gpu = {.child = {.fd = ends[0], .errors = -1, .guarded = -1, .pid = fork()}, .rests = true};
+    if (gpu.child.pid == 0) {
+        close(ends[0]);
+        while (read(ends[1], &byte, 1) > 0)
+            ;
+        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+        _exit(write(said[1], "e", 1) != 1);
+    }
+    close(ends[1]);
+    close(said[1]);
+    struct fleet f = {.count = 1, .gpus = &gpu, .shared = true};
+    fleet_stop(&f);
+    assert_int_equal(read(said[0], &byte, 1), 1); /* 0: it was killed before */
+    assert_int_equal(gpu.child.pid, CHILD_NONE.pid);
+    close(said[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_most_expensive_is_first),
@@ -504,6 +530,7 @@ int main(void)
                                        cmocka_unit_test(a_prepared_case_stays_with_its_gpu),
                                        cmocka_unit_test(a_dead_gpu_gives_its_cases_back),
                                        cmocka_unit_test(nothing_due_judges_nothing),
+                                       cmocka_unit_test(a_process_of_emu_ends_by_itself),
                                        cmocka_unit_test(rows_pass_as_bytes),
                                        cmocka_unit_test_setup_teardown(a_plan_keeps_few_programs, make_folder, remove_folder),
                                        cmocka_unit_test_setup_teardown(a_network_is_completed_at_the_end, make_folder, remove_folder),

@@ -17,6 +17,7 @@
 #define GPUS_MAX 1024
 #define LIST_LIMIT_S 90.0
 #define OPEN_LIMIT_S 90.0
+#define END_LIMIT_S 10.0
 
 /* ---- which ---- */
 
@@ -333,13 +334,24 @@ bool gpu_start(struct session *s, struct gpu *gpus, int count, int index, struct
     return error_set(err, ERROR_ENVIRONMENT, "no process for %s: %s", g->place, strerror(errno));
 }
 
+/* Until it closes its socket: on a busy machine it takes a second to free the memory of its worker. */
+static void await_end(struct child *child, double until)
+{
+    json_t *event = NULL;
+    while (child->pid > 0 && child_next(child, until, NULL, &event) == CHILD_EVENT)
+        json_decref(event);
+}
+
 void fleet_stop(struct fleet *f)
 {
     char how[512];
+    double until = clock_s() + END_LIMIT_S;
     for (int k = 0; k < f->count; k++)
         if (f->gpus[k].child.pid > 0)
             shutdown(f->gpus[k].child.fd, SHUT_WR); /* it ends its worker, so that the worker's CPU time counts as this command's */
     for (int k = 0; k < f->count; k++) {
+        if (f->shared && f->gpus[k].rests) /* others may be in the middle of a row; a driver takes long */
+            await_end(&f->gpus[k].child, until);
         child_stop(&f->gpus[k].child, how, sizeof how);
         f->gpus[k].early = false;
     }
