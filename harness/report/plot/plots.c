@@ -1,10 +1,12 @@
 /* All plots of a run: made, drawn by gnuplot, and taken into a page as SVG. */
 #include "base/file.h"
+#include "base/pool.h"
 #include "base/process.h"
 #include "report/plot/plot.h"
 #include "report/limits.h"
 #include "report/view/number.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,37 +172,48 @@ static char *inline_svg(const char *file, const struct plot *plot, int number)
     return text_take(&t);
 }
 
+struct drawing {
+    struct plots *p;
+    atomic_int failed, late, missing;
+};
+
+static void draw(void *context, int64_t i, int thread)
+{
+    struct drawing *d = context;
+    struct plot *plot = &d->p->items[i];
+    char script[80];
+    size_t bytes;
+    struct error ignored;
+    if (d->missing)
+        return;
+    snprintf(script, sizeof script, "%s.gp", plot->name);
+    SCOPED char *svg = text_format("%s/%s.svg", d->p->folder, plot->name);
+    remove(svg);                                                /* of an earlier run */
+    const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: ignore ~/.gnuplot */
+    const struct process how = {.folder = d->p->folder, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
+    int code = d->late * DRAW_LIMIT_S < DRAW_ALL_LIMIT_S ? process_run(argv, &how) : PROCESS_LATE;
+    d->missing += code == PROCESS_MISSING;
+    d->late += code == PROCESS_LATE;
+    SCOPED char *file = code == 0 ? file_read(svg, SVG_MAX_BYTES, &bytes, &ignored) : NULL;
+    plot->svg = file ? inline_svg(file, plot, (int)i + 1) : NULL;
+    d->failed += code > 0 || (code == 0 && !plot->svg);
+}
+
+/* Several at a time: each is a process that mostly starts. */
 bool plots_draw(struct plots *p, struct error *err)
 {
-    double left = DRAW_ALL_LIMIT_S;
-    int failed = 0, late = 0, missing = 0;
+    struct drawing d = {.p = p};
     if (p->broken.kind) {
         *err = p->broken;
         return false;
     }
-    for (int i = 0; i < p->count && !missing; i++) {
-        char script[80];
-        size_t bytes;
-        struct error ignored;
-        snprintf(script, sizeof script, "%s.gp", p->items[i].name);
-        SCOPED char *svg = text_format("%s/%s.svg", p->folder, p->items[i].name);
-        remove(svg);                                                /* of an earlier run */
-        const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: ignore ~/.gnuplot */
-        const struct process how = {.folder = p->folder, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
-        int code = left > 0 ? process_run(argv, &how) : PROCESS_LATE;
-        missing += code == PROCESS_MISSING;
-        late += code == PROCESS_LATE;
-        left -= code == PROCESS_LATE ? DRAW_LIMIT_S : 0;
-        SCOPED char *file = code == 0 ? file_read(svg, SVG_MAX_BYTES, &bytes, &ignored) : NULL;
-        p->items[i].svg = file ? inline_svg(file, &p->items[i], i + 1) : NULL;
-        failed += code > 0 || (code == 0 && !p->items[i].svg);
-    }
-    if (missing) {
+    pool_for(p->count, 0, draw, &d);
+    if (d.missing) {
         p->problem = xstrdup(
             "The plots are not drawn: gnuplot is not installed (Debian: apt install gnuplot-nox). Their data and scripts are in plots/.");
-    } else if (failed || late) {
-        p->problem = text_format("%d of %d plots are not drawn: gnuplot %s; see plots/gnuplot.log.", failed + late, p->count,
-                                 late ? "took too long" : "failed");
+    } else if (d.failed || d.late) {
+        p->problem = text_format("%d of %d plots are not drawn: gnuplot %s; see plots/gnuplot.log.", d.failed + d.late, p->count,
+                                 d.late ? "took too long" : "failed");
     }
     return true;
 }
