@@ -174,7 +174,9 @@ static void merge_list(const struct row_list *l, struct row *from, struct row *r
     if (l->group == COLUMN_TIME)
         drop_times(row, from);
     for (int i = 0; i < count; i++) {
-        memcpy(row_list_add(l, row), row_list_at(l, from, i), l->bytes);
+        void *to = row_list_add(l, row);
+        columns_free(l->group, to); /* an added one holds empty names */
+        memcpy(to, row_list_at(l, from, i), l->bytes);
         memset(row_list_at(l, from, i), 0, l->bytes);
     }
 }
