@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MOST ((size_t)1 << 22) /* elements of an input whose values may decide what a kernel does; larger ones are images */
-#define FILE_MOST ((size_t)1 << 26)   /* elements of all inputs of an op from a file, whose values are all made */
+#define FILE_MOST ((size_t)1 << 26) /* elements of all inputs of an op from a file, whose values are all made */
 #define STAGE_S 120.0
 #define METRIC_NAME sizeof(((struct row_metric *)0)->name)
 #define ALIKE 0.01 /* instructions on two sets of inputs, of a kernel that does not look at values */
@@ -103,7 +102,7 @@ static bool feed_layer(struct counting *k, struct counted_layers *known, struct 
 {
     const struct work *work = &k->program->work;
     const struct op_data *data = inputs_of(known, work, err);
-    if (!data || !rig_feed_small(k->rig, data, work->op->file ? SIZE_MAX : VALUES_MOST, err))
+    if (!data || !rig_feed_small(k->rig, data, work->op->file ? SIZE_MAX : LAYER_VALUES_MOST, err))
         return false;
     keep_marks(k, data);
     return !work->op->file || layer_values_poison(k->dev, k->rig, err);

@@ -20,8 +20,7 @@
 #define PRODUCTS 2e7                   /* of the reference in all, */
 #define PRODUCTS_MOST 1e7              /* and of one pixel */
 #define BEFORE 2e6                     /* instructions of kernels that run again before the last one */
-#define WEIGHTS_MOST ((size_t)1 << 22)
-#define CLEARED 100000 /* sectors of an input */
+#define CLEARED 100000                 /* sectors of an input */
 #define RUN_S 3.0
 
 struct looking {
@@ -74,8 +73,12 @@ static const char *refuses(const struct layer_look *look, const struct program *
     const char *why = NULL;
     if (w->chain)
         return "a network";
-    for (int i = 0; i < p->tensor_count && !why; i++)
-        why = p->tensors[i].written ? depends(look, p, i) : NULL;
+    for (int i = 0; i < p->tensor_count && !why; i++) {
+        const struct tensor *t = &p->tensors[i];
+        why = t->written                                                                    ? depends(look, p, i)
+              : !w->op->file && weights_tensor(t) && tensor_elements(t) > LAYER_VALUES_MOST ? "it has too many weights"
+                                                                                            : NULL;
+    }
     if (why || w->op->file)
         return why;
     if (w->op->on_card == REFERENCE_CPU || w->picture[0] || program_result(p) < 0)
@@ -354,7 +357,7 @@ static bool look_at(struct looking *k, struct error *err)
     struct op_data precise = {0};
     const enum data_part part = k->program->exact ? DATA_PART_EXACT : DATA_PART_PRECISION;
     bool ok = part == DATA_PART_EXACT ||
-              (op_data_reserve(k->work, part, &precise, err) && rig_feed_small(k->is->rig, &precise, WEIGHTS_MOST, err));
+              (op_data_reserve(k->work, part, &precise, err) && rig_feed_small(k->is->rig, &precise, LAYER_VALUES_MOST, err));
     k->data = part == DATA_PART_EXACT ? *k->is->exact : precise;
     k->data.repeat = k->repeat;
     ok = ok && clear_unmarked(k, part, true, err) && lay(k, part, err) && run(k, err) && compare_rows(k, part, err);

@@ -8,6 +8,8 @@
 #include "measure/count/blocks.h"
 #include "measure/job.h"
 
+#define LAYER_VALUES_MOST ((size_t)1 << 22) /* elements of a tensor that is fed with values of its own; larger ones are images */
+
 struct layer_look {
     struct device *dev, *checked; /* the rig's; one that tracks what is written, for references of ops from files */
     const char *compiler;
