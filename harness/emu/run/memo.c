@@ -144,9 +144,11 @@ static struct memo *memo_place(struct memo *m, uint32_t mask, const int32_t *rel
     for (int i = 3; i < 32; i += 4)
         h = (h ^ (uint32_t)rel[i]) * 2654435761u;
     struct memo *one = &m->others[h >> 27], *two = &m->others[h >> 27 ^ 1];
-    if (memo_is(one, mask, rel, space, phase) || (one->mask && memo_is(two, mask, rel, space, phase)))
-        return memo_is(one, mask, rel, space, phase) ? one : two;
-    return one->mask && (!two->mask || m->learnt++ & 1) ? two : one;
+    if (!one->mask || memo_is(one, mask, rel, space, phase))
+        return one;
+    if (!two->mask || memo_is(two, mask, rel, space, phase))
+        return two;
+    return m->learnt++ & 1 ? two : one;
 }
 
 static void memo_copy(struct memo *to, const struct memo *from)
