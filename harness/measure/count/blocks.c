@@ -6,6 +6,7 @@
 #include <string.h>
 
 /* Work in units of a warp's instruction, some 25 ns: not in seconds, so that a launch is counted from the same blocks in every run. */
+#define MACS 256.0         /* of a tensor instruction that cost as much */
 #define MACS_UNSEEN 1024.0 /* the same where they are not computed: what brings them their operands */
 #define PROBE_S 3.0        /* at most, for its first block */
 #define WHOLE_S 30.0       /* and for a launch that runs whole */
@@ -55,12 +56,16 @@ const struct device_group *blocks_at(const struct counting *c, uint64_t number)
     return NULL;
 }
 
-/* Of the groups that ran. */
+double blocks_cost_of(const struct device_group *g, bool multiplies)
+{
+    return (double)g->instructions + (double)g->macs / (multiplies ? MACS : MACS_UNSEEN);
+}
+
 double blocks_cost(const struct counting *c)
 {
     double cost = 0;
     for (int i = 0; i < c->sample.ran; i++)
-        cost += (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / (c->multiplies ? MACS : MACS_UNSEEN);
+        cost += blocks_cost_of(&c->sample.groups[i], c->multiplies);
     return cost;
 }
 

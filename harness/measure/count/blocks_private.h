@@ -7,7 +7,6 @@
 #define WHOLE 3e6    /* a launch of less work than that runs whole */
 #define EARLIER 4e7  /* the same if later steps need its results */
 #define BUDGET 6e6   /* for the blocks of one launch */
-#define MACS 256.0   /* of a tensor instruction that cost as much */
 #define NARROW 0.004 /* an interval that is narrow enough */
 
 struct class
@@ -36,7 +35,8 @@ void blocks_want(struct counting *c, uint64_t number);
 bool blocks_run(struct counting *c, struct error *err);
 /* NULL: it has not run. */
 const struct device_group *blocks_at(const struct counting *c, uint64_t number);
-/* Of the groups that ran. */
+/* Of a group that ran, in a launch that computes tensor instructions (multiplies) or does not; of all groups that ran. */
+double blocks_cost_of(const struct device_group *g, bool multiplies);
 double blocks_cost(const struct counting *c);
 /* The groups that ran and for which `is` says so, of a class of so many. */
 struct class blocks_judge(const struct counting *c, uint64_t groups, blocks_is *is, const void *context);

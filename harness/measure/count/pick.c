@@ -18,9 +18,9 @@ static bool is_picked(const struct blocks *b, uint64_t number)
 static void pick(const struct counting *c, uint64_t number, double *left, struct blocks *b)
 {
     const struct device_group *g = blocks_at(c, number);
-    double cost = g ? (double)g->instructions + (double)g->macs / MACS : 0;
+    double cost = g ? blocks_cost_of(g, true) : 0;
     for (int i = 0; !g && i < c->sample.ran; i++) /* not known: as that of the dearest one */
-        cost = fmax(cost, (double)c->sample.groups[i].instructions + (double)c->sample.groups[i].macs / MACS);
+        cost = fmax(cost, blocks_cost_of(&c->sample.groups[i], true));
     if (b->picked_count == BLOCKS_PICKED || is_picked(b, number) || cost > (b->picked_count ? *left : LOOK_MOST))
         return;
     b->picked[b->picked_count++] = number;
