@@ -324,20 +324,19 @@ static bool compare_rows(struct looking *k, enum data_part part, struct error *e
     const struct work *w = k->work;
     const int64_t rows = w->n * w->p;
     SCOPED size_t *found = xcalloc((size_t)rows, sizeof *found);
+    SCOPED int64_t *at = xmalloc((size_t)rows * sizeof *at);
     double each = fmax(1, (double)work_terms(w)) * (double)w->k * STRETCHES * STRETCH;
     int64_t count = 0, most = each * ROWS > PRODUCTS ? (int64_t)(PRODUCTS / each) : ROWS;
     if (!find_rows(k, found))
         return error_set(err, ERROR_USAGE, "its blocks add to each other's results");
     for (int64_t i = 0; i < rows; i++)
         if (found[i])
-            found[count] = found[i], count++;
+            at[count++] = i;
     most = most < 2 ? 2 : most;
     k->all.ok = true;
     for (int64_t i = 0; i < most && i < count && k->all.ok; i++) {
-        size_t logical = found[count <= most ? i : i * (count - 1) / (most - 1)] - 1;
-        size_t width = (size_t)k->fold[3], plane = (size_t)k->fold[2] * width, image = (size_t)k->fold[1] * plane;
-        int64_t row = (int64_t)(logical / image) * w->p + (int64_t)(logical % plane / width) / k->high;
-        if (!compare_row(k, row, logical, part, err))
+        int64_t row = at[count <= most ? i : i * (count - 1) / (most - 1)];
+        if (!compare_row(k, row, found[row] - 1, part, err))
             return false;
     }
     return true;
