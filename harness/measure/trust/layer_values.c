@@ -288,16 +288,6 @@ static size_t gather(const struct looking *k, int64_t row, const bool *asked, st
     return count;
 }
 
-static void drop_references(struct op_data *data)
-{
-    for (int i = 0; i < OP_MAX_TENSORS; i++) {
-        free(data->at[i].reference);
-        free(data->at[i].bound);
-        data->at[i].reference = NULL;
-        data->at[i].bound = NULL;
-    }
-}
-
 static bool compare_row(struct looking *k, int64_t row, size_t logical, enum data_part part, struct error *err)
 {
     SCOPED bool *asked = xmalloc((size_t)k->work->q * sizeof *asked);
@@ -310,7 +300,7 @@ static bool compare_row(struct looking *k, int64_t row, size_t logical, enum dat
     bool ok = op_data_reference_rows(k->work, &k->data, &row, 1, err);
     if (ok)
         verify_places(k->program, k->output, &k->data, places, gather(k, row, asked, places), &v);
-    drop_references(&k->data);
+    op_data_drop_references(&k->data);
     k->data.columns = NULL;
     if (!ok)
         return false;
@@ -428,7 +418,7 @@ static bool compare_found(struct looking *k, struct error *err)
     }
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         free(found[i].at);
-    drop_references(&k->data);
+    op_data_drop_references(&k->data);
     return ok;
 }
 

@@ -249,6 +249,16 @@ static void reference_row(void *context, int64_t index, int thread)
     store_row(r, n_i, p_i, &row);
 }
 
+void op_data_drop_references(struct op_data *data)
+{
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        free(data->at[i].reference);
+        free(data->at[i].bound);
+        data->at[i].reference = NULL;
+        data->at[i].bound = NULL;
+    }
+}
+
 bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -265,12 +275,8 @@ bool op_data_room(const struct work *work, struct op_data *data, bool bounds, st
         for (size_t k = 0; v->reference && mask && k < v->elements; k++)
             v->reference[k] = data->mask_out[k];
     }
-    for (int i = 0; !ok && i < OP_MAX_TENSORS; i++) {
-        free(data->at[i].reference);
-        free(data->at[i].bound);
-        data->at[i].reference = NULL;
-        data->at[i].bound = NULL;
-    }
+    if (!ok)
+        op_data_drop_references(data);
     return ok || out_of_memory(work, err);
 }
 

@@ -18,8 +18,9 @@ bool op_degenerate(const struct work *work, const char **why, struct error *err)
 bool op_data_near_zero(const struct work *work, struct op_data *data, struct error *err);
 /* Makes references and bounds from existing inputs. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
-/* Allocates references, and bounds if `bounds`, of all tensors that the work writes. */
+/* Allocates references, and bounds if `bounds`, of all tensors that the work writes; frees them. */
 bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err);
+void op_data_drop_references(struct op_data *data);
 /* References of a few rows (n * p + p_i, before the epilogue; only data->columns of them), for an op that has reference_row. The rest of
  * reference and bound is undefined. */
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err);
