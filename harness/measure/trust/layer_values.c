@@ -88,12 +88,22 @@ static const char *refuses(const struct layer_look *look, const struct program *
     return (double)work_terms(w) * (double)w->k > PRODUCTS_MOST ? "its reference takes too long" : NULL;
 }
 
+static uint64_t address_of(struct rig *rig, int tensor)
+{
+    return rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = tensor});
+}
+
+/* Sectors of 32 bytes, which device_ops.touched marks. */
+static size_t sector_count(const struct tensor *t)
+{
+    return (tensor_bytes(t) + 31) / 32;
+}
+
 /* Fills a tensor that is no weight with copies of some values. */
 static bool lay_values(struct looking *k, int tensor, enum data_part part, struct error *err)
 {
     const struct tensor *t = &k->program->tensors[tensor];
     struct op_repeat *to = &k->repeat[t->role->slot];
-    const uint64_t address = rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = tensor});
     struct tensor flat = {.role = t->role, .dtype = t->dtype, .layout = LAYOUT_LINEAR, .rank = 1};
     *to = (struct op_repeat){NULL, TILE_BYTES / dtype_bytes(t->dtype), *t};
     flat.dim[0] = (int64_t)to->count;
@@ -109,7 +119,7 @@ static bool lay_values(struct looking *k, int tensor, enum data_part part, struc
         return error_set(err, ERROR_ENVIRONMENT, "not enough memory for %s", t->role->name);
     generate_some(&recipe, 0, to->count, values);
     tensor_pack(&flat, values, storage);
-    return k->dev->ops->repeat(k->dev, address, storage, TILE_BYTES, err);
+    return k->dev->ops->repeat(k->dev, address_of(k->is->rig, tensor), storage, TILE_BYTES, err);
 }
 
 bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err)
@@ -120,14 +130,19 @@ bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err)
     for (size_t i = 0; i < TILE_BYTES / sizeof *poison; i++)
         poison[i] = VERIFY_POISON;
     for (int i = 0; ok && i < p->tensor_count; i++)
-        ok = !p->tensors[i].written ||
-             dev->ops->repeat(dev, rig_address(rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = i}), poison, TILE_BYTES, err);
+        ok = !p->tensors[i].written || dev->ops->repeat(dev, address_of(rig, i), poison, TILE_BYTES, err);
     return ok;
 }
 
-static bool is_marked(const struct looking *k)
+/* Where blocks read when they were counted, pixels that a mask of inputs leaves out are 0. Before the input is laid: keeps where
+ * that was. */
+static void keep_read(struct looking *k)
 {
-    return k->work->mask.pattern != MASK_NONE && !k->work->mask.marks_output;
+    const int input = program_tensor(k->program, "input");
+    if (k->work->mask.pattern == MASK_NONE || k->work->mask.marks_output || input < 0)
+        return;
+    const size_t sectors = sector_count(&k->program->tensors[input]);
+    k->marks = memcpy(xmalloc(sectors), k->dev->ops->touched(k->dev, address_of(k->is->rig, input), false), sectors);
 }
 
 /* Clears the elements of a sector of the input that a mask leaves out. */
@@ -150,24 +165,17 @@ static bool clear_sector(const struct looking *k, const struct tensor *t, uint64
     return k->dev->ops->write(k->dev, address + sector * 32, raw, count * bytes, err);
 }
 
-/* Where blocks read when they were counted, pixels that a mask leaves out are 0. Before the input is laid: `keep` what was read; then:
- * clear it. */
-static bool clear_unmarked(struct looking *k, enum data_part part, bool keep, struct error *err)
+/* After it is laid: clears them. */
+static bool clear_unmarked(const struct looking *k, enum data_part part, struct error *err)
 {
     const int input = program_tensor(k->program, "input");
     const bool still = mask_has_still(k->work, part);
-    if (!is_marked(k) || input < 0)
+    size_t cleared = 0;
+    if (!k->marks)
         return true;
     const struct tensor *t = &k->program->tensors[input];
-    const uint64_t address = rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = input});
-    const size_t sectors = (tensor_bytes(t) + 31) / 32;
-    size_t cleared = 0;
-    if (keep) {
-        k->marks = memcpy(xmalloc(sectors), k->dev->ops->touched(k->dev, address, false), sectors);
-        return true;
-    }
-    for (size_t s = 0; s < sectors; s++)
-        if (k->marks[s] && (++cleared > CLEARED || !clear_sector(k, t, address, s, still, err)))
+    for (size_t s = 0; s < sector_count(t); s++)
+        if (k->marks[s] && (++cleared > CLEARED || !clear_sector(k, t, address_of(k->is->rig, input), s, still, err)))
             return error_set(err, ERROR_USAGE, "its blocks read too much");
     return true;
 }
@@ -178,10 +186,8 @@ static bool reads_marked(const struct looking *k)
     const int input = program_tensor(k->program, "input");
     if (!k->marks)
         return true;
-    const struct tensor *t = &k->program->tensors[input];
-    const uint8_t *now =
-        k->dev->ops->touched(k->dev, rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = input}), false);
-    for (size_t s = 0; s < (tensor_bytes(t) + 31) / 32; s++)
+    const uint8_t *now = k->dev->ops->touched(k->dev, address_of(k->is->rig, input), false);
+    for (size_t s = 0; s < sector_count(&k->program->tensors[input]); s++)
         if (now[s] && !k->marks[s])
             return false;
     return true;
@@ -194,7 +200,7 @@ static bool lay(struct looking *k, enum data_part part, struct error *err)
         if (!p->tensors[i].written && !tensor_role_is_mask(p->tensors[i].role) && !weights_tensor(&p->tensors[i]) &&
             !lay_values(k, i, part, err))
             return false;
-    return clear_unmarked(k, part, false, err) && layer_values_poison(k->dev, k->is->rig, err);
+    return clear_unmarked(k, part, err) && layer_values_poison(k->dev, k->is->rig, err);
 }
 
 static bool run(struct looking *k, struct error *err)
@@ -234,7 +240,7 @@ static bool read_result(const struct looking *k, size_t logical, double *value)
 static bool find_rows(const struct looking *k, size_t *found)
 {
     const size_t width = (size_t)k->fold[3], plane = (size_t)k->fold[2] * width, image = (size_t)k->fold[1] * plane,
-                 bytes = dtype_bytes(k->t->dtype), sectors = (tensor_bytes(k->t) + 31) / 32, elements = tensor_elements(k->t);
+                 bytes = dtype_bytes(k->t->dtype), sectors = sector_count(k->t), elements = tensor_elements(k->t);
     uint64_t marks;
     double ignored;
     for (size_t s = 0; s < sectors; s++) {
@@ -336,7 +342,7 @@ static void turn_to(struct looking *k, int output)
 {
     k->output = output;
     k->t = &k->program->tensors[output];
-    k->address = rig_address(k->is->rig, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output});
+    k->address = address_of(k->is->rig, output);
     k->written = k->dev->ops->touched(k->dev, k->address, true);
     k->read = k->dev->ops->touched(k->dev, k->address, false);
 }
@@ -349,7 +355,8 @@ static bool look_at(struct looking *k, struct error *err)
               (op_data_reserve(k->work, part, &precise, err) && rig_feed_small(k->is->rig, &precise, LAYER_VALUES_MOST, err));
     k->data = part == DATA_PART_EXACT ? *k->is->exact : precise;
     k->data.repeat = k->repeat;
-    ok = ok && clear_unmarked(k, part, true, err) && lay(k, part, err) && run(k, err) && compare_rows(k, part, err);
+    keep_read(k);
+    ok = ok && lay(k, part, err) && run(k, err) && compare_rows(k, part, err);
     op_data_free(&precise);
     return ok;
 }
@@ -357,7 +364,7 @@ static bool look_at(struct looking *k, struct error *err)
 /* Elements that were written: the first, the last and some between them. False: some were read, too. */
 static bool want_some(const struct looking *k, size_t wanted[REFERENCE_WANTED])
 {
-    const size_t bytes = dtype_bytes(k->t->dtype), sectors = (tensor_bytes(k->t) + 31) / 32, elements = tensor_elements(k->t);
+    const size_t bytes = dtype_bytes(k->t->dtype), sectors = sector_count(k->t), elements = tensor_elements(k->t);
     size_t all = 0, seen = 0;
     for (size_t s = 0; s < sectors; s++) {
         all += k->written[s] != 0;
