@@ -87,6 +87,15 @@ refused() { # STATUS COMMAND...
     [ "$(grep -vc '^hint: ' .refused.err)" = 1 ] && [ "$(wc -l <.refused.err)" -le 2 ] || { cat .refused.err >&2; fail "not one error line and one hint: $*"; }
     cat .refused.err
 }
+# Makes driver/libcuda.so.1, which has two GPUs and runs nothing. Skips without cuda.h.
+fake_driver() {
+    include=$(dirname "$(find -L "$TOP/.deps" /usr/local/cuda/include -name cuda.h 2>/dev/null | head -1)")
+    [ -f "$include/cuda.h" ] || skip 'no cuda.h'
+    mkdir driver
+    export BENCH_CACHE=$PWD/cache # NVRTC compiles beside the driver, whichever test ran before
+    ${CC:-cc} -shared -fPIC -D_GNU_SOURCE -I"$TOP/harness" -isystem "$include" -o driver/libcuda.so.1 \
+        "$TOP/tests/fake/cuda.c" "$TOP/tests/fake/cuda_rest.c"
+}
 # Prints the named columns of a CSV on stdin, a tab between them; quoted fields may hold commas and doubled quotes.
 csv_columns() { # NAME...
     awk -v names="$*" '
