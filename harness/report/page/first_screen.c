@@ -27,11 +27,13 @@ static void count_case(struct tally *y, const struct case_view *c)
         y->by[c->rows[i]->status]++;
         y->failed += c->views[i].failed;
     }
-    y->timed += best != NULL;
-    bool alone = !case_baseline(c) || (best && !(best->time->ratio_low > 0));
-    y->won += best && !alone && best->time->ratio_low > 1;
-    y->lost += best && !alone && best->time->ratio_high < 1;
-    y->alone += best && alone;
+    if (!best)
+        return;
+    const bool alone = !case_baseline(c) || !(best->time->ratio_low > 0);
+    y->timed++;
+    y->won += !alone && best->time->ratio_low > 1;
+    y->lost += !alone && best->time->ratio_high < 1;
+    y->alone += alone;
 }
 
 static void tally_part(struct text *t, int count, const char *words)
@@ -450,7 +452,7 @@ static void glance_line(const struct case_view *c, struct text *t)
     char us[NUMBER_TEXT], ratio[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
     const struct view *next = counted_next(c, winner);
-    const char *limit = winner ? counted_limit(winner) : "";
+    const char *limit = winner ? counted_limit(winner) : "", *why = winner ? "" : no_prediction(c);
     SCOPED_TEXT name = {0}, verified = {0};
     text_addf(t, "%s: ", case_short(c->rows[0]));
     add_verified(c, &verified);
@@ -467,8 +469,8 @@ static void glance_line(const struct case_view *c, struct text *t)
         if (add_perhaps(c, winner, t))
             text_add(t, "; ");
         text_addf(t, "%s%s", limit, *limit ? "; " : "");
-    } else if (*no_prediction(c)) {
-        text_addf(t, "no prediction: %s; ", no_prediction(c));
+    } else if (*why) {
+        text_addf(t, "no prediction: %s; ", why);
     }
     text_addf(t, "%s%s\n", verified.len ? "verified " : "no row ran", text_get(&verified));
 }
@@ -488,11 +490,12 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
         SCOPED_BY(case_view_free) struct case_view c = {0};
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         case_judge(&c, &judge);
-        if (case_count < 2 && (predicted_winner(&c) || !*no_prediction(&c))) /* its table says all of it */
+        const bool has_time = predicted_winner(&c);
+        if (case_count < 2 && (has_time || !*no_prediction(&c))) /* its table says all of it */
             continue;
-        if (!said && predicted_winner(&c) && c.machine.chip)
+        if (!said && has_time && c.machine.chip)
             text_addf(&lines, "times on %s: stored ones of the same machine code, else predicted\n", c.machine.chip->board);
-        said = said || predicted_winner(&c);
+        said = said || has_time;
         glance_line(&c, &lines);
     }
     judge_close(&judge);
