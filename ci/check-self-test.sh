@@ -74,7 +74,12 @@ expect texts 'words is no kind of text' sed -i 's/^gate\/rules.c is_date input/g
 expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
 expect symbols 'defines zz_low() that harness/base/zz_low defines too' compile op/zz_twice 'int zz_low(void); int zz_low(void) { return 2; }'
 expect symbols "defines poll(), which replaces the C library's" compile op/zz_poll 'void poll(void); void poll(void) { }'
-ring() { for i in 1 2 3 4 5 6 7; do compile op/zz_ring$i "int zz_ring$i(void); int zz_ring$((i % 7 + 1))(void); int zz_ring$i(void) { return zz_ring$((i % 7 + 1))(); }"; done; }
+ring() {
+    for i in 1 2 3 4 5 6 7; do
+        next=zz_ring$((i % 7 + 1))
+        compile op/zz_ring$i "int zz_ring$i(void); int $next(void); int zz_ring$i(void) { return $next(); }"
+    done
+}
 expect circles 'harness/op: 7 files call each other in a circle' ring
 expect printing 'zz_prints: uses puts; cli_say' compile cli/zz_prints '#include <stdio.h>\nint f(void); int f(void) { return puts("x"); }'
 expect printing 'zz_prints: uses puts; only' compile op/zz_prints '#include <stdio.h>\nint f(void); int f(void) { return puts("x"); }'
