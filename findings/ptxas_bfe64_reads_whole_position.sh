@@ -1,7 +1,8 @@
 #!/bin/sh
-# Behaviour: PTX says that bfe and bfi use the lowest 8 bits of position and length. ptxas does so for 32-bit values. For 64-bit ones, which no machine instruction computes, it shifts by the
-# whole register: `bfe.u64` of 0x7f at position 0x101, 4 bits long, is 0, where PTX has 15, and `bfi.b64` at 0x104 changes nothing. Constant operands and run-time ones (the shift takes the
-# parameter as it is, no AND with 0xff before it) agree. Two packed fields in one register (position | length << 8) work as a 32-bit position and not as a 64-bit one.
+# Behaviour: PTX says that bfe and bfi use the lowest 8 bits of position and length. ptxas does so for 32-bit values. For 64-bit ones, which
+# no machine instruction computes, it shifts by the whole register: `bfe.u64` of 0x7f at position 0x101, 4 bits long, is 0, where PTX has
+# 15, and `bfi.b64` at 0x104 changes nothing. Constant operands and run-time ones (the shift takes the parameter as it is, no AND with 0xff
+# before it) agree. Two packed fields in one register (position | length << 8) work as a 32-bit position and not as a 64-bit one.
 # Seen with: ptxas 13.0.88 and 13.5.37, nvdisasm 13.5.37, sm_75 and sm_90, on 2026-11-30. Exit status 0: as described; 1: it has changed.
 set -eu
 work=$(mktemp -d)
@@ -11,7 +12,12 @@ python3 -m pip install -q --root-user-action=ignore --no-deps --target "$work/sa
 nvdisasm=$(find "$work/sass" -name nvdisasm -type f)
 chmod +x "$nvdisasm"
 sass() { # sass PTXAS CHIP < body: the machine code of a kernel with the parameters out, position and length
-    { printf '.version 8.3\n.target %s\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 position, .param .u32 length)\n{\n' "$2"; cat; printf 'ret;\n}\n'; } >"$work/k.ptx"
+    {
+        printf '.version 8.3\n.target %s\n.address_size 64\n' "$2"
+        printf '.visible .entry k(.param .u64 out, .param .u32 position, .param .u32 length)\n{\n'
+        cat
+        printf 'ret;\n}\n'
+    } >"$work/k.ptx"
     "$1" -O3 -arch "$2" "$work/k.ptx" -o "$work/k.cubin"
     "$nvdisasm" -c "$work/k.cubin"
 }
@@ -35,7 +41,11 @@ selp.b32 %n, 0x15151515, 0x20202020, %right;
 st.global.b32 [%at], %n;
 P
 )
-            case $code in *0x15151515* | *0.00124*) said="15, as PTX has it" ;; *0x20202020* | *0.00805*) said="not 15" ;; *) said="not folded" ;; esac
+            case $code in
+            *0x15151515* | *0.00124*) said="15, as PTX has it" ;;
+            *0x20202020* | *0.00805*) said="not 15" ;;
+            *) said="not folded" ;;
+            esac
             echo "ptxas $v $chip bfe.u$bits 0x7f, 0x101, 4: $said"
         done
         code=$(sass "$ptxas" $chip <<P

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Behaviour: with constant operands, ptxas 13.0 computes `slct.s32.s32` as if its selector were a float. PTX takes the first value if the selector, a whole number, is at least 0. ptxas 13.0 takes
-# the second for 0x7f800001 and above (NaN as a float) and the first for 0x80000000 (-0 as a float). With a selector that is known at run time only it compares whole numbers, so the result
-# changes with inlining and unrolling. u32 and b32 values are folded right. ptxas 13.5 folds all of them right.
+# Behaviour: with constant operands, ptxas 13.0 computes `slct.s32.s32` as if its selector were a float. PTX takes the first value if the
+# selector, a whole number, is at least 0. ptxas 13.0 takes the second for 0x7f800001 and above (NaN as a float) and the first for
+# 0x80000000 (-0 as a float). With a selector that is known at run time only it compares whole numbers, so the result changes with inlining
+# and unrolling. u32 and b32 values are folded right. ptxas 13.5 folds all of them right.
 # Seen with: ptxas 13.0.88 (wrong) and 13.5.37 (right), sm_90, on 2026-11-30. Exit status 0: as described; 1: it has changed.
 set -eu
 work=$(mktemp -d)
@@ -35,7 +36,9 @@ P
             "$ptxas" -O3 -arch sm_90 "$work/k.ptx" -o "$work/k.cubin"
             "$nvdisasm" -c "$work/k.cubin" >"$work/k.sass"
             # 300 or 400 as a hexadecimal immediate, or as the half-precision pair that HFMA2 writes
-            if grep -qE '0x12c[ ,;]|1\.788' "$work/k.sass"; then taken=first; elif grep -qE '0x190 ?;|2\.384' "$work/k.sass"; then taken=second; else taken=none; fi
+            taken=none
+            ! grep -qE '0x190 ?;|2\.384' "$work/k.sass" || taken=second
+            ! grep -qE '0x12c[ ,;]|1\.788' "$work/k.sass" || taken=first
             echo "ptxas $v slct.$type.s32 selector $selector: $taken"
         done
     done

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Behaviour: Triton's interpreter (TRITON_INTERPRET=1) converts float32 to narrower formats otherwise than compiled code does. To bfloat16 it cuts bits off: 1 + 3/256 becomes
-# 1.0078125, where the compiled `cvt.rn.bf16.f32` rounds to 1.015625. To e4m3 it rounds ties up, 1.0625 to 1.125, and does not saturate: 1000 becomes 256, where the compiled
-# `cvt.rn.satfinite.e4m3x2.f32` gives 1.0 and 448. A kernel that computes in float32, as the documentation advises for bfloat16, and stores bfloat16 has other results in the interpreter.
+# Behaviour: Triton's interpreter (TRITON_INTERPRET=1) converts float32 to narrower formats otherwise than compiled code does. To bfloat16
+# it cuts bits off: 1 + 3/256 becomes 1.0078125, where the compiled `cvt.rn.bf16.f32` rounds to 1.015625. To e4m3 it rounds ties up, 1.0625
+# to 1.125, and does not saturate: 1000 becomes 256, where the compiled `cvt.rn.satfinite.e4m3x2.f32` gives 1.0 and 448. A kernel that
+# computes in float32, as the documentation advises for bfloat16, and stores bfloat16 has other results in the interpreter.
 # Seen with: Triton 3.9.0, numpy 2.4.6 (no torch), on 2026-11-30. Exit status 0: as described; 1: it has changed.
 set -eu
 folder=$(mktemp -d)
@@ -63,7 +64,8 @@ for name, kind in (("bfloat16", tl.bfloat16), ("e4m3", tl.float8e4nv)):
     else:
         from triton.backends.compiler import GPUTarget
         from triton.compiler import ASTSource
-        text = ASTSource(fn=triton.jit(narrow), signature={"x": "*fp32", "y": "*fp32", "BLOCK": "constexpr", "TYPE": "constexpr"}, constexprs={"BLOCK": 1024, "TYPE": kind})
+        signature = {"x": "*fp32", "y": "*fp32", "BLOCK": "constexpr", "TYPE": "constexpr"}
+        text = ASTSource(fn=triton.jit(narrow), signature=signature, constexprs={"BLOCK": 1024, "TYPE": kind})
         ptx = triton.compile(text, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
         print("compiled", name, *sorted(set(re.findall(r"cvt\.r[nz]\S*", ptx))))
 P
