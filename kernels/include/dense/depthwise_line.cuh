@@ -1,10 +1,10 @@
-/* dense/depthwise_line: what depthwise convolutions share whose lines come by the copy engine, for sm_90: dense/depthwise_bulk.cuh (NHWC)
- * and dense/depthwise_planes.cuh (NCHW).
+/* dense/depthwise_line: sums, operands and products of a depthwise convolution whose lines come by the copy engine, for sm_90. Used by
+ * dense/depthwise_planes.cuh (NCHW); dense/depthwise_bulk.cuh (NHWC) has its own.
  *
  * A line of the input is added to all LIVE lines of outputs that it belongs to, whose sums are in registers. Which sums these are repeats
  * after PERIOD lines, which are unrolled.
  *
- * Needs R, STRIDE_Y, DILATION_Y as constants. */
+ * Needs R, S, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X as constants. */
 #pragma once
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

@@ -5,14 +5,14 @@
  *   conv2d/depthwise_bulk_f32_nchw   f32
  *
  * A block goes down a plane with all columns of a line, or with some of a wide one. PERIOD lines come together, into a ring of RING such
- * pieces. Lines above and below the image are left out. ZEROS: columns beside the image are zeros in shared memory, between whole lines,
- * and between the lines of a period that is all there nobody branches. Without, loads are guarded and whole lines come as one copy: f32,
- * for which the code of a period twice costs more than branches.
+ * pieces. Lines above and below the image are left out. ZEROS: shared memory has zeros for the columns beside the image, between whole
+ * lines, and a period whose lines are all in the image has no branches between them. Without ZEROS, loads are guarded and whole lines come
+ * as one copy. That is for f32, where two copies of a period's code cost more than the branches.
  *
  * A copy begins at a multiple of 16 bytes; BEFORE: columns in shared memory in front of a block's first output; PITCH: of a line; TAIL:
  * behind the last one; WHOLE: lines are whole.
  *
- * Needs S, STRIDE_X, DILATION_X, RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE as constants, and what dense/depthwise_line.cuh
+ * Needs RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE as constants, and what dense/depthwise_line.cuh
  * does. */
 #pragma once
 #include "dense/depthwise_line.cuh"
