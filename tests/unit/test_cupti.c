@@ -61,33 +61,46 @@ static bool has(void *context, const char *metric)
     return cupti_has(context, metric);
 }
 
-/* What each row of a run costs: a pass of all kernels each. */
-static size_t basic_passes(const struct counter_groups *groups, const struct counter_chip *asked, struct cupti_chip *chip, size_t *of_slow)
+/* How often all kernels run for these metrics. */
+static size_t passes_of(const struct counter_chip *asked, const char *const *metrics, int count, const char *what)
+{
+    struct cupti_plan plan;
+    struct error err = {0};
+    if (!cupti_plan(asked->context, metrics, (size_t)count, &plan, &err))
+        fail_msg("%s on %s: %s", what, asked->name, err.text);
+    size_t passes = plan.passes;
+    cupti_plan_free(&plan);
+    return passes;
+}
+
+/* The same for groups, whose metrics are `set` then. */
+static size_t passes_of_groups(const struct counter_chip *asked, const struct counter_group *const *groups, int count, const char *what,
+                               struct counter_set *set)
+{
+    struct error err = {0};
+    if (!counter_set_make(groups, count, NULL, 0, asked, set, &err))
+        fail_msg("%s on %s: %s", what, asked->name, err.text);
+    return passes_of(asked, set->metrics, set->count, what);
+}
+
+/* What each row of a run costs, and a slow one. */
+static void basic_groups_cost_little(const struct counter_groups *groups, const struct counter_chip *asked)
 {
     const struct counter_group *basic[32];
     struct counter_set set;
-    struct cupti_plan plan;
-    struct error err = {0};
     int count = 0;
     for (int i = 0; i < groups->count; i++)
         if (groups->items[i]->basic)
             basic[count++] = groups->items[i];
-    if (!counter_set_make(basic, count, NULL, 0, asked, &set, &err) || !cupti_plan(chip, set.metrics, (size_t)set.count, &plan, &err))
-        fail_msg("the basic groups on %s: %s", asked->name, err.text);
-    size_t passes = plan.passes;
-    cupti_plan_free(&plan);
+    assert_true(passes_of_groups(asked, basic, count, "the basic groups", &set) <= 10);
     int *which = xcalloc((size_t)set.count, sizeof *which), slow = counter_set_slow(&set, which);
     const char **metrics = xcalloc((size_t)slow + 1, sizeof *metrics);
     for (int i = 0; i < slow; i++)
         metrics[i] = set.metrics[which[i]];
-    if (!cupti_plan(chip, metrics, (size_t)slow, &plan, &err))
-        fail_msg("slow rows on %s: %s", asked->name, err.text);
-    *of_slow = plan.passes;
-    cupti_plan_free(&plan);
+    assert_true(passes_of(asked, metrics, slow, "slow rows") <= 5);
     free(metrics);
     free(which);
     counter_set_free(&set);
-    return passes;
 }
 
 static void test_shipped_groups(void **state)
@@ -97,31 +110,25 @@ static void test_shipped_groups(void **state)
     struct error err = {0};
     if (!counter_groups_load("harness/counter/groups", NULL, &groups, &err))
         fail_msg("%s", err.text);
+    const struct counter_group *const *items = (const struct counter_group *const *)groups.items;
     for (int c = 0; c < CHIPS; c++) {
         struct cupti_chip *chip = chip_of(chips[c]);
         struct counter_chip asked = {chips[c], has, chip};
         struct counter_set set;
-        struct cupti_plan plan;
         size_t sum = 0;
         for (int i = 0; i < groups.count; i++) {
-            const struct counter_group *one[] = {groups.items[i]};
-            if (!counter_set_make(one, 1, NULL, 0, &asked, &set, &err) || !cupti_plan(chip, set.metrics, (size_t)set.count, &plan, &err))
-                fail_msg("%s on %s: %s", one[0]->name, chips[c], err.text);
-            assert_true(plan.passes >= 1 && plan.passes <= 12);
-            if (!strcmp(one[0]->name, "core"))
-                assert_true(plan.passes <= 2);
-            sum += plan.passes;
-            cupti_plan_free(&plan);
+            size_t passes = passes_of_groups(&asked, items + i, 1, items[i]->name, &set);
+            assert_true(passes >= 1 && passes <= 12);
+            if (!strcmp(items[i]->name, "core"))
+                assert_true(passes <= 2);
+            sum += passes;
             counter_set_free(&set);
         }
-        if (!counter_set_make((const struct counter_group *const *)groups.items, groups.count, NULL, 0, &asked, &set, &err) ||
-            !cupti_plan(chip, set.metrics, (size_t)set.count, &plan, &err))
-            fail_msg("all on %s: %s", chips[c], err.text);
-        assert_true(plan.passes >= 1 && plan.passes < sum); /* merging saves */
-        if (!strcmp(chips[c], "GH100"))
-            assert_true(basic_passes(&groups, &asked, chip, &sum) <= 10 && sum <= 5);
-        cupti_plan_free(&plan);
+        size_t all = passes_of_groups(&asked, items, groups.count, "all", &set);
+        assert_true(all >= 1 && all < sum); /* merging saves */
         counter_set_free(&set);
+        if (!strcmp(chips[c], "GH100"))
+            basic_groups_cost_little(&groups, &asked);
         cupti_close(chip);
     }
     counter_groups_free(&groups);
