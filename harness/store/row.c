@@ -71,14 +71,20 @@ void *row_list_at(const struct row_list *list, const struct row *row, int i)
     return *(char *const *)(const void *)((const char *)row + list->items) + (size_t)i * list->bytes;
 }
 
-void *row_list_add(const struct row_list *list, struct row *row)
+/* Room for one more. */
+static void *list_grow(const struct row_list *list, struct row *row)
 {
     void **items = (void **)(void *)((char *)row + list->items);
     int *count = (int *)(void *)((char *)row + list->count), n = *count;
-    if ((n & (n - 1)) == 0) /* room for one more, doubling */
+    if ((n & (n - 1)) == 0) /* doubling */
         *items = xrealloc(*items, (size_t)(n ? 2 * n : 1) * list->bytes);
     ++*count;
-    void *one = row_list_at(list, row, n);
+    return row_list_at(list, row, n);
+}
+
+void *row_list_add(const struct row_list *list, struct row *row)
+{
+    void *one = list_grow(list, row);
     memset(one, 0, list->bytes);
     columns_clear(list->group, one);
     return one;
@@ -95,6 +101,21 @@ void row_list_copy(const struct row_list *list, struct row *row, const struct ro
     }
 }
 
+static void list_free(const struct row_list *list, struct row *row)
+{
+    void **items = (void **)(void *)((char *)row + list->items);
+    free(*items);
+    *items = NULL;
+    *(int *)(void *)((char *)row + list->count) = 0;
+}
+
+void row_list_move(const struct row_list *list, struct row *row, struct row *from)
+{
+    for (int i = 0; i < row_list_count(list, from); i++)
+        memcpy(list_grow(list, row), row_list_at(list, from, i), list->bytes);
+    list_free(list, from);
+}
+
 void row_list_empty(const struct row_list *list, struct row *row)
 {
     bool holds = false; /* texts or samples */
@@ -102,10 +123,7 @@ void row_list_empty(const struct row_list *list, struct row *row)
         holds = holds || c->type == COLUMN_TEXT || c->type == COLUMN_NAME || c->type == COLUMN_REALS;
     for (int i = 0; holds && i < row_list_count(list, row); i++)
         columns_free(list->group, row_list_at(list, row, i));
-    void **items = (void **)(void *)((char *)row + list->items);
-    free(*items);
-    *items = NULL;
-    *(int *)(void *)((char *)row + list->count) = 0;
+    list_free(list, row);
 }
 
 static void *row_add(struct row *row, enum column_group group)

@@ -251,4 +251,6 @@ void *row_list_at(const struct row_list *list, const struct row *row, int i);
 void *row_list_add(const struct row_list *list, struct row *row);
 /* Adds what another row has. */
 void row_list_copy(const struct row_list *list, struct row *row, const struct row *from);
+/* The same, but the other row has them no more. */
+void row_list_move(const struct row_list *list, struct row *row, struct row *from);
 void row_list_empty(const struct row_list *list, struct row *row);

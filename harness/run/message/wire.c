@@ -163,22 +163,16 @@ static void drop_times(struct row *row, const struct row *from)
 /* Planning, checks, timing and counting each send their notes, and may send them twice. Other lists move. */
 static void merge_list(const struct row_list *l, struct row *from, struct row *row)
 {
-    int count = row_list_count(l, from);
     if (l->group == COLUMN_NOTE) {
         for (int i = 0; i < from->note_count; i++)
             row_add_note(row, "%s", from->notes[i].text);
         return;
     }
-    if (l->anew && count)
+    if (l->anew && row_list_count(l, from))
         row_list_empty(l, row);
     if (l->group == COLUMN_TIME)
         drop_times(row, from);
-    for (int i = 0; i < count; i++) {
-        void *to = row_list_add(l, row);
-        columns_free(l->group, to); /* an added one holds empty names */
-        memcpy(to, row_list_at(l, from, i), l->bytes);
-        memset(row_list_at(l, from, i), 0, l->bytes);
-    }
+    row_list_move(l, row, from);
 }
 
 void wire_row_merge(const json_t *packed, struct row *row)
