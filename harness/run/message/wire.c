@@ -76,33 +76,38 @@ static void take_bytes(struct bytes *b, void *to, size_t bytes)
     b->at = there ? b->at + bytes : NULL;
 }
 
-static void take_column(struct bytes *b, const struct column *c, void *base)
+/* Its text lies in the bytes, its reals in *reals, which the caller frees. At the end of the bytes b->at is NULL. */
+static struct column_value take_value(struct bytes *b, double **reals)
 {
     char kind = KIND_ABSENT;
     int32_t length = 0;
-    SCOPED double *reals = NULL;
     take_bytes(b, &kind, 1);
     struct column_value v = {.absent = kind == KIND_ABSENT, .is_real = kind == KIND_REAL};
     if (kind == KIND_TEXT || kind == KIND_REALS)
         take_bytes(b, &length, sizeof length);
     else if (kind != KIND_ABSENT)
         take_bytes(b, kind == KIND_REAL ? (void *)&v.real : &v.integer, 8);
-    size_t bytes = (size_t)length * (kind == KIND_REALS ? sizeof *reals : 1);
+    size_t bytes = (size_t)length * (kind == KIND_REALS ? sizeof **reals : 1);
     if (b->at && (length < 0 || (size_t)(b->end - b->at) < bytes))
         b->at = NULL;
     if (!b->at)
-        return;
+        return v;
     if (kind == KIND_TEXT) {
         v.text = b->at;
     } else if (kind == KIND_REALS) {
         v.count = length;
-        v.reals = reals = memcpy(xmalloc(bytes + 1), b->at, bytes);
+        v.reals = *reals = memcpy(xmalloc(bytes + 1), b->at, bytes);
     }
-    b->at += bytes;
-    if (!v.text || (length > 0 && !v.text[length - 1]))
+    b->at = v.text && (length == 0 || v.text[length - 1]) ? NULL : b->at + bytes;
+    return v;
+}
+
+static void take_column(struct bytes *b, const struct column *c, void *base)
+{
+    SCOPED double *reals = NULL;
+    struct column_value v = take_value(b, &reals);
+    if (b->at)
         column_set(c, base, &v);
-    else
-        b->at = NULL;
 }
 
 /* `c`: the first column of the group. */
@@ -180,10 +185,9 @@ void wire_row_merge(const json_t *packed, struct row *row)
     SCOPED_BY(row_leave) struct row *from = row_new();
     struct bytes b = {json_string_value(packed), json_string_value(packed) + json_string_length(packed)};
     for (const struct column *c = column_first(COLUMN_RESULT); c && b.at; c = column_next(c)) {
-        bool known = b.at < b.end && *b.at != KIND_ABSENT;
-        take_column(&b, c, from);
-        struct column_value v = column_get(c, from);
-        if (b.at && known && c->offset != offsetof(struct row, note)) /* the list of notes replaces it */
+        SCOPED double *reals = NULL;
+        struct column_value v = take_value(&b, &reals);
+        if (b.at && !v.absent && c->offset != offsetof(struct row, note)) /* the list of notes replaces it */
             column_set(c, row, &v);
     }
     take_lists(&b, from);
