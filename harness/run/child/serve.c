@@ -207,29 +207,27 @@ static void make_ahead(struct worker *w, const struct message *m)
 }
 
 /* The program of a chain consists of the rows that the parent chose for its links. */
-static bool take_choice(struct worker *w, int row, const int *links, int count, struct error *err)
+static bool take_choice(struct worker *w, int row, const struct member_rows *links, struct error *err)
 {
     const struct chain_row *chain = row >= 0 && row < w->job.plan.row_count ? w->job.plan.rows[row].chain : NULL;
-    if (!chain || !count)
+    if (!chain || !links->count)
         return true;
-    if (count != chain->work->chain->count)
-        return error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %d rows", chain->work->chain->count, count);
-    for (int i = 0; i < count; i++)
-        if (links[i] >= w->job.plan.row_count)
-            return error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->job.plan.row_count);
-    return plan_chain_bind(&w->job.plan, row, links, err);
+    if (links->count != chain->work->chain->count)
+        return error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %d rows", chain->work->chain->count, links->count);
+    for (int i = 0; i < links->count; i++)
+        if (links->at[i] >= w->job.plan.row_count)
+            return error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links->at[i], w->job.plan.row_count);
+    return plan_chain_bind(&w->job.plan, row, links->at, err);
 }
 
 static bool take_choices(struct worker *w, const json_t *choices, struct error *err)
 {
-    size_t i, k;
-    const json_t *one, *link;
+    size_t i;
+    const json_t *one;
     json_array_foreach(choices, i, one)
     {
-        SCOPED int *links = NULL;
-        int count = 0;
-        json_array_foreach(json_array_get(one, 1), k, link) * APPEND(links, count) = (int)json_integer_value(link);
-        if (!take_choice(w, (int)json_integer_value(json_array_get(one, 0)), links, count, err))
+        SCOPED_BY(member_rows_free) struct member_rows links = member_rows_read(json_array_get(one, 1));
+        if (!take_choice(w, (int)json_integer_value(json_array_get(one, 0)), &links, err))
             return false;
     }
     return true;
@@ -370,7 +368,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         plan_tidy(&w->job.plan, of_row ? w->job.plan.rows[row].case_index : -1); /* the next case was begun; what a row was verified with
                                                                                     is needed until its case has been measured */
     w->case_index = of_row ? w->job.plan.rows[row].case_index : w->case_index;
-    if (what > COMMAND_AHEAD && (!take_choice(w, row, m.choice.at, m.choice.count, err) || !take_choices(w, m.choices, err)))
+    if (what > COMMAND_AHEAD && (!take_choice(w, row, &m.choice, err) || !take_choices(w, m.choices, err)))
         return false;
     switch (what) {
     case COMMAND_UUID:

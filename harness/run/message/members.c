@@ -43,7 +43,7 @@ static struct scenario_wish *read_wishes(const json_t *all)
     return wishes;
 }
 
-static json_t *write_rows(const struct member_rows *rows)
+json_t *member_rows_write(const struct member_rows *rows)
 {
     json_t *all = rows->at ? json_array() : NULL;
     for (int i = 0; rows->at && i < rows->count; i++)
@@ -51,12 +51,17 @@ static json_t *write_rows(const struct member_rows *rows)
     return all;
 }
 
-static struct member_rows read_rows(const json_t *all)
+struct member_rows member_rows_read(const json_t *all)
 {
     struct member_rows rows = {xcalloc(json_array_size(all) + 1, sizeof *rows.at), (int)json_array_size(all)};
     for (int i = 0; i < rows.count; i++)
         rows.at[i] = (int)json_integer_value(json_array_get(all, (size_t)i));
     return rows;
+}
+
+void member_rows_free(struct member_rows *rows)
+{
+    free(rows->at);
 }
 
 static json_t *write_member(const struct member *m, const void *at)
@@ -69,7 +74,7 @@ static json_t *write_member(const struct member *m, const void *at)
     case MEMBER_WISHES: return write_wishes(*(const struct scenario_wish *const *)at);
     case MEMBER_TEXTS: return write_records(*(const char *const *const *)at, 1);
     case MEMBER_RECORDS: return write_records(*(const char *const *const *)at, m->texts);
-    case MEMBER_ROWS: return write_rows(at);
+    case MEMBER_ROWS: return member_rows_write(at);
     case MEMBER_JSON: return *(json_t *const *)at;
     }
     return NULL;
@@ -105,7 +110,7 @@ void members_read(const struct member *table, int count, const json_t *object, v
         case MEMBER_WISHES: *(struct scenario_wish **)at = list ? read_wishes(value) : NULL; break;
         case MEMBER_TEXTS: *(const char ***)at = list ? read_records(value, 1) : NULL; break;
         case MEMBER_RECORDS: *(const char ***)at = list ? read_records(value, table[i].texts) : NULL; break;
-        case MEMBER_ROWS: *(struct member_rows *)at = list ? read_rows(value) : (struct member_rows){0}; break;
+        case MEMBER_ROWS: *(struct member_rows *)at = list ? member_rows_read(value) : (struct member_rows){0}; break;
         case MEMBER_JSON: *(json_t **)at = value; break;
         }
     }
@@ -119,7 +124,7 @@ void members_free(const struct member *table, int count, void *from)
         case MEMBER_WISHES:
         case MEMBER_TEXTS:
         case MEMBER_RECORDS: free(*(void **)at); break;
-        case MEMBER_ROWS: free(((struct member_rows *)at)->at); break;
+        case MEMBER_ROWS: member_rows_free(at); break;
         default: break;
         }
     }

@@ -35,6 +35,10 @@ struct member_rows {
     int *at; /* NULL: absent */
     int count;
 };
+/* As JSON; NULL: absent. New reference. */
+json_t *member_rows_write(const struct member_rows *rows);
+struct member_rows member_rows_read(const json_t *all);
+void member_rows_free(struct member_rows *rows);
 
 /* The members whose bit is set in `which`, without those that are absent. Takes the references of JSON members. *whole (NULL: not wanted):
  * false if a text is not UTF-8, and so left out. New reference. */

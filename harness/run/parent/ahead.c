@@ -5,14 +5,8 @@
 #include "base/spec.h"
 #include "plan/rows/shard.h"
 #include "run/parent/parent.h"
-#include <stdlib.h>
 
 #define AHEAD_MOST 32 /* rows: each has some 20 plans, whose kernels occupy GPU memory */
-
-static void rows_leave(struct member_rows *rows)
-{
-    free(rows->at);
-}
 
 /* Will the row run, from that one on? A GPU of several knows one case in advance. */
 static bool follows(const struct session *s, int row, int first)
@@ -29,7 +23,7 @@ static bool is_verified(const struct session *s, int row)
 
 void session_ahead(struct session *s, int first, bool further)
 {
-    SCOPED_BY(rows_leave) struct member_rows rows = {0};
+    SCOPED_BY(member_rows_free) struct member_rows rows = {0};
     first = s->options->feed ? s->ahead_first : first;
     for (int i = first; i < s->plan.row_count && rows.count < AHEAD_MOST; i++) {
         bool next = s->plan.rows[i].case_index == s->plan.rows[first].case_index;
@@ -44,7 +38,7 @@ void session_ahead(struct session *s, int first, bool further)
 struct member_rows session_next(const struct session *s, int first, int *due)
 {
     struct member_rows rows = {0};
-    SCOPED_BY(rows_leave) struct member_rows verified = {0};
+    SCOPED_BY(member_rows_free) struct member_rows verified = {0};
     for (int i = s->options->feed ? s->ahead_first : first, in_case = -1; i < s->plan.row_count; i++) {
         bool is_due = follows(s, i, first), timed = !is_due && !s->options->feed && is_verified(s, i);
         if (in_case >= 0 && s->plan.rows[i].case_index != in_case)
@@ -96,7 +90,7 @@ void session_early(struct session *s, bool data)
 {
     if (!session_times(s) || !s->worker.launched)
         return;
-    SCOPED_BY(rows_leave) struct member_rows rows = library_rows(s), firsts = data ? first_rows(s) : (struct member_rows){0};
+    SCOPED_BY(member_rows_free) struct member_rows rows = library_rows(s), firsts = data ? first_rows(s) : (struct member_rows){0};
     int asks = rows.count * 2 + data;
     bool busy = s->early && s->worker.ahead;
     if (busy && (asks == s->early_asks || child_any(&s->worker, 1, clock_s(), NULL) < 0 || !session_ahead_settle(s, &(struct error){0})))

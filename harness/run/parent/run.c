@@ -21,22 +21,15 @@ static void survivors(const struct session *s, int first, int last, struct messa
             *APPEND(m->rows.at, m->rows.count) = i;
 }
 
-static json_t *links_of(const struct session *s, int row)
-{
-    struct member_rows choice = session_choice(s, row);
-    json_t *links = json_array();
-    for (int i = 0; i < choice.count; i++)
-        json_array_append_new(links, json_integer(choice.at[i]));
-    return links;
-}
-
 /* For each row that has a choice: [row, links]. */
 static json_t *choices_of(const struct session *s, int first, int last)
 {
     json_t *all = json_array();
-    for (int i = first; i < last; i++)
-        if (s->choices[i])
-            json_array_append_new(all, json_pack("[i,o]", i, links_of(s, i)));
+    for (int i = first; i < last; i++) {
+        struct member_rows links = session_choice(s, i);
+        if (links.at)
+            json_array_append_new(all, json_pack("[i,o]", i, member_rows_write(&links)));
+    }
     return all;
 }
 
