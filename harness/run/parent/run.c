@@ -207,12 +207,12 @@ static bool run_fed(struct session *s, struct error *err)
 void session_close(struct session *s)
 {
     struct child *const children[] = {&s->worker, &s->counter, &s->ceilings};
-    for (int stops = 0; stops < 2; stops++) /* first kills all: the driver takes 0.1 s for each, at the same time */
-        for (size_t i = 0; i < sizeof children / sizeof *children; i++)
-            if (stops)
-                child_stop(children[i], NULL, 0);
-            else if (children[i]->pid > 0)
-                kill(children[i]->pid, SIGKILL);
+    enum { COUNT = sizeof children / sizeof *children };
+    for (int i = 0; i < COUNT; i++) /* first kills all: the driver takes 0.1 s for each, at the same time */
+        if (children[i]->pid > 0)
+            kill(children[i]->pid, SIGKILL);
+    for (int i = 0; i < COUNT; i++)
+        child_stop(children[i], NULL, 0);
     lock_release(&s->gpu_lock);
     if (s->inside)
         s->options->inside->close(s->inside);
