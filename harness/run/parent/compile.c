@@ -18,9 +18,10 @@
 #define TASKS_MOST 8192 /* with plans and nearby shapes; what is left of a larger run is compiled when it is due */
 #define AHEAD 2         /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
 
+enum task_kind { TASK_SETUP, TASK_CHECK, TASK_PLANS, TASK_ROW, TASK_NEIGHBOUR };
 struct task {
-    const char *what; /* "checks", "plans", "rows", "neighbours": the member of COMMAND_COMPILE */
-    int row, part;    /* row: for "checks", the source file */
+    enum task_kind kind;
+    int row, part; /* row: of a check, the source file */
 };
 /* Commands that a compiler has not answered yet, in order, including its setup. */
 struct given {
@@ -45,9 +46,9 @@ struct compilers {
     int last_row;   /* the last that was verified meanwhile */
 };
 
-static void add_task(struct compilers *c, const char *what, int row, int part)
+static void add_task(struct compilers *c, enum task_kind kind, int row, int part)
 {
-    *APPEND(c->tasks, c->task_count) = (struct task){what, row, part};
+    *APPEND(c->tasks, c->task_count) = (struct task){kind, row, part};
 }
 
 static int by_digest(const void *a, const void *b)
@@ -77,17 +78,17 @@ static void find_case_tasks(struct compilers *c, int first, const bool *wanted, 
         for (int part = 0; wanted[last] && plan_asks_library(&s->plan.rows[last]) && c->plans[last] == last &&
                            s->device.library_device[0] && part < PARTS && c->task_count < TASKS_MOST;
              part++)
-            add_task(c, "plans", last, part);
+            add_task(c, TASK_PLANS, last, part);
     for (; *build < build_count && builds[*build] < last; ++*build) {
         const struct plan_row *p = &s->plan.rows[builds[*build]];
         bool compiles = p->kind == PLAN_LAYER ? p->facts.compiles : p->kind != PLAN_CHAIN || p->chain->pick == CHAIN_KERNEL;
         c->row_count += compiles;
         if (compiles)
-            add_task(c, "rows", builds[*build], 0);
+            add_task(c, TASK_ROW, builds[*build], 0);
     }
     for (int i = first; i < last && c->task_count < TASKS_MOST; i++)
         if (wanted[i] && s->plan.rows[i].kind == PLAN_LAYER && ++neighbours)
-            add_task(c, "neighbours", i, 0);
+            add_task(c, TASK_NEIGHBOUR, i, 0);
     c->own_count -= neighbours;
 }
 
@@ -101,7 +102,7 @@ static void find_tasks(struct compilers *c)
     SCOPED int *builds = xcalloc((size_t)s->plan.row_count + 1, sizeof *builds);
     static const int checks[CHECKS] = {1, 5, 2, 0, 4, 3}; /* the longest first: no row is verified before all are there */
     for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->options->before; i++)
-        add_task(c, "checks", checks[i], 0);
+        add_task(c, TASK_CHECK, checks[i], 0);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
         wanted[i] =
@@ -116,11 +117,6 @@ static void find_tasks(struct compilers *c)
     c->own_count += c->task_count;
 }
 
-static bool is_check(const struct task *task)
-{
-    return !strcmp(task->what, "checks");
-}
-
 static void give(struct given *g, struct task task)
 {
     g->tasks[g->count++] = task;
@@ -129,9 +125,9 @@ static void give(struct given *g, struct task task)
 /* Adds to what the rows that need the task wait for. A build serves all rows of its digest. */
 static void count_missing(struct compilers *c, const struct task *task, int more)
 {
-    if (!strcmp(task->what, "rows"))
+    if (task->kind == TASK_ROW)
         c->building[task->row] = more > 0;
-    else if (!is_check(task) && strcmp(task->what, "setup") != 0)
+    else if (task->kind == TASK_PLANS || task->kind == TASK_NEIGHBOUR)
         c->missing[task->row] += more;
 }
 
@@ -140,7 +136,7 @@ static void answered(struct compilers *c, struct given *g)
 {
     struct task task = g->tasks[0];
     memmove(g->tasks, g->tasks + 1, (size_t)--g->count * sizeof *g->tasks);
-    c->checks -= is_check(&task);
+    c->checks -= task.kind == TASK_CHECK;
     count_missing(c, &task, -1);
 }
 
@@ -148,10 +144,10 @@ static json_t *command_for(const struct task *t)
 {
     struct message m = {.part = t->part, .parts = PARTS};
     int row = t->row;
-    *(is_check(t)                      ? &m.checks
-      : !strcmp(t->what, "plans")      ? &m.plans
-      : !strcmp(t->what, "neighbours") ? &m.neighbours
-                                       : &m.rows) = (struct member_rows){&row, 1};
+    *(t->kind == TASK_CHECK       ? &m.checks
+      : t->kind == TASK_PLANS     ? &m.plans
+      : t->kind == TASK_NEIGHBOUR ? &m.neighbours
+                                  : &m.rows) = (struct member_rows){&row, 1};
     return command_new(COMMAND_COMPILE, &m);
 }
 
@@ -159,7 +155,7 @@ static json_t *command_for(const struct task *t)
 static void feed(struct compilers *c, int k)
 {
     struct given *g = &c->given[k];
-    while (g->count < AHEAD && c->next < c->task_count && !(g->count && is_check(&g->tasks[g->count - 1]))) {
+    while (g->count < AHEAD && c->next < c->task_count && !(g->count && g->tasks[g->count - 1].kind == TASK_CHECK)) {
         const struct task *t = &c->tasks[c->next++];
         child_send(&c->children[k], command_for(t));
         give(g, *t);
@@ -209,7 +205,7 @@ static void start(struct compilers *c)
     if (child_start(&c->children[k], &ignored)) {
         child_limit_memory(&c->children[k], child_compile_memory());
         child_send(&c->children[k], session_setup(c->s, true));
-        give(&c->given[k], (struct task){"setup", 0, 0});
+        give(&c->given[k], (struct task){TASK_SETUP, 0, 0});
         feed(c, k);
     }
 }
@@ -232,13 +228,12 @@ static int hear(struct compilers *c)
 /* The first kind of task that a compiler still works on: what the run waits for. */
 static const char *awaited(const struct compilers *c)
 {
-    static const char *const kinds[] = {"setup", "checks", "plans", "rows", "neighbours"};
-    size_t first = sizeof kinds / sizeof *kinds - 1;
+    static const char *const names[] = {"setup", "checks", "plans", "rows", "neighbours"};
+    enum task_kind first = TASK_NEIGHBOUR;
     for (int k = 0; k < c->started; k++)
-        for (size_t i = 0; c->given[k].count && i < first; i++)
-            if (!strcmp(c->given[k].tasks[0].what, kinds[i]))
-                first = i;
-    return kinds[first];
+        if (c->given[k].count && c->given[k].tasks[0].kind < first)
+            first = c->given[k].tasks[0].kind;
+    return names[first];
 }
 
 /* Takes one event of compiler k. */
@@ -340,7 +335,7 @@ bool session_precompile(struct session *s, struct error *err)
     int k;
     find_tasks(&c);
     for (k = 0; k < c.task_count; k++) {
-        c.checks += is_check(&c.tasks[k]);
+        c.checks += c.tasks[k].kind == TASK_CHECK;
         count_missing(&c, &c.tasks[k], 1);
     }
     c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* any free compiler takes those of nearby shapes */
