@@ -111,7 +111,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     struct scenario *s = scenario_load(p->path, err);
     const char *asked = p->a->device ? p->a->device : p->row.device;
     SCOPED char *emu = s ? scenario_emu(s, asked) : NULL;
-    bool ok = s && session_device(&(struct session_probe){.spec = asked && emu ? emu : asked, .emu_chip = emu}, NULL, &device, err);
+    bool ok = s && session_device(&(struct session_probe){.spec = asked, .emu_chip = emu}, NULL, &device, err);
     scenario_free(s);
     if (!ok || !plan_make(&p->a->plan, spec_kind(device.spec), &device.chip, &plan, err))
         return not_planned(p, err);

@@ -24,9 +24,11 @@ static const char *missing_hook(const struct device_ops *o)
     return NULL;
 }
 
-const char *device_default(const char *emu, char *why, size_t why_bytes)
+const char *device_choose(const char *device, const char *emu, char *why, size_t why_bytes)
 {
-    return device_cuda_present(why, why_bytes) ? "cuda:0" : emu ? emu : "emu";
+    if (!device && device_cuda_present(why, why_bytes))
+        return "cuda:0";
+    return emu ? emu : device ? device : "emu";
 }
 
 bool device_open(const char *spec, struct device **dev, struct error *err)

@@ -96,7 +96,7 @@ static bool open_device(const struct plan_options *o, struct device **dev, struc
         return false;
     SCOPED char *emu = scenario_emu(s, o->device);
     scenario_free(s);
-    return device_open(!o->device ? device_default(emu, NULL, 0) : emu ? emu : o->device, dev, err);
+    return device_open(device_choose(o->device, emu, NULL, 0), dev, err);
 }
 
 /* False, with the reason. */

@@ -30,11 +30,9 @@ static bool probe_compiler(const struct message *m, char *out, size_t bytes, str
 static bool probe(struct worker *w, const struct message *m, struct error *err)
 {
     char compiler[96];
-    const char *spec = m->device, *emu = m->emu;
     char why[512] = "", version[128] = "";
-    if (!spec)
-        spec = device_default(emu, why, sizeof why);
-    if (!device_open(spec, &w->job.dev, err) || !probe_compiler(m, compiler, sizeof compiler, err))
+    if (!device_open(device_choose(m->device, m->emu, why, sizeof why), &w->job.dev, err) ||
+        !probe_compiler(m, compiler, sizeof compiler, err))
         return false;
     vendor_open(&w->library, w->job.dev);
     SCOPED char *described = w->library.cudnn ? cudnn_device(w->library.cudnn) : NULL;

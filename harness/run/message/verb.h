@@ -15,7 +15,7 @@
     X(ROWS, choice)  /* the rows that a chain's links run */ \
     X(JSON, choices) /* [[row, choice], ...] */ \
     X(TEXT, device)  /* as --device names it; NULL: the first GPU, or emu */ \
-    X(TEXT, emu)     /* the device if there is no GPU */ \
+    X(TEXT, emu)     /* emu with the scenario's chip, which replaces a bare `device` and, without a GPU, none */ \
     X(TEXT, compiler) \
     X(TEXT, bundle)   /* of compiled kernels */ \
     X(FLAG, compiles) /* asks for the compiler's version; of AHEAD: makes plans that compile kernels, too */ \

@@ -345,8 +345,7 @@ bool session_find(struct session *s, struct error *err)
         return false;
     SCOPED char *emu = scenario_emu(sc, o->plan.device);
     scenario_free(sc);
-    const char *spec = o->plan.device && emu ? emu : o->plan.device;
-    struct session_probe ask = {spec, emu, o->plan.compiler, o->plan.bundle, .compiles = true, o->inside ? NULL : &s->worker};
+    struct session_probe ask = {o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true, o->inside ? NULL : &s->worker};
     bool ok = o->gpus   ? true /* each GPU has a process, which locks it and opens it */
               : o->feed ? hold_known(s, ask.spec, err)
                         : session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);

@@ -109,8 +109,8 @@ struct session_device {
     char library_device[2048], library_state[512]; /* the library's description of the GPU, and what its choices depend on; "": unknown */
     char compiler[96];                             /* its name and version, "bundle" if only a bundle is available; "" if not asked */
 };
-/* spec NULL: the best device present (cuda:0, else emu with the scenario's chip). compiler and bundle as in plan_options, to find the
- * compiler's version; `compiles` false: do not look for a compiler. */
+/* spec NULL: the best device present (cuda:0, else emu). emu_chip: emu with the scenario's chip (scenario_emu). compiler and bundle as in
+ * plan_options, to find the compiler's version; `compiles` false: do not look for a compiler. */
 struct session_probe {
     const char *spec, *emu_chip, *compiler, *bundle;
     bool compiles;
