@@ -14,7 +14,7 @@ bool memory_has(struct memory *m, int index);
 bool memory_recall(struct memory *m, int index, struct row *found);
 /* Stores the result of a correct row of the interpreter, if the plan allows it. */
 void memory_keep(struct memory *m, int index, const struct row *row);
-/* The counts of a whole layer, for rows whose verification runs anew. They hang on no seed. memory_counts adds those that an earlier run
- * kept, if there are any, to the known ones. */
+/* The counts of a whole layer, for rows whose verification runs anew. They do not depend on the seed. memory_counts adds those that an
+ * earlier run kept, if there are any, to the known ones. */
 bool memory_counts(struct memory *m, int index, struct counted_layers *known);
 void memory_keep_counts(struct memory *m, int index, const struct counted_layers *known, const struct row *row);
