@@ -87,9 +87,10 @@ json_t *members_write(const struct member *table, int count, uint64_t which, con
     for (int i = 0; i < count; i++) {
         const void *at = (const char *)from + table[i].offset;
         json_t *value = which >> i & 1 ? write_member(&table[i], at) : NULL;
-        all &= value || !(which >> i & 1) || table[i].kind != MEMBER_TEXT || !*(const char *const *)at;
         if (value)
             json_object_set_new(out, table[i].name, value);
+        else if (which >> i & 1 && table[i].kind == MEMBER_TEXT && *(const char *const *)at)
+            all = false;
     }
     if (whole)
         *whole = all;
