@@ -1,5 +1,4 @@
 #include "run/message/frame.h"
-#include <stdlib.h>
 
 bool frame_write(struct text *out, json_t *message)
 {

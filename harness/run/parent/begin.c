@@ -1,4 +1,4 @@
-/* The start of a run: the device, the plan, the store, the rows of an interrupted run, and the provenance. */
+/* The start of a run: the device, what the previous run kept, the rows of an interrupted run, and the provenance. */
 #include "base/date.h"
 #include "base/file.h"
 #include "base/pool.h"

@@ -5,9 +5,7 @@
 #include "run/message/options.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AHEAD_LIMIT_S 180.0

@@ -4,11 +4,8 @@
 #include "plan/rows/choose.h"
 #include "store/lock.h"
 #include "run/parent/parent.h"
-#include "run/message/wire.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CHECK_EVERY_S 60.0 /* of a GPU of several */
 
