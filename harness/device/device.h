@@ -175,6 +175,9 @@ struct device_ops {
     void (*weigh)(struct device *dev, struct device_function *function, const struct device_sample *sample);
     /* emu: the instructions that were counted, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
+    /* emu: the instructions that the warps of each group of the last launch executed, by its number, and how many groups that are; 0 after
+     * a sample, a cooperative launch or one of too many. They last until the next launch. NULL on cuda. */
+    uint64_t (*group_work)(const struct device *dev, const uint32_t **work);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
     /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and report threads that wait for each other

@@ -121,7 +121,8 @@ struct program { /* an entry and everything it may call */
     uint32_t origin_count;
     struct flow *flows;
     uint32_t flow_count;
-    uint8_t *constants; /* 64-byte aligned, in an allocation of its own */
+    uint32_t *flow_sizes; /* instructions of each, as they are counted */
+    uint8_t *constants;   /* 64-byte aligned, in an allocation of its own */
     uint32_t constant_bytes;
     uint32_t frame_bytes, local_bytes; /* of the deepest path; recursion: of one turn of each, times 64 */
     uint32_t shared_bytes;             /* static, the reserved part included */
@@ -448,6 +449,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     int pending_count, pending_room;
     uint64_t pending_bytes;
     uint64_t *counted; /* of a sample: the counts before the group in hand (run/sample.c) */
+    uint64_t worked;   /* instructions before the group in hand */
     const struct grid *grid;
     uint64_t next, stride; /* of program.cancels: the next cluster that clusterlaunchcontrol may cancel, and how far the one after lies */
 };
@@ -487,6 +489,7 @@ struct launch {
     uint64_t turns_max;           /* of one warp between two waits: more is a hang */
     double limit_s;               /* of each thread's own time; 0: none */
     struct device_sample *sample; /* of device_launch */
+    uint32_t *work;               /* instructions of each group's warps, by its number; NULL: nobody keeps them */
     atomic_int stop;              /* a reported end of everything */
     atomic_int fatal;             /* some block did not finish */
     struct report_table *reports;

@@ -281,11 +281,37 @@ static void shuffles(void **state)
         }
 }
 
+/* What each block of a launch did, whichever thread of the host ran it: block n goes n times through a loop of three instructions. */
+static void work_of_each_block(void **state)
+{
+    static const char text[] = PTX_HEAD
+        ".visible .entry k() { .reg .b32 %r<3>; .reg .pred %p; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ctaid.y; mad.lo.u32 %r0, %r1, 5, %r0;\n"
+        "LOOP: setp.eq.u32 %p, %r0, 0; @%p bra END; sub.u32 %r0, %r0, 1; bra LOOP; END: ret; }";
+    struct emu_test t;
+    const uint32_t *work;
+    emu_test_text(&t, "work", text, "k");
+    t.launch.grid[0] = 5;
+    t.launch.grid[1] = 200;
+    t.launch.block[0] = 64;
+    for (int seed = 0; seed < 2; seed++) {
+        emu_set_seed(&t.dev, seed);
+        emu_test_run(&t);
+        assert_int_equal(emu_device.group_work(&t.dev, &work), 1000);
+        for (uint32_t i = 0; i < 1000; i++)
+            if (work[i] != 2 * (6 + 4 * i))
+                fail_msg("block %u: %u instructions", i, work[i]);
+    }
+    t.launch.cooperative = true; /* its blocks run together */
+    emu_test_run(&t);
+    assert_int_equal(emu_device.group_work(&t.dev, &work), 0);
+    emu_test_close(&t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),       cmocka_unit_test(shuffles),
-                                       cmocka_unit_test(same_as_c),          cmocka_unit_test(threads_change_nothing),
-                                       cmocka_unit_test(hangs_are_reported), cmocka_unit_test(deadlock_is_reported),
-                                       cmocka_unit_test(traps_and_asserts),  cmocka_unit_test(irreducible)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_block),           cmocka_unit_test(shuffles),           cmocka_unit_test(same_as_c),
+        cmocka_unit_test(threads_change_nothing), cmocka_unit_test(hangs_are_reported), cmocka_unit_test(deadlock_is_reported),
+        cmocka_unit_test(traps_and_asserts),      cmocka_unit_test(irreducible),        cmocka_unit_test(work_of_each_block)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,6 +181,25 @@ static void waves_count_where_latency_decides(void **state)
     near(clustered.ns, 2 * 120.0 / 128 * 2000);
 }
 
+/* 1,320 blocks of which some do ten times as much as others: an SM works three times as long as an average one would; in one place follow
+ * 2 blocks that do what 20 mean ones do. */
+static void unequal_blocks(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    m.constant[PREDICT_cycles_per_block] = 1000;
+    m.constant[PREDICT_cycles_per_instruction] = 2;
+    struct predict_counts c = {.blocks = 1320, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1.32e9};
+    c.unequal_sm = 3 * 1.32e9 / 132;
+    c.unequal_place = 20 * 1e6;
+    c.unequal_blocks = 2;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_ISSUE], 3 * 1.25e6);
+    near(p.unit_ns[UNIT_LATENCY], (2 * 1000 + 2 * 20 * 1e6 / 8) / 2);
+    near(p.sm_busy, 1 / 3.0);
+}
+
 static void what_the_model_has_not_seen_is_refused(void **state)
 {
     const struct chip *h200 = chip_find("H200");
@@ -207,6 +226,7 @@ int main(void)
         cmocka_unit_test(each_unit_by_hand),
         cmocka_unit_test(loads_that_depend_on_each_other),
         cmocka_unit_test(waves_count_where_latency_decides),
+        cmocka_unit_test(unequal_blocks),
         cmocka_unit_test(what_the_model_has_not_seen_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,12 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     const double *k = m->constant, ghz = k[PREDICT_clock_hz] / 1e9, sms = chip->sm_count;
     double slots = c->resident > 0 ? c->resident : sms * c->blocks_per_sm, waves = c->blocks / slots,
            rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks,
-           warps = c->blocks * c->warps_per_block;
+           warps = c->blocks * c->warps_per_block, blocks = rounds;
+    if (c->unequal_sm > 0) { /* blocks that follow each other, in number and in work of a mean one */
+        uneven = c->unequal_sm * sms / c->instructions;
+        rounds = c->unequal_place * c->blocks / c->instructions;
+        blocks = c->unequal_blocks;
+    }
     const struct loads loads = loads_of(m, c);
     double machine = k[PREDICT_machine_per_ptx] * c->instructions + k[PREDICT_machine_per_branch] * c->branches,
            per_sm_ns = 1 / (sms * ghz);
@@ -140,9 +145,10 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     for (int i = 0; i < UNIT_LATENCY; i++)
         out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
     out->unit_ns[UNIT_LATENCY] =
+        blocks / ghz * k[PREDICT_cycles_per_block] +
         rounds / ghz *
-        (k[PREDICT_cycles_per_block] + k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads, warps) / warps +
-         k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
+            (k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads, warps) / warps +
+             k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     out->sm_busy = 1 / uneven;
     /* L2 still holds the last bytes that a launch wrote when it ends. */

@@ -72,9 +72,10 @@ struct predict_counts {
     double instructions, branches, requests_ld, load_waits, waves, sectors_ld, sectors_st, sectors_async, shared_wavefronts, shared_loads,
         barriers;
     double tensor_macs, kind[PREDICT_KIND_COUNT];
-    double read_bytes, written_bytes; /* distinct */
-    bool groups;                      /* warp-group matrix instructions */
-    int math;                         /* whose tensor rate applies */
+    double read_bytes, written_bytes;                 /* distinct */
+    double unequal_sm, unequal_place, unequal_blocks; /* of unequal blocks (device/chip/dispatch): sm_work, place_work, place_blocks */
+    bool groups;                                      /* warp-group matrix instructions */
+    int math;                                         /* whose tensor rate applies */
 };
 struct prediction {
     double ns;               /* NaN: none */

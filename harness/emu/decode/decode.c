@@ -258,6 +258,13 @@ static void resolve_pointers(struct program *p)
             p->code[i].target = p->flows + (uintptr_t)p->code[i].target;
 }
 
+static void size_flows(struct program *p)
+{
+    p->flow_sizes = xcalloc(p->flow_count + 1, sizeof *p->flow_sizes);
+    for (uint32_t i = 0; i < p->count; i++)
+        p->flow_sizes[p->cold[i].block] += p->code[i].op != OP_guard && !p->cold[i].internal && p->cold[i].source;
+}
+
 /* Instructions that learn patterns or count events get a memo. */
 static void number_memos(struct program *p)
 {
@@ -315,6 +322,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
         return NULL;
     }
     resolve_pointers(p);
+    size_flows(p);
     number_memos(p);
     p->simple_races = p->full_barriers && !p->shared_spin && !p->uses_mbarrier && !p->uses_cluster && !p->uses_async;
     return p;
@@ -329,6 +337,7 @@ void decode_free(struct program *p)
     free(p->code);
     free(p->cold);
     free(p->flows);
+    free(p->flow_sizes);
     free(p->origins);
     free(p->constants);
     if (p->jit)

@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS_MAX (1 << 17) /* of 32768 block entries each */
-#define TURNS_REORDERED 64  /* where who waits may wait for ever */
+#define TURNS_MAX (1 << 17)    /* of 32768 block entries each */
+#define WORK_GROUPS (1u << 20) /* of a launch whose work is kept by group */
+#define TURNS_REORDERED 64     /* where who waits may wait for ever */
 
 struct emu {
     struct address_space space;
@@ -27,7 +28,9 @@ struct emu {
     int note_count;
     struct totals totals;
     double stands_for; /* since the last clear: groups of a grid for each of them that ran; 0: all ran */
-    uint8_t *sampled;  /* parameters of the last launch of which only some blocks ran; NULL: none */
+    uint32_t *work;    /* of the last launch, by group; NULL: it was sampled, cooperative or too large */
+    uint64_t work_groups;
+    uint8_t *sampled; /* parameters of the last launch of which only some blocks ran; NULL: none */
     int checks, threads, seed;
     bool skips_sums;         /* of tensor instructions, in functions that are looked up from now on */
     bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
@@ -75,6 +78,7 @@ static void emu_close(struct device *dev)
     free(e->space.buffers);
     free(e->space.moments);
     free(e->sampled);
+    free(e->work);
     free(e->reports);
     free(e->notes);
     totals_clear(&e->totals);
@@ -336,6 +340,9 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
         alone = alone && !l.cooperative && l.sample->groups[i].number < groups;
     if (!alone)
         error_set(err, ERROR_INTERNAL, "%s: these blocks cannot run alone", t->label);
+    free(e->work);
+    e->work = l.work = !l.sample && !l.cooperative && groups <= WORK_GROUPS ? xcalloc(groups + 1, sizeof *l.work) : NULL;
+    e->work_groups = e->work ? groups : 0;
     bool ok = alone && (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
     if (workspace)
         space_remove(&e->space, workspace->base);
@@ -404,6 +411,13 @@ static int emu_instructions(struct device *dev, const struct device_instruction 
     return ((const struct emu *)dev->private_data)->totals.code_count;
 }
 
+static uint64_t emu_group_work(const struct device *dev, const uint32_t **work)
+{
+    const struct emu *e = dev->private_data;
+    *work = e->work;
+    return e->work_groups;
+}
+
 static int emu_reports(struct device *dev, const struct device_report **reports)
 {
     struct emu *e = dev->private_data;
@@ -457,6 +471,7 @@ const struct device_ops emu_device = {
     .counters = emu_counters,
     .weigh = emu_weigh,
     .instructions = emu_instructions,
+    .group_work = emu_group_work,
     .reports = emu_reports,
     .reorder = emu_reorder,
     .multiply = emu_multiply,

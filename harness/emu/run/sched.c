@@ -391,6 +391,16 @@ bool cluster_cancel(struct runner *k, uint32_t first[3])
     return true;
 }
 
+static void keep_work(struct runner *k, int64_t group)
+{
+    const struct program *p = k->launch->program;
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        now += k->blocks[i].executions * p->flow_sizes[i];
+    k->launch->work[group] = now - k->worked < UINT32_MAX ? (uint32_t)(now - k->worked) : UINT32_MAX;
+    k->worked = now;
+}
+
 static void run_group(const struct grid *g, int64_t index, int thread)
 {
     struct launch *l = g->launch;
@@ -422,6 +432,8 @@ static void run_group(const struct grid *g, int64_t index, int thread)
         run_residents(k, g->size);
     if (sampled)
         sample_take(k, sampled);
+    else if (l->work)
+        keep_work(k, index);
 }
 
 /* One of the pool's shares: as few as let it end soon once the launch has to. */

@@ -382,6 +382,18 @@ void blocks_weigh(struct counting *c, const struct class *k, bool (*is)(const vo
             c->sample.groups[i].weight = k->groups / ran + (turn++ < k->groups % ran);
 }
 
+/* The last stretch that begins at a group or before it. */
+static int stretch_at(const void *context, uint64_t number)
+{
+    const struct stretches *s = context;
+    int low = 0;
+    for (int high = s->count; high - low > 1;) {
+        int middle = (low + high) / 2;
+        *(s->from[middle] <= number ? &low : &high) = middle;
+    }
+    return low;
+}
+
 /* Sees the grid as stretches of equal blocks. *found: false if there are too many. */
 static bool count_stretches(struct counting *c, struct blocks *b, bool *found, struct error *err)
 {
@@ -398,6 +410,8 @@ static bool count_stretches(struct counting *c, struct blocks *b, bool *found, s
     }
     if (*found && s.count > b->classes)
         b->classes = s.count;
+    if (*found)
+        blocks_lay(c, s.count, stretch_at, &s);
     free(s.from);
     return ok;
 }
@@ -432,6 +446,11 @@ static bool all_differ(const struct counting *c)
     return true;
 }
 
+static int box_class(const void *context, uint64_t number)
+{
+    return class_of(context, number);
+}
+
 static void take_classes(struct counting *c, const struct box *box, struct blocks *b)
 {
     int classes = 0;
@@ -442,6 +461,7 @@ static void take_classes(struct counting *c, const struct box *box, struct block
         classes += k.ran > 0;
     }
     b->classes = classes > b->classes ? classes : b->classes;
+    blocks_lay(c, class_count(box), box_class, box);
 }
 
 static bool count_classes(struct counting *c, struct blocks *b, struct error *err)
@@ -542,6 +562,9 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
     }
     c.groups = c.grid[0] * c.grid[1] * c.grid[2];
     bool ok = count_some(&c, b, err);
+    b->unequal = ok && (c.each ? unequal_work(&how->dev->chip, s, how->places, c.each, c.groups, &b->dispatch)
+                               : unequal_launch(how->dev, s, how->places, &b->dispatch));
+    free(c.each);
     blocks_pick(&c, b);
     b->probed = c.sample.ran > 0;
     device_sample_free(&c.sample);

@@ -6,6 +6,7 @@
  * sees. A block runs alone, so a kernel whose blocks take work from a common queue cannot be counted so. */
 #pragma once
 
+#include "measure/count/unequal.h"
 #include "measure/rig/rig.h"
 
 #define BLOCKS_PICKED 16
@@ -15,6 +16,8 @@ struct blocks {
     double sum[2], variance[2];     /* of the estimate: warp instructions and sectors, and their variances */
     uint64_t picked[BLOCKS_PICKED]; /* of the last launch: groups at its corners, and one of each kind, for a look at what they write */
     int picked_count;
+    struct dispatch dispatch; /* of the last launch, if its blocks do unequal work: */
+    bool unequal;
     bool probed;       /* it ran whole after some of its blocks had run alone, so that what blocks add to is wrong */
     bool sampled, few; /* some launch did not run whole; a few different blocks stand for one */
 };
@@ -24,8 +27,10 @@ struct marks {
     int64_t n, h, w;
 };
 struct blocks_how {
+    const struct device *dev;  /* the rig's */
     const struct marks *marks; /* NULL: the work has no mask, or the program runs dense */
     bool multiplies;           /* the device computes what tensor instructions do (device_ops.multiply) */
+    int places;                /* of blocks on an SM; < 1: unknown */
     bool last;                 /* no later step reads what it writes, so that a part of its blocks is enough */
 };
 /* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. A grid whose

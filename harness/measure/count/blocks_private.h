@@ -26,6 +26,7 @@ struct counting {
     bool together;                       /* its blocks wait for each other */
     double whole;                        /* a launch of less work runs whole */
     struct device_sample sample;
+    uint32_t *each;    /* instructions of each group, if there are not too many; NULL: not estimated */
     struct text state; /* of the scratch, before the first group ran */
 };
 typedef bool blocks_is(const void *context, uint64_t number);
@@ -44,6 +45,10 @@ struct class blocks_judge(const struct counting *c, uint64_t groups, blocks_is *
 void blocks_add(const struct class *k, struct blocks *b);
 /* Gives each group for which `is` says so its share of the class. */
 void blocks_weigh(struct counting *c, const struct class *k, blocks_is *is, const void *context);
+/* Estimates the work of each group: that of one of its class that ran. class_of: of a group, below `classes`. */
+#define WORK_GROUPS ((uint64_t)1 << 20)
+typedef int blocks_class(const void *context, uint64_t number);
+void blocks_lay(struct counting *c, int classes, blocks_class *class_of, const void *context);
 /* Chooses the blocks of a masked launch. *whole: the launch is so small that it is to run whole. */
 bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct error *err);
 /* Sets b->picked (pick.c). */

@@ -180,6 +180,12 @@ static void allocate(const struct counting *c, const struct marked *k, const str
         wanted[i] = (int)fmax(wanted[i], fmin((double)k->size[i], wanted[i] + ceil(c->sample.count * share[i])));
 }
 
+static int class_at(const void *context, uint64_t number)
+{
+    const struct marked *m = context;
+    return m->of[number];
+}
+
 bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct error *err)
 {
     struct marked k = {0};
@@ -207,8 +213,10 @@ bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct err
             break;
         allocate(c, &k, classes, wanted);
     }
-    if (ok && !*whole)
+    if (ok && !*whole) {
         estimate(c, &k, classes, b, true);
+        blocks_lay(c, CLASSES, class_at, &k);
+    }
     b->few = b->few || (ok && !*whole);
     free(k.of);
     return ok;

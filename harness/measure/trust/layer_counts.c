@@ -259,7 +259,7 @@ static bool run_steps(struct counting *k, struct counted_layers *known, struct e
             continue;
         }
         k->dev->ops->clear(k->dev);
-        struct blocks_how how = {k->marks.in ? &k->marks : NULL, p->work.op->file != NULL,
+        struct blocks_how how = {k->dev, k->marks.in ? &k->marks : NULL, p->work.op->file != NULL, k->row->steps[k->step].blocks_per_sm,
                                  k->step == last || (p->work.chain && !p->uses_mask)};
         if (!(s->kind == STEP_KERNEL ? blocks_count(k->rig, k->step, &how, &one, err) : rig_run_step(k->rig, k->step, err)))
             return false;
@@ -272,6 +272,8 @@ static bool run_steps(struct counting *k, struct counted_layers *known, struct e
         add_blocks(&k->blocks, &one);
         if (code_instructions(k->dev) > 0) {
             k->dev->ops->counters(k->dev, take_metric, k);
+            if (one.unequal)
+                unequal_add(k->row, k->step, &one.dispatch);
             if (s->kind == STEP_KERNEL)
                 code_of_emu(k->dev, &k->build->images[s->unit], k->row, k->step);
             if (key[0])

@@ -50,10 +50,10 @@ static bool count_step(void *context, int step, struct error *err)
 {
     struct trial *t = context;
     struct device *dev = t->dev;
-    (void)err;
     t->step = step;
     if (code_instructions(dev) > 0) {
         dev->ops->counters(dev, count_metric, t);
+        unequal_count(dev, &t->program->steps[step], t->row, step);
         if (t->program->steps[step].kind == STEP_KERNEL)
             code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
     }
