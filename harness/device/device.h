@@ -84,6 +84,7 @@ struct device_group {
 struct device_sample {
     struct device_group *groups;
     int count, ran; /* the first `ran` have run */
+    bool own_work;  /* what a group does depends on no other one, and there are not too many */
 };
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., offset 4096 of `input`, which has 4096 (block 3,0,0
  * thread 31,0,0)". Without a source line (`line` 0) the text begins with the line of the PTX. */
@@ -176,7 +177,7 @@ struct device_ops {
     /* emu: the instructions that were counted, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     /* emu: the instructions that the warps of each group of the last launch executed, by its number, and how many groups that are; 0 after
-     * a sample, a cooperative launch or one of too many. They last until the next launch. NULL on cuda. */
+     * a sample, a launch of too many, or one whose blocks know of each other. They last until the next launch. NULL on cuda. */
     uint64_t (*group_work)(const struct device *dev, const uint32_t **work);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);

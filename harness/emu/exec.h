@@ -131,6 +131,7 @@ struct program { /* an entry and everything it may call */
     bool calls, recursive;
     bool zero_frame;      /* some register may be read before it is written */
     bool ordered;         /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
+    bool shares;          /* a block may learn what others did, and so take work from them: used results of atomics, volatile loads */
     bool trace_all;       /* some launch read and wrote one sector: reads are watched, too (races.h) */
     bool full_barriers;   /* only __syncthreads orders warps */
     bool simple_races;    /* and nothing spins on shared memory: tags hold epochs, else vector clocks */

@@ -301,6 +301,20 @@ static void work_of_each_block(void **state)
             if (work[i] != 2 * (6 + 4 * i))
                 fail_msg("block %u: %u instructions", i, work[i]);
     }
+    emu_test_close(&t);
+    emu_test_text(
+        &t, "queue", /* who is first takes work from the others */
+        PTX_HEAD
+        ".visible .entry k(.param .u64 to) { .reg .b32 %r<2>; .reg .b64 %d; ld.param.u64 %d, [to]; atom.global.add.u32 %r0, [%d], 1;\n"
+        "add.u32 %r1, %r0, 1; st.global.u32 [%d+4], %r1; ret; }",
+        "k");
+    emu_test_pointer(&t, emu_test_buffer(&t, "to", (uint32_t[2]){0}, 8));
+    t.launch.grid[0] = 5;
+    emu_test_run(&t);
+    assert_int_equal(emu_device.group_work(&t.dev, &work), 0);
+    emu_test_close(&t);
+    emu_test_text(&t, "work", text, "k");
+    t.launch.grid[0] = 5;
     t.launch.cooperative = true; /* its blocks run together */
     emu_test_run(&t);
     assert_int_equal(emu_device.group_work(&t.dev, &work), 0);

@@ -284,7 +284,7 @@ static bool load_store(struct decode *d, bool load)
     if (op == OP_none)
         return decode_fail(d, "this space cannot be written") || true;
     if (strong && (space == SPACE_GLOBAL || space == SPACE_GENERIC))
-        d->p->ordered = true;
+        d->p->ordered = d->p->shares = true;
     d->p->shared_spin |= strong && (space == SPACE_SHARED || space == SPACE_GENERIC);
     if (!load && (space == SPACE_GLOBAL || space == SPACE_GENERIC))
         narrow_granule(d->p, (uint64_t)ptx_type_bytes(t) * (uint64_t)vector);
@@ -358,7 +358,9 @@ static bool decode_atom(struct decode *d, bool red)
             l[vector + i] = red ? NO_REF : decode_target(d, &decode_operand(d, 0)->items[i], t, false);
         }
     }
-    if (space != SPACE_SHARED && (ptx_type_float(t) || op == 3 || op == 4 || op >= 8 || (!red && !unused_result(d, decode_operand(d, 0)))))
+    bool used = !red && !unused_result(d, decode_operand(d, 0));
+    d->p->shares |= space != SPACE_SHARED && used;
+    if (space != SPACE_SHARED && (ptx_type_float(t) || op == 3 || op == 4 || op >= 8 || used))
         d->p->ordered = true;
     struct insn *ip = decode_emit(d, OP_atom);
     ip->d = result;

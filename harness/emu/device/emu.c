@@ -28,7 +28,7 @@ struct emu {
     int note_count;
     struct totals totals;
     double stands_for; /* since the last clear: groups of a grid for each of them that ran; 0: all ran */
-    uint32_t *work;    /* of the last launch, by group; NULL: it was sampled, cooperative or too large */
+    uint32_t *work;    /* of the last launch, by group; NULL: it was sampled or too large, or its blocks know of each other */
     uint64_t work_groups;
     uint8_t *sampled; /* parameters of the last launch of which only some blocks ran; NULL: none */
     int checks, threads, seed;
@@ -341,16 +341,18 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     if (!alone)
         error_set(err, ERROR_INTERNAL, "%s: these blocks cannot run alone", t->label);
     free(e->work);
-    e->work = l.work = !l.sample && !l.cooperative && groups <= WORK_GROUPS ? xcalloc(groups + 1, sizeof *l.work) : NULL;
+    bool own = !l.cooperative && !l.program->shares && !l.program->cancels && groups <= WORK_GROUPS; /* each block does its own work */
+    e->work = l.work = !l.sample && own ? xcalloc(groups + 1, sizeof *l.work) : NULL;
     e->work_groups = e->work ? groups : 0;
     bool ok = alone && (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
     if (workspace)
         space_remove(&e->space, workspace->base);
     if (l.heap.buffer)
         space_remove(&e->space, l.heap.buffer->base);
-    if (l.sample)
+    if (l.sample) {
         l.sample->ran = l.sample->count;
-    else
+        l.sample->own_work = own;
+    } else
         totals_add(&e->totals, &l, function->module->path, &l);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);

@@ -46,7 +46,6 @@ void blocks_add(const struct class *k, struct blocks *b);
 /* Gives each group for which `is` says so its share of the class. */
 void blocks_weigh(struct counting *c, const struct class *k, blocks_is *is, const void *context);
 /* Estimates the work of each group: that of one of its class that ran. class_of: of a group, below `classes`. */
-#define WORK_GROUPS ((uint64_t)1 << 20)
 typedef int blocks_class(const void *context, uint64_t number);
 void blocks_lay(struct counting *c, int classes, blocks_class *class_of, const void *context);
 /* Chooses the blocks of a masked launch. *whole: the launch is so small that it is to run whole. */

@@ -28,7 +28,7 @@ static struct members members_of(const struct counting *c, int classes, blocks_c
 /* Groups that did not run do what another one of their class does, as good as drawn. */
 void blocks_lay(struct counting *c, int classes, blocks_class *class_of, const void *context)
 {
-    if (c->groups > WORK_GROUPS)
+    if (!c->sample.own_work)
         return;
     struct members m = members_of(c, classes, class_of, context);
     c->each = xcalloc(c->groups, sizeof *c->each);
