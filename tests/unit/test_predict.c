@@ -200,6 +200,24 @@ static void unequal_blocks(void **state)
     near(p.sm_busy, 1 / 3.0);
 }
 
+/* A quarter of what it reads was written by the launch before: it comes from L2, for its loads and for DRAM's traffic. */
+static void bytes_that_l2_holds(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    m.constant[PREDICT_wait_l2_cycles] = 200;
+    m.constant[PREDICT_wait_dram_cycles] = 800;
+    struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
+    c.load_waits = 132 * 11;
+    c.requests_ld = c.sectors_ld = 4.8e9 / 32;
+    c.read_bytes = 4.8e9;
+    c.kept_bytes = 1.2e9;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], 10 * (3 * 800 + 200) / 4.0 / 2);
+    near(p.unit_ns[UNIT_DRAM], 0.75e6);
+}
+
 static void what_the_model_has_not_seen_is_refused(void **state)
 {
     const struct chip *h200 = chip_find("H200");
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(loads_that_depend_on_each_other),
         cmocka_unit_test(waves_count_where_latency_decides),
         cmocka_unit_test(unequal_blocks),
+        cmocka_unit_test(bytes_that_l2_holds),
         cmocka_unit_test(what_the_model_has_not_seen_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

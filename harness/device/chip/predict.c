@@ -90,13 +90,14 @@ static bool outside(const struct chip_model *m, const struct predict_counts *c, 
 /* Where loads find their bytes. L1 reads a geometric mean of the distinct bytes and the requested ones from L2, for it keeps a part of what
  * is requested again. */
 struct loads {
-    double asked, from_l2, once;
+    double asked, from_l2, from_dram;
 };
 
 static struct loads loads_of(const struct chip_model *m, const struct predict_counts *c)
 {
     double asked = SECTOR * c->sectors_ld, once = fmin(asked, fmax(c->read_bytes, 1));
-    return (struct loads){asked, asked > 0 ? once * pow(fmax(asked / once, 1), m->constant[PREDICT_reuse_power]) : 0, once};
+    return (struct loads){asked, asked > 0 ? once * pow(fmax(asked / once, 1), m->constant[PREDICT_reuse_power]) : 0,
+                          fmax(0, once - c->kept_bytes)};
 }
 
 /* Cycles that all warps wait for loads: those of each load, which overlap as far as there are registers for them, or the latency of those
@@ -107,7 +108,7 @@ static double load_cycles(const struct chip_model *m, const struct predict_count
     if (!(l->asked > 0))
         return 0;
     double wait = k[PREDICT_wait_l1_cycles] + (k[PREDICT_wait_l2_cycles] - k[PREDICT_wait_l1_cycles]) * l->from_l2 / l->asked +
-                  (k[PREDICT_wait_dram_cycles] - k[PREDICT_wait_l2_cycles]) * l->once / l->asked;
+                  (k[PREDICT_wait_dram_cycles] - k[PREDICT_wait_l2_cycles]) * l->from_dram / l->asked;
     return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * fmax(0, c->load_waits - warps));
 }
 
@@ -138,7 +139,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
         [UNIT_L1] = (c->shared_wavefronts + c->waves) * per_sm_ns,
         [UNIT_L2] = (loads.from_l2 + SECTOR * (c->sectors_async + c->sectors_st)) / k[PREDICT_l2_bytes_s] * 1e9,
-        [UNIT_DRAM] = (c->read_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
+        [UNIT_DRAM] = (c->read_bytes - c->kept_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
     };
     const double share[UNIT_COUNT] = {k[PREDICT_issue_share], c->groups ? k[PREDICT_tensor_group_share] : k[PREDICT_tensor_warp_share],
                                       k[PREDICT_l1_share], 1, k[PREDICT_dram_share]};
@@ -153,7 +154,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     out->sm_busy = 1 / uneven;
     /* L2 still holds the last bytes that a launch wrote when it ends. */
     const double written = fmax(0, c->written_bytes - k[PREDICT_l2_keeps_bytes]);
-    peak[UNIT_DRAM] = (c->read_bytes + written) / chip->dram_bytes_s * 1e9;
+    peak[UNIT_DRAM] = (c->read_bytes - c->kept_bytes + written) / chip->dram_bytes_s * 1e9;
     for (int i = 0; i < UNIT_LATENCY; i++) /* as the hardware's counters have it: full is what is reached */
         out->busy[i] = i == UNIT_TENSOR ? peak[i] / share[i]
                        : i == UNIT_L2   ? peak[i] * k[PREDICT_l2_bytes_s] / k[PREDICT_l2_full_bytes_s]

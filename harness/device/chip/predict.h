@@ -74,6 +74,7 @@ struct predict_counts {
     double tensor_macs, kind[PREDICT_KIND_COUNT];
     double read_bytes, written_bytes;                 /* distinct */
     double unequal_sm, unequal_place, unequal_blocks; /* of unequal blocks (device/chip/dispatch): sm_work, place_work, place_blocks */
+    double kept_bytes;                                /* of read_bytes: the launch before wrote them, and L2 still holds them */
     bool groups;                                      /* warp-group matrix instructions */
     int math;                                         /* whose tensor rate applies */
 };

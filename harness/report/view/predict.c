@@ -108,12 +108,22 @@ static const char *refusal(const struct case_view *c, const struct view *v)
     return predict_blocks_differ(v) ? "its blocks differ too much to count a sample of them" : NULL;
 }
 
+/* What a launch finds in L2: machine code that an earlier launch read, and the last bytes that the launch before wrote. */
+static void put_warm(const struct case_view *c, const struct row *row, int step, double written, struct predict_counts *n)
+{
+    n->kept_bytes = fmin(n->read_bytes, fmin(written, c->model->constant[PREDICT_l2_keeps_bytes]));
+    for (int i = 0; i < step; i++)
+        if (row->steps[step].sass_hash[0] && !row->steps[i].prepare && !strcmp(row->steps[i].sass_hash, row->steps[step].sass_hash))
+            n->code_bytes = 0;
+}
+
 static void predict_row(const struct case_view *c, struct view *v)
 {
     struct prediction *p = &v->predicted;
     const char *why = refusal(c, v);
     bool first = true;
-    int others = 0; /* fills and copies: each takes as long as a further launch */
+    double written = 0; /* by the launch before */
+    int others = 0;     /* fills and copies: each takes as long as a further launch */
     *p = (struct prediction){.ns = NAN, .low_ns = NAN, .high_ns = NAN};
     for (int i = 0; i < v->row->step_count && !why; i++) {
         struct prediction one;
@@ -124,6 +134,8 @@ static void predict_row(const struct case_view *c, struct view *v)
             continue;
         }
         struct predict_counts n = counts_of(v, i);
+        put_warm(c, v->row, i, written, &n);
+        written = n.written_bytes;
         predict_launch(c->model, c->machine.chip, &n, &one);
         one.step = i;
         if (first)
