@@ -85,6 +85,7 @@ struct device_sample {
     struct device_group *groups;
     int count, ran; /* the first `ran` have run */
     bool own_work;  /* what a group does depends on no other one, and there are not too many */
+    uint8_t mark;   /* of sectors that the last launch touched (device_ops.touched) */
 };
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., offset 4096 of `input`, which has 4096 (block 3,0,0
  * thread 31,0,0)". Without a source line (`line` 0) the text begins with the line of the PTX. */
@@ -149,7 +150,7 @@ struct device_ops {
     const uint8_t *(*known)(struct device *dev, uint64_t address);
     /* emu, of a buffer that begins at the address. repeat: fills it with copies of `tile`, one behind the other, and takes memory only
      * where it is touched; it does not count as written. touched: by sector of 32 bytes, not 0 where launches read (or wrote) since the
-     * last clear; an atomic does both. NULL on cuda. */
+     * last clear, and the mark of the last launch that did; an atomic does both. NULL on cuda. */
     bool (*repeat)(struct device *dev, uint64_t address, const void *tile, size_t bytes, struct error *err);
     const uint8_t *(*touched)(struct device *dev, uint64_t address, bool written);
     /* emu: sets seen[i] to 1 when a kernel or a copy reads byte i of the buffer that begins at the address; NULL ends it. NULL on cuda. */

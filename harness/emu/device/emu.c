@@ -295,6 +295,13 @@ static int by_line(const void *a, const void *b)
     return strcmp(x->r.kind, y->r.kind);
 }
 
+static void sample_ran(struct launch *l, bool own_work)
+{
+    l->sample->ran = l->sample->count;
+    l->sample->own_work = own_work;
+    l->sample->mark = l->mark;
+}
+
 static bool emu_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err)
 {
     struct emu *e = dev->private_data;
@@ -349,10 +356,9 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
         space_remove(&e->space, workspace->base);
     if (l.heap.buffer)
         space_remove(&e->space, l.heap.buffer->base);
-    if (l.sample) {
-        l.sample->ran = l.sample->count;
-        l.sample->own_work = own;
-    } else
+    if (l.sample)
+        sample_ran(&l, own);
+    else
         totals_add(&e->totals, &l, function->module->path, &l);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);

@@ -36,5 +36,7 @@ struct blocks_how {
 /* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. A grid whose
  * blocks wait for each other runs whole. False (err): the counts are not to be had. */
 bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err);
+/* What a group that ran costs, in instructions of a warp, in a launch that computes tensor instructions (multiplies) or does not. */
+double blocks_cost_of(const struct device_group *g, bool multiplies);
 /* Half the width of the 95 % interval of the instructions or of the sectors, as a share of them: the larger one. */
 double blocks_error(const struct blocks *b);

@@ -36,8 +36,7 @@ void blocks_want(struct counting *c, uint64_t number);
 bool blocks_run(struct counting *c, struct error *err);
 /* NULL: it has not run. */
 const struct device_group *blocks_at(const struct counting *c, uint64_t number);
-/* Of a group that ran, in a launch that computes tensor instructions (multiplies) or does not; of all groups that ran. */
-double blocks_cost_of(const struct device_group *g, bool multiplies);
+/* Of all groups that ran. */
 double blocks_cost(const struct counting *c);
 /* The groups that ran and for which `is` says so, of a class of so many. */
 struct class blocks_judge(const struct counting *c, uint64_t groups, blocks_is *is, const void *context);

@@ -1,5 +1,6 @@
 #include "measure/trust/layer_values.h"
 #include "base/text.h"
+#include "measure/trust/producers.h"
 #include "measure/verify/reference.h"
 #include "measure/verify/verify.h"
 #include "op/mask/mask.h"
@@ -37,7 +38,8 @@ struct looking {
     const uint8_t *written, *read;
     int64_t fold[4], high, wide; /* of the output; lines and columns that a pixel before the epilogue becomes */
     struct verdict all;
-    uint8_t *marks; /* of a masked input: sectors that were read when blocks were counted; NULL: it is none */
+    struct producers producers; /* where kernels before the last one take too long to run again */
+    uint8_t *marks;             /* of a masked input: sectors that were read when blocks were counted; NULL: it is none */
 };
 
 /* All blocks of the launches ran, once, or are few enough to run again. */
@@ -52,6 +54,12 @@ static bool runs_whole(const struct layer_look *look)
     return !look->last->picked_count && look->last->ran == look->last->all && look->cost <= BEFORE;
 }
 
+/* The kernels before the last one take too long to run whole. */
+static bool runs_partly(const struct layer_look *look)
+{
+    return look->before > 0 && (!look->whole_before || look->before > BEFORE);
+}
+
 /* Why what blocks of the last kernel write may not be complete; NULL: it is. */
 static const char *depends(const struct layer_look *look, const struct program *p, int output)
 {
@@ -59,7 +67,7 @@ static const char *depends(const struct layer_look *look, const struct program *
     const bool again = !p->work.op->file; /* the kernels run once more */
     if (p->steps[last].kind != STEP_KERNEL)
         return "its last step is no kernel";
-    if (look->before > 0 && (!look->whole_before || (again && look->before > BEFORE)))
+    if (again ? runs_partly(look) && p->work.mask.pattern != MASK_NONE : look->before > 0 && !look->whole_before)
         return "its kernels use each other's results";
     for (int i = 0; i < last && (again || !is_complete(look)); i++)
         if (!p->steps[i].prepare && program_step_uses(p, &p->steps[i], (struct buffer_ref){.kind = BUFFER_TENSOR, .index = output}))
@@ -134,15 +142,35 @@ bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err)
     return ok;
 }
 
-/* Where blocks read when they were counted, pixels that a mask of inputs leaves out are 0. Before the input is laid: keeps where
- * that was. */
-static void keep_read(struct looking *k)
+/* The groups of the last kernel that are looked at; count 0: all of them. */
+static struct device_sample picked(const struct looking *k)
+{
+    struct device_sample sample = {0};
+    const int count = runs_partly(k->is) ? k->producers.picked : k->is->last->picked_count;
+    for (int i = 0; i < count; i++)
+        *APPEND(sample.groups, sample.count) = (struct device_group){.number = k->is->last->picked[i]};
+    return sample;
+}
+
+/* Where the blocks read that are looked at, pixels that a mask of inputs leaves out are 0. Before the input is laid: keeps where that
+ * is. */
+static bool keep_read(struct looking *k, struct error *err)
 {
     const int input = program_tensor(k->program, "input");
-    if (k->work->mask.pattern == MASK_NONE || k->work->mask.marks_output || input < 0)
-        return;
+    struct device_sample sample = picked(k);
+    bool ok = true;
+    if (k->work->mask.pattern == MASK_NONE || k->work->mask.marks_output || input < 0) {
+        device_sample_free(&sample);
+        return true;
+    }
+    if (sample.count && !runs_whole(k->is)) { /* else it is known where, as all blocks were counted */
+        k->dev->ops->clear(k->dev);
+        ok = rig_run_sample(k->is->rig, k->program->step_count - 1, &sample, err);
+    }
+    device_sample_free(&sample);
     const size_t sectors = sector_count(&k->program->tensors[input]);
     k->marks = memcpy(xmalloc(sectors), k->dev->ops->touched(k->dev, address_of(k->is->rig, input), false), sectors);
+    return ok;
 }
 
 /* Clears the elements of a sector of the input that a mask leaves out. */
@@ -207,17 +235,18 @@ static bool run(struct looking *k, struct error *err)
 {
     struct rig *rig = k->is->rig;
     const int last = k->program->step_count - 1;
-    struct device_sample sample = {0};
+    struct device_sample sample = picked(k);
     const struct device_report *reports;
     bool ok = rig_multiply(rig, k->is->images, err) && rig_prepare(rig, NULL, err);
-    for (int i = 0; ok && i < last; i++)
+    if (runs_partly(k->is))
+        ok = ok && producers_run(k->dev, rig, &k->producers, err);
+    for (int i = 0; ok && i < last && !runs_partly(k->is); i++)
         ok = k->program->steps[i].prepare || rig_run_step(rig, i, err);
     k->dev->ops->clear(k->dev);
-    for (int i = 0; i < k->is->last->picked_count; i++)
-        *APPEND(sample.groups, sample.count) = (struct device_group){.number = k->is->last->picked[i]};
     rig_time_limit(rig, RUN_S);
     ok = ok && (runs_whole(k->is) ? rig_run_step(rig, last, err) : rig_run_sample(rig, last, &sample, err));
-    ok = ok && (reads_marked(k) || error_set(err, ERROR_USAGE, "values decide what its blocks read"));
+    ok = ok && ((reads_marked(k) && producers_sufficed(k->dev, rig, &k->producers)) ||
+                error_set(err, ERROR_USAGE, "values decide what its blocks read"));
     device_sample_free(&sample);
     return ok && (!k->dev->ops->reports(k->dev, &reports) || error_set(err, ERROR_WRONG, "%s", reports->kind));
 }
@@ -355,8 +384,9 @@ static bool look_at(struct looking *k, struct error *err)
               (op_data_reserve(k->work, part, &precise, err) && rig_feed_small(k->is->rig, &precise, LAYER_VALUES_MOST, err));
     k->data = part == DATA_PART_EXACT ? *k->is->exact : precise;
     k->data.repeat = k->repeat;
-    keep_read(k);
-    ok = ok && lay(k, part, err) && run(k, err) && compare_rows(k, part, err);
+    const char *why = ok && runs_partly(k->is) ? producers_find(k->dev, k->is->rig, k->is->last, &k->producers) : NULL;
+    ok = ok && (!why || error_set(err, ERROR_USAGE, "%s", why)) && keep_read(k, err) && lay(k, part, err) && run(k, err) &&
+         compare_rows(k, part, err);
     op_data_free(&precise);
     return ok;
 }
@@ -449,6 +479,7 @@ char *layer_values(const struct layer_look *look, struct row *row)
         free((void *)(uintptr_t)k.repeat[i].values);
         free(k.inputs[i]);
     }
+    producers_free(&k.producers);
     free(k.marks);
     why = why || k.all.elements ? why : "no block that ran wrote a result that counts";
     row_set(&row->uncompared, why);
