@@ -106,7 +106,11 @@ def words_of(function, given, outputs):
 
 
 def write(result, outputs, folder):
-    if not isinstance(result, dict):
+    if isinstance(result, tuple):
+        if len(result) != len(outputs):
+            raise Wrong(f"it returns {len(result)} values; the op writes {', '.join(outputs)}")
+        result = dict(zip(outputs, result))
+    elif not isinstance(result, dict):
         result = {next(iter(outputs)): result}
     for key, value in result.items():
         owner = key[:-len("_magnitude")] if key.endswith("_magnitude") else key
@@ -144,6 +148,16 @@ def answer(module, folder):
     tell_reads(folder)
 
 
+def say_first(log, reason):
+    """The reason stands before what the function printed, such as NumPy's warnings."""
+    for out in (sys.stdout, sys.stderr):
+        out.flush()
+    with open(log, "r+", errors="surrogateescape") as file:
+        printed = file.read()
+        file.seek(0)
+        file.write(reason + "\n" + printed)
+
+
 def end_with(parent):
     """Ends this process when bench has ended, also in the middle of a function."""
     while os.getppid() == parent:
@@ -169,7 +183,7 @@ def main(path):
             module = module or load(path)
             answer(module, folder)
         except Wrong as wrong:
-            print(wrong, file=sys.stderr)
+            say_first(os.path.join(folder, "log"), str(wrong))
         except BaseException:
             traceback.print_exc()
         for out in (sys.stdout, sys.stderr):

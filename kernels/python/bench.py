@@ -259,6 +259,8 @@ def real_reference(path, name):
         given = {key: torch.from_numpy(value) if isinstance(value, numpy.ndarray) else value for key, value in keys.items()}
         result = function(*words, **given)
         plain = lambda value: value.detach().numpy() if isinstance(value, torch.Tensor) else value
+        if isinstance(result, tuple):
+            return tuple(plain(value) for value in result)
         return {key: plain(value) for key, value in result.items()} if isinstance(result, dict) else plain(result)
     return with_torch
 
@@ -571,11 +573,14 @@ def made_sidecar(work, made, folder):
     return document(keys) + "steps:\n" + fills + "  - " + flow(step) + "\n"
 
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # CuTe DSL colours its messages
+
+
 def place(path, error):
     """`FILE:LINE: message`, with the last line of the author's file in the traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == path]
     line = frames[-1].lineno if frames else 0
-    text = str(error).strip() or type(error).__name__
+    text = COLOUR.sub("", str(error)).strip() or type(error).__name__
     text = text if isinstance(error, Mistake) else f"{type(error).__name__}: {text}"
     return f"{path}:{line}: {text}" if line else f"{path}: {text}"
 

@@ -93,6 +93,9 @@ class Triton:
         all_values = {name: value for name, (_, value) in zip(given, values)}
         for name, value in heuristics:
             constants[name] = value({**all_values, **constants})
+        for p in function.params:  # `BLOCK: tl.constexpr = 64`
+            if p.is_constexpr and p.has_default and p.name not in constants:
+                constants[p.name] = work.p.setdefault(p.name, p.default)
         options = {key: constants.pop(key) for key in list(constants) if key in CUDAOptions.__dataclass_fields__ and key not in names}
         options = {key: value for key, value in options.items() if value is not None}
         unknown = [key for key in constants if key not in names]
@@ -269,12 +272,22 @@ class Cute:
     def label(self):
         return f"CuTe DSL {version('nvidia-cutlass-dsl')}"
 
+    @staticmethod
+    def constants_of(work):
+        """What the decorator gives, and the defaults of parameters that are neither tensors nor fields."""
+        constants = {name: value for name, value in work.constants.items() if name not in work.f}
+        for name, p in inspect.signature(work.entry.function).parameters.items():
+            if p.default is not p.empty and name not in constants and name not in work.t and name not in work.f:
+                constants[name] = work.p.setdefault(name, p.default)
+        return constants
+
     def make(self, work):
         import cutlass
         import cutlass.cute as cute
         from cutlass.cute.runtime import make_fake_compact_tensor
+        constants = self.constants_of(work)
         names, given, args = parameters_of(work, work.entry.function), [], []
-        for word, value in work.arguments([name for name in names if name not in work.constants or name in work.f]):
+        for word, value in work.arguments([name for name in names if name not in constants]):
             if value is None:
                 shape = tuple(work.t[word].shape)
                 given.append(make_fake_compact_tensor(getattr(cutlass, typed(self.KINDS, work.dtype(word), "CuTe DSL")), shape,
@@ -283,7 +296,8 @@ class Cute:
             else:
                 given.append(cutlass.Float32(value) if isinstance(value, float) else cutlass.Int32(value))
                 args.append(number(value))
-        made = cute.compile(work.entry.function, *given)
+        rest = iter(given)
+        made = cute.compile(work.entry.function, *(constants[name] if name in constants else next(rest) for name in names))
         ptx = made.__ptx__
         if ptx and os.path.exists(str(ptx)):
             with open(ptx) as file:

@@ -21,3 +21,12 @@ def leaves(logits):
 
 def turns(logits):
     return logits * 1j
+
+
+def warns(logits):
+    numpy.array([0.0]) / 0
+    return logits[:, 1:]
+
+
+def pairs(logits):
+    return logits, logits

@@ -22,9 +22,9 @@ def truth(x):
 op = bench.op("marks", fields={"n": 3000}, terms=1, reference=truth, tensors="x: [n]; y: [n] e4m3 written; flag: [n] bool written; at: [n] i64 written")
 
 
-@op.kernel(grid="ceil(n, 256)", args="x y flag at n", BLOCK=256)
+@op.kernel(grid="ceil(n, BLOCK)", args="x y flag at n")
 @triton.jit
-def marks(x, y, flag, at, n, BLOCK: tl.constexpr):
+def marks(x, y, flag, at, n, BLOCK: tl.constexpr = 256):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n)
     tl.store(y + i, tl.clamp(v * 100, -448.0, 448.0).to(tl.float8e4nv), mask=i < n)
