@@ -24,6 +24,11 @@ bool job_is_interrupted(const struct job *job)
     return job->waiting && job->waiting();
 }
 
+bool job_interprets(const struct job *job)
+{
+    return job->dev ? !job->dev->ops->keeps_time : job->options.device && !spec_is_timed(job->options.device);
+}
+
 bool job_open_emu(const struct job *job, struct device **dev, struct error *err)
 {
     int count;

@@ -33,6 +33,8 @@ void job_stage(const struct job *job, int row, const char *stage, double limit_s
 void job_row(const struct job *job, int row, const struct row *found);
 void job_environment(const struct job *job, const char *name, const char *value);
 bool job_is_interrupted(const struct job *job); /* a further command waits */
+/* True if its device is emu, also where this process only compiles for it. */
+bool job_interprets(const struct job *job);
 /* Opens emu with the chip of the job's plan, whatever its device is. */
 bool job_open_emu(const struct job *job, struct device **dev, struct error *err);
 /* The seed of everything that is drawn. Random unless `--seed` sets it, so a kernel cannot foresee it. */

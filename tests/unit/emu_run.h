@@ -61,7 +61,7 @@ static inline char *emu_test_ptx(const char *name)
     SCOPED char *source = text_format("tests/emu/%.*s.cu", (int)n, name);
     SCOPED char *arch = name[n] == '_' ? text_format("sm_%.*s", (int)strcspn(name + n + 1, "."), name + n + 1) : xstrdup("sm_90a");
     struct compiled c;
-    if (!compile(&(struct compile_request){.path = source, .label = name, .arch = arch}, &c, &err))
+    if (!compile(&(struct compile_request){.path = source, .label = name, .arch = arch, .ptx_only = true}, &c, &err))
         fail_msg("%s", err.text);
     char *ptx = c.ptx;
     c.ptx = NULL;

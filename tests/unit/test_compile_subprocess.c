@@ -20,6 +20,8 @@
 #define CONFIGURATIONS 2
 
 static bool compiler_present;
+static const char *const naive[] = {"BLOCK=16",    "NHWC=1",      "FILTER=RSCK", "INPUT_T=float",   "OUTPUT_T=float",   "EPI_BIAS=0",
+                                    "EPI_SLOPE=0", "EPI_PRELU=0", "PAD_MORE=0",  "STRIDE_ACROSS=0", "DILATION_ACROSS=0"};
 
 static void need_compiler(void)
 {
@@ -44,7 +46,7 @@ static void a_request_s_code_is_its_own(void **state)
         struct error err = {0};
         struct compiled c;
         struct compile_request r = {
-            .path = path, .label = "conv2d/general_tiled", .defines = defines[k], .define_count = 19, .arch = "sm_90a"};
+            .path = path, .label = "conv2d/general_tiled", .defines = defines[k], .define_count = 19, .arch = "sm_90a", .ptx_only = true};
         if (!compile(&r, &c, &err))
             fail_msg("%s", err.text);
         assert_false(c.from_cache); /* else nothing is compared */
@@ -55,6 +57,35 @@ static void a_request_s_code_is_its_own(void **state)
         else if (strcmp(first[k], now))
             fail_msg("compilation %d of %d gave other PTX than compilation %d", i + 1, TURNS, k + 1);
     }
+    free(path);
+}
+
+/* PTX alone is the PTX that is written beside machine code, and an entry without machine code answers no request for it. */
+static void ptx_alone(void **state)
+{
+    static const struct {
+        bool ptx_only, from_cache;
+    } asked[] = {{true, false}, {true, true}, {false, false}, {false, true}, {true, true}};
+    struct error err = {0};
+    struct compiled c;
+    need_compiler();
+    char *path = file_share("kernels/variants/conv2d/naive.cu"), *first = NULL, folder[] = "/tmp/bench-test-ptx.XXXXXX";
+    struct compile_request r = {.path = path, .label = "conv2d/naive", .defines = naive, .define_count = 11, .arch = "sm_90a"};
+    assert_non_null(mkdtemp(folder));
+    setenv("BENCH_CACHE", folder, 1);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        r.ptx_only = asked[i].ptx_only;
+        if (!compile(&r, &c, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(c.from_cache, asked[i].from_cache);
+        assert_int_equal(c.cubin != NULL, i >= 2); /* from then on it is there */
+        first = first ? first : xstrdup(c.ptx);
+        assert_string_equal(c.ptx, first);
+        compiled_free(&c);
+    }
+    setenv("BENCH_CACHE", "/proc/none", 1);
+    file_remove_flat(folder);
+    free(first);
     free(path);
 }
 
@@ -135,15 +166,13 @@ static bool load_driver(const char *folder)
 /* A process with a driver has its code compiled in one without: the entry in the cache is then good for every process. */
 static void a_driver_changes_no_code(void **state)
 {
-    static const char *const defines[] = {"BLOCK=16",    "NHWC=1",      "FILTER=RSCK", "INPUT_T=float",   "OUTPUT_T=float",   "EPI_BIAS=0",
-                                          "EPI_SLOPE=0", "EPI_PRELU=0", "PAD_MORE=0",  "STRIDE_ACROSS=0", "DILATION_ACROSS=0"};
     struct error err = {0};
     struct compiled c;
     int status = 0;
     need_compiler();
     char *path = file_share("kernels/variants/conv2d/naive.cu"), *dir = file_dir(file_self()), *bench = file_join(dir, "../../bench"),
          folder[] = "/tmp/bench-test-driver.XXXXXX";
-    struct compile_request r = {.path = path, .label = "conv2d/naive", .defines = defines, .define_count = 11, .arch = "sm_90a"};
+    struct compile_request r = {.path = path, .label = "conv2d/naive", .defines = naive, .define_count = 11, .arch = "sm_90a"};
     bool built = !access(bench, X_OK);
     assert_non_null(mkdtemp(folder));
     setenv("BENCH_CACHE", folder, 1);
@@ -173,6 +202,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_s_code_is_its_own),
+        cmocka_unit_test(ptx_alone),
         cmocka_unit_test(a_taken_name_is_told),
         cmocka_unit_test(a_driver_changes_no_code),
         cmocka_unit_test(a_compiler_s_end_is_its_caller_s),

@@ -208,7 +208,8 @@ static void says(int fault, enum data_part part, const char *dump, char out[SAID
                                       .label = p.units[0].label,
                                       .defines = (const char *const *)p.units[0].defines,
                                       .define_count = p.units[0].define_count,
-                                      .arch = device->chip.arch};
+                                      .arch = device->chip.arch,
+                                      .ptx_only = true};
     if (!compile(&request, &code, &err))
         fail_msg("%s", err.text);
     struct device_image image = {.label = request.label, .path = request.path, .ptx = code.ptx, .ptx_bytes = code.ptx_bytes};

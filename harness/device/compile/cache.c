@@ -98,6 +98,10 @@ bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next
     c->log = read_field(&r, NULL);
     c->ptx = read_field(&r, &c->ptx_bytes);
     c->cubin = read_field(&r, &c->cubin_bytes);
+    if (!c->cubin_bytes) { /* PTX alone */
+        free(c->cubin);
+        c->cubin = NULL;
+    }
     bool ok = r.ok && r.bytes - r.at >= HASH_TEXT - 1;
     if (ok) {
         hash_bytes(data, r.at, check);

@@ -118,7 +118,7 @@ static void hash_request(const struct source *s, const struct compile_request *r
 
 /* The cache's file is named by content and by how it was made, so that a second checkout finds what the first compiled. Code that holds
  * paths which cannot be changed (paths_bound) is also named by the paths. */
-static char *entry_name(const struct compiler *c, const char *key, const char *bound, bool apart)
+static char *entry_name(const struct compiler *c, const char *key, const char *bound, bool apart, bool ptx_only)
 {
     char out[HASH_TEXT];
     struct hash *h = hash_begin();
@@ -127,6 +127,8 @@ static char *entry_name(const struct compiler *c, const char *key, const char *b
     hash_add_text(h, bound ? bound : "");
     if (!apart)
         hash_add_text(h, "beside a driver");
+    if (ptx_only)
+        hash_add_text(h, "no machine code");
     hash_end(h, out);
     return text_format("%s.compiled", out);
 }
@@ -140,12 +142,12 @@ static char *bound_name(const struct source *s, const struct compiler *c)
     return name;
 }
 
-static bool from_entry(const struct compiler *compiler, const char *key, const char *bound, const char *paths, bool apart,
+static bool from_entry(const struct compiler *compiler, const char *key, const char *bound, const char *paths, bool apart, bool ptx_only,
                        struct compiled *out)
 {
     size_t bytes, next;
     struct compiled c;
-    SCOPED char *name = entry_name(compiler, key, bound, apart), *data = compile_cache_load(name, &bytes);
+    SCOPED char *name = entry_name(compiler, key, bound, apart, ptx_only), *data = compile_cache_load(name, &bytes);
     bool ok = data && entry_read(data, bytes, &c, &next);
     if (!ok)
         return false;
@@ -158,18 +160,21 @@ static bool from_entry(const struct compiler *compiler, const char *key, const c
     return true;
 }
 
-static bool from_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, struct compiled *out)
+static bool from_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, bool ptx_only, struct compiled *out)
 {
     SCOPED char *paths = paths_of(s, c->include), *bound = bound_name(s, c);
-    return (paths && from_entry(c, key, NULL, paths, apart, out)) || from_entry(c, key, bound, paths, apart, out);
+    for (int without = 0; without <= ptx_only; without++) /* machine code is no hindrance */
+        if ((paths && from_entry(c, key, NULL, paths, apart, without, out)) || from_entry(c, key, bound, paths, apart, without, out))
+            return true;
+    return false;
 }
 
-static void to_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, struct compiled *made)
+static void to_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, bool ptx_only, struct compiled *made)
 {
     SCOPED_TEXT entry = {0};
     free(made->paths);
     made->paths = paths_of(s, c->include);
-    SCOPED char *bound = paths_bound(made) ? bound_name(s, c) : NULL, *name = entry_name(c, key, bound, apart);
+    SCOPED char *bound = paths_bound(made) ? bound_name(s, c) : NULL, *name = entry_name(c, key, bound, apart, ptx_only);
     entry_write(&entry, made);
     compile_cache_save(name, entry.data, entry.len);
 }
@@ -225,9 +230,9 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     }
     hash_request(&s, r, kind, c->build, key);
     bool apart = c->kind == COMPILER_NVCC || compile_may_fork(), elsewhere = false;
-    ok = from_cache(&s, c, key, true, out);
+    ok = from_cache(&s, c, key, true, r->ptx_only, out);
     if (!ok && !apart) /* that program caches it */
-        ok = compile_in_program(r, out, &elsewhere, err) || (!elsewhere && from_cache(&s, c, key, false, out));
+        ok = compile_in_program(r, out, &elsewhere, err) || (!elsewhere && from_cache(&s, c, key, false, r->ptx_only, out));
     if (ok || elsewhere)
         goto done;
     if (!compile_now(c, &s, r, apart, out, err))
@@ -236,7 +241,7 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     memcpy(out->request, request, sizeof request);
     snprintf(out->compiler, sizeof out->compiler, "%s", c->version);
     snprintf(out->arch, sizeof out->arch, "%s", r->arch);
-    to_cache(&s, c, key, apart, out);
+    to_cache(&s, c, key, apart, r->ptx_only && c->kind == COMPILER_NVRTC, out);
     ok = true;
 done:
     if (!ok)

@@ -21,11 +21,13 @@ struct compile_request {
     const char *compiler; /* NULL or "nvrtc": the pinned one; "nvrtc:13.5"; "nvrtc:/path/libnvrtc.so.13"; "nvcc" or "nvcc:/path": that nvcc
                              with ptxas */
     struct compile_bounds bounds;
+    bool ptx_only; /* no machine code is needed, as on emu: NVRTC then runs no ptxas, which takes 40 % of the time. An entry of the cache
+                      that has machine code answers, too */
 };
 struct compiled {
     char *ptx;
     size_t ptx_bytes;
-    void *cubin;
+    void *cubin; /* NULL: of a request for PTX alone */
     size_t cubin_bytes;
     char *log;         /* compiler's and ptxas's, -v */
     char *paths;       /* where its files lay when it was compiled, a line each (paths.c) */

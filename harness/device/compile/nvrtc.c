@@ -249,7 +249,9 @@ static int make_options(const struct compiler *c, const struct source *s, const 
 {
     int count = 0;
     char flags[] = COMPILE_FLAGS_NVRTC, *rest = flags, *flag;
-    add_option(options, &count, text_format("--gpu-architecture=%s", r->arch));
+    const char *number = strchr(r->arch, '_'); /* sm_90a; without machine code compute_90a */
+    add_option(options, &count,
+               text_format("--gpu-architecture=%s%s", r->ptx_only && number ? "compute" : "sm", number ? number : r->arch));
     bool quote = strchr(s->path, '"') || (s->folders[0] && strchr(s->folders[0], '"')) || (s->folders[1] && strchr(s->folders[1], '"')) ||
                  strchr(s->host, '"');
     while ((flag = strsep(&rest, " ")))
@@ -381,8 +383,9 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
         goto done;
     }
     out->ptx = get_text(n->nvrtcGetPTXSize, n->nvrtcGetPTX, program, &out->ptx_bytes);
-    out->cubin = get_text(n->nvrtcGetCUBINSize, n->nvrtcGetCUBIN, program, &out->cubin_bytes);
-    if (!out->log || !out->ptx || !out->cubin || !out->cubin_bytes) {
+    if (!r->ptx_only)
+        out->cubin = get_text(n->nvrtcGetCUBINSize, n->nvrtcGetCUBIN, program, &out->cubin_bytes);
+    if (!out->log || !out->ptx || (!r->ptx_only && (!out->cubin || !out->cubin_bytes))) {
         error_set(err, ERROR_INTERNAL, "%s: %s produced no code for %s", r->label, c->version, r->arch);
         goto done;
     }

@@ -182,10 +182,10 @@ static void put(struct text *t, const char *value)
 
 static bool put_request(const struct compile_request *r, int file)
 {
-    char bounds[48];
+    char numbers[64];
     SCOPED_TEXT t = {0};
-    snprintf(bounds, sizeof bounds, "%d %d %d", r->bounds.threads, r->bounds.blocks, r->bounds.registers);
-    const char *const fields[] = {r->path, r->label, r->include, r->arch, r->compiler, bounds};
+    snprintf(numbers, sizeof numbers, "%d %d %d %d", r->bounds.threads, r->bounds.blocks, r->bounds.registers, r->ptx_only);
+    const char *const fields[] = {r->path, r->label, r->include, r->arch, r->compiler, numbers};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         put(&t, fields[i]);
     for (int i = 0; i < r->define_count; i++)
@@ -248,7 +248,7 @@ int compile_serve(void)
     struct compiled made = {0};
     struct error err = {0};
     SCOPED_TEXT entry = {0};
-    int count = 0;
+    int count = 0, ptx_only = 0;
     serving = true;
     off_t bytes = lseek(3, 0, SEEK_END);
     char *data = bytes > 0 && bytes <= 1 << 20 ? xcalloc((size_t)bytes + 1, 1) : NULL;
@@ -256,8 +256,10 @@ int compile_serve(void)
         return 2;
     for (char *at = data; at < data + bytes && count < SERVED_MOST; at += strlen(at) + 1)
         fields[count++] = *at == '=' ? at + 1 : NULL;
-    if (count < 6 || !fields[5] || sscanf(fields[5], "%d %d %d", &r.bounds.threads, &r.bounds.blocks, &r.bounds.registers) != 3)
+    if (count < 6 || !fields[5] ||
+        sscanf(fields[5], "%d %d %d %d", &r.bounds.threads, &r.bounds.blocks, &r.bounds.registers, &ptx_only) != 4)
         return 2;
+    r.ptx_only = ptx_only;
     r.path = fields[0], r.label = fields[1], r.include = fields[2], r.arch = fields[3], r.compiler = fields[4];
     r.defines = fields + 6, r.define_count = count - 6;
     if (compile(&r, &made, &err))

@@ -45,7 +45,7 @@ struct compile_request build_request(const struct job *job, const struct unit *u
                                     .compiler = job->options.compiler};
 }
 
-bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err)
+static bool make_units(const struct job *job, const struct program *program, bool ptx_only, struct build *build, struct error *err)
 {
     *build = (struct build){.count = program->unit_count};
     build->units = xcalloc((size_t)program->unit_count, sizeof *build->units);
@@ -57,6 +57,7 @@ bool build_make(const struct job *job, const struct program *program, struct bui
             continue;
         bool cuda = u->code == CODE_CUDA, machine = cuda || u->code == CODE_CUBIN;
         struct compile_request request = cuda ? build_request(job, u) : (struct compile_request){0};
+        request.ptx_only = ptx_only;
         if (!(cuda ? compile(&request, c, err) : load_code(job, u, c, err))) {
             build_free(build);
             return false;
@@ -70,6 +71,16 @@ bool build_make(const struct job *job, const struct program *program, struct bui
                                                  .log = cuda ? c->log : NULL};
     }
     return true;
+}
+
+bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err)
+{
+    return make_units(job, program, false, build, err);
+}
+
+bool build_make_values(const struct job *job, const struct program *program, struct build *build, struct error *err)
+{
+    return make_units(job, program, job_interprets(job), build, err);
 }
 
 void build_scan(struct build *build)

@@ -93,7 +93,7 @@ static bool take_code(struct visit *v, struct error *err)
     for (int i = 0; i < v->program.unit_count; i++) {
         int at = plan_unit_of(p, &v->program.units[i]);
         if (at < 0)
-            return build_make(v->n->job, &v->program, &v->own, err);
+            return build_make_values(v->n->job, &v->program, &v->own, err);
         v->images[i] = v->build->images[at];
     }
     return true;
@@ -535,9 +535,9 @@ void nearby_compile(const struct job *job, int index)
         }
         for (int k = 0; k < program.unit_count; k++)
             own |= plan_unit_of(plan_program(&job->plan, index), &program.units[k]) < 0;
-        if (own && build_make(job, &program, &build, &ignored))
+        if (own && build_make_values(job, &program, &build, &ignored))
             build_free(&build);
-        reference_compile(&work, job->plan.chip.arch, job->options.compiler);
+        reference_compile(&work, job->plan.chip.arch, job->options.compiler, job_interprets(job));
         program_free(&program);
         if (own)
             return;

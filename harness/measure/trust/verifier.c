@@ -511,7 +511,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
         return false;
     if (t->row->status != ROW_PLANNED)
         return true;
-    if (!same && !build_make(v->job, part, &own, err)) {
+    if (!same && !build_make_values(v->job, part, &own, err)) {
         bool rows = err->kind != ERROR_ENVIRONMENT && err->kind != ERROR_MACHINE;
         t->row->status = rows ? ROW_BROKEN : t->row->status;
         if (rows)

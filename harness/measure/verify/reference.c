@@ -45,7 +45,8 @@ static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSO
     return true;
 }
 
-static bool compile_reference(const struct work *work, const char *arch, const char *compiler, struct compiled *c, struct error *err)
+static bool compile_reference(const struct work *work, const char *arch, const char *compiler, bool ptx_only, struct compiled *c,
+                              struct error *err)
 {
     SCOPED char **defines = NULL;
     int define_count = reference_defines(work, &defines, err);
@@ -54,25 +55,26 @@ static bool compile_reference(const struct work *work, const char *arch, const c
                                       .defines = (const char *const *)defines,
                                       .define_count = define_count,
                                       .arch = arch,
-                                      .compiler = compiler};
+                                      .compiler = compiler,
+                                      .ptx_only = ptx_only};
     bool ok = define_count >= 0 && compile(&request, c, err);
     for (int i = 0; i < define_count; i++)
         free(defines[i]);
     return ok;
 }
 
-void reference_compile(const struct work *work, const char *arch, const char *compiler)
+void reference_compile(const struct work *work, const char *arch, const char *compiler, bool ptx_only)
 {
     struct compiled c = {0};
     struct error ignored = {0}; /* reported when the reference is made */
-    if (reference_source(work->op) && compile_reference(work, arch, compiler, &c, &ignored))
+    if (reference_source(work->op) && compile_reference(work, arch, compiler, ptx_only, &c, &ignored))
         compiled_free(&c);
 }
 
 bool reference_run(struct reference_run *r, const char *compiler, struct error *err)
 {
     SCOPED_BY(compiled_free) struct compiled c = {0};
-    bool ok = compile_reference(r->work, r->dev->chip.arch, compiler, &c, err);
+    bool ok = compile_reference(r->work, r->dev->chip.arch, compiler, !r->dev->ops->keeps_time, &c, err);
     /* a sweep may have 64 parts, and a block of a long line is long; the other shapes were held */
     bool held = r->dev->witness && !r->work->set_seed && !r->work->sweep.of && !r->work->few;
     struct reference_run here = {.dev = r->dev->witness};
@@ -342,8 +344,8 @@ bool reference_some(struct device *dev, const char *compiler, const struct work 
     uint64_t only[REFERENCE_WANTED];
     if (!reference_source(work->op))
         return error_set(err, ERROR_USAGE, "its reference is no kernel");
-    bool ok = op_data_room(work, data, is.bounds, err) && compile_reference(work, dev->chip.arch, compiler, &c, err) &&
-              reference_run_open(&r, &c, err);
+    bool ok = op_data_room(work, data, is.bounds, err) &&
+              compile_reference(work, dev->chip.arch, compiler, !dev->ops->keeps_time, &c, err) && reference_run_open(&r, &c, err);
     const uint64_t blocks = ok ? reference_run_blocks(&r, err) : 0;
     const double flop = fmax(work_flop(work), (double)work_terms(work)) / fmax(1, (double)blocks);
     ok = blocks && (flop <= SOME_FLOP || error_set(err, ERROR_USAGE, "its reference takes too long"));

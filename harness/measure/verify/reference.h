@@ -33,7 +33,7 @@ bool reference_some(struct device *dev, const char *compiler, const struct work 
                     size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED], struct reference_found found[OP_MAX_TENSORS], struct error *err);
 /* The .cu file of the kernel that makes an op's reference; NULL: the op has no such kernel. */
 const char *reference_source(const struct op *op);
-/* Compiles its code into the cache; does nothing if the op has none. */
-void reference_compile(const struct work *work, const char *arch, const char *compiler);
+/* Compiles its code into the cache, for emu without machine code; does nothing if the op has none. */
+void reference_compile(const struct work *work, const char *arch, const char *compiler, bool ptx_only);
 /* The -D names that it is compiled with for a work, malloc'd texts in a malloc'd array; -1 on error. */
 int reference_defines(const struct work *work, char ***defines, struct error *err);

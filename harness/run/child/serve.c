@@ -158,7 +158,7 @@ static void compile_row(struct worker *w, int row)
         build_make(&w->job, plan_program(&w->job.plan, row), &build, &ignored)) {
         const struct program *verified = plan_part(&w->job.plan, row);
         build_free(&build);
-        if (verified && verified->feasible && build_make(&w->job, verified, &build, &ignored)) /* most are in the cache already */
+        if (verified && verified->feasible && build_make_values(&w->job, verified, &build, &ignored)) /* most are in the cache already */
             build_free(&build);
     }
     w->emit(w->context, event_new(EVENT_COMPILED, &(struct message){.row = row}));
