@@ -18,7 +18,6 @@
 #define SAMPLE_MOST 48               /* blocks of a class whose blocks differ */
 #define NORMAL_95 1.96
 #define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
-#define PROBES 60
 
 #define AXES 5 /* a grid's, of which the first may be tiles of a row, rows and images */
 
@@ -328,50 +327,6 @@ static bool find_tile_row(struct counting *c, uint64_t *row, struct error *err)
     return true;
 }
 
-/* ---- stretches of equal blocks ---- */
-struct stretches {
-    uint64_t *from; /* numbers of the groups where one begins, ascending */
-    int count;
-    int probes; /* left */
-};
-
-static bool hash_at(struct counting *c, uint64_t number, uint64_t *hash, struct error *err)
-{
-    blocks_want(c, number);
-    if (!blocks_run(c, err))
-        return false;
-    *hash = blocks_at(c, number)->hash;
-    return true;
-}
-
-/* Splits [from, to) where blocks change, by bisection. Two probes inside a stretch must be as its ends are. */
-static bool split(struct counting *c, struct stretches *s, uint64_t from, uint64_t to, struct error *err)
-{
-    uint64_t first, last, near, far, n = to - from;
-    if (s->probes < 0)
-        return true;
-    if (!hash_at(c, from, &first, err) || !hash_at(c, to - 1, &last, err) || !hash_at(c, from + n / 3, &near, err) ||
-        !hash_at(c, from + n * 2 / 3, &far, err))
-        return false;
-    s->probes -= 2;
-    if (first == last && first == near && first == far) {
-        if (!s->count || from % c->grid[0] == 0 || blocks_at(c, from - 1)->hash != first)
-            *APPEND(s->from, s->count) = from;
-        return true;
-    }
-    uint64_t middle = n > 2 ? from + n / 2 : from + 1;
-    return split(c, s, from, middle, err) && split(c, s, middle, to, err);
-}
-
-struct of_stretch {
-    uint64_t from, to;
-};
-static bool is_of_stretch(const void *context, uint64_t number)
-{
-    const struct of_stretch *of = context;
-    return number >= of->from && number < of->to;
-}
-
 /* ---- estimates ---- */
 /* Gives each group for which `is` says so its share of the class. */
 void blocks_weigh(struct counting *c, const struct class *k, bool (*is)(const void *context, uint64_t number), const void *context)
@@ -380,40 +335,6 @@ void blocks_weigh(struct counting *c, const struct class *k, bool (*is)(const vo
     for (int i = 0; i < c->sample.ran; i++)
         if (is(context, c->sample.groups[i].number))
             c->sample.groups[i].weight = k->groups / ran + (turn++ < k->groups % ran);
-}
-
-/* The last stretch that begins at a group or before it. */
-static int stretch_at(const void *context, uint64_t number)
-{
-    const struct stretches *s = context;
-    int low = 0;
-    for (int high = s->count; high - low > 1;) {
-        int middle = (low + high) / 2;
-        *(s->from[middle] <= number ? &low : &high) = middle;
-    }
-    return low;
-}
-
-/* Sees the grid as stretches of equal blocks. *found: false if there are too many. */
-static bool count_stretches(struct counting *c, struct blocks *b, bool *found, struct error *err)
-{
-    struct stretches s = {.probes = (int)fmin(PROBES, BUDGET * c->sample.ran / blocks_cost(c))};
-    bool ok = true;
-    for (uint64_t line = 0; ok && line < c->groups / c->grid[0]; line++)
-        ok = split(c, &s, line * c->grid[0], (line + 1) * c->grid[0], err);
-    *found = ok && s.probes >= 0;
-    for (int i = 0; *found && i < s.count; i++) {
-        struct of_stretch of = {s.from[i], i + 1 < s.count ? s.from[i + 1] : c->groups};
-        struct class k = blocks_judge(c, of.to - of.from, is_of_stretch, &of);
-        blocks_add(&k, b);
-        blocks_weigh(c, &k, is_of_stretch, &of);
-    }
-    if (*found && s.count > b->classes)
-        b->classes = s.count;
-    if (*found)
-        blocks_lay(c, s.count, stretch_at, &s);
-    free(s.from);
-    return ok;
 }
 
 /* Runs more blocks of the classes whose blocks differ. */
@@ -479,7 +400,7 @@ static bool count_classes(struct counting *c, struct blocks *b, struct error *er
         return false;
     for (int class = 0; class < class_count(&box); class ++)
         alike = alike && judge_class(c, &box, class).alike;
-    if (!alike && !all_differ(c) && c->groups / c->grid[0] <= LINES_MOST && !count_stretches(c, b, &found, err))
+    if (!alike && !all_differ(c) && c->groups / c->grid[0] <= LINES_MOST && !blocks_stretches(c, b, &found, err))
         return false;
     if (found)
         return true;
@@ -489,19 +410,55 @@ static bool count_classes(struct counting *c, struct blocks *b, struct error *er
     return true;
 }
 
-/* A few blocks, each of which takes long: of a grid that stays on the chip and goes over many tiles. The first and the last one may have
- * others to do. */
+/* Along which axes the first or the last blocks count as those inside do: there is no border. */
+static bool drop_borders(struct counting *c, struct box *box, struct error *err)
+{
+    uint64_t middle = 0, stride = 1;
+    for (int i = 0; i < box->count; stride *= box->size[i], i++)
+        middle += stride * (box->size[i] / 2);
+    for (int turn = 0; turn < 2; turn++) { /* all of them run at once */
+        stride = 1;
+        for (int i = 0; i < box->count; stride *= box->size[i], i++) {
+            uint64_t first = middle - stride * (box->size[i] / 2), last = first + stride * (box->size[i] - 1);
+            if (!turn) {
+                blocks_want(c, middle);
+                blocks_want(c, first);
+                blocks_want(c, last);
+                continue;
+            }
+            uint64_t inside = blocks_at(c, middle)->hash;
+            box->low[i] = blocks_at(c, first)->hash == inside ? 0 : box->low[i];
+            box->high[i] = blocks_at(c, last)->hash == inside ? box->size[i] : box->high[i];
+        }
+        if (!blocks_run(c, err))
+            return false;
+    }
+    return true;
+}
+
+/* A few blocks, each of which takes long: one of each class, and more of the largest. Along a line those are spread evenly: of a grid that
+ * stays on the chip and goes over many tiles, where the first and the last one may have others to do. */
 static bool count_evenly(struct counting *c, int count, struct blocks *b, struct error *err)
 {
-    struct box box = {{c->groups}, {1}, {c->groups - 1}, 1};
-    blocks_want(c, 0);
-    blocks_want(c, c->groups - 1);
-    for (int i = 0; i < count; i++)
-        blocks_want(c, 1 + (uint64_t)((i + 0.5) * (double)(c->groups - 2) / count));
+    struct box box = box_of(c, 0), line = {{c->groups}, {1}, {c->groups - 1}, 1};
+    if (box.count < 2) {
+        box = line;
+        blocks_want(c, 0);
+        blocks_want(c, c->groups - 1);
+        for (int i = 0; i < count; i++)
+            blocks_want(c, 1 + (uint64_t)((i + 0.5) * (double)(c->groups - 2) / count));
+    } else if (!drop_borders(c, &box, err)) {
+        return false;
+    }
+    for (int class = 0; class < class_count(&box) && box.count > 1; class ++)
+        want_members(c, &box, class, class_size(&box, class) > c->groups / 2 ? count : 1);
     if (!blocks_run(c, err))
         return false;
     take_classes(c, &box, b);
-    b->few = b->few || !judge_class(c, &box, 1).alike;
+    for (int class = 0; class < class_count(&box); class ++) {
+        struct class k = judge_class(c, &box, class);
+        b->few = b->few || !k.alike || (k.ran == 1 && k.groups > 1);
+    }
     return true;
 }
 

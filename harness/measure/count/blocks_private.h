@@ -47,6 +47,8 @@ void blocks_weigh(struct counting *c, const struct class *k, blocks_is *is, cons
 /* Estimates the work of each group: that of one of its class that ran. class_of: of a group, below `classes`. */
 typedef int blocks_class(const void *context, uint64_t number);
 void blocks_lay(struct counting *c, int classes, blocks_class *class_of, const void *context);
+/* Sees the grid as stretches of equal blocks (stretches.c). *found: false if there are too many. */
+bool blocks_stretches(struct counting *c, struct blocks *b, bool *found, struct error *err);
 /* Chooses the blocks of a masked launch. *whole: the launch is so small that it is to run whole. */
 bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct error *err);
 /* Sets b->picked (pick.c). */
