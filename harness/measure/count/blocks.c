@@ -16,8 +16,7 @@
 #define LEAST 3
 #define STATE_MOST ((size_t)8 << 20) /* bytes of a scratch buffer that may hold queues, flags or counters */
 #define SAMPLE_MOST 48               /* blocks of a class whose blocks differ */
-#define NORMAL_95 1.96
-#define LINES_MOST 4 /* of a grid that is seen as stretches of equal blocks */
+#define LINES_MOST 4                 /* of a grid that is seen as stretches of equal blocks */
 
 #define AXES 5 /* a grid's, of which the first may be tiles of a row, rows and images */
 
@@ -178,14 +177,15 @@ static struct class judge_class(const struct counting *c, const struct box *box,
     return blocks_judge(c, class_size(box, class), is_of_class, &(struct of_class){box, class});
 }
 
-/* Adds the estimate of a class to that of the launch. Its variance is larger for few blocks, as Student's distribution is wider. */
+/* Adds the estimate of a class to that of the launch. */
 void blocks_add(const struct class *k, struct blocks *b)
 {
-    static const double quantiles[] = {NAN, NAN, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20};
-    double n = (double)k->groups, wider = k->ran > 12 ? 1 : k->ran > 1 ? pow(quantiles[k->ran] / NORMAL_95, 2) : 0;
+    double n = (double)k->groups;
     for (int v = 0; v < 2 && k->ran; v++) {
+        double variance = k->alike || k->ran < 2 ? 0 : n * n * (1 - k->ran / n) * k->variance[v] / k->ran;
         b->sum[v] += n * k->mean[v];
-        b->variance[v] += k->alike ? 0 : wider * n * n * (1 - k->ran / n) * k->variance[v] / k->ran;
+        b->variance[v] += variance;
+        b->unsure[v] += variance > 0 ? variance * variance / (k->ran - 1) : 0;
     }
 }
 
@@ -507,6 +507,7 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
                          .step = step,
                          .work = program_step_work(rig_program(rig), s),
                          .marks = how->marks,
+                         .tile = &rig_program(rig)->tile,
                          .multiplies = how->multiplies,
                          .whole = how->last ? WHOLE : EARLIER,
                          .together = s->cooperative,
@@ -529,10 +530,20 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
     return ok;
 }
 
+/* Of Student's distribution: 95 % lie within so many deviations. */
+static double student(double freedom)
+{
+    static const double few[] = {12.71, 12.71, 4.30, 3.18, 2.78, 2.57};
+    int least = (int)freedom;
+    return least < 5 ? few[least] + (freedom - least) * (few[least + 1] - few[least]) : 1.96 + 2.4 / freedom + 3 / (freedom * freedom);
+}
+
+/* The degrees of freedom of a sum of variances that are estimated themselves: Satterthwaite's. */
 double blocks_error(const struct blocks *b)
 {
     double worst = b->few ? FEW_ERROR : 0;
     for (int v = 0; v < 2; v++)
-        worst = b->sum[v] > 0 ? fmax(worst, NORMAL_95 * sqrt(b->variance[v]) / b->sum[v]) : worst;
+        if (b->sum[v] > 0 && b->variance[v] > 0)
+            worst = fmax(worst, student(b->variance[v] * b->variance[v] / b->unsure[v]) * sqrt(b->variance[v]) / b->sum[v]);
     return worst;
 }

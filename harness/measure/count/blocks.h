@@ -14,6 +14,7 @@ struct blocks {
     double all, ran;                /* blocks of the launches so far, and those that ran */
     int classes;                    /* the most that a launch has */
     double sum[2], variance[2];     /* of the estimate: warp instructions and sectors, and their variances */
+    double unsure[2];               /* how little is known of these: the sum of the classes' variance^2 / (blocks - 1) */
     uint64_t picked[BLOCKS_PICKED]; /* of the last launch: groups at its corners, and one of each kind, for a look at what they write */
     int picked_count;
     struct dispatch dispatch; /* of the last launch, if its blocks do unequal work: */

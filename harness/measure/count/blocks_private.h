@@ -21,6 +21,7 @@ struct counting {
     int step;
     const struct work *work;
     const struct marks *marks;
+    const struct tile *tile;             /* that the kernel says it skips or computes; h 0: none */
     uint64_t grid[3], groups, blocks_of; /* in groups; blocks of one */
     bool multiplies;                     /* tensor instructions cost time */
     bool together;                       /* its blocks wait for each other */
@@ -40,7 +41,7 @@ const struct device_group *blocks_at(const struct counting *c, uint64_t number);
 double blocks_cost(const struct counting *c);
 /* The groups that ran and for which `is` says so, of a class of so many. */
 struct class blocks_judge(const struct counting *c, uint64_t groups, blocks_is *is, const void *context);
-/* Adds the estimate of a class to that of the launch. Its variance is larger for few blocks, as Student's distribution is wider. */
+/* Adds the estimate of a class to that of the launch. */
 void blocks_add(const struct class *k, struct blocks *b);
 /* Gives each group for which `is` says so its share of the class. */
 void blocks_weigh(struct counting *c, const struct class *k, blocks_is *is, const void *context);

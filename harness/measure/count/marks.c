@@ -9,11 +9,11 @@
 #define INSIDE 4 /* of the places */
 #define CLASSES (PLACES * BINS)
 #define GROUPS_MOST ((uint64_t)1 << 24)
-#define FIRST_INSIDE 12 /* groups of a class there */
-#define FIRST_BORDER 2  /* and elsewhere */
-#define ROUNDS 6        /* of more groups */
-#define WIDE 0.01       /* an interval for which a launch that is not large runs whole instead */
-#define SPENDS 8e6      /* once the groups cost so much, the launch is sampled no further */
+#define FIRST_INSIDE 6 /* groups of a class there */
+#define FIRST_BORDER 2 /* and elsewhere */
+#define ROUNDS 6       /* of more groups */
+#define WIDE 0.01      /* an interval for which a launch that is not large runs whole instead */
+#define SPENDS 8e6     /* once the groups cost so much, the launch is sampled no further */
 
 struct marked {
     unsigned char *of; /* the class of each group */
@@ -97,6 +97,38 @@ static void place(const struct counting *c, const uint64_t g[3], int64_t at[4])
     at[2] = first - halo_y, at[3] = last + halo_y;
 }
 
+/* Does the first axis of the grid run over tiles of a volume: along a row, then down a plane, then from plane to plane? */
+static bool is_volume(const struct counting *c, int64_t tiles[3])
+{
+    const struct work *w = c->work;
+    const struct tile *t = c->tile;
+    if (t->d < 1 || t->h < 1 || t->w < 1 || w->plane_out < 1 || c->marks->h != w->h)
+        return false;
+    tiles[0] = (w->q + t->w - 1) / t->w;
+    tiles[1] = (w->plane_out + t->h - 1) / t->h;
+    tiles[2] = (w->o + t->d - 1) / t->d;
+    return (uint64_t)(tiles[0] * tiles[1] * tiles[2]) == c->grid[0];
+}
+
+/* The inputs that a tile of a volume may read, plane by plane. */
+static uint32_t volume_window(const struct counting *c, const uint32_t *sums, int64_t image, const int64_t tiles[3], int64_t number,
+                              int64_t *area)
+{
+    const struct work *w = c->work;
+    const struct tile *t = c->tile;
+    int64_t stride = w->stride > 0 ? w->stride : 1, x = number % tiles[0] * t->w * stride, y = number / tiles[0] % tiles[1] * t->h * stride,
+            z = number / tiles[0] / tiles[1] * t->d * stride, part;
+    uint32_t marks = 0;
+    *area = 0;
+    for (int64_t i = within(z - w->t / 2, w->d); i < within(z + t->d * stride + w->t / 2, w->d); i++) {
+        const int64_t at[4] = {x - w->s / 2, x + t->w * stride + w->s / 2, i * w->plane + within(y - w->r / 2, w->plane),
+                               i * w->plane + within(y + t->h * stride + w->r / 2, w->plane)};
+        marks += window(c->marks, sums, image, at, &part);
+        *area += part;
+    }
+    return marks;
+}
+
 /* 0: first along an axis, 1: inside, 2: last. */
 static int level(uint64_t at, uint64_t size)
 {
@@ -108,12 +140,17 @@ static void label(const struct counting *c, struct marked *k)
     const struct marks *m = c->marks;
     SCOPED uint32_t *sums = sums_of(m);
     k->of = xmalloc(c->groups);
+    int64_t tiles[3];
+    bool volume = is_volume(c, tiles);
     for (uint64_t i = 0; i < c->groups; i++) {
         const uint64_t g[3] = {i % c->grid[0], i / c->grid[0] % c->grid[1], i / c->grid[0] / c->grid[1]};
         int64_t at[4], area, images = (int64_t)(c->grid[2] > 1 ? c->grid[2] : c->grid[1]), image = (int64_t)(c->grid[2] > 1 ? g[2] : g[1]);
-        int spot = level(g[0], c->grid[0]) + 3 * level(g[1], c->grid[1]);
+        int spot = volume ? level(g[0] % (uint64_t)tiles[0], (uint64_t)tiles[0]) +
+                                3 * level(g[0] / (uint64_t)tiles[0] % (uint64_t)tiles[1], (uint64_t)tiles[1])
+                          : level(g[0], c->grid[0]) + 3 * level(g[1], c->grid[1]);
+        image = images >= m->n ? image / (images / m->n) % m->n : 0;
         place(c, g, at);
-        uint32_t marks = window(m, sums, images >= m->n ? image / (images / m->n) % m->n : 0, at, &area);
+        uint32_t marks = volume ? volume_window(c, sums, image, tiles, (int64_t)g[0], &area) : window(m, sums, image, at, &area);
         k->of[i] = (unsigned char)(bin_of(marks, area) + spot * BINS);
         k->size[k->of[i]]++;
     }

@@ -233,6 +233,7 @@ static void add_blocks(struct blocks *to, const struct blocks *of)
     for (int i = 0; i < 2; i++) {
         to->sum[i] += of->sum[i];
         to->variance[i] += of->variance[i];
+        to->unsure[i] += of->unsure[i];
     }
     to->sampled = to->sampled || of->sampled || of->all > of->ran;
     to->few = to->few || of->few;
