@@ -201,11 +201,25 @@ static void add_state(struct frames_run *r)
     text_free(&t);
 }
 
+/* On a device without times: how much of the sequence ran. */
+static void add_ran(struct frames_run *r)
+{
+    const struct scenario_sequence *q = r->p->sequence->of;
+    const struct work *ran = &r->source->layers->links[0].work, *whole = &q->layers[0]->work;
+    SCOPED char *part = ran->h != whole->h || ran->w != whole->w
+                            ? text_format(" of a part of %lldx%lld", (long long)ran->h, (long long)ran->w)
+                            : xstrdup("");
+    SCOPED char *all = text_format("%d frames%s", q->frames, part);
+    row_set(&r->row->ran, all);
+}
+
 static void add_results(struct frames_run *r)
 {
     const struct scenario_sequence *q = r->p->sequence->of;
     const struct sequence_error *e = &r->error;
     struct row *row = r->row;
+    if (!r->q->job->dev->ops->keeps_time)
+        add_ran(r);
     row->check = text_format("error %.2g of rms (bound %g) over %d frames", e->largest, q->bound, q->frames);
     row->error_over_bound = q->bound > 0 ? e->largest / q->bound : NAN;
     row_add_metric(row, -1, 0, "sequence.error_largest", "rms", "measured", e->largest);

@@ -62,14 +62,16 @@ static bool make_works(const struct scenario *s, const struct scenario_sequence 
     return true;
 }
 
-/* Each layer without its epilogue, as the op that takes changes. */
-static bool take_changes(const struct chain *layers, struct chain_link *links, struct error *err)
+/* Each layer without its epilogue, as the op that takes changes. Their mask is made on the device; rules that choose a variant see how
+ * much of the first input changes, or of a video some of it. */
+static bool take_changes(const struct scenario_sequence *q, const struct chain *layers, struct chain_link *links, struct error *err)
 {
+    const struct mask changes = q->video ? (struct mask){.pattern = MASK_BLOBS, .density = 0.1, .radius = 24} : q->changes;
     for (int i = 0; i < layers->count; i++) {
         links[i] = layers->links[i];
         struct work *w = &links[i].work;
         w->epilogue_count = 0;
-        w->mask = (struct mask){.pattern = MASK_FULL, .density = 1};
+        w->mask = changes;
         w->op = op_of_changes(w->op);
         if (!work_finish(w, err))
             return error_where(err, "layer %s", links[i].name);
@@ -90,7 +92,7 @@ static bool make_ways(struct sequence_rows *r, const char *device_kind, struct e
     r->dense = plan_way_keep(r->plan, new_way(q->layer_count));
     r->sparse = plan_way_keep(r->plan, new_way(q->layer_count));
     if (!make_works(r->plan->scenario, q, device_kind, r->dense->chain.links, err) || !chain_work(&r->dense->chain, &r->dense->work, err) ||
-        !take_changes(&r->dense->chain, r->sparse->chain.links, err))
+        !take_changes(q, &r->dense->chain, r->sparse->chain.links, err))
         return false;
     r->sparse->work = r->dense->work;
     r->sparse->work.chain = &r->sparse->chain;

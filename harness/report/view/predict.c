@@ -103,6 +103,8 @@ static const char *refusal(const struct case_view *c, const struct view *v)
         return "bench has no model of this chip";
     if (row->library)
         return "the library's kernels run on a GPU only";
+    if (row->op && !strcmp(row->op, ROW_SEQUENCE))
+        return "the launches of its frames are not counted";
     if (is_part(v))
         return "only a part of the layer was counted";
     return predict_blocks_differ(v) ? "its blocks differ too much to count a sample of them" : NULL;
