@@ -161,6 +161,11 @@ static inline bool row_counts_part(const struct row *row)
 {
     return row->cropped || row->part_because[0];
 }
+/* emu verified a part of the layer. */
+static inline bool row_ran_part(const struct row *row)
+{
+    return row_counts_part(row) || row->compared >= 0 || row->uncompared;
+}
 const struct row_metric *row_metric(const struct row *row, int step, const char *name);
 /* Its value; NaN where the row has none. */
 double row_value(const struct row *row, int step, const char *name);

@@ -80,7 +80,7 @@ static const char *refuses(const struct layer_look *look, const struct program *
     const struct work *w = &p->work;
     const char *why = NULL;
     if (w->chain)
-        return "a network";
+        return "a network: see the rows of its layers";
     for (int i = 0; i < p->tensor_count && !why; i++) {
         const struct tensor *t = &p->tensors[i];
         why = t->written                                                                    ? depends(look, p, i)

@@ -107,6 +107,28 @@ static void add_infeasible(struct block *list, const struct case_view *c)
         block_itemf(list, "left", NULL, "%d of %d rows not run yet", planned, c->count);
 }
 
+/* Verified rows without a stored or predicted time, by reason. */
+static void add_unpredicted(struct block *list, const struct case_view *c)
+{
+    for (int i = 0; i < c->count && c->counts && c->model; i++) {
+        const char *why = c->views[i].predicted.why;
+        SCOPED_TEXT names = {0};
+        int count = 0;
+        bool said = false;
+        for (int k = 0; k < c->count && *why && predicted_not(&c->views[i]); k++) {
+            const struct view *other = &c->views[k];
+            if (!predicted_not(other) || strcmp(other->predicted.why, why))
+                continue;
+            said = said || k < i;
+            text_addf(&names, "%s%s", count++ ? ", " : "", other->name);
+        }
+        if (!count || said)
+            continue;
+        block_itemf(list, "no prediction", NULL, "%s", why);
+        block_names(list, text_get(&names), count);
+    }
+}
+
 /* "warm, isolated   cudnn 141 us · sparse_tile 15.2 us (9.26)". */
 static void add_mode(struct block *list, const struct case_view *c, const struct row_time *time)
 {
@@ -161,6 +183,8 @@ static void add_own_columns(struct block *list, const struct case_view *c, bool 
                           m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
             }
         }
+        if (line.len && row_ran_part(c->rows[i]))
+            text_add(&line, " (in the part that was verified)");
         if (line.len)
             block_text(list, "own", c->views[i].name, &line);
     }
@@ -314,6 +338,7 @@ void case_document(struct document *d, const struct case_view *c, const struct p
     add_figures(d, c, plots, false);
     add_figures(d, c, plots, true);
     struct block *list = document_list(d, DETAIL_ALWAYS);
+    add_unpredicted(list, c);
     add_infeasible(list, c);
     add_modes(list, c);
     case_ablations(c, list);

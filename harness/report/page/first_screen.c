@@ -16,6 +16,8 @@
 
 /* ---- how many rows stand ---- */
 
+#define UNKNOWN_NAMED 3 /* rows without a time */
+
 struct tally {
     int by[ROW_STATUS_COUNT], failed, timed, won, lost, alone; /* alone: without a baseline */
 };
@@ -226,6 +228,21 @@ static bool add_perhaps(const struct case_view *c, const struct view *winner, st
     return true;
 }
 
+/* "no time is known of NAME": verified rows that a rank by stored and predicted times leaves out. */
+static bool add_unknown(const struct case_view *c, const struct view *winner, struct text *t)
+{
+    int count = 0;
+    for (int i = 0; i < c->count && winner; i++) {
+        if (!predicted_not(&c->views[i]))
+            continue;
+        if (++count <= UNKNOWN_NAMED)
+            text_addf(t, "%s%s", count > 1 ? ", " : "no time is known of ", c->views[i].name);
+    }
+    if (count > UNKNOWN_NAMED)
+        text_addf(t, " and %d more", count - UNKNOWN_NAMED);
+    return count > 0;
+}
+
 /* What limits the row: its first verdict, else what the prediction says; "": neither is known. */
 static const char *counted_limit(const struct view *v)
 {
@@ -239,13 +256,14 @@ static void glance_counted(struct table *t, const struct case_view *c)
     const struct view *winner = predicted_winner(c);
     const struct view *next = counted_next(c, winner);
     const struct prediction *p = winner ? &winner->predicted : NULL;
-    SCOPED_TEXT name = {0}, verified = {0}, open = {0}, perhaps = {0};
+    SCOPED_TEXT name = {0}, verified = {0}, open = {0}, perhaps = {0}, not_known = {0};
     double us = winner ? counted_us(winner) : NAN, library = c->stored_library ? c->stored_library->us : NAN;
     if (winner)
         winner_name(winner, &name);
     table_cell(t, PAINT_BOLD, "%s", text_get(&name));
-    if (add_perhaps(c, winner, &perhaps))
-        table_note(t, "%s", text_get(&perhaps));
+    bool may = add_perhaps(c, winner, &perhaps), unknown = add_unknown(c, winner, &not_known);
+    if (may || unknown)
+        table_note(t, "%s%s%s", text_get(&perhaps), may && unknown ? "; " : "", text_get(&not_known));
     if (winner) {
         SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
@@ -467,6 +485,8 @@ static void glance_line(const struct case_view *c, struct text *t)
             text_addf(t, ", %s x library", number_3(c->stored_library->us / winner->stored->us, ratio));
         text_add(t, "; ");
         if (add_perhaps(c, winner, t))
+            text_add(t, "; ");
+        if (add_unknown(c, winner, t))
             text_add(t, "; ");
         text_addf(t, "%s%s", limit, *limit ? "; " : "");
     } else if (*why) {

@@ -224,6 +224,11 @@ static const struct view *least(const struct case_view *c, bool stored)
     return best;
 }
 
+bool predicted_not(const struct view *v)
+{
+    return v->row->status == ROW_OK && !v->row->library && !v->stored && !(v->predicted.ns > 0);
+}
+
 const struct view *predicted_winner(const struct case_view *c)
 {
     const struct view *best = least(c, true);
