@@ -38,6 +38,7 @@ static const char *const *tensor_names(const struct op *op, const struct param *
 static void add_args(struct text *t, const char *const *names, const struct param *params, int count)
 {
     bool left = false;
+    int structure = -1;
     text_add(t, "    args: ");
     for (int i = 0; i < count; i++) {
         const struct param *p = &params[i];
@@ -47,6 +48,7 @@ static void add_args(struct text *t, const char *const *names, const struct para
             left |= !*names;
             names += *names != NULL;
         } else {
+            structure = p->kind == PARAM_BYTES ? i : structure;
             text_addf(t, "%s%s%u_%d", comma,
                       p->kind == PARAM_FLOAT ? "f"
                       : p->kind == PARAM_INT ? "i"
@@ -56,6 +58,9 @@ static void add_args(struct text *t, const char *const *names, const struct para
     }
     text_add(t, "   # the entry's parameters; i32_4 is a 32-bit integer, the parameter after four others: replace it by a\n    # symbol "
                 "(bench list op), an expression or a number, and put the tensors in the order of my kernel\n");
+    if (structure >= 0)
+        text_addf(t, "    # bytes%u_%d is a structure of %u bytes: replace it by one argument for each 8 bytes (docs/FOREIGN.md)\n",
+                  params[structure].bytes, structure, params[structure].bytes);
     if (left)
         text_add(t, "    # 0: a null pointer, such as Triton's unused scratch\n");
 }
@@ -79,6 +84,7 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
     if (!ptx)
         return false;
     int count = ptx_entries(ptx, &entries), parameters = -1;
+    const char *other = !kernel && count > 1 ? entries[1] : NULL;
     if (!kernel && count)
         kernel = entries[0];
     if (!kernel)
@@ -110,6 +116,8 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
         text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n",
                   block ? block : 256, block ? "from the entry" : "not in the entry");
         add_args(t, names, params, parameters);
+        if (other)
+            text_addf(t, "    # the file has another kernel, %s: add it as a step, or use only it (--kernel %s)\n", other, other);
     }
     for (int i = 0; i < count; i++)
         free(entries[i]);

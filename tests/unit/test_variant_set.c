@@ -70,6 +70,20 @@ static void test_set(void **state)
     variant_set_free(&set);
 }
 
+/* A .cu whose head stands in a sidecar is a variant, so no note says that it was skipped. */
+static void test_source_of_sidecar(void **state)
+{
+    struct variant_set set;
+    struct error err;
+    if (!load(&set, "my", "beside", &err))
+        fail_msg("%s", err.text);
+    assert_non_null(variant_find(&set, "my/own", NULL, NULL, &err));
+    assert_false(has_note(&set, "own.cu"));
+    assert_true(has_note(&set, "my/idle.cu: no `bench 1` head, skipped"));
+    assert_int_equal(set.note_count, 1);
+    variant_set_free(&set);
+}
+
 static void set_fails(const char *spec, const char *message)
 {
     struct variant_set set;
@@ -355,6 +369,14 @@ static void test_new_errors(void **state)
     }
 }
 
+/* A file beside the variants; its content is no head. */
+static bool tree_file(const char *relative, const char *content)
+{
+    struct error err = {0};
+    SCOPED char *path = text_format("%s/%s", tree_root, relative);
+    return file_write(path, content, strlen(content), &err);
+}
+
 static int write_tree(void **state)
 {
     static char big[(4u << 20) + 2];
@@ -362,7 +384,9 @@ static int write_tree(void **state)
     bool done = tree_begin() && tree_variant("kernels/variants/conv2d/naive.cu", PLAIN("a")) &&
                 tree_variant("kernels/variants/conv2d/tiled.cu", PLAIN("b") "from: naive\n") &&
                 tree_variant("mine/alone.cu", PLAIN("c") "from: gone\n") && tree_variant("mine/child.cu", PLAIN("d") "from: alone\n") &&
-                tree_variant("bad/bad.cu", "op: conv2d\nwaht: x\n") && tree_variant("clash/naive.cu", PLAIN("e"));
+                tree_variant("bad/bad.cu", "op: conv2d\nwaht: x\n") && tree_variant("clash/naive.cu", PLAIN("e")) &&
+                tree_variant("beside/first.cu", PLAIN("f")) && tree_file("beside/own.cu", "int x;") &&
+                tree_file("beside/idle.cu", "int x;") && tree_file("beside/own.yaml", PLAIN("g") "source: own.cu\n");
     char *util = text_format("%s/mine/util.cu", tree_root), *huge = text_format("%s/mine/huge.cu", tree_root),
          *folder = text_format("%s/mine/folder.cu", tree_root);
     char *none = text_format("%s/none", tree_root);
@@ -384,9 +408,9 @@ static int drop_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set),        cmocka_unit_test(test_set_errors), cmocka_unit_test(test_points),
-        cmocka_unit_test(test_new),        cmocka_unit_test(test_new_types),  cmocka_unit_test(test_new_templates),
-        cmocka_unit_test(test_new_errors),
+        cmocka_unit_test(test_set),        cmocka_unit_test(test_set_errors),        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_new),        cmocka_unit_test(test_new_types),         cmocka_unit_test(test_new_templates),
+        cmocka_unit_test(test_new_errors), cmocka_unit_test(test_source_of_sidecar),
     };
     return cmocka_run_group_tests(tests, write_tree, drop_tree);
 }

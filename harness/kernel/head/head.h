@@ -187,6 +187,8 @@ struct head_places {
 struct variant *head_load(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err);
 /* The same, but a file that is not a variant is an error. */
 struct variant *head_load_only(const char *path, const char *folder, const struct head_places *places, struct error *err);
+/* The note on a .cu that has no head; the caller frees it. */
+char *head_absent_note(const char *folder, const char *base);
 /* Adds the keys of the heads that v->head is `like:`; sets v->parents and v->code. */
 bool head_inherit(struct variant *v, const char *folder, const struct head_places *places, struct error *err);
 

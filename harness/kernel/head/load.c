@@ -97,6 +97,11 @@ static bool load_head(struct variant *v, const char *path, const char *folder, c
     return v->head && head_inherit(v, folder, places, err) && load_keys(v, err) && load_hash(v, bytes, err);
 }
 
+char *head_absent_note(const char *folder, const char *base)
+{
+    return text_format("%s/%s: no `bench 1` head, skipped", folder, base);
+}
+
 static struct variant *load_cu(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err)
 {
     const char *base = file_base(path);
@@ -122,7 +127,7 @@ static struct variant *load_cu(const char *path, const char *folder, const struc
     if (found == HEAD_ABSENT && place.later)
         *note = text_format("%s/%s: its `bench` head (line %d) is not the first comment, skipped", folder, base, place.later);
     else if (found == HEAD_ABSENT)
-        *note = text_format("%s/%s: no `bench 1` head, skipped", folder, base);
+        *note = head_absent_note(folder, base);
     if (found == HEAD_PRESENT && load_head(v, path, folder, places, bytes, &place, err)) {
         const struct node *source = node_get(v->head, "source");
         if (!source)

@@ -59,12 +59,29 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     return done;
 }
 
+/* A .cu without a head that a sidecar names was not skipped: drops its note. */
+static void forget_sources(struct variant_set *set, const char *folder, int first, int first_note)
+{
+    for (int i = first; i < set->count; i++) {
+        const struct node *source = node_get(set->items[i]->head, "source");
+        SCOPED char *note = head_absent_note(folder, source ? file_base(source->text) : "");
+        int kept = first_note;
+        for (int k = first_note; k < set->note_count; k++)
+            if (strcmp(set->notes[k], note))
+                set->notes[kept++] = set->notes[k];
+            else
+                free(set->notes[k]);
+        set->note_count = kept;
+    }
+}
+
 /* `own`: it is one of the user's folders. */
 static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, const struct head_places *places,
                         struct error *err)
 {
     int before = set->count, notes = set->note_count;
     bool done = load_files(set, dir, folder, ".cu", places, err) && load_files(set, dir, folder, ".yaml", places, err);
+    forget_sources(set, folder, before, notes);
     if (done && own && set->count == before) /* a folder that selects nothing is an error */
         error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
     if (done && own && set->count == before && set->note_count > notes)
