@@ -4,7 +4,7 @@
 # make test-all, long  the same, then what takes long; that alone
 # make check      layers, headers, heads, columns, help (ci/check)
 # make sanitize   unit tests, and the cli and fault tests that are not heavy, under AddressSanitizer and UndefinedBehaviorSanitizer
-# make sanitize-unit, sanitize-all  the unit tests alone, as CI runs them; everything of make test
+# make sanitize-unit, sanitize-build, sanitize-all  the unit tests alone, as CI runs them; what they need; everything of make test
 # make fuzz       mutated YAML, heads, PTX, cubins and databases under the same sanitizers, FUZZ_SECONDS each
 # make bench-emu  how fast the interpreter runs the smoke and EDSR scenarios here
 # make bench-cost  what a run costs beside its measuring, on a GPU: the figures that were promised, and what this machine makes of them
@@ -142,6 +142,8 @@ SANITIZE := BUILD=build-asan BIN=build-asan/bench EMU_OPTIMISE= READ_OPTIMISE= C
 sanitize: SANITIZED := --light unit cli faults
 sanitize-unit: SANITIZED := unit
 sanitize-all: SANITIZED := unit cli faults
+sanitize-build:
+	@$(MAKE) --no-print-directory $(SANITIZE) all units
 sanitize sanitize-unit sanitize-all:
 	@$(MAKE) --no-print-directory $(SANITIZE) all units $(if $(filter cli,$(SANITIZED)),build-asan/coverage build-asan/fuzz/fuzz_ptx)
 	@SLOWER=5 BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run $(SANITIZED)
@@ -181,6 +183,6 @@ dist: all
 	@BENCH=$(abspath $(BIN)) sh ci/dist
 clean:
 	rm -rf $(BUILD) build-asan bench $(ROWS)
-.PHONY: all early units test test-all long unit unit-all cli faults check sanitize sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
+.PHONY: all early units test test-all long unit unit-all cli faults check sanitize sanitize-build sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d) $(BUILD)/fuzz/driver.d
