@@ -359,11 +359,10 @@ static bool decode_slct(struct decode *d)
              c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
     if (ftz && tc == T_F32) /* -1e-40 becomes -0, which is not below 0 */
         c = decode_flushed(d, c);
-    struct insn *ip = decode_emit(d, tc == T_F32              ? (ptx_type_bytes(t) == 4 ? OP_slctf_32 : OP_none)
-                                     : ptx_type_bytes(t) == 8 ? OP_slct_64
-                                                              : OP_slct_32);
+    struct insn *ip = decode_emit(d, tc == T_F32 ? decode_by_width(d, t, OP_slctf_16, OP_slctf_32, OP_slctf_64)
+                                                 : decode_by_width(d, t, OP_slct_16, OP_slct_32, OP_slct_64));
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
-    return ip->op != OP_none || decode_fail(d, "these types are not supported") || true;
+    return true;
 }
 
 static bool decode_abs_neg(struct decode *d, bool absolute)

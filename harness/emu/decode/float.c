@@ -241,11 +241,11 @@ static bool sign_op(struct decode *d, bool absolute)
                  : t == T_F16 || t == T_BF16     ? (absolute ? OP_abs_h : OP_neg_h)
                  : t == T_F16X2 || t == T_BF16X2 ? (absolute ? OP_abs_h2 : OP_neg_h2)
                                                  : OP_none;
-    bool ftz = m.ftz && t == T_F32;
+    enum op flush = t == T_F32 ? OP_flush_f32 : t == T_F16 ? OP_flush_h : t == T_F16X2 ? OP_flush_h2 : OP_none;
     float_finish(d, op, t, 1, (struct modes){.round = -1});
-    if (ftz && !d->failed) {
+    if (m.ftz && flush != OP_none && !d->failed) {
         uint32_t to = d->p->code[d->p->count - 1].d;
-        struct insn *ip = decode_emit_internal(d, OP_flush_f32);
+        struct insn *ip = decode_emit_internal(d, flush);
         ip->d = ip->a = to;
     }
     return true;

@@ -16,6 +16,8 @@ struct number { /* exact: integers as i or u, floats as f */
     double f;
 };
 
+static const int64_t FROM_F64 = (int64_t)1 << 16; /* beside the bits of CONVERT_ */
+
 static bool form_is_float(int form)
 {
     return form >= FORM_F16;
@@ -108,7 +110,7 @@ static uint64_t to_integer(struct number n, int form, int64_t flags)
     uint64_t most = is_signed ? ((uint64_t)1 << (bits - 1)) - 1 : bits == 64 ? ~0ull : ((uint64_t)1 << bits) - 1;
     if (n.is == IS_FLOAT) {
         if (n.f != n.f)
-            return flags & CONVERT_UNPACK ? 0 : (flags >> 16 & 1 || bits == 64) ? (uint64_t)1 << (bits - 1) : 0;
+            return flags & CONVERT_UNPACK ? 0 : ((flags & FROM_F64) || bits == 64) ? (uint64_t)1 << (bits - 1) : 0;
         double r = round_integral(n.f, (int)(flags & CONVERT_MODE));
         if (r >= high)
             return most;
@@ -177,14 +179,21 @@ static double within(double d, double most, int64_t flags)
     return (flags & CONVERT_FINITE) && fabs(d) > most ? copysign(most, d) : d;
 }
 
+/* Rounded to odd where a double cannot hold it, so that a further rounding to fewer bits is the only one that shows. */
+static double odd_double(uint64_t u)
+{
+    return (double)(u >> 53 ? (u & ~0xfffull) | (u & 0xfff ? 0x800 : 0) : u);
+}
+
 static uint64_t to_half(struct number n, bool bf16, int64_t flags)
 {
-    /* integers beyond 2^53 lose nothing that matters: they overflow f16 and are rounded to odd for bf16 below */
-    double d = n.is == IS_FLOAT ? n.f : n.is == IS_SIGNED ? (double)n.i : (double)n.u;
+    double d = n.is == IS_FLOAT    ? n.f
+               : n.is == IS_SIGNED ? (n.i < 0 ? -odd_double(-(uint64_t)n.i) : odd_double((uint64_t)n.i))
+                                   : odd_double(n.u);
     int mode = (int)(flags & CONVERT_MODE);
     if (d != d)
         return 0x7fff;
-    if ((flags & CONVERT_RELU) && d < 0)
+    if ((flags & CONVERT_RELU) && d <= 0) /* -0 too becomes 0 */
         d = 0;
     d = within(d, bf16 ? 0x1.fep127 : 65504, flags);
     if (bf16) {
@@ -213,14 +222,14 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     float f;
     double d;
     int mode = (int)(flags & CONVERT_MODE);
-    if ((flags & CONVERT_FTZ) && n.is == IS_FLOAT && fabs(n.f) < 0x1p-126)
+    if ((flags & CONVERT_FTZ) && !(flags & FROM_F64) && n.is == IS_FLOAT && fabs(n.f) < 0x1p-126)
         n.f = copysign(0, n.f);
     if (!form_is_float(form))
         return to_integer(n, form, flags);
     if ((flags & CONVERT_INTEGRAL) && n.is == IS_FLOAT)
         n.f = round_integral(n.f, mode);
-    if ((flags & CONVERT_SAT) && n.is == IS_FLOAT)
-        n.f = n.f > 0 ? (n.f < 1 ? n.f : 1) : 0;
+    if (flags & CONVERT_SAT) /* to [0, 1] */
+        n = (struct number){n.is, n.i > 0, n.u > 0, n.f > 0 ? (n.f < 1 ? n.f : 1) : 0};
     switch (form) {
     case FORM_F16: return to_half(n, false, flags);
     case FORM_BF16: return to_half(n, true, flags);
@@ -231,11 +240,11 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     case FORM_E3M2:
     case FORM_S2F6:
     case FORM_UE8M0:
-        if ((flags & CONVERT_RELU) && n.f < 0)
+        if ((flags & CONVERT_RELU) && n.f <= 0)
             n.f = 0;
         return narrow_round(n.f, form, flags);
     case FORM_TF32:
-        if ((flags & CONVERT_RELU) && n.f < 0)
+        if ((flags & CONVERT_RELU) && n.f <= 0)
             n.f = 0;
         f = (float)round_short(within(n.f, 0x1.ffcp127, flags), 11, -126, mode);
         memcpy(&v, &f, 4);
@@ -331,7 +340,7 @@ static void convert_random(struct warp *w, const struct insn *ip, int i)
         if (!half && k % 2 == 0)
             bits = reversed_16(bits);
         struct number n = fetch(lane_at(w, ip->list[k], 4, i), FORM_F32, 4);
-        n.f = round_random((ip->imm & CONVERT_RELU) && n.f < 0 ? 0 : n.f, p, e, ldexp(bits, ip->aux == FORM_F16 ? -13 : -16));
+        n.f = round_random((ip->imm & CONVERT_RELU) && n.f <= 0 ? 0 : n.f, p, e, ldexp(bits, ip->aux == FORM_F16 ? -13 : -16));
         v |= (uint32_t)convert_one(n, ip->aux, ip->imm & ~(int64_t)CONVERT_RANDOM) << 8 * ip->count / count * (count - 1 - k);
     }
     memcpy(lane_at(w, ip->d, ip->count, i), &v, ip->count);
@@ -339,7 +348,7 @@ static void convert_random(struct warp *w, const struct insn *ip, int i)
 
 void emu_convert(struct warp *w, const struct insn *ip)
 {
-    int64_t flags = ip->imm | (ip->kind == FORM_F64 ? (int64_t)1 << 16 : 0);
+    int64_t flags = ip->imm | (ip->kind == FORM_F64 ? FROM_F64 : 0);
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         if (flags & CONVERT_RANDOM) {
