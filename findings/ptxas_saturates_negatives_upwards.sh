@@ -1,7 +1,7 @@
 #!/bin/sh
 # Behaviour: a video instruction of PTX that saturates to a selected byte or half (`vadd.s32.s32.s32.sat d.b0, a, b, c`; vsub, vmin, .h0 and unsigned types alike) clamps to the range of
 # that part by the manual: -5 + -3 is -8, -100 + -100 is -128. ptxas writes an unsigned minimum with the part's largest value, so that every negative result becomes 127 (32767 for .h0;
-# 255 for an unsigned byte, where the manual has 0). Saturation of a whole register and results without .sat are right.
+# 255 for an unsigned byte, where the manual has 0). Saturation of a signed whole register is right.
 # Seen with: ptxas 13.0.88 (in NVRTC) and 13.5.37, nvdisasm 13.5.37, sm_75 to sm_120, on 2026-11-30; values on an H200 (driver 580.159.04, CUDA 13.0): as described
 # Exit status 0: as described; 1: it has changed.
 set -eu
