@@ -273,6 +273,7 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
 
 #define SOME_FLOP 3e8   /* of one block of a reference, of which only some run, */
 #define SOME_ALL 1e7    /* of all of them, */
+#define EACH_MOST 16    /* elements that a thread of a reference makes */
 #define SOME_MOST 50000 /* and elements of a tensor */
 
 /* Blocks in whose middle an element lies if threads make elements in order; each once. */
@@ -293,6 +294,32 @@ static int blocks_around(const struct reference_run *r, uint64_t blocks, size_t 
                 only[count++] = block;
         }
     return count;
+}
+
+/* Some element of a tensor that is written has been made. */
+static bool made_some(const struct reference_run *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        const struct tensor *t = &r->tensors[i];
+        const uint8_t *known = t->written && !tensor_role_is_mask(t->role) ? reference_run_known(r, r->at[t->role->slot]) : NULL;
+        for (size_t e = 0, elements = known ? tensor_elements(t) : 0; e < elements; e++)
+            if (known[e] == 0xff)
+                return true;
+    }
+    return false;
+}
+
+/* Runs some blocks of the reference. If a thread makes several elements, the last blocks of its grid make none: then the elements are
+ * taken to lie in the first half of the grid, its first third, ... */
+static bool run_some(struct reference_run *r, size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED], uint64_t blocks, int most, struct error *err)
+{
+    bool ok = true, made = false;
+    for (uint64_t each = 1; ok && !made && each <= EACH_MOST && each <= blocks; each++) {
+        uint64_t only[REFERENCE_WANTED];
+        ok = reference_run_launch(r, only, blocks_around(r, (blocks + each - 1) / each, wanted, most, only), err);
+        made = ok && made_some(r);
+    }
+    return ok;
 }
 
 /* Takes what the blocks made of a tensor. */
@@ -341,7 +368,6 @@ bool reference_some(struct device *dev, const char *compiler, const struct work 
     const struct op_bounds is = op_data_bounds(work, data);
     struct reference_run r = {.dev = dev, .work = work, .data = data, .file = work->op->file, .known = true};
     SCOPED_BY(compiled_free) struct compiled c = {0};
-    uint64_t only[REFERENCE_WANTED];
     if (!reference_source(work->op))
         return error_set(err, ERROR_USAGE, "its reference is no kernel");
     bool ok = op_data_room(work, data, is.bounds, err) &&
@@ -349,9 +375,7 @@ bool reference_some(struct device *dev, const char *compiler, const struct work 
     const uint64_t blocks = ok ? reference_run_blocks(&r, err) : 0;
     const double flop = fmax(work_flop(work), (double)work_terms(work)) / fmax(1, (double)blocks);
     ok = blocks && (flop <= SOME_FLOP || error_set(err, ERROR_USAGE, "its reference takes too long"));
-    if (ok)
-        ok = reference_run_launch(&r, only,
-                                  blocks_around(&r, blocks, wanted, (int)fmin(REFERENCE_WANTED, 1 + SOME_ALL / fmax(1, flop)), only), err);
+    ok = ok && run_some(&r, wanted, blocks, (int)fmin(REFERENCE_WANTED, 1 + SOME_ALL / fmax(1, flop)), err);
     for (int i = 0; ok && i < r.count; i++)
         ok = !r.tensors[i].written || tensor_role_is_mask(r.tensors[i].role) ||
              take_some(&r, &is, &r.tensors[i], &found[r.tensors[i].role->slot], err);
