@@ -128,7 +128,7 @@ static void each_unit_by_hand(void **state)
     assert_int_equal(p.limit, UNIT_L2);
 }
 
-/* A warp waits for 10 loads one after the other behind the first one: from DRAM, of which it reads each byte once; or a quarter of them
+/* A warp waits for 11 loads one after the other: from DRAM, of which it reads each byte once; or a quarter of them
  * from DRAM, the square root of four times as many bytes from L2 and the rest from L1. */
 static void loads_that_depend_on_each_other(void **state)
 {
@@ -144,10 +144,10 @@ static void loads_that_depend_on_each_other(void **state)
     c.requests_ld = c.sectors_ld = 132 * 10;
     c.read_bytes = 32 * c.sectors_ld;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 10 * 800 / 2.0); /* 2 GHz */
+    near(p.unit_ns[UNIT_LATENCY], 11 * 800 / 2.0); /* 2 GHz */
     c.read_bytes /= 4;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 10 * (800 + 200 + 2 * 40) / 4.0 / 2);
+    near(p.unit_ns[UNIT_LATENCY], 11 * (800 + 200 + 2 * 40) / 4.0 / 2);
     m.constant[PREDICT_cycles_per_load] = 1000; /* more than these waits */
     predict_launch(&m, h200, &c, &p);
     near(p.unit_ns[UNIT_LATENCY], 10 * 1000 / 2.0);
@@ -214,8 +214,48 @@ static void bytes_that_l2_holds(void **state)
     c.read_bytes = 4.8e9;
     c.kept_bytes = 1.2e9;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 10 * (3 * 800 + 200) / 4.0 / 2);
+    near(p.unit_ns[UNIT_LATENCY], 11 * (3 * 800 + 200) / 4.0 / 2);
     near(p.unit_ns[UNIT_DRAM], 0.75e6);
+}
+
+/* An H200's empty kernels: 2.8 us for a block; a block more costs 0.6 ns, whether it finds a place at once or not. */
+static void launch_of_blocks(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    m.constant[PREDICT_start_ns] = 2800;
+    m.constant[PREDICT_block_ns] = 0.6;
+    m.constant[PREDICT_warp_ns] = 0.03;
+    m.constant[PREDICT_cycles_per_block] = 200;
+    struct predict_counts c = {.blocks = 10000, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1};
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2800 + 6000);
+    c.warps_per_block = 32; /* 0.03 ns a warp */
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2800 + 9600);
+    c.blocks = 132; /* the last one starts after 0.13 us, and then takes 0.1 us */
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2800 + 132 * 0.96 + 100);
+    m.constant[PREDICT_outside_ns] = 1000; /* of which counters see none */
+    m.constant[PREDICT_no_warp_ns] = 1000;
+    predict_launch(&m, h200, &c, &p);
+    near(p.sm_busy, 1 - 1000 / (1800 + 132 * 0.96 + 100));
+}
+
+/* Sectors that a store fills in parts take L2 longer: 4.8 ps each, and 10 ps for the part. */
+static void sectors_in_parts(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    m.constant[PREDICT_part_sector_ps] = 10;
+    m.constant[PREDICT_l2_bytes_s] = 32 / 4.8e-12;
+    struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 1};
+    c.sectors_st = 1e9;
+    c.sectors_st_part = 5e8;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_L2], 4.8e6 + 5e6);
 }
 
 static void what_the_model_has_not_seen_is_refused(void **state)
@@ -246,6 +286,8 @@ int main(void)
         cmocka_unit_test(waves_count_where_latency_decides),
         cmocka_unit_test(unequal_blocks),
         cmocka_unit_test(bytes_that_l2_holds),
+        cmocka_unit_test(launch_of_blocks),
+        cmocka_unit_test(sectors_in_parts),
         cmocka_unit_test(what_the_model_has_not_seen_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

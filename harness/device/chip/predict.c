@@ -102,14 +102,14 @@ static struct loads loads_of(const struct chip_model *m, const struct predict_co
 
 /* Cycles that all warps wait for loads: those of each load, which overlap as far as there are registers for them, or the latency of those
  * that depend on each other, if that takes longer. The first wait of a warp is one of the cycles of a block. */
-static double load_cycles(const struct chip_model *m, const struct predict_counts *c, const struct loads *l, double warps)
+static double load_cycles(const struct chip_model *m, const struct predict_counts *c, const struct loads *l)
 {
     const double *k = m->constant;
     if (!(l->asked > 0))
         return 0;
     double wait = k[PREDICT_wait_l1_cycles] + (k[PREDICT_wait_l2_cycles] - k[PREDICT_wait_l1_cycles]) * l->from_l2 / l->asked +
                   (k[PREDICT_wait_dram_cycles] - k[PREDICT_wait_l2_cycles]) * l->from_dram / l->asked;
-    return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * fmax(0, c->load_waits - warps));
+    return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * c->load_waits);
 }
 
 /* Cycles of an SM for its instructions: of the schedulers, or of a pipe that has fewer lanes (XU: 16; f64: the chip's). */
@@ -138,18 +138,23 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
         [UNIT_L1] = (c->shared_wavefronts + c->waves) * per_sm_ns,
-        [UNIT_L2] = (loads.from_l2 + SECTOR * (c->sectors_async + c->sectors_st)) / k[PREDICT_l2_bytes_s] * 1e9,
+        [UNIT_L2] = (loads.from_l2 + SECTOR * (c->sectors_async + c->sectors_st)) / k[PREDICT_l2_bytes_s] * 1e9 +
+                    c->sectors_st_part * k[PREDICT_part_sector_ps] / 1e3,
         [UNIT_DRAM] = (c->read_bytes - c->kept_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
     };
     const double share[UNIT_COUNT] = {k[PREDICT_issue_share], c->groups ? k[PREDICT_tensor_group_share] : k[PREDICT_tensor_warp_share],
                                       k[PREDICT_l1_share], 1, k[PREDICT_dram_share]};
     for (int i = 0; i < UNIT_LATENCY; i++)
         out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
+    /* The chip launches one block after the other: those that it holds at once, and later ones no faster than that. */
+    double each = fmax(k[PREDICT_block_ns], k[PREDICT_warp_ns] * c->warps_per_block), first = each * fmin(c->blocks, slots);
     out->unit_ns[UNIT_LATENCY] =
-        blocks / ghz * k[PREDICT_cycles_per_block] +
-        rounds / ghz *
-            (k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads, warps) / warps +
-             k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
+        first +
+        fmax(each * c->blocks - first,
+             blocks / ghz * k[PREDICT_cycles_per_block] +
+                 rounds / ghz *
+                     (k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads) / warps +
+                      k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps));
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     out->sm_busy = 1 / uneven;
     /* L2 still holds the last bytes that a launch wrote when it ends. */
@@ -180,10 +185,11 @@ void predict_launch(const struct chip_model *m, const struct chip *chip, const s
     out->ns = out->unit_ns[UNIT_START] + most * pow(sum, 1 / norm);
     for (int i = 0; i < UNIT_COUNT; i++)
         out->limit = out->unit_ns[i] > out->unit_ns[out->limit] ? (enum predict_unit)i : out->limit;
+    const double counted = fmax(1, out->ns - m->constant[PREDICT_outside_ns]); /* hardware's counters run for less than the sample */
     for (int i = 0; i < UNIT_LATENCY; i++)
-        out->busy[i] = fmin(1, out->busy[i] / out->ns);
-    out->shared_busy = fmin(1, out->shared_busy / out->ns);
-    out->sm_busy *= fmax(0.01, 1 - m->constant[PREDICT_no_warp_ns] / out->ns); /* no SM has a warp while a kernel starts and ends */
+        out->busy[i] = fmin(1, out->busy[i] / counted);
+    out->shared_busy = fmin(1, out->shared_busy / counted);
+    out->sm_busy *= fmax(0.01, 1 - m->constant[PREDICT_no_warp_ns] / counted); /* no SM has a warp while a kernel starts and ends */
     out->step_ns = out->ns;
     out->low_ns =
         out->ns * fmin(1, m->low[out->limit]); /* the prediction lies in its interval, though 90 % of a limiter's rows are faster */

@@ -12,7 +12,10 @@
     X(clock_hz) \
     X(empty_launch_ns) \
     X(no_warp_ns) \
+    X(outside_ns) \
     X(start_ns) \
+    X(block_ns) \
+    X(warp_ns) \
     X(next_launch_ns) \
     X(code_ns_per_byte) \
     X(machine_per_ptx) \
@@ -22,6 +25,7 @@
     X(tensor_warp_share) \
     X(l1_share) \
     X(l2_bytes_s) \
+    X(part_sector_ps) \
     X(l2_full_bytes_s) \
     X(dram_share) \
     X(l2_keeps_bytes) \
@@ -69,8 +73,8 @@ struct chip_model *chip_model_load(const char *chip, struct error *err);
 struct predict_counts {
     double blocks, warps_per_block, blocks_per_sm, registers, code_bytes;
     double resident; /* blocks that the chip holds at once, where clusters make it fewer than its SMs hold; 0: no clusters */
-    double instructions, branches, requests_ld, load_waits, waves, sectors_ld, sectors_st, sectors_async, shared_wavefronts, shared_loads,
-        barriers;
+    double instructions, branches, requests_ld, load_waits, waves, sectors_ld, sectors_st, sectors_st_part, sectors_async,
+        shared_wavefronts, shared_loads, barriers;
     double tensor_macs, kind[PREDICT_KIND_COUNT];
     double read_bytes, written_bytes;                 /* distinct */
     double unequal_sm, unequal_place, unequal_blocks; /* of unequal blocks (device/chip/dispatch): sm_work, place_work, place_blocks */

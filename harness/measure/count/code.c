@@ -1,6 +1,7 @@
 #include "measure/count/code.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "store/family.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,8 @@ void code_of_emu(struct device *dev, const struct device_image *image, struct ro
         memcpy(all[i].inlined, d->inlined, sizeof all[i].inlined);
     }
     code_keep(row, all, count);
+    if (count)
+        row_add_member(row, FAMILY_EMU, step, 0, "code_run", "instr", "emu", count);
 }
 
 /* The counts of an instruction that a row keeps, in the order of source_metrics. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PART_MOST 0.25        /* of the compulsory bytes: a kernel that touches less of them did not do its work */
+#define CODE_BYTES 20         /* of machine code, for each instruction of the PTX that was executed */
 #define SAMPLE_ERROR_MOST 0.1 /* counts whose interval is wider predict nothing */
 
 static double emu_of(const struct view *v, int step, const char *name)
@@ -36,6 +37,13 @@ static double resident(const struct view *v, int step)
     return blocks > 0 ? blocks : 0;
 }
 
+/* Machine code that a launch reads: of a kernel with many cases only what was executed. */
+static double code_bytes(const struct view *v, int step)
+{
+    double all = fmax(0, (double)v->row->steps[step].code_bytes), run = view_value(v, step, METRIC_EMU "code_run");
+    return run > 0 ? fmin(all, CODE_BYTES * run) : all;
+}
+
 static struct predict_counts counts_of(const struct view *v, int step)
 {
 #define KIND_COUNTER(name, counter) counter,
@@ -46,7 +54,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .warps_per_block = ceil((double)(s->block[0] * s->block[1] * s->block[2]) / 32),
         .blocks_per_sm = s->blocks_per_sm,
         .registers = s->registers,
-        .code_bytes = fmax(0, (double)s->code_bytes),
+        .code_bytes = code_bytes(v, step),
         .instructions = emu_of(v, step, "warp_instructions"),
         .branches = emu_of(v, step, "warp_branch"),
         .requests_ld = emu_of(v, step, "global_requests_ld"),
@@ -54,6 +62,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .waves = emu_of(v, step, "global_wavefronts"),
         .sectors_ld = emu_of(v, step, "global_sectors_ld"),
         .sectors_st = emu_of(v, step, "global_sectors_st") + emu_of(v, step, "global_sectors_atomic"),
+        .sectors_st_part = fmax(0, emu_of(v, step, "global_sectors_st") - emu_of(v, step, "global_sectors_ideal_st")),
         .sectors_async = emu_of(v, step, "async_sectors"),
         .shared_wavefronts = emu_of(v, step, "shared_wavefronts_ld") + emu_of(v, step, "shared_wavefronts_st"),
         .shared_loads = emu_of(v, step, "warp_load_shared"),
