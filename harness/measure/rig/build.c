@@ -25,7 +25,7 @@ static bool load_code(const struct job *job, const struct unit *u, struct compil
     if (u->code == CODE_PTX) {
         c->ptx = code;
         c->ptx_bytes = bytes;
-        if (!job->dev->ops->keeps_time)
+        if (job_interprets(job)) /* a worker that only compiles has no device */
             load_beside(u, c);
     } else if (u->code == CODE_CUBIN) {
         c->cubin = (unsigned char *)code;

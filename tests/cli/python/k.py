@@ -62,6 +62,11 @@ def printed():
     raise RuntimeError("error encountered during parsing")
 
 
+@scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx", size="n")
+def sized(size):
+    return text("sized", 64, f"// for {size} elements\nmul.f32 %f3, %f1, %f2;")
+
+
 @scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx")
 def coloured():
     raise RuntimeError("\x1b[91m\x1b[1moperand 2\x1b[0m is wrong")
@@ -69,7 +74,7 @@ def coloured():
 
 @scale.kernel(grid="ceil(n, 64)", args="x y n a", tool="ptx", what="adds to what nothing has written")
 def adds():
-    return (text("adds", 64, '.file 1 "k.py"\n.loc 1 75 1\nld.global.f32 %f3, [%d5];\nfma.rn.f32 %f3, %f1, %f2, %f3;')
+    return (text("adds", 64, '.file 1 "k.py"\n.loc 1 80 1\nld.global.f32 %f3, [%d5];\nfma.rn.f32 %f3, %f1, %f2, %f3;')
             .replace('.file 1 "k.py"\n', "") + '.file 1 "k.py"\n')
 
 
