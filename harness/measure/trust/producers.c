@@ -123,7 +123,7 @@ static const char *find_of_step(struct finding *f, int step)
         if (!is_open(f, b) || !program_step_uses(p, &p->steps[step], buffer_at(p, b)))
             continue;
         if (p->steps[step].kind != STEP_KERNEL || p->steps[step].cooperative)
-            return "a step between its kernels is no kernel, or waits for all blocks";
+            return "blocks of an earlier kernel wait for each other";
         double cost = 0;
         writes = writers_of(f->dev, f->rig, step, rig_address(f->rig, buffer_at(p, b)), f->open[b], sectors_at(p, b), f->out->picked == 1,
                             PRODUCE - f->cost, &cost, sample) ||
@@ -186,6 +186,9 @@ const char *producers_find(struct device *dev, struct rig *rig, const struct blo
     const char *why = too_dear;
     if (keeps_state(f.program))
         return "its kernels use each other's results and keep state";
+    for (int i = 0; i < f.program->step_count - 1; i++)
+        if (!f.program->steps[i].prepare && f.program->steps[i].kind != STEP_KERNEL && f.program->steps[i].kind != STEP_SYMBOL)
+            return "a step between its kernels is no kernel";
     f.open = xcalloc((size_t)buffer_count(f.program), sizeof *f.open);
     for (int picked = last->picked_count < PICKED ? last->picked_count : PICKED; picked && why == too_dear; picked /= 2)
         why = find(&f, last, picked);
@@ -233,7 +236,10 @@ bool producers_run(struct device *dev, struct rig *rig, const struct producers *
         for (int i = 0; i < p->steps[s].count; i++)
             *APPEND(again.groups, again.count) = (struct device_group){.number = p->steps[s].groups[i].number};
         rig_time_limit(rig, RUN_S);
-        ok = !again.count || rig_run_sample(rig, s, &again, err);
+        if (program->steps[s].kind == STEP_SYMBOL && !program->steps[s].prepare)
+            ok = rig_run_step(rig, s, err);
+        else
+            ok = !again.count || rig_run_sample(rig, s, &again, err);
         device_sample_free(&again);
     }
     for (int b = 0; ok && b < buffer_count(program); b++)
