@@ -88,6 +88,7 @@ struct plan_arguments {
     const char *layers, *only, *device, *compiler, *bundle, *seed;
     double budget_s;
     struct counter_wish counters;
+    bool no_ptxas;
     char **made; /* texts that the lists point into */
     int made_count;
 };
@@ -103,7 +104,7 @@ bool cli_python_variants(struct plan_arguments *a, struct error *err);
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);
 /* Options of verbs that count; options[0..COUNTER_OPTION_COUNT). */
-#define COUNTER_OPTION_COUNT 5
+#define COUNTER_OPTION_COUNT 6
 void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);

@@ -216,6 +216,8 @@ void cli_counter_options(struct plan_arguments *a, struct option *options)
         {"--source", 0, OPTION_FLAG, NULL, "by source line: stall reasons (PC sampling) and executed instructions (SASS metrics)",
          &a->counters.source},
         {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters; on emu, nothing runs at full size", &a->counters.off},
+        {"--no-ptxas", 0, OPTION_FLAG, NULL, "emu: make no machine code, which takes 40 % of compiling: no registers, spills, occupancy",
+         &a->no_ptxas},
         {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 if a row cannot be counted", &a->counters.required},
     };
     memcpy(options, all, sizeof all);
@@ -277,6 +279,7 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
                                     .seed = a->seed,
                                     .budget_s = a->budget_s,
                                     .counters = a->counters,
+                                    .no_ptxas = a->no_ptxas,
                                     .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
     return true;
 }

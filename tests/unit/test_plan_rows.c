@@ -300,6 +300,17 @@ static void the_budget(void **state)
     }
 }
 
+/* What a GPU runs is machine code. */
+static void ptx_alone_is_for_emu(void **state)
+{
+    struct error err = {0};
+    struct plan_options o = {.no_ptxas = true};
+    assert_true(planned(&o, TRANSPOSE "variants: [transpose/naive]\n", "emu", &err));
+    plan_free(&plan);
+    assert_false(planned(&o, TRANSPOSE "variants: [transpose/naive]\n", "cuda", &err));
+    assert_string_equal(err.text, "--no-ptxas is only for emu: a GPU runs machine code");
+}
+
 /* A function of the host is trusted, and the row says so; so does one that guesses. */
 static void rows_say_what_they_are(void **state)
 {
@@ -367,7 +378,8 @@ static void an_added_case_has_few_configurations(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_added_case_has_few_rows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ptx_alone_is_for_emu),
+                                       cmocka_unit_test(an_added_case_has_few_rows),
                                        cmocka_unit_test(an_added_case_has_few_configurations),
                                        cmocka_unit_test(variants_that_are_named),
                                        cmocka_unit_test(a_configuration_is_one_row),

@@ -75,7 +75,7 @@ static bool make_units(const struct job *job, const struct program *program, boo
 
 bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err)
 {
-    return make_units(job, program, false, build, err);
+    return make_units(job, program, job->options.no_ptxas, build, err);
 }
 
 bool build_make_values(const struct job *job, const struct program *program, struct build *build, struct error *err)

@@ -194,7 +194,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         if (step->kind != STEP_KERNEL)
             continue;
         struct kernel_facts f;
-        bool ptx = p->units[step->unit].code == CODE_PTX;
+        bool ptx = p->units[step->unit].code == CODE_PTX || !build->units[step->unit].cubin; /* --no-ptxas */
         struct error unknown = {0};
         if (ptx && (!build->units[step->unit].cubin || !build_kernel_facts(&build->units[step->unit], step->name, &f, &unknown))) {
             put_launch(out, step, p->units[step->unit].path); /* the driver compiles the PTX when it loads it */

@@ -457,6 +457,12 @@ bool plan_masks_fit(const struct plan *plan, struct error *err)
     return true;
 }
 
+static bool options_fit(const struct plan_options *o, const char *device_kind, struct error *err)
+{
+    return !o->no_ptxas || !strcmp(device_kind, "emu") ||
+           error_set(err, ERROR_USAGE, "--no-ptxas is only for emu: a GPU runs machine code");
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
@@ -466,7 +472,8 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
     if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err) || !plan_only_parse(plan, o, err))
         goto done;
-    if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
+    if (!options_fit(o, device_kind, err) ||
+        !counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
         goto done;
     plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
     if (plan->case_count < 0)

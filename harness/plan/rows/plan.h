@@ -51,6 +51,7 @@ struct plan_options {
     bool by_need;                     /* binds rows when they are asked for, not all of them first: a worker runs some of a plan */
     bool may_lack;                    /* a listed variant or a word of --only may be missing here: a comparison asks the other side */
     struct counter_wish counters;     /* instead of the scenario's */
+    bool no_ptxas;                    /* emu: kernels are compiled to PTX alone, so that rows have no registers, spills or occupancy */
 };
 /* A network run whole. The variant of each link is chosen when the rows of its layers have results (plan/rows/choose.h). */
 enum chain_pick {

@@ -41,6 +41,7 @@ static const struct member options_table[] = {
     OPTION(counters.set, TEXT),
     OPTION(counters.groups, TEXTS),
     OPTION(counters.metrics, TEXTS),
+    OPTION(no_ptxas, FLAG),
 };
 enum { OPTIONS = sizeof options_table / sizeof *options_table };
 
