@@ -2,7 +2,7 @@
 # Behaviour: PTX has vmad of unsigned numbers multiply and add them unsigned, and .sat of vadd and vmad clamp the exact sum to 32 bits. ptxas multiplies and adds as signed
 # numbers (IMAD.WIDE, the third operand sign-extended) and clamps a sum of vadd.u32.u32.u32.sat at 0 only. On an H200 (driver 580.159.04, CUDA 13.0):
 # vmad.u32.u32.u32.sat of 255, 15, 0x80000000 is 0 (PTX: 0x80000ef1), of 1, 0xfffffff1, 0x7fff is 0x7ff0 (0xffffffff); vmad.u32.u32.u32.shr7 of 255,
-# 0xdb38, 0xcb352224 is 0xff981efd (0x1981efd); vadd.u32.u32.u32.sat.add of 0xffffffff, 0xe0dcdb38, 0xcb352224 adds e0dcdb37, the sum's low bits.
+# 0xdb38, 0xcb352224 is 0xff981efd (0x1981efd); vadd.u32.u32.u32.sat of 0xffffffff, 0xe0dcdb38 is 0xe0dcdb37, the sum's low bits (0xffffffff).
 # Seen with: ptxas 13.0.88 and 13.5.37, nvdisasm 13.5.37, sm_75, sm_90 and sm_120, on 2026-11-30. Exit status 0: as described; 1: it has changed.
 set -eu
 work=$(mktemp -d)
