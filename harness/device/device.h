@@ -178,7 +178,7 @@ struct device_ops {
     /* emu: the instructions that were counted, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     /* emu: the instructions that the warps of each group of the last launch executed, by its number, and how many groups that are; 0 after
-     * a sample, a launch of too many, or one whose blocks know of each other. They last until the next launch. NULL on cuda. */
+     * a sample, a launch of too many, or one whose blocks may take work from each other. They last until the next launch. NULL on cuda. */
     uint64_t (*group_work)(const struct device *dev, const uint32_t **work);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);

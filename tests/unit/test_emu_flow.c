@@ -315,9 +315,12 @@ static void work_of_each_block(void **state)
     emu_test_close(&t);
     emu_test_text(&t, "work", text, "k");
     t.launch.grid[0] = 5;
-    t.launch.cooperative = true; /* its blocks run together */
+    t.launch.cooperative = true; /* its blocks run in turns */
+    t.launch.block[0] = 64;
     emu_test_run(&t);
-    assert_int_equal(emu_device.group_work(&t.dev, &work), 0);
+    assert_int_equal(emu_device.group_work(&t.dev, &work), 5);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(work[i], 2 * (6 + 4 * i));
     emu_test_close(&t);
 }
 

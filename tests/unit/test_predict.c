@@ -243,6 +243,26 @@ static void launch_of_blocks(void **state)
     near(p.sm_busy, 1 - 1000 / (1800 + 132 * 0.96 + 100));
 }
 
+/* How many of the places that fit hold a block: of 1.25 waves in two rounds; of blocks that end before the chip has launched more. */
+static void places_that_stay_empty(void **state)
+{
+    const struct chip *h200 = chip_find("H200");
+    struct chip_model m = ideal();
+    struct prediction p;
+    m.constant[PREDICT_cycles_per_block] = 2000;
+    struct predict_counts c = {.blocks = 132 * 10, .warps_per_block = 8, .blocks_per_sm = 8, .registers = 32, .instructions = 1};
+    predict_launch(&m, h200, &c, &p);
+    near(p.resident, 1.25 / 2);
+    c.blocks = 66; /* half of the SMs have one block each */
+    predict_launch(&m, h200, &c, &p);
+    near(p.resident, 1.0 / 8);
+    near(p.sm_busy, 0.5);
+    c.blocks = 132 * 8 * 10; /* 10 us and a half, launched in 21 us */
+    m.constant[PREDICT_block_ns] = 2 * 10500 / c.blocks;
+    predict_launch(&m, h200, &c, &p);
+    near(p.resident, 10 / 10.5 / 2);
+}
+
 /* Sectors that a store fills in parts take L2 longer: 4.8 ps each, and 10 ps for the part. */
 static void sectors_in_parts(void **state)
 {
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test(unequal_blocks),
         cmocka_unit_test(bytes_that_l2_holds),
         cmocka_unit_test(launch_of_blocks),
+        cmocka_unit_test(places_that_stay_empty),
         cmocka_unit_test(sectors_in_parts),
         cmocka_unit_test(what_the_model_has_not_seen_is_refused),
     };

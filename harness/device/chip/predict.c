@@ -120,6 +120,20 @@ static double pipes(const struct chip *chip, const struct predict_counts *c, dou
     return fmax(issue, fmax(special, f64));
 }
 
+/* How long SMs have blocks, and how many: `filled` of their places until the last block ends. SMs of equal blocks that only wait end nearer
+ * together than SMs that share their work among more or fewer blocks. Where blocks end sooner than the chip launches new ones, places stay
+ * empty. */
+static void put_residence(const struct predict_counts *c, struct prediction *out, double sms, double uneven, double filled,
+                          double launch_ns)
+{
+    double most = 0;
+    for (int i = 0; i < UNIT_LATENCY; i++)
+        most = fmax(most, out->unit_ns[i]);
+    bool waits = out->unit_ns[UNIT_LATENCY] > most;
+    out->sm_busy = waits && !(c->unequal_sm > 0) && c->blocks >= sms ? sqrt(1 / uneven) : 1 / uneven;
+    out->resident = fmin(1, filled / out->sm_busy * (waits ? fmin(1, out->alone_ns / launch_ns) : 1));
+}
+
 static void put_units(const struct chip_model *m, const struct chip *chip, const struct predict_counts *c, struct prediction *out)
 {
     const double *k = m->constant, ghz = k[PREDICT_clock_hz] / 1e9, sms = chip->sm_count;
@@ -148,15 +162,13 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
     /* The chip launches one block after the other: those that it holds at once, and later ones no faster than that. */
     double each = fmax(k[PREDICT_block_ns], k[PREDICT_warp_ns] * c->warps_per_block), first = each * fmin(c->blocks, slots);
-    out->unit_ns[UNIT_LATENCY] =
-        first +
-        fmax(each * c->blocks - first,
-             blocks / ghz * k[PREDICT_cycles_per_block] +
-                 rounds / ghz *
-                     (k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads) / warps +
-                      k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps));
+    out->alone_ns = blocks / ghz * k[PREDICT_cycles_per_block] +
+                    rounds / ghz *
+                        (k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads) / warps +
+                         k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
+    out->unit_ns[UNIT_LATENCY] = first + fmax(each * c->blocks - first, out->alone_ns);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
-    out->sm_busy = 1 / uneven;
+    put_residence(c, out, sms, uneven, waves / rounds, each * c->blocks);
     /* L2 still holds the last bytes that a launch wrote when it ends. */
     const double written = fmax(0, c->written_bytes - k[PREDICT_l2_keeps_bytes]);
     peak[UNIT_DRAM] = (c->read_bytes - c->kept_bytes + written) / chip->dram_bytes_s * 1e9;

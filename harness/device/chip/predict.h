@@ -92,6 +92,8 @@ struct prediction {
     double busy[UNIT_COUNT]; /* share of its peak at which the unit works, 0 to 1 */
     double shared_busy;      /* of L1: by shared memory alone */
     double sm_busy;          /* share of the SMs' time in which they have a block */
+    double alone_ns;         /* of the latency: blocks that follow each other in one place, without their launch */
+    double resident;         /* blocks in an average cycle of an SM that has one, as a share of those that fit */
     char why[160];           /* why there is none */
 };
 /* One launch. */

@@ -28,7 +28,7 @@ struct emu {
     int note_count;
     struct totals totals;
     double stands_for; /* since the last clear: groups of a grid for each of them that ran; 0: all ran */
-    uint32_t *work;    /* of the last launch, by group; NULL: it was sampled or too large, or its blocks know of each other */
+    uint32_t *work;    /* of the last launch, by group; NULL: it was sampled or too large, or its blocks take work from each other */
     uint64_t work_groups;
     uint8_t *sampled; /* parameters of the last launch of which only some blocks ran; NULL: none */
     int checks, threads, seed;
@@ -348,7 +348,9 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     if (!alone)
         error_set(err, ERROR_INTERNAL, "%s: these blocks cannot run alone", t->label);
     free(e->work);
-    bool own = !l.cooperative && !l.program->shares && !l.program->cancels && groups <= WORK_GROUPS; /* each block does its own work */
+    /* Each block does its own work; or all of them run, in turns, and keep the work that they find. */
+    bool own = groups <= WORK_GROUPS &&
+               (l.cooperative ? groups == (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] : !l.program->shares && !l.program->cancels);
     e->work = l.work = !l.sample && own ? xcalloc(groups + 1, sizeof *l.work) : NULL;
     e->work_groups = e->work ? groups : 0;
     bool ok = alone && (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);

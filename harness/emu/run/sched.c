@@ -294,6 +294,18 @@ static bool all_stalled(const struct runner *k, int count)
     return true;
 }
 
+/* Adds what the runner's warps have executed since it was asked last to the work of a group. */
+static void keep_work(struct runner *k, uint64_t group)
+{
+    const struct program *p = k->launch->program;
+    uint32_t *work = &k->launch->work[group];
+    uint64_t now = 0;
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        now += k->blocks[i].executions * p->flow_sizes[i];
+    *work = now - k->worked < UINT32_MAX - *work ? *work + (uint32_t)(now - k->worked) : UINT32_MAX;
+    k->worked = now;
+}
+
 /* All warps of the resident blocks in turns until all have ended. */
 static void run_residents(struct runner *k, int count)
 {
@@ -306,6 +318,8 @@ static void run_residents(struct runner *k, int count)
                 if (block->warps[i].state != WARP_READY)
                     continue;
                 run_turn(&block->warps[i]);
+                if (l->work && l->cooperative)
+                    keep_work(k, block->number);
                 ran = true;
                 if (atomic_load_explicit(&l->stop, memory_order_relaxed))
                     return;
@@ -391,16 +405,6 @@ bool cluster_cancel(struct runner *k, uint32_t first[3])
     return true;
 }
 
-static void keep_work(struct runner *k, int64_t group)
-{
-    const struct program *p = k->launch->program;
-    uint64_t now = 0;
-    for (uint32_t i = 0; i < p->flow_count; i++)
-        now += k->blocks[i].executions * p->flow_sizes[i];
-    k->launch->work[group] = now - k->worked < UINT32_MAX ? (uint32_t)(now - k->worked) : UINT32_MAX;
-    k->worked = now;
-}
-
 static void run_group(const struct grid *g, int64_t index, int thread)
 {
     struct launch *l = g->launch;
@@ -432,8 +436,8 @@ static void run_group(const struct grid *g, int64_t index, int thread)
         run_residents(k, g->size);
     if (sampled)
         sample_take(k, sampled);
-    else if (l->work)
-        keep_work(k, index);
+    else if (l->work && !l->cooperative)
+        keep_work(k, (uint64_t)index);
 }
 
 /* One of the pool's shares: as few as let it end soon once the launch has to. */

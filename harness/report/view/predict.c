@@ -200,6 +200,7 @@ double predicted_value(const struct case_view *c, const struct view *v, const ch
         {"issue_active", fmin(100, share * p->busy[UNIT_ISSUE] / p->sm_busy)},
         {"tensor_active", fmin(100, share * p->busy[UNIT_TENSOR] / p->sm_busy)},
         {"sm_busy", 100 * p->sm_busy},
+        {"occupancy_achieved", v->row->steps[p->step].occupancy > 0 ? 100 * p->resident * v->row->steps[p->step].occupancy : NAN},
         {"time_ns", ns * p->step_ns / p->ns},
         {"launch_ns", c->model->constant[PREDICT_empty_launch_ns]},
     };

@@ -102,7 +102,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
                                : 100},
         {"near_memory", known ? near_memory(c, v, a->memory_ns / ns) : NAN},
         {"near_compute", known ? percent(a->compute_ns / ns) : NAN},
-        {"idle_places", cropped || predict_blocks_differ(v) ? NAN : idle_places(v, a, step)},
+        {"idle_places", cropped || predict_blocks_differ(v) || v->predicted.ns > 0 ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
         {"pipe_idle", a->tensor == 0 && a->pipe_width > 1 ? a->pipe_width : 1},
