@@ -88,6 +88,7 @@ struct cold { /* the rarely used part of an instruction */
     uint16_t flops;   /* per thread; mma: MACs are counted by macs */
     uint32_t macs;    /* per warp */
     uint8_t waits;    /* for loads from global memory: decode/waits.c */
+    uint8_t more;     /* machine instructions beyond one of a division, a root, ...: decode/machine.c */
     uint8_t mmas;     /* machine instructions it becomes, if several: wmma */
     uint32_t block;   /* flow id */
     uint32_t wanted;  /* loads: slot of the predicate of the lanes that use the value; 0: all may */

@@ -389,6 +389,33 @@ static void waits_for_loads(void **state)
     }
 }
 
+/* What divisions and roots become. */
+static void machine_instructions(void **state)
+{
+    static const struct {
+        const char *body;
+        double more;
+    } table[] = {
+        {"div.u32 %r1, %r1, %r2;", 17},
+        {"div.s32 %r1, %r1, %r2; rem.u32 %r2, %r1, %r2;", 24 + 16},
+        {"div.rn.f32 %f1, %f1, %f2; div.rn.f64 %g, %g, %g;", 12 + 17},
+        {"ex2.approx.ftz.f32 %f1, %f2; ex2.approx.f32 %f1, %f2; add.f32 %f1, %f1, %f2;", 3},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct emu_test t;
+        char ptx[1024];
+        snprintf(ptx, sizeof ptx,
+                 PTX_HEAD ".visible .entry k() { .reg .b32 %%r<4>; .reg .f32 %%f<4>; .reg .f64 %%g; mov.u32 %%r1, 5; mov.u32 %%r2, 3;\n"
+                          "mov.f32 %%f1, 0f40000000; mov.f32 %%f2, 0f40000000; mov.f64 %%g, 0d4000000000000000; %s ret; }",
+                 table[i].body);
+        emu_test_text(&t, "machine", ptx, "k");
+        emu_test_run(&t);
+        if (emu_test_counter(&t, "emu.machine_more", 0) != table[i].more)
+            fail_msg("%s: %g", table[i].body, emu_test_counter(&t, "emu.machine_more", 0));
+        emu_test_close(&t);
+    }
+}
+
 /* cp.async of words: sources and destinations in one run of lanes, in several and in none, with zeros for some lanes, and lanes off. */
 static void async_words(void **state)
 {
@@ -430,21 +457,14 @@ static void async_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
-                                       cmocka_unit_test(discards),
-                                       cmocka_unit_test(clocks),
-                                       cmocka_unit_test(shifts),
-                                       cmocka_unit_test(vectors),
-                                       cmocka_unit_test(bank_conflicts),
-                                       cmocka_unit_test(wide_conflicts),
-                                       cmocka_unit_test(wide_pairs),
-                                       cmocka_unit_test(local_memory),
-                                       cmocka_unit_test(flop),
-                                       cmocka_unit_test(contention),
-                                       cmocka_unit_test(float_atomics),
-                                       cmocka_unit_test(instructions_make_lines),
-                                       cmocka_unit_test(damaged_maps),
-                                       cmocka_unit_test(async_words),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),        cmocka_unit_test(machine_instructions),
+                                       cmocka_unit_test(discards),       cmocka_unit_test(clocks),
+                                       cmocka_unit_test(shifts),         cmocka_unit_test(vectors),
+                                       cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_conflicts),
+                                       cmocka_unit_test(wide_pairs),     cmocka_unit_test(local_memory),
+                                       cmocka_unit_test(flop),           cmocka_unit_test(contention),
+                                       cmocka_unit_test(float_atomics),  cmocka_unit_test(instructions_make_lines),
+                                       cmocka_unit_test(damaged_maps),   cmocka_unit_test(async_words),
                                        cmocka_unit_test(waits_for_loads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,10 @@ static void each_unit_by_hand(void **state)
     predict_launch(&m, h200, &c, &p);
     near(p.ns, 1.875e6);
     m.constant[PREDICT_machine_per_branch] = 0;
+    c.machine_more = 1.32e9; /* divisions that become twice as many as all */
+    predict_launch(&m, h200, &c, &p);
+    near(p.ns, 2.5e6);
+    c.machine_more = 0;
     c.blocks = 133; /* one SM has two blocks, the others wait for it */
     predict_launch(&m, h200, &c, &p);
     near(p.ns, 1.25e6 * 2 * 132 / 133);

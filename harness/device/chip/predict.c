@@ -146,7 +146,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         blocks = c->unequal_blocks;
     }
     const struct loads loads = loads_of(m, c);
-    double machine = k[PREDICT_machine_per_ptx] * c->instructions + k[PREDICT_machine_per_branch] * c->branches,
+    double machine = k[PREDICT_machine_per_ptx] * c->instructions + k[PREDICT_machine_per_branch] * c->branches + c->machine_more,
            per_sm_ns = 1 / (sms * ghz);
     double peak[UNIT_COUNT] = {
         [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,

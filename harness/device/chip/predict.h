@@ -73,7 +73,7 @@ struct chip_model *chip_model_load(const char *chip, struct error *err);
 struct predict_counts {
     double blocks, warps_per_block, blocks_per_sm, registers, code_bytes;
     double resident; /* blocks that the chip holds at once, where clusters make it fewer than its SMs hold; 0: no clusters */
-    double instructions, branches, requests_ld, load_waits, waves, sectors_ld, sectors_st, sectors_st_part, sectors_async,
+    double instructions, machine_more, branches, requests_ld, load_waits, waves, sectors_ld, sectors_st, sectors_st_part, sectors_async,
         shared_wavefronts, shared_loads, barriers;
     double tensor_macs, kind[PREDICT_KIND_COUNT];
     double read_bytes, written_bytes;                 /* distinct */

@@ -262,7 +262,10 @@ static void size_flows(struct program *p)
 {
     p->flow_sizes = xcalloc(p->flow_count + 1, sizeof *p->flow_sizes);
     for (uint32_t i = 0; i < p->count; i++)
-        p->flow_sizes[p->cold[i].block] += p->code[i].op != OP_guard && !p->cold[i].internal && p->cold[i].source;
+        if (p->code[i].op != OP_guard && !p->cold[i].internal && p->cold[i].source) {
+            p->flow_sizes[p->cold[i].block]++;
+            p->cold[i].more = decode_machine_more(p->cold[i].source);
+        }
 }
 
 /* Instructions that learn patterns or count events get a memo. */

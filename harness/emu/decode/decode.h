@@ -60,6 +60,8 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
 void decode_free(struct program *p);
 
 /* ---- shared by decode*.c ---- */
+/* Machine instructions beyond one that an instruction becomes. */
+uint8_t decode_machine_more(const struct ptx_instr *in);
 bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same of what no GPU takes either: the kernel is broken, not skipped. */
 bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

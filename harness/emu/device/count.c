@@ -140,6 +140,7 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
     v[COUNT_thread_instructions] += threads;
     v[class_counter[c->class]] += runs;
     v[COUNT_load_waits] += runs * c->waits;
+    v[COUNT_machine_more] += runs * c->more;
     if (c->flops)
         v[COUNT_flop_f16 + (c->flop_type == FLOP_F16    ? 0
                             : c->flop_type == FLOP_BF16 ? 1

@@ -49,6 +49,7 @@
     X(global_lines, "line") \
     X(global_wavefronts, "wavefront") \
     X(load_waits, "wait") \
+    X(machine_more, "instr") \
     X(shared_requests, "request") \
     X(shared_wavefronts_ld, "wavefront") \
     X(shared_wavefronts_st, "wavefront") \

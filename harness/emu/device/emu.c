@@ -302,6 +302,13 @@ static void sample_ran(struct launch *l, bool own_work)
     l->sample->mark = l->mark;
 }
 
+/* Each block does its own work; or all of them run, in turns, and keep the work that they find. */
+static bool keeps_work(const struct launch *l, uint64_t groups)
+{
+    bool together = groups == (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    return groups <= WORK_GROUPS && (l->cooperative ? together : !l->program->shares && !l->program->cancels);
+}
+
 static bool emu_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err)
 {
     struct emu *e = dev->private_data;
@@ -348,9 +355,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     if (!alone)
         error_set(err, ERROR_INTERNAL, "%s: these blocks cannot run alone", t->label);
     free(e->work);
-    /* Each block does its own work; or all of them run, in turns, and keep the work that they find. */
-    bool own = groups <= WORK_GROUPS &&
-               (l.cooperative ? groups == (uint64_t)l.grid[0] * l.grid[1] * l.grid[2] : !l.program->shares && !l.program->cancels);
+    bool own = keeps_work(&l, groups);
     e->work = l.work = !l.sample && own ? xcalloc(groups + 1, sizeof *l.work) : NULL;
     e->work_groups = e->work ? groups : 0;
     bool ok = alone && (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);

@@ -56,6 +56,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .registers = s->registers,
         .code_bytes = code_bytes(v, step),
         .instructions = emu_of(v, step, "warp_instructions"),
+        .machine_more = emu_of(v, step, "machine_more"),
         .branches = emu_of(v, step, "warp_branch"),
         .requests_ld = emu_of(v, step, "global_requests_ld"),
         .load_waits = emu_of(v, step, "load_waits"),
