@@ -189,7 +189,8 @@ double predicted_value(const struct case_view *c, const struct view *v, const ch
     const struct prediction *p = &v->predicted;
     if (!(p->ns > 0) || !c->model)
         return NAN;
-    double ns = v->stored ? 1e3 * v->stored->us : p->ns, share = 100 * p->ns / ns; /* a stored time is better than a predicted one */
+    double ns = v->stored ? 1e3 * v->stored->us : p->ns, occupancy = 100 * fmax(0, v->row->steps[p->step].occupancy),
+           share = 100 * p->ns / ns; /* a stored time is better than a predicted one */
     const struct {
         const char *name;
         double value;
@@ -201,7 +202,8 @@ double predicted_value(const struct case_view *c, const struct view *v, const ch
         {"issue_active", fmin(100, share * p->busy[UNIT_ISSUE] / p->sm_busy)},
         {"tensor_active", fmin(100, share * p->busy[UNIT_TENSOR] / p->sm_busy)},
         {"sm_busy", 100 * p->sm_busy},
-        {"occupancy_achieved", v->row->steps[p->step].occupancy > 0 ? 100 * p->resident * v->row->steps[p->step].occupancy : NAN},
+        {"occupancy_achieved", occupancy * p->resident},
+        {"occupancy_gap", occupancy * (1 - p->resident)},
         {"time_ns", ns * p->step_ns / p->ns},
         {"launch_ns", c->model->constant[PREDICT_empty_launch_ns]},
     };
