@@ -39,7 +39,7 @@ static uint32_t rounded(const struct type *t, float x, double random, bool finit
     uint32_t sign = t->word[0] == 'e' && t->numbers <= 0x20 ? (uint32_t)t->numbers : t->sources == 4 ? 0x80 : 0x8000;
     if (x != x)
         return t->nan;
-    if (relu && x < 0)
+    if (relu && x <= 0) /* -0 becomes 0, as cvt.rn.relu leaves it on an H200 */
         return 0;
     sign = signbit(x) ? sign : 0;
     double m = fabs((double)x);
