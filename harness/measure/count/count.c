@@ -72,11 +72,15 @@ static bool renew_all(void *context, int pass, struct error *err)
 {
     const struct part *part = context;
     const struct count_job *job = part->job;
+    bool ok = true;
     (void)pass;
-    for (int i = part->first; i < part->end; i++)
+    phase_part(job->dev->clock, "renew");
+    for (int i = part->first; ok && i < part->end; i++)
         if (!renew(job->items[i].rig, err))
-            return error_where(err, "%s", job->items[i].name);
-    return job->dev->ops->sync(job->dev, err);
+            ok = error_where(err, "%s", job->items[i].name);
+    ok = ok && job->dev->ops->sync(job->dev, err);
+    phase_pop(job->dev->clock);
+    return ok;
 }
 
 static bool pass(void *context, int index, struct error *err)
@@ -90,10 +94,14 @@ static bool pass(void *context, int index, struct error *err)
         const struct counted *item = &job->items[i];
         if (job->announce)
             job->announce(job->context, i);
+        int depth = phase_depth(dev->clock);
+        phase_part(dev->clock, "flush");
         ok = same_state(dev, item, job->warm, err);
+        phase_pop(dev->clock);
+        phase_part(dev->clock, "counted launches");
         phase_open(dev->clock, item->name);
         ok = ok && run_once(dev, item->rig, err);
-        phase_pop(dev->clock);
+        phase_unwind(dev->clock, depth);
         if (!ok)
             error_where(err, "%s", item->name);
     }
