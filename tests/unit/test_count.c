@@ -260,9 +260,31 @@ static void another_number_of_kernels(void **state)
     tear_down();
 }
 
+/* A row that only copies does not run and does not divide the others: each further count costs CUPTI some 0.1 s. */
+static void copies_alone(void **state)
+{
+    struct count_result r;
+    struct error err = {0};
+    set_up(false);
+    rigs[1].launches[1] = rigs[1].launches[3] = items[1].trace.kernel_count = 0;
+    struct count_job job = job_of(false);
+    assert_true(count_run(&job, &r, &err));
+    assert_string_equal(world.said, "[|wpwp!Fa!Fcc|wpwp!Fa!Fcc");
+    assert_true(!r.rows[1] && !r.steps[1] && !r.why[1] && r.rows[0][0] == 1 && r.rows[2][0] == 110);
+    count_free(&r, items);
+    rigs[2].refused = true;
+    world.said[0] = 0;
+    assert_true(count_run(&job, &r, &err));
+    assert_string_equal(world.said, "[|wpwp!Fa!Fcc[|wp!Fa|wp!Fa[|wp!Fcc");
+    assert_true(!r.why[1] && !strcmp(r.why[2], "error 999"));
+    count_free(&r, items);
+    tear_down();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_at_once), cmocka_unit_test(one_that_is_refused),
-                                       cmocka_unit_test(library_and_own_kernels), cmocka_unit_test(another_number_of_kernels)};
+                                       cmocka_unit_test(library_and_own_kernels), cmocka_unit_test(another_number_of_kernels),
+                                       cmocka_unit_test(copies_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

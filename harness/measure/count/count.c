@@ -76,7 +76,7 @@ static bool renew_all(void *context, int pass, struct error *err)
     (void)pass;
     phase_part(job->dev->clock, "renew");
     for (int i = part->first; ok && i < part->end; i++)
-        if (!renew(job->items[i].rig, err))
+        if (job->items[i].trace.kernel_count && !renew(job->items[i].rig, err))
             ok = error_where(err, "%s", job->items[i].name);
     ok = ok && job->dev->ops->sync(job->dev, err);
     phase_pop(job->dev->clock);
@@ -92,6 +92,8 @@ static bool pass(void *context, int index, struct error *err)
     (void)index;
     for (int i = part->first; ok && i < part->end; i++) {
         const struct counted *item = &job->items[i];
+        if (!item->trace.kernel_count)
+            continue;
         if (job->announce)
             job->announce(job->context, i);
         int depth = phase_depth(dev->clock);
@@ -137,6 +139,8 @@ static void sort_out(const struct part *part, const struct cupti_counts *counts,
         const struct counted *item = &job->items[i];
         const struct program *p = rig_program(item->rig);
         int steps = 0, kernel;
+        if (!item->trace.kernel_count)
+            continue;
         at += (size_t)(count_ranges(item, job->warm) - item->trace.kernel_count) * n; /* warm: skips the uncounted run before it */
         r->rows[i] = combine(job, at, item->trace.kernel_count);
         for (int k = 0; k < p->step_count; k++)
@@ -182,6 +186,8 @@ static bool count_each(const struct count_job *job, struct count_result *result)
     bool any = false;
     for (int i = 0; i < job->count; i++) {
         struct error why = {0};
+        if (!job->items[i].trace.kernel_count)
+            continue;
         bool ok = count_part(&(struct part){job, i, i + 1}, result, &why);
         any |= ok;
         if (!ok)

@@ -327,8 +327,13 @@ static bool count_rows(struct tally *t, int first, int last, const int *which, i
     double began = clock_s();
     t->first = first;
     bool ok = count_run(&job, &result, err);
-    double seconds = (clock_s() - began) / (last - first);
+    int counted = 0;
+    for (int i = first; i < last; i++)
+        counted += t->items[i].trace.kernel_count > 0;
+    double seconds = (clock_s() - began) / counted;
     for (int i = first; ok && i < last; i++) {
+        if (!t->items[i].trace.kernel_count)
+            continue;
         if (result.why[i - first]) {
             row_set(&t->rows[i]->uncounted, result.why[i - first]);
             continue;
@@ -348,22 +353,22 @@ static bool count_rows(struct tally *t, int first, int last, const int *which, i
     return ok;
 }
 
-/* Counts as many rows at once as CUPTI has ranges for, all slow or none; skips rows that launch no kernel. */
+/* Counts as many rows at once as CUPTI has ranges for, all slow or none; passes over rows that launch no kernel. */
 static bool count_some(struct tally *t, int first, int *next, struct error *err)
 {
     struct counters *c = t->c;
     int ranges = 0, last = first;
     bool slow = is_slow(t, first);
-    while (last < t->end && is_slow(t, last) == slow && t->items[last].trace.kernel_count &&
-           ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX)
-        ranges += count_ranges(&t->items[last++], t->warm);
-    *next = last > first ? last : first + 1;
-    if (last == first) {
-        bool none = t->items[first].trace.kernel_count == 0;
-        row_set(&t->rows[first]->uncounted,
-                none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can distinguish");
-        return true;
+    for (; last < t->end && is_slow(t, last) == slow && ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX; last++) {
+        ranges += count_ranges(&t->items[last], t->warm);
+        if (!t->items[last].trace.kernel_count)
+            row_set(&t->rows[last]->uncounted, "it launches no kernel, only copies");
     }
+    *next = last > first ? last : first + 1;
+    if (last == first)
+        row_set(&t->rows[first]->uncounted, "it launches more kernels than CUPTI can distinguish");
+    if (!ranges)
+        return true;
     int *which = xcalloc((size_t)c->set.count, sizeof *which), count = slow ? counter_set_slow(&c->set, which) : c->set.count;
     for (int m = 0; !slow && m < count; m++)
         which[m] = m;
