@@ -167,9 +167,13 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         args[arg_count++] = card_int((int64_t)rest[i]);
     to->elements = count;
+    ok = ok && card_launch(d->card, sums ? CARD_CONV : CARD_FORMULA, (int64_t)count, args, arg_count, err);
+    phase_part(d->card->dev->clock, "sample"); /* the CPU's part, while the device computes */
+    if (ok && !d->host->sampled)
+        ok = card_sample_make(work, d->part, d->host, err);
+    phase_pop(d->card->dev->clock);
     phase_part(d->card->dev->clock, "sums");
-    ok = ok && card_launch(d->card, sums ? CARD_CONV : CARD_FORMULA, (int64_t)count, args, arg_count, err) &&
-         d->card->dev->ops->sync(d->card->dev, err);
+    ok = d->card->dev->ops->sync(d->card->dev, ok ? err : NULL) && ok;
     phase_pop(d->card->dev->clock);
     if (layer)
         d->card->dev->ops->release(d->card->dev, layer);

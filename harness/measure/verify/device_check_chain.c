@@ -172,29 +172,42 @@ static bool fetch_sample(struct net *k, const struct work *w, struct link_data *
     return ok;
 }
 
-/* Compares a link's reference with the CPU's, computed from the device's own inputs of the link; if an earlier link used the same kernel
- * and shape (`again`), only on a border and one other place. */
-static bool sample_link(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t reference, struct error *err)
+/* Draws the sample of a link and copies from the device what it reads; if an earlier link used the same kernel and shape (`again`), the
+ * sample is a border and one other place. */
+static bool sample_fetch(struct net *k, const struct work *w, bool again, struct link_data *own, struct card_sample *s, struct error *err)
 {
-    SCOPED_BY(card_sample_free) struct card_sample s = {0};
-    card_sample_draw(w, own->one.mask_out, &s);
+    card_sample_draw(w, own->one.mask_out, s);
     if (again)
-        card_sample_again(&s);
-    int64_t *rows = s.rows, added[4] = {0};
-    int item = work_epilogue_find(w, EPILOGUE_RESIDUAL), count = s.count;
-    own->one.columns = s.columns;
+        card_sample_again(s);
+    int64_t added[4] = {0};
+    int item = work_epilogue_find(w, EPILOGUE_RESIDUAL);
+    own->one.columns = s->columns;
     if (item >= 0 && own->residual) {
         struct epilogue_shape at = epilogue_shape_at(w, item);
         memcpy(added, (int64_t[]){w->n, at.c, at.h, at.w}, sizeof added);
     }
+    return fetch_sample(k, w, own, s->rows, s->count, added, err);
+}
+
+/* Compares a link's reference with the CPU's, computed from the device's own inputs of the link. The device computes it meanwhile. */
+static bool sample_link(struct net *k, const struct work *w, const struct card_sample *s, struct link_data *own, uint64_t reference,
+                        struct error *err)
+{
     struct card_data link = {.card = k->d->card, .host = &own->one, .at[SLOT_OUTPUT] = {.reference = reference, .bound = own->bound}};
-    bool ok = fetch_sample(k, w, own, rows, count, added, err) && op_data_reference_rows(w, &own->one, rows, count, err) &&
-              card_rows_agree(&link, &own->g, rows, count, err);
+    struct device *dev = k->d->card->dev;
+    phase_part(dev->clock, "sample");
+    bool ok = op_data_reference_rows(w, &own->one, s->rows, s->count, err);
+    phase_pop(dev->clock);
+    phase_part(dev->clock, "sums");
+    ok = dev->ops->sync(dev, ok ? err : NULL) && ok;
+    phase_pop(dev->clock);
+    phase_part(dev->clock, "sample");
+    ok = ok && card_rows_agree(&link, &own->g, s->rows, s->count, err);
+    phase_pop(dev->clock);
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
         free(own->one.at[i].reference);
         free(own->one.at[i].bound);
     }
-    own->one.columns = NULL;
     return ok;
 }
 
@@ -250,12 +263,12 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->lines),    card_int((int64_t)own->wide),
                              card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
                              card_int((int64_t)*reference), card_int((int64_t)own->bound)};
-    phase_part(dev->clock, "sums");
-    bool ok = card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err);
-    phase_pop(dev->clock);
+    SCOPED_BY(card_sample_free) struct card_sample s = {0};
     phase_part(dev->clock, "sample");
-    ok = ok && sample_link(k, w, again, own, *reference, err);
+    bool ok = sample_fetch(k, w, again, own, &s, err);
     phase_pop(dev->clock);
+    ok = ok && card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && sample_link(k, w, &s, own, *reference, err);
+    own->one.columns = NULL;
     return ok;
 }
 

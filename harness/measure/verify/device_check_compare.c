@@ -220,10 +220,9 @@ bool card_sample_make(const struct work *work, enum data_part part, struct op_da
 bool card_sample_agrees(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
 {
     SCOPED_BY(card_sample_free) struct card_sample s = {0};
-    bool ok = d->host->sampled || card_sample_make(work, d->part, d->host, err);
     sample_of(work, d->host, &s);
     d->host->columns = s.columns;
-    ok = ok && card_inputs_agree(d, work, err) && card_rows_agree(d, g, s.rows, s.count, err);
+    bool ok = card_inputs_agree(d, work, err) && card_rows_agree(d, g, s.rows, s.count, err);
     d->host->columns = NULL;
     return ok;
 }

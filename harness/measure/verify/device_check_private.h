@@ -155,7 +155,7 @@ bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint
 bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
 /* Checks that those rows, with data->host->columns, equal the CPU's in data->host. */
 bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
-/* Makes the CPU's part, inputs and reference of the sample, and compares the device's reference with it (device_check_compare.c). */
+/* Makes the CPU's part, inputs and reference of the sample; then compares the device's reference with it (device_check_compare.c). */
 bool card_sample_make(const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 bool card_sample_agrees(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* The storage of a tensor as four dimensions and the strides between their elements. */
