@@ -12,10 +12,11 @@
  * A copy begins at a multiple of 16 bytes; BEFORE: columns in shared memory in front of a block's first output; PITCH: of a line; TAIL:
  * behind the last one; WHOLE: lines are whole.
  *
- * Needs RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE as constants, and what dense/depthwise_line.cuh
+ * Needs RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE, EXTRA as constants, and what dense/depthwise_line.cuh
  * does. */
 #pragma once
 #include "dense/depthwise_line.cuh"
+#include "dense/depthwise_walk.cuh"
 
 /* What copies leave out of a line, and what lies behind the last one. Of a line `there` times 16 bytes come, after `head` times 16. */
 template <int SIZE> static __device__ __forceinline__ void fill_zeros(unsigned ring, int head, int there)
@@ -61,59 +62,63 @@ static __device__ __forceinline__ void add_period(WARP &own, unsigned lines, int
         }
 }
 
-/* WARP: what a warp does, for ACROSS outputs of a line. `parts` of a plane are under each other, tiles_x of them beside each other. */
+/* WARP: what a warp does, for ACROSS outputs of a line. tiles_x blocks are beside each other; `all` of them are a plane's, times planes. */
 template <typename WARP, typename T, typename OUT>
 static __device__ __forceinline__ void convolve_planes(const T *input, const T *filter, const float *bias, OUT *output, int K, int H, int P,
-                                                       int pad, int tiles_x, int rows, int parts)
+                                                       int pad, int tiles_x, int all, int each)
 {
     constexpr int SIZE = sizeof(T), LINE = PITCH * SIZE, SLOT = PERIOD * LINE;
-    int tile = WHOLE ? 0 : blockIdx.x % tiles_x, part = blockIdx.x / tiles_x % parts, plane = blockIdx.x / tiles_x / parts, k = plane % K;
-    int p0 = part * rows, y0 = p0 * STRIDE_Y - pad, q0 = tile * (WARP::ACROSS * WARPS), x0 = q0 * STRIDE_X - BEFORE;
-    int from_x = WHOLE ? 0 : max(0, x0), to_x = WHOLE ? WIDTH : min(WIDTH, x0 + PITCH); /* columns that are there */
-    rows = min(rows, P - p0);
-    int lines = (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1, above = max(0, -y0), there = min(lines, H - y0) - above, asked = 0;
     unsigned ring = (shared_address(shared_raw) + 127) / 128 * 128, come = ring + RING * SLOT + TAIL * SIZE, gone = come + RING * 8;
-    const T *image = input + (size_t)plane * H * WIDTH + from_x;
-    auto ask = [&](unsigned slot) {
-        int first = max(above, asked), count = max(0, min(above + there, asked + PERIOD) - first), bytes = (to_x - from_x) * SIZE;
-        unsigned to = ring + slot * SLOT + (first - asked) * LINE + (from_x - x0) * SIZE;
-        barrier_arrive_expect(come + slot * 8, count * bytes);
-        int each = WHOLE && PITCH == WIDTH ? count : 1; /* lines, of a copy */
-#pragma unroll 1
-        for (int i = 0; i < count; i += each)
-            copy_bytes(to + i * LINE, image + (size_t)(y0 + first + i) * WIDTH, each * bytes, come + slot * 8);
-        asked += PERIOD;
-    };
     if (threadIdx.x == 0) {
         for (int a = 0; a < RING; a++) {
             barrier_init(come + a * 8, 1);
             barrier_init(gone + a * 8, WARPS);
         }
         barrier_init_done();
-#pragma unroll 1
-        for (int a = 0; a < RING && asked < lines; a++)
-            ask(a);
     }
-    if constexpr (WARP::ZEROS)
-        fill_zeros<SIZE>(ring, (from_x - x0) * SIZE / 16, (to_x - from_x) * SIZE / 16);
-    int own_q = q0 + (int)threadIdx.x / 32 * WARP::ACROSS;
-    WARP own(filter, bias, k, K, own_q, x0);
-    OUT *to = output + ((size_t)plane * P + p0) * COLUMNS + own_q + own.first();
     unsigned slot = 0, parity = 0, before = 0, before_parity = 0;
-    __syncthreads();
-    for (int from = 0; from < lines; from += PERIOD) {
-        if (threadIdx.x == 0 && from > 0 && asked < lines) { /* into the place of the period before, when all warps have read it */
-            barrier_wait(gone + before * 8, before_parity);
-            ask(before);
+    for (walk<WARP::ACROSS * WARPS> way(P, K, tiles_x, all, each); way.lines; way.column()) {
+        int plane = way.n * K + way.k, y0 = way.p * STRIDE_Y - pad, q0 = way.q, x0 = q0 * STRIDE_X - BEFORE, lines = way.lines;
+        int from_x = WHOLE ? 0 : max(0, x0), to_x = WHOLE ? WIDTH : min(WIDTH, x0 + PITCH); /* columns that are there */
+        int above = max(0, -y0), there = min(lines, H - y0) - above, asked = 0;
+        const T *image = input + (size_t)plane * H * WIDTH + from_x;
+        auto ask = [&](unsigned slot) {
+            int first = max(above, asked), count = max(0, min(above + there, asked + PERIOD) - first), bytes = (to_x - from_x) * SIZE;
+            unsigned to = ring + slot * SLOT + (first - asked) * LINE + (from_x - x0) * SIZE;
+            barrier_arrive_expect(come + slot * 8, count * bytes);
+            int each = WHOLE && PITCH == WIDTH ? count : 1; /* lines, of a copy */
+#pragma unroll 1
+            for (int i = 0; i < count; i += each)
+                copy_bytes(to + i * LINE, image + (size_t)(y0 + first + i) * WIDTH, each * bytes, come + slot * 8);
+            asked += PERIOD;
+        };
+        if (threadIdx.x == 0) /* every place is free */
+#pragma unroll 1
+            for (unsigned a = 0, to = slot; a < RING && asked < lines; a++, to = to + 1 == RING ? 0 : to + 1)
+                ask(to);
+        if constexpr (WARP::ZEROS)
+            fill_zeros<SIZE>(ring, (from_x - x0) * SIZE / 16, (to_x - from_x) * SIZE / 16);
+        int own_q = q0 + (int)threadIdx.x / 32 * WARP::ACROSS;
+        WARP own(filter, bias, way.k, K, own_q, x0);
+        OUT *to = output + ((size_t)plane * P + way.p) * COLUMNS + own_q + own.first();
+        __syncthreads(); /* zeros and barriers are there */
+        for (int from = 0; from < lines; from += PERIOD) {
+            if (threadIdx.x == 0 && from > 0 && asked < lines) { /* into the place of the period before, when all warps have read it */
+                barrier_wait(gone + before * 8, before_parity);
+                ask(before);
+            }
+            __syncwarp();
+            barrier_wait(come + slot * 8, parity);
+            add_period(own, ring + slot * SLOT, LINE, to, way.k, from, above, there, way.rows);
+            __syncwarp(); /* all lanes have read it */
+            if (threadIdx.x % 32 == 0)
+                barrier_arrive(gone + slot * 8);
+            before = slot, before_parity = parity;
+            if (++slot == RING)
+                slot = 0, parity ^= 1;
         }
-        __syncwarp();
-        barrier_wait(come + slot * 8, parity);
-        add_period(own, ring + slot * SLOT, LINE, to, k, from, above, there, rows);
-        __syncwarp(); /* all lanes have read it */
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(gone + slot * 8);
-        before = slot, before_parity = parity;
-        if (++slot == RING)
-            slot = 0, parity ^= 1;
+        if (!WHOLE)
+            fence_async(); /* other columns may come to where zeros are */
+        __syncthreads();   /* all periods are read */
     }
 }

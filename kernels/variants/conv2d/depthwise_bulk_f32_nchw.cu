@@ -120,7 +120,7 @@ struct outputs {
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 conv_depthwise_lines(const float *__restrict__ input, const float *__restrict__ filter, const float *__restrict__ bias,
-                     float *__restrict__ output, int K, int H, int P, int pad, int tiles_x, int rows, int parts)
+                     float *__restrict__ output, int K, int H, int P, int pad, int tiles_x, int all, int each)
 {
-    convolve_planes<outputs>(input, filter, bias, output, K, H, P, pad, tiles_x, rows, parts);
+    convolve_planes<outputs>(input, filter, bias, output, K, H, P, pad, tiles_x, all, each);
 }

@@ -42,7 +42,10 @@ let:
   each: ceil(all * ceil(p, fitting), sm_count)     # an SM's blocks
   busy: ceil(select(size(input) < 4, 24, 12), warps)           # so many keep it busy
   rows: select(ROWS != 'auto', ROWS, fitting)
-  parts: ceil(p, rows)
+  # Large filters: as many lines for each block, wherever a plane ends. Others: parts of a plane, a block each
+  even: r * s >= 49 and ROWS == 'auto'
+  extra: select(even, ceil((r - 1) * dilation_y, stride_y) + 8, rows * ceil(p, rows) - p)      # what a block's start costs, in lines
+  share: select(even, max(ceil(all * (p + extra), sm_count * min(resident, busy)), min(p, extra)), rows)
   smem: 128 + RING * (slot + 16) + tail * size(input)
 candidates:
   height:
@@ -82,6 +85,7 @@ define:
   COLUMNS: q
   WARPS: warps
   BLOCKS: resident
+  EXTRA: extra
   PAIRS: q % 2 == 0
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
@@ -92,10 +96,10 @@ prepare:
     when: has(prelu)
 steps:
   - kernel: conv_depthwise_lines
-    grid: all * parts
+    grid: ceil(all * (p + extra), share)
     block: 32 * warps
     smem: smem
-    args: input, filter, bias, output, k, h, p, pad_top, tiles_x, rows, parts
+    args: input, filter, bias, output, k, h, p, pad_top, tiles_x, all, share
 */
 
 /* What changed from depthwise_mma_nchw: how a line comes. There its operands are loaded straight into registers, so that what is on its
@@ -108,7 +112,7 @@ steps:
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 conv_depthwise_lines(const INPUT_T *__restrict__ input, const INPUT_T *__restrict__ filter, const float *__restrict__ bias,
-                     OUTPUT_T *__restrict__ output, int K, int H, int P, int pad, int tiles_x, int rows, int parts)
+                     OUTPUT_T *__restrict__ output, int K, int H, int P, int pad, int tiles_x, int all, int each)
 {
-    convolve_planes<bands<INPUT_T>>(input, filter, bias, output, K, H, P, pad, tiles_x, rows, parts);
+    convolve_planes<bands<INPUT_T>>(input, filter, bias, output, K, H, P, pad, tiles_x, all, each);
 }
