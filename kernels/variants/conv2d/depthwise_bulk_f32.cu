@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: depthwise in f32, NHWC, sm_90 - a lane has a channel and a warp some outputs of a line; lines come by the copy engine
+what: depthwise in f32, NHWC, sm_90 - a lane has some outputs of a line, of one channel; lines come by the copy engine
 from: depthwise_rows
 needs: groups == c and k == c and c % 4 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648 and live <= 16
 layout: {input: NHWC, filter: RSCK, output: NHWC}
@@ -8,7 +8,8 @@ dtype: {input: f32, filter: f32, output: f32, bias: f32, accumulate: f32}
 math: [f32, tf32]
 epilogue: [bias, relu, leaky_relu, prelu]
 params:
-  PX: {values: [auto, 2, 4, 8], default: auto}                 # neighbouring outputs of a warp
+  PX: {values: [auto, 2, 4, 8], default: auto}                 # neighbouring outputs of a lane
+  CHANNELS: {values: [auto, 16, 32], default: auto}            # of a block
   WARPS: {values: [4, 8], default: 4}
   ROWS: {values: [auto, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96], default: auto}         # lines of outputs a block goes down
   TOGETHER: {values: [auto, 0, 1], default: auto}              # 1: lines come a period at a time, 0: one by one
@@ -20,13 +21,14 @@ let:
   held: r * s + live * px + (px - 1) * stride_x + (s - 1) * dilation_x + 1    # registers: weights, sums, a line
   # a quarter of an SM has 512 registers for a lane
   resident: select(RESIDENT == 'auto', max(1, floor(4 * floor(512, 8 * ceil(24 + held, 8)), WARPS)), RESIDENT)
-  across: px * WARPS                                           # outputs side by side
+  channels: select(CHANNELS == 'auto', 32, CHANNELS)
+  across: px * WARPS * 32 / channels                           # outputs side by side
   box_w: (across - 1) * stride_x + (s - 1) * dilation_x + 1
   together: select(TOGETHER == 'auto', r * s >= 49 or r * s <= 9, TOGETHER)
   piece: select(together == 1, live * stride_y, 1)             # lines of input that come together
   ring: select(RING == 'auto', select(together == 1, 2, 6), RING)
-  slot: 128 * box_w * piece
-  parts_k: ceil(c, 32)
+  slot: 4 * channels * box_w * piece
+  parts_k: ceil(c, channels)
   tiles_x: ceil(q, across)
   all: parts_k * tiles_x * n
   fitting: ceil(p, max(1, min(p, floor(fit_waves * sm_count * resident, all))))   # lines, if blocks are to fill so many waves
@@ -59,6 +61,7 @@ where:
   - smem <= smem_per_block_optin
 define:
   PIXELS: px
+  BLOCK_CHANNELS: channels
   BOX_W: box_w
   PIECE: piece
   RING_FIT: ring
@@ -68,7 +71,7 @@ define:
   EPI_PRELU: select(has(prelu), k, 0)
 specialise: [c, r, s, stride_y, stride_x, dilation_y, dilation_x]
 tensor_maps:
-  input_map: {of: input, box: "32, box_w, piece, 1", l2: 256}
+  input_map: {of: input, box: "channels, box_w, piece, 1", l2: 256}
 prepare:
   - symbol: epi_slopes = slopes
     when: has(prelu)
@@ -89,7 +92,7 @@ steps:
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma.cuh"
 
-constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y, SLOT = PIECE * BOX_W * 128;
+constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE_Y, PIXEL = BLOCK_CHANNELS * 4, SLOT = PIECE * BOX_W * PIXEL;
 constexpr int STRIP = (PIXELS - 1) * STRIDE_X + (S - 1) * DILATION_X + 1;
 
 extern __shared__ unsigned char shared_raw[]; /* up to 127 bytes in front, ring, barriers */
@@ -116,7 +119,7 @@ static __device__ __forceinline__ void load_line(float line[STRIP], unsigned fro
 {
 #pragma unroll
     for (int x = 0; x < STRIP; x++)
-        line[x] = __uint_as_float(load_shared(from + x * 128));
+        line[x] = __uint_as_float(load_shared(from + x * PIXEL));
 }
 
 static __device__ __forceinline__ void put(const float sum[PIXELS], float *to, int k, int left)
@@ -131,10 +134,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const float *__restrict__ filter, const float *__restrict__ bias,
                         float *__restrict__ output, int P, int Q, int pad, int pad_x, int parts_k, int tiles_x, int rows, int parts)
 {
-    int i = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int block_k = i % parts_k * 32, x0 = i / parts_k % tiles_x * (PIXELS * WARPS);
+    int i = blockIdx.x, lane = threadIdx.x % 32, first = threadIdx.x / BLOCK_CHANNELS * PIXELS;
+    int block_k = i % parts_k * BLOCK_CHANNELS, x0 = i / parts_k % tiles_x * (PIXELS * WARPS * 32 / BLOCK_CHANNELS);
     int p0 = i / parts_k / tiles_x % parts * rows, n = i / parts_k / tiles_x / parts;
-    int q0 = x0 + warp * PIXELS, k = block_k + lane, y = p0 * STRIDE_Y - pad;
+    int q0 = x0 + first, k = block_k + threadIdx.x % BLOCK_CHANNELS, y = p0 * STRIDE_Y - pad;
     rows = min(rows, P - p0);
     int lines = (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1, asked = 0;
     unsigned ring = (shared_address(shared_raw) + 127) / 128 * 128, come = ring + RING_FIT * SLOT, gone = come + RING_FIT * 8;
@@ -164,7 +167,7 @@ conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const floa
 
     float *to = output + (((size_t)n * P + p0) * Q + q0) * C + k;
     int left = k < C ? Q - q0 : 0;
-    unsigned own = ring + warp * (PIXELS * STRIDE_X * 128) + lane * 4, slot = 0, parity = 0, before = RING_FIT - 1, before_parity = 1;
+    unsigned own = ring + first * STRIDE_X * PIXEL + threadIdx.x % BLOCK_CHANNELS * 4, slot = 0, parity = 0, before = RING_FIT - 1, before_parity = 1;
     for (int from = 0; from < lines; from += PERIOD) {
 #pragma unroll
         for (int u = 0; u < PERIOD; u++) {
@@ -179,7 +182,7 @@ conv_depthwise_bulk_f32(const __grid_constant__ tensor_map input_map, const floa
                 barrier_wait(come + slot * 8, parity);
             }
             float line[STRIP];
-            load_line(line, own + slot * SLOT + u % PIECE * BOX_W * 128);
+            load_line(line, own + slot * SLOT + u % PIECE * BOX_W * PIXEL);
             add_line(sum, line, weights, u, own_bias);
             int last = u + (LIVE - 1) * STRIDE_Y - (R - 1) * DILATION_Y;
             if (last % STRIDE_Y == 0 && from / STRIDE_Y + last / STRIDE_Y >= LIVE - 1) { /* a line of outputs ends here */
