@@ -13,6 +13,7 @@ let:
   wide: q >= 96 and n * p * q * c >= 2500000 or r * s >= 25 and q >= 64 and n * p * q * c >= 1000000      # depthwise: so much that a block goes down many lines
   narrow: q <= 20                                 # depthwise NCHW: of 128 outputs side by side most are not there
   short: 4 * q < 3 * 128 * ceil(q, 128)
+  strips: not short and c >= 16                   # depthwise NHWC: 128 outputs side by side
   products: n * p * q * k * c * r * s
   tiny: select(half, 50000, 100000)
   light: select(c <= 64, 520000000, 320000000)     # NCHW: for fewer two layout changes cost more than they save
@@ -34,14 +35,17 @@ select:
   - {variant: cudnn_residual, when: (dtype == f16 or dtype == bf16) and groups > 1 and has(residual) and n * p * q * k <= 200000}      # nobody below adds one
   - {variant: depthwise, when: planes and n * p * q * c <= tiny and c <= 128 and r * s <= 9 and dtype != i8 and math != tf32}      # so little that nobody goes down many lines
   - {variant: depthwise_rows, when: half and planes and r * s <= 9 and n * p * q * c <= 200000}
+  - {variant: depthwise_strips, when: planes and half and wide and strips and s >= 5}
   - {variant: depthwise_bulk, when: planes and half and wide and c >= 16}      # a block has 16 channels
   - {variant: depthwise_mma, when: planes and half}
   - {variant: depthwise_bulk_nchw, when: planes and wide}
   - {variant: depthwise_mma_nchw, when: planes and nchw and math != f32 and math != tf32 and not narrow}
   - {variant: reg_tiled, when: planes and nchw and math == f32 and r * s <= 9 and n * p * q * c <= 1000000 and c <= 128}
+  - {variant: depthwise_strips_tf32, when: planes and math == tf32 and layout == NHWC and wide and strips and s >= 7}
   - {variant: depthwise_bulk_f32, when: planes and wide and c >= 24}      # a block has 32 channels
   - {variant: depthwise_bulk_tf32_nchw, when: planes and wide and math == tf32 and r * s >= 25}
   - {variant: depthwise_bulk_f32_nchw, when: planes and wide}
+  - {variant: depthwise_strips_s8, when: planes and layout == NHWC and wide and strips and s >= 7}
   - {variant: depthwise_bulk_s8, when: planes and wide}
   - {variant: depthwise_bulk_s8_nchw, when: planes and wide}
   - {variant: depthwise_rows, when: planes or half and c == 1 and k > 8 and k <= 128 and r * s <= 9 and r * s > 1 and stride == 1 and n * p * q >= 2048 and n * p * q < 8192 or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and (r * s >= 25 or k >= 64 and r * s > 1)}
@@ -176,13 +180,16 @@ race:
   - {variant: depthwise, when: planes and c <= 16 and dtype != i8}
   - {variant: depthwise_rows, when: planes or c == 1}
   - {variant: depthwise_bulk, when: planes and half}
+  - {variant: depthwise_strips, when: planes and half}
   - {variant: depthwise_mma, when: planes and half}
   - {variant: depthwise_bulk_nchw, when: planes and nchw16}
   - {variant: depthwise_mma_nchw, when: (planes or c == 1) and nchw16}
   - {variant: depthwise_bulk_f32, when: planes and (math == f32 or math == tf32)}
+  - {variant: depthwise_strips_tf32, when: planes and math == tf32}
   - {variant: depthwise_bulk_f32_nchw, when: planes and (math == f32 or math == tf32)}
   - {variant: depthwise_bulk_tf32_nchw, when: planes and math == tf32}
   - {variant: depthwise_bulk_s8, when: planes and dtype == i8}
+  - {variant: depthwise_strips_s8, when: planes and dtype == i8}
   - {variant: depthwise_bulk_s8_nchw, when: planes and dtype == i8}
   - {variant: cudnn, when: open and dtype != i8 and cc >= 80}
   - {variant: cudnn_plain, when: open and dtype != i8 and cc >= 80 and (nchw or math == f32 or math == tf32 or groups > 1 or r * s >= 25)}
