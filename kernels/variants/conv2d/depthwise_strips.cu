@@ -45,7 +45,7 @@ candidates:
       w32: {fit_waves: 32}
     least: ceil(all * ceil(p, fitting), sm_count * resident) * ((fitting - 1) * stride_y + (r - 1) * dilation_y + 5)   # waves; lines, and a start that is worth four
 where:
-  - cc >= 90
+  - cc >= 90 and cc < 120                          # where registers move between warps, or 7x7 spills
   - held <= 190
   - box_w <= 256
   - resident * (32 * warps + 128) <= 2048
