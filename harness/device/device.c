@@ -11,8 +11,10 @@ void device_close(struct device *dev)
 
 void device_sample_free(struct device_sample *sample)
 {
-    for (int i = 0; i < sample->count; i++)
+    for (int i = 0; i < sample->count; i++) {
         free(sample->groups[i].counts);
+        free(sample->groups[i].path);
+    }
     free(sample->groups);
     *sample = (struct device_sample){0};
 }

@@ -80,6 +80,7 @@ struct device_group {
     uint64_t instructions, sectors; /* that its warps executed; of global memory that it touched */
     uint64_t macs;                  /* multiply-adds of tensor instructions */
     uint64_t *counts;               /* malloc'd by the launch */
+    void *path;                     /* the same: the way of its first block's warps */
 };
 struct device_sample {
     struct device_group *groups;

@@ -50,6 +50,9 @@ struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the f
 struct flow { /* a basic block */
     const struct insn *start;
     uint32_t id, order; /* order: loop-aware topological; the least runs first */
+    bool joined;        /* ptxas makes one block of it and those before: the body of a short `if`, or what stands behind it */
+    bool guarded;       /* of these, the body */
+    bool unrolled;      /* ptxas unrolls it: a short loop of one block */
 };
 /* Instruction classes: what one PTX instruction counts as. */
 enum insn_class {
@@ -87,7 +90,6 @@ struct cold { /* the rarely used part of an instruction */
     bool unread;      /* ldmatrix: an arrival at an mbarrier comes before the first use of its result */
     uint16_t flops;   /* per thread; mma: MACs are counted by macs */
     uint32_t macs;    /* per warp */
-    uint8_t waits;    /* for loads from global memory: decode/waits.c */
     uint8_t more;     /* machine instructions beyond one of a division, a root, ...: decode/machine.c */
     uint8_t mmas;     /* machine instructions it becomes, if several: wmma */
     uint32_t block;   /* flow id */
@@ -145,10 +147,11 @@ struct program { /* an entry and everything it may call */
     bool unread;     /* some are told of before they are used: cold.unread */
     double launch_s; /* of all threads, of the last launch; of so many blocks */
     uint64_t launch_groups;
-    bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */
-    uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
-    bool has_addresses;         /* of the module's variables, as they were when it was decoded */
-    void *jit;                  /* code of stretches (run/jit.c), mapped; NULL: none */
+    bool uses_async;             /* the async proxy reads or writes shared memory: bulk copies, wgmma */
+    uint32_t fixed_local_bytes;  /* of local_bytes: what lies behind is alloca's */
+    bool has_addresses;          /* of the module's variables, as they were when it was decoded */
+    struct path_code *path_code; /* of device/path.c, made when first asked for; one allocation */
+    void *jit;                   /* code of stretches (run/jit.c), mapped; NULL: none */
     size_t jit_bytes;
 };
 
@@ -311,6 +314,7 @@ struct warp {
     struct block *block;
     struct runner *runner;
     const struct program *program;
+    struct path_warp *path;      /* takes down which blocks it enters; NULL: nobody asks */
     uint32_t earliest;           /* all fragments are ready, at starts of blocks of this activation, none before this order; 0: not known */
     _Alignas(64) int32_t on[32]; /* mask as lanes: 0 or -1 */
     uint32_t alive, born;        /* lanes; at the start */
@@ -424,6 +428,7 @@ struct block {
     struct dsmem_touch *touched;          /* by rank: its last access to this block's shared memory */
     uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */
     uint32_t far_fenced[CLUSTER_MAX];     /* in rank 0, by rank: what somebody has fenced for the async proxy */
+    struct path *path;                    /* of its warps; NULL: they are not followed */
     bool failed, parted;                  /* parted: some warp's part_released stands */
     bool copied;                          /* cp.async reads global memory, where reads are watched */
 };
@@ -450,8 +455,9 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     struct pending_copy *pending; /* bulk copies on their way */
     int pending_count, pending_room;
     uint64_t pending_bytes;
-    uint64_t *counted; /* of a sample: the counts before the group in hand (run/sample.c) */
-    uint64_t worked;   /* instructions before the group in hand */
+    uint64_t *counted;  /* of a sample: the counts before the group in hand (run/sample.c) */
+    uint64_t worked;    /* instructions before the group in hand */
+    struct path *paths; /* of blocks that ended; a list */
     const struct grid *grid;
     uint64_t next, stride; /* of program.cancels: the next cluster that clusterlaunchcontrol may cancel, and how far the one after lies */
 };

@@ -339,56 +339,6 @@ static void clocks(void **state)
     assert_memory_equal(first[0], first[1], sizeof first[0]);
 }
 
-#define ADDS "add.u32 %r3, %r1, 1; add.u32 %r3, %r3, 1; add.u32 %r3, %r3, 1;"
-#define TWELVE_ADDS ADDS ADDS ADDS ADDS
-
-/* One wait for loads that depend on no other, one more where an address or a barrier does, none where another block uses the value. */
-static void waits_for_loads(void **state)
-{
-    static const struct {
-        const char *body;
-        int waits;
-    } table[] = {
-        {"ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r1, %r2; st.global.u32 [%d1+8], %r3;", 1},
-        {"ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r3, %r2;", 1},
-        {"ld.global.u32 %r1, [%d1]; and.b32 %r1, %r1, 12; cvt.u64.u32 %d2, %r1; add.u64 %d2, %d2, %d1;\n"
-         "ld.global.v2.u32 {%r2, %r3}, [%d2]; add.u32 %r3, %r3, 1;",
-         2},
-        {"ld.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; bar.sync 0; ld.global.u32 %r2, [%d1+4]; add.u32 %r2, %r2, 1;", 2},
-        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1; ld.global.u32 %r2, [%d1+8]; add.u32 %r2, %r2, 1;", 2},
-        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1; ld.global.nc.u32 %r2, [%d1+8]; add.u32 %r2, %r2, 1;", 1},
-        {"ld.global.u32 %r1, [%d1]; bra NEXT; NEXT: add.u32 %r1, %r1, 1;", 0},
-        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p ld.global.u32 %r2, [%d1+4]; mov.u32 %r3, %r2;", 2},
-        {"mov.u32 %r2, 0; LOOP: ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 5;\n"
-         "@%p bra LOOP;",
-         5},
-        /* ptxas puts guards on short ifs */
-        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
-         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
-         1},
-        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r2, 1; A:", 2},
-        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1];" TWELVE_ADDS " A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
-         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
-         2},
-        {"ld.global.u32 %r1, [%d1]; LOOP: @%p bra A; add.u32 %r3, %r1, 1; A: add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 5; @%p bra LOOP;",
-         0},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct emu_test t;
-        char ptx[1024];
-        snprintf(ptx, sizeof ptx,
-                 PTX_HEAD ".visible .entry k(.param .u64 in) { .reg .b64 %%d<3>; .reg .b32 %%r<4>; .reg .pred %%p;\n"
-                          "ld.param.u64 %%d1, [in]; mov.u32 %%r2, 0; %s ret; }",
-                 table[i].body);
-        emu_test_text(&t, "waits", ptx, "k");
-        emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
-        emu_test_run(&t);
-        if (emu_test_counter(&t, "emu.load_waits", 0) != table[i].waits)
-            fail_msg("%s: %g waits", table[i].body, emu_test_counter(&t, "emu.load_waits", 0));
-        emu_test_close(&t);
-    }
-}
-
 /* What divisions and roots become. */
 static void machine_instructions(void **state)
 {
@@ -464,7 +414,6 @@ int main(void)
                                        cmocka_unit_test(wide_pairs),     cmocka_unit_test(local_memory),
                                        cmocka_unit_test(flop),           cmocka_unit_test(contention),
                                        cmocka_unit_test(float_atomics),  cmocka_unit_test(instructions_make_lines),
-                                       cmocka_unit_test(damaged_maps),   cmocka_unit_test(async_words),
-                                       cmocka_unit_test(waits_for_loads)};
+                                       cmocka_unit_test(damaged_maps),   cmocka_unit_test(async_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,33 +132,39 @@ static void each_unit_by_hand(void **state)
     assert_int_equal(p.limit, UNIT_L2);
 }
 
-/* A warp waits for 11 loads one after the other: from DRAM, of which it reads each byte once; or a quarter of them
- * from DRAM, the square root of four times as many bytes from L2 and the rest from L1. */
-static void loads_that_depend_on_each_other(void **state)
+/* A block takes 1,000 cycles if its loads come from L1, 3,000 from L2 and 9,000 from DRAM. Each byte is read once; or a quarter of them
+ * from DRAM, the square root of four times as many bytes from L2 and the rest from L1; or half of the requests wait for DRAM, because their
+ * lanes leave their sectors in two different turns. */
+static void the_path_of_a_block(void **state)
 {
     const struct chip *h200 = chip_find("H200");
     struct chip_model m = ideal();
     struct prediction p;
-    m.constant[PREDICT_wait_l1_cycles] = 40;
-    m.constant[PREDICT_wait_l2_cycles] = 200;
-    m.constant[PREDICT_wait_dram_cycles] = 800;
+    m.constant[PREDICT_path_scale] = 1;
     m.constant[PREDICT_reuse_power] = 0.5;
-    struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
-    c.load_waits = 132 * 11;
-    c.requests_ld = c.sectors_ld = 132 * 10;
+    struct predict_counts c = {.blocks = 264, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
+    c.requests_ld = c.load_phases = c.sectors_ld = 132 * 10;
+    c.path_l1 = 264 * 1000;
+    c.path_l2 = 264 * 3000;
+    c.path_dram = 264 * 9000;
     c.read_bytes = 32 * c.sectors_ld;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 11 * 800 / 2.0); /* 2 GHz */
+    near(p.unit_ns[UNIT_LATENCY], 2 * 9000 / 2.0); /* two rounds; 2 GHz */
     c.read_bytes /= 4;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 11 * (800 + 200 + 2 * 40) / 4.0 / 2);
-    m.constant[PREDICT_cycles_per_load] = 1000; /* more than these waits */
+    near(p.unit_ns[UNIT_LATENCY], 2 * (1000 + 2000 / 2.0 + 6000 / 4.0) / 2);
+    c.load_phases *= 2;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 10 * 1000 / 2.0);
-    c.sectors_ld = 0; /* no load */
-    c.requests_ld = 0;
+    near(p.unit_ns[UNIT_LATENCY], 2 * (3000 + 6000 / 2.0) / 2);
+    m.constant[PREDICT_cycles_per_load] = 5000; /* more than the path */
     predict_launch(&m, h200, &c, &p);
-    assert_true(p.unit_ns[UNIT_LATENCY] == 0);
+    near(p.unit_ns[UNIT_LATENCY], 2 * 5 * 5000 / 2.0);
+    m.constant[PREDICT_cycles_per_load] = 0;
+    c.sectors_ld = c.requests_ld = c.load_phases = 0; /* copies only, half of them of what was read before */
+    c.sectors_async = 1000;
+    c.read_bytes = 16000;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], 2 * (3000 + 6000 / 2.0) / 2);
 }
 
 static void waves_count_where_latency_decides(void **state)
@@ -210,15 +216,16 @@ static void bytes_that_l2_holds(void **state)
     const struct chip *h200 = chip_find("H200");
     struct chip_model m = ideal();
     struct prediction p;
-    m.constant[PREDICT_wait_l2_cycles] = 200;
-    m.constant[PREDICT_wait_dram_cycles] = 800;
+    m.constant[PREDICT_path_scale] = 1;
     struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
-    c.load_waits = 132 * 11;
+    c.path_l1 = 132 * 100;
+    c.path_l2 = 132 * 2000;
+    c.path_dram = 132 * 8000;
     c.requests_ld = c.sectors_ld = 4.8e9 / 32;
     c.read_bytes = 4.8e9;
     c.kept_bytes = 1.2e9;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 11 * (3 * 800 + 200) / 4.0 / 2);
+    near(p.unit_ns[UNIT_LATENCY], (3 * 8000 + 2000) / 4.0 / 2);
     near(p.unit_ns[UNIT_DRAM], 0.75e6);
 }
 
@@ -304,16 +311,11 @@ static void what_the_model_has_not_seen_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_shipped_model_reads),
-        cmocka_unit_test(each_unit_by_hand),
-        cmocka_unit_test(loads_that_depend_on_each_other),
-        cmocka_unit_test(waves_count_where_latency_decides),
-        cmocka_unit_test(unequal_blocks),
-        cmocka_unit_test(bytes_that_l2_holds),
-        cmocka_unit_test(launch_of_blocks),
-        cmocka_unit_test(places_that_stay_empty),
-        cmocka_unit_test(sectors_in_parts),
-        cmocka_unit_test(what_the_model_has_not_seen_is_refused),
+        cmocka_unit_test(a_shipped_model_reads), cmocka_unit_test(each_unit_by_hand),
+        cmocka_unit_test(the_path_of_a_block),   cmocka_unit_test(waves_count_where_latency_decides),
+        cmocka_unit_test(unequal_blocks),        cmocka_unit_test(bytes_that_l2_holds),
+        cmocka_unit_test(launch_of_blocks),      cmocka_unit_test(places_that_stay_empty),
+        cmocka_unit_test(sectors_in_parts),      cmocka_unit_test(what_the_model_has_not_seen_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

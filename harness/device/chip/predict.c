@@ -100,16 +100,26 @@ static struct loads loads_of(const struct chip_model *m, const struct predict_co
                           fmax(0, once - c->kept_bytes)};
 }
 
-/* Cycles that all warps wait for loads: those of each load, which overlap as far as there are registers for them, or the latency of those
- * that depend on each other, if that takes longer. The first wait of a warp is one of the cycles of a block. */
-static double load_cycles(const struct chip_model *m, const struct predict_counts *c, const struct loads *l)
+/* Cycles of a mean block's slowest warp. A request takes as long as the sector that comes from farthest. Lanes that walk through memory
+ * leave their sectors in as many different turns as their addresses have offsets within a sector. */
+static double path_of(const struct predict_counts *c, const struct loads *l)
+{
+    double phases = c->requests_ld > 0 ? fmax(1, c->load_phases / c->requests_ld) : 1, near = 1,
+           far = c->sectors_async > 0 ? fmin(1, (c->read_bytes - c->kept_bytes) / (SECTOR * c->sectors_async)) : 0;
+    if (l->asked > 0) {
+        near = fmin(1, phases * l->from_l2 / l->asked);
+        far = fmin(near, phases * l->from_dram / l->asked);
+    }
+    return (c->path_l1 + (c->path_l2 - c->path_l1) * near + (c->path_dram - c->path_l2) * far) / c->blocks;
+}
+
+/* Cycles of the warps of a block that share an SM with others: more registers keep more loads on their way. */
+static double shared_cycles(const struct chip_model *m, const struct predict_counts *c, double machine)
 {
     const double *k = m->constant;
-    if (!(l->asked > 0))
-        return 0;
-    double wait = k[PREDICT_wait_l1_cycles] + (k[PREDICT_wait_l2_cycles] - k[PREDICT_wait_l1_cycles]) * l->from_l2 / l->asked +
-                  (k[PREDICT_wait_dram_cycles] - k[PREDICT_wait_l2_cycles]) * l->from_dram / l->asked;
-    return fmax(k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16), wait * c->load_waits);
+    return (k[PREDICT_cycles_per_instruction] * machine + k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16) +
+            k[PREDICT_cycles_per_shared] * c->shared_loads + k[PREDICT_cycles_per_barrier] * c->barriers) /
+           (c->blocks * c->warps_per_block);
 }
 
 /* Cycles of an SM for its instructions: of the schedulers, or of a pipe that has fewer lanes (XU: 16; f64: the chip's). */
@@ -138,8 +148,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
 {
     const double *k = m->constant, ghz = k[PREDICT_clock_hz] / 1e9, sms = chip->sm_count;
     double slots = c->resident > 0 ? c->resident : sms * c->blocks_per_sm, waves = c->blocks / slots,
-           rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks,
-           warps = c->blocks * c->warps_per_block, blocks = rounds;
+           rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks, blocks = rounds;
     if (c->unequal_sm > 0) { /* blocks that follow each other, in number and in work of a mean one */
         uneven = c->unequal_sm * sms / c->instructions;
         rounds = c->unequal_place * c->blocks / c->instructions;
@@ -163,9 +172,7 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     /* The chip launches one block after the other: those that it holds at once, and later ones no faster than that. */
     double each = fmax(k[PREDICT_block_ns], k[PREDICT_warp_ns] * c->warps_per_block), first = each * fmin(c->blocks, slots);
     out->alone_ns = blocks / ghz * k[PREDICT_cycles_per_block] +
-                    rounds / ghz *
-                        (k[PREDICT_cycles_per_instruction] * machine / warps + load_cycles(m, c, &loads) / warps +
-                         k[PREDICT_cycles_per_shared] * c->shared_loads / warps + k[PREDICT_cycles_per_barrier] * c->barriers / warps);
+                    rounds / ghz * fmax(shared_cycles(m, c, machine), k[PREDICT_path_scale] * path_of(c, &loads));
     out->unit_ns[UNIT_LATENCY] = first + fmax(each * c->blocks - first, out->alone_ns);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     put_residence(c, out, sms, uneven, waves / rounds, each * c->blocks);

@@ -240,6 +240,8 @@ static bool parse_instr(struct parser *p)
     in->ptx_line = p->t.line;
     in->place = p->place;
     in->inlined = p->inlined;
+    in->nounroll = p->nounroll;
+    p->nounroll = false;
     if (parser_accept(p, '@')) {
         in->guard_negated = parser_accept(p, '!');
         char *name = parser_take_name(p, "a predicate");
@@ -325,8 +327,10 @@ static bool parse_directive(struct parser *p)
         p->inlined = inlined;
         return fine && (!parser_is_punct(p, ';') || parser_fail(p, "no semicolon stands behind '.loc_intermediate'"));
     }
-    if (parser_is(p, ".pragma"))
+    if (parser_word(p, ".pragma")) {
+        p->nounroll = p->t.len == 10 && !memcmp(p->t.at, "\"nounroll\"", 10);
         return skip_statement(p);
+    }
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (!parser_word(p, spaces[i].word))
             continue;

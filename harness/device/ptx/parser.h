@@ -35,6 +35,7 @@ struct parser {
     struct ptx_function *prototypes; /* of the function at hand, by label: results and parameters alone */
     bool call;                       /* the instruction at hand is one: '(' begins a list, not a constant */
     struct ptx_place place, inlined;
+    bool nounroll; /* the pragma stands before the next instruction */
 };
 
 /* token helpers */

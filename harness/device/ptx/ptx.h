@@ -151,6 +151,7 @@ struct ptx_instr {
     int mod_count;
     int guard; /* register, -1 = none */
     bool guard_negated;
+    bool nounroll; /* `.pragma "nounroll"` stands before it: the loop that begins here keeps its shape */
     struct ptx_operand operands[PTX_MAX_OPERANDS];
     int count;
     int ptx_line, column;            /* of its name, behind a guard */

@@ -206,11 +206,11 @@ static bool decode_function(struct decode *d, int number)
     decode_origins(d);
     decode_overtaken(d);
     decode_unread(d);
-    decode_waits(d);
     d->first_flow = p->flow_count;
     p->functions[number].entry = (const struct flow *)(uintptr_t)d->first_flow;
     for (int b = 0; b <= d->graph.count; b++)
         new_flow(d, b < d->graph.count ? 2 * (uint32_t)d->graph.blocks[b].order : UINT32_MAX);
+    decode_joins(d);
     count_uses(d);
     bool ok = true;
     for (int b = 0; b < d->graph.count && ok; b++)
@@ -222,8 +222,6 @@ static bool decode_function(struct decode *d, int number)
     d->overtaken = NULL;
     free(d->unread);
     d->unread = NULL;
-    free(d->waits);
-    d->waits = NULL;
     if (!ok)
         return false;
     begin_flow(d, d->first_flow + (uint32_t)d->graph.count);
@@ -343,6 +341,7 @@ void decode_free(struct program *p)
     free(p->flow_sizes);
     free(p->origins);
     free(p->constants);
+    decode_path_free(p->path_code);
     if (p->jit)
         munmap(p->jit, p->jit_bytes);
     free(p);

@@ -34,7 +34,6 @@ struct decode {
     int32_t *origins;    /* by register: origin.c */
     uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: origin.c */
     uint8_t *unread;     /* the same: an ldmatrix of which an mbarrier is told before anything has used it */
-    uint8_t *waits;      /* by instruction: how often it waits for loads from global memory: waits.c */
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
     const struct ptx_instr *in;
@@ -58,6 +57,9 @@ struct decode {
 /* NULL + err. The variables of the module must have their addresses. */
 struct program *decode_entry(const struct ptx_module *m, const struct ptx_function *entry, struct error *err);
 void decode_free(struct program *p);
+/* What device/path.c needs to know of a program, made when it is asked for the first time. */
+const struct path_code *decode_path(struct program *p);
+void decode_path_free(struct path_code *c);
 
 /* ---- shared by decode*.c ---- */
 /* Machine instructions beyond one that an instruction becomes. */
@@ -121,7 +123,7 @@ bool decode_select(struct decode *d);
 void decode_origins(struct decode *d);
 void decode_overtaken(struct decode *d);
 void decode_unread(struct decode *d);
-void decode_waits(struct decode *d);
+void decode_joins(struct decode *d);     /* what ptxas makes one block of: flow.joined, flow.unrolled */
 void decode_is_unread(struct decode *d); /* of the operation that was just emitted */
 uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o);
 const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);

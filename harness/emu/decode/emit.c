@@ -107,10 +107,8 @@ static struct insn *emit_as(struct decode *d, enum op op, bool internal)
             at = &d->in->inlined;
         c->file = at->file;
         c->line = d->m->file_count > 0 ? at->line : d->in->ptx_line; /* written by hand, or without -lineinfo */
-        if (!internal) {
+        if (!internal)
             decode_classify(d->in, c);
-            c->waits = d->waits[d->at];
-        }
     }
     return ip;
 }

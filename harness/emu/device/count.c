@@ -1,6 +1,7 @@
 #include "emu/device/count.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "emu/device/path.h"
 #include "emu/handlers.h"
 #include "emu/ops.h"
 #include <stdio.h>
@@ -139,7 +140,6 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
     v[COUNT_warp_instructions] += runs;
     v[COUNT_thread_instructions] += threads;
     v[class_counter[c->class]] += runs;
-    v[COUNT_load_waits] += runs * c->waits;
     v[COUNT_machine_more] += runs * c->more;
     if (c->flops)
         v[COUNT_flop_f16 + (c->flop_type == FLOP_F16    ? 0
@@ -196,6 +196,12 @@ void totals_add(struct totals *t, const struct launch *l, const char *path, cons
         abort();
     memset(memos, 0, (p->memo_count + 1) * sizeof *memos);
     merge_workers(l, blocks, memos);
+    uint64_t cycles[PATH_LEVELS] = {0};
+    path_cycles(l, blocks, memos, cycles);
+    t->whole[COUNT_load_phases] += path_phases(l, memos);
+    t->whole[COUNT_path_l1_cycles] += cycles[PATH_L1];
+    t->whole[COUNT_path_l2_cycles] += cycles[PATH_L2];
+    t->whole[COUNT_path_dram_cycles] += cycles[PATH_DRAM];
     int own = -1; /* the file of the kernel's first line; 0: the PTX itself */
     for (uint32_t i = 0; i < p->count && own < 0; i++)
         own = p->cold[i].line > 0 ? p->cold[i].file : -1;

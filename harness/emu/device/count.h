@@ -48,8 +48,11 @@
     X(global_sectors_ideal_st, "sector") \
     X(global_lines, "line") \
     X(global_wavefronts, "wavefront") \
-    X(load_waits, "wait") \
     X(machine_more, "instr") \
+    X(load_phases, "") \
+    X(path_l1_cycles, "cycle") \
+    X(path_l2_cycles, "cycle") \
+    X(path_dram_cycles, "cycle") \
     X(shared_requests, "request") \
     X(shared_wavefronts_ld, "wavefront") \
     X(shared_wavefronts_st, "wavefront") \

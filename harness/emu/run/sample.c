@@ -1,6 +1,7 @@
 #include "emu/run/sample.h"
 #include "base/text.h"
 #include "emu/ops.h"
+#include "emu/run/path.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,15 @@ void sample_weigh(struct launch *l, const struct device_sample *sample)
     for (int g = 0; g < sample->ran; g++)
         for (size_t i = 0; sample->groups[g].counts && i < count; i++)
             sums[i] += sample->groups[g].weight * sample->groups[g].counts[i];
+    for (int g = 0; g < sample->ran; g++) {
+        struct path *path = sample->groups[g].path;
+        if (path && sample->groups[g].weight) {
+            path->weight *= sample->groups[g].weight;
+            path->next = k->paths;
+            k->paths = path;
+            sample->groups[g].path = NULL;
+        }
+    }
     k->blocks = xcalloc(p->flow_count + 1, sizeof *k->blocks);
     k->memo_sets = 1;
     k->memos = aligned_alloc(_Alignof(struct memo), bytes);

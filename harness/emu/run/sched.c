@@ -9,6 +9,7 @@
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
 #include "emu/check/races.h"
+#include "emu/run/path.h"
 #include "emu/run/sample.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,7 +260,7 @@ static void run_turn(struct warp *w)
 {
     struct launch *l = w->runner->launch;
     w->fuel = WARP_FUEL;
-    const struct insn *ip = warp_resume(w);
+    const struct insn *ip = w->path && !path_run(w) ? NULL : warp_resume(w);
     while (ip)
         ip = ip->fn(w, ip);
     if (w->state == WARP_BARRIER) {
@@ -428,12 +429,16 @@ static void run_group(const struct grid *g, int64_t index, int thread)
         int of = l->cooperative ? (int)c[0] : g->size; /* all blocks are resident: those of a cluster stand side by side */
         block_start(k, &k->residents[r], number, r % of, of);
         k->residents[r].cluster = k->by_rank + r / of * of;
+        if (path_wants(l, number, r, sampled))
+            path_begin(&k->residents[r]);
     }
     /* Blocks of one turn, and blocks that happen to end where the clock is looked at, are bounded here. */
     if (!(++k->groups & 15) && out_of_time(k))
         run_late(&k->residents[0].warps[0]);
     else
         run_residents(k, g->size);
+    for (int r = 0; r < g->size; r++)
+        path_take(k, &k->residents[r], sampled);
     if (sampled)
         sample_take(k, sampled);
     else if (l->work && !l->cooperative)
@@ -579,6 +584,7 @@ void launch_free(struct launch *l)
         free(k->wgmma_tiles);
         free(k->matrix_a);
         free(k->counted);
+        path_free(k->paths);
         free(k->blocks);
         for (uint32_t m = 0; m < k->memo_sets * l->program->memo_count && k->memos; m++) {
             free(k->memos[m].others);

@@ -1,6 +1,7 @@
 /* emu/run/warp: fragments of a warp, and calls. */
 #include "base/text.h"
 #include "emu/handlers.h"
+#include "emu/run/path.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,17 +65,22 @@ static bool before(const struct warp *w, const struct fragment *x, const struct 
     return x->mask < y->mask;
 }
 
+static const struct insn *begin_block(struct warp *w, const struct flow *to)
+{
+    w->blocks[to->id].executions++;
+    w->blocks[to->id].threads += w->lanes;
+    if (w->path)
+        path_note(w, to);
+    return to->start;
+}
+
 static const struct insn *run_fragment(struct warp *w, int index)
 {
     struct fragment f = w->fragments[index];
     w->fragments[index] = w->fragments[--w->others];
     warp_set_mask(w, f.mask);
     use_node(w, f.node);
-    if (!f.at)
-        return f.ip;
-    w->blocks[f.at->id].executions++;
-    w->blocks[f.at->id].threads += w->lanes;
-    return f.at->start;
+    return f.at ? begin_block(w, f.at) : f.ip;
 }
 
 /* Fragments that wait for lanes of their mask become ready when all of them stand with them or have ended. */
@@ -140,9 +146,7 @@ const struct insn *warp_resume(struct warp *w)
     w->at = NULL;
     if (w->others)
         return warp_enter_slow(w, at);
-    w->blocks[at->id].executions++;
-    w->blocks[at->id].threads += w->lanes;
-    return at->start;
+    return begin_block(w, at);
 }
 
 const struct insn *warp_diverge(struct warp *w, const struct flow *taken, const struct flow *not_taken, uint32_t mask_taken)
@@ -235,9 +239,7 @@ const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct
     use_node(w, n);
     if (w->others || w->fuel-- < 0)
         return warp_enter_slow(w, f->entry);
-    w->blocks[f->entry->id].executions++;
-    w->blocks[f->entry->id].threads += w->lanes;
-    return f->entry->start;
+    return begin_block(w, f->entry);
 }
 
 const struct insn *warp_return(struct warp *w)
@@ -258,9 +260,7 @@ const struct insn *warp_return(struct warp *w)
     const struct flow *next = w->program->flows + call->list[2];
     if (w->others || w->fuel-- < 0)
         return warp_enter_slow(w, next);
-    w->blocks[next->id].executions++;
-    w->blocks[next->id].threads += w->lanes;
-    return next->start;
+    return begin_block(w, next);
 }
 
 const struct insn *warp_exit(struct warp *w)

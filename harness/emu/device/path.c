@@ -1,0 +1,414 @@
+/* A warp issues in order, and ptxas orders the instructions of a basic block as their operands allow. So an instruction starts when the
+ * block has started and its operands are ready, and the next block starts when all instructions of this one have. A load that another block
+ * uses is under way meanwhile. Times are in eighths of a cycle, for three kinds of memory at once. */
+#include "emu/device/path.h"
+#include "base/text.h"
+#include "emu/decode/decode.h"
+#include "emu/path_code.h"
+#include "emu/run/path.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PART 8
+#define STEPS_MOST 40000 /* of one warp that are timed; the rest takes as long in the mean of its basic block */
+#define TIMED_MOST 16    /* different paths of a launch that are timed */
+#define SCHEDULERS 4
+#define GROUPS 16          /* of copies that are under way */
+#define UNROLL 4           /* turns of a short loop that become one */
+#define WORDS_MOST 64      /* that are loaded at once: registers */
+#define LOADS 64           /* that are remembered */
+#define WAVEFRONT_PARTS 17 /* that each further wavefront of a request takes */
+#define REQUEST_PARTS 32   /* between two loads of a warp */
+#define BRANCH_CYCLES 8
+#define ATOMIC_CYCLES 540
+
+typedef int32_t cycles __attribute__((vector_size(16))); /* in parts, by level */
+static const cycles load_latency = {41 * PART, 280 * PART, 700 * PART, 0};
+
+static inline cycles later(cycles a, cycles b)
+{
+    const cycles first = a > b;
+    return (a & first) | (b & ~first);
+}
+static inline cycles all(int32_t parts)
+{
+    return (cycles){parts, parts, parts, parts};
+}
+
+struct timer {
+    const struct path_code *code;
+    const uint32_t *of_flow; /* by flow: warps of the block that run it */
+    const uint32_t *extra;   /* by step: parts that its requests take beyond the first sector or wavefront */
+    const uint32_t *waves;   /* by step: wavefronts of its requests, in parts */
+    cycles *ready;           /* by register */
+    cycles start, issued;    /* of the basic block; the last start of an instruction of it */
+    cycles branch;           /* when it is known where the last branch goes, if ptxas does not guard instructions in its place */
+    bool branches;
+    cycles guard;                   /* of the body of a short `if` */
+    cycles kept;                    /* no load of the block moves in front */
+    cycles loads, special, product; /* when the units are free */
+    cycles group[GROUPS], group_now;
+    uint32_t groups, waited; /* of copies: begun, waited for */
+    bool group_open;
+    struct {
+        cycles ready;
+        uint32_t words;
+    } load[LOADS];
+    uint32_t load_first, load_count, words;
+    int32_t slots; /* of the block */
+    uint32_t steps;
+    uint32_t warps; /* of the block that run the basic block */
+    cycles begun;   /* since the last barrier: when, and what all warps ask of the units of an SM */
+    int32_t sum_slots, sum_loads, sum_special, sum_product;
+};
+
+/* A load needs registers: it waits for the oldest ones. */
+static void take_words(struct timer *t, uint32_t words, cycles *at, cycles ready)
+{
+    while (t->load_count && (t->words + words > WORDS_MOST || t->load_count == LOADS)) {
+        *at = later(*at, t->load[t->load_first].ready);
+        t->words -= t->load[t->load_first].words;
+        t->load_first = (t->load_first + 1) % LOADS;
+        t->load_count--;
+    }
+    const uint32_t last = (t->load_first + t->load_count++) % LOADS;
+    t->load[last].ready = later(*at, all(0)) + ready;
+    t->load[last].words = words;
+    t->words += words;
+}
+
+/* All warps of the block have come to the barrier: the units have done their work. */
+static void end_phase(struct timer *t)
+{
+    int32_t most = t->sum_slots > t->sum_special ? t->sum_slots : t->sum_special;
+    most = (most > t->sum_product ? most : t->sum_product) / SCHEDULERS;
+    most = most > t->sum_loads ? most : t->sum_loads;
+    t->start = t->issued = later(t->start, t->begun + all(most));
+    t->begun = t->start;
+    t->sum_slots = t->sum_loads = t->sum_special = t->sum_product = 0;
+}
+
+/* All instructions before it have started. */
+static void split(struct timer *t, cycles at)
+{
+    t->start = t->issued = later(at, later(t->issued, t->start + all(t->slots * PART)));
+    t->slots = 0;
+    t->kept = t->start;
+}
+
+static void leave_block(struct timer *t)
+{
+    split(t, t->branches ? t->branch : all(0));
+    t->start += all(t->branches ? BRANCH_CYCLES * PART : 0);
+    t->branches = false;
+}
+
+static void close_group(struct timer *t)
+{
+    if (t->group_open)
+        t->group[t->groups++ % GROUPS] = t->group_now;
+    t->group_open = false;
+}
+
+/* Until all groups but `left` have come. */
+static cycles wait_groups(struct timer *t, uint32_t left, cycles at)
+{
+    while (t->groups - t->waited > left) {
+        if (t->groups - t->waited <= GROUPS)
+            at = later(at, t->group[t->waited % GROUPS]);
+        t->waited++;
+    }
+    return at;
+}
+
+static void use_loads(struct timer *t, uint32_t waves)
+{
+    t->loads = later(t->loads, t->start) + all((int32_t)(waves > REQUEST_PARTS ? waves : REQUEST_PARTS));
+    t->sum_loads += (int32_t)(waves * t->warps);
+}
+
+static cycles time_load(struct timer *t, const struct path_step *s, cycles at, uint32_t i)
+{
+    const int32_t extra = (int32_t)t->extra[i];
+    at = s->kind == PATH_LOAD ? later(at, t->kept) : at;
+    take_words(t, s->words, &at, load_latency + all(extra));
+    t->issued = later(t->issued, at);
+    use_loads(t, t->waves[i]);
+    return later(at + all(extra), t->loads) + load_latency;
+}
+
+static void time_copy(struct timer *t, cycles at, uint32_t i)
+{
+    const int32_t extra = (int32_t)t->extra[i];
+    const cycles latency = later(load_latency, all(load_latency[PATH_L2])); /* past L1 */
+    use_loads(t, t->waves[i]);
+    at = later(at + all(extra), t->loads) + latency;
+    t->group_now = t->group_open ? later(t->group_now, at) : at;
+    t->group_open = true;
+}
+
+static void time_step(struct timer *t, uint32_t i)
+{
+    const struct path_step *s = &t->code->steps[i];
+    const uint32_t *regs = t->code->regs + s->regs;
+    const int32_t extra = (int32_t)t->extra[i];
+    cycles at = later(t->start, t->guard), done;
+    for (int k = 0; k < s->reads; k++)
+        at = later(at, t->ready[regs[k]]);
+    t->slots += s->slots;
+    t->sum_slots += s->slots * PART * (int32_t)t->warps;
+    t->sum_special += s->special * PART * (int32_t)t->warps;
+    done = at + all(s->latency * PART);
+    if (s->slots && s->kind != PATH_LOAD && s->kind != PATH_LOAD_FREE)
+        t->issued = later(t->issued, at);
+    if (s->special) {
+        t->special = later(t->special, t->start) + all(s->special * PART);
+        done = later(done, t->special + all(s->latency * PART));
+    }
+    switch (s->kind) {
+    case PATH_SPLIT: split(t, at); break;
+    case PATH_LOAD:
+    case PATH_LOAD_FREE: done = time_load(t, s, at, i); break;
+    case PATH_ATOMIC: done = later(at, t->kept) + all(ATOMIC_CYCLES * PART + extra); break;
+    case PATH_SHARED:
+        use_loads(t, t->waves[i]);
+        done = later(done + all(extra), t->loads + all(s->latency * PART));
+        break;
+    case PATH_STORE:
+        t->kept = later(t->kept, at);
+        use_loads(t, t->waves[i]);
+        break;
+    case PATH_BARRIER:
+        split(t, all(0));
+        end_phase(t);
+        t->start += all((s->latency + 2 * (int32_t)t->warps) * PART);
+        break;
+    case PATH_COPY: time_copy(t, at, i); break;
+    case PATH_COMMIT: close_group(t); break;
+    case PATH_COPY_WAIT:
+        split(t, all(0));
+        t->start = wait_groups(t, s->amount, t->start);
+        break;
+    case PATH_MBARRIER:
+        close_group(t);
+        split(t, at);
+        if (t->groups != t->waited)
+            t->start = wait_groups(t, t->groups - t->waited - 1, t->start);
+        done = t->start + all(s->latency * PART);
+        break;
+    case PATH_PRODUCT:
+        t->sum_product += (int32_t)(s->amount * PART * t->warps);
+        t->product = later(t->product, t->start) + all((int32_t)s->amount * PART);
+        break;
+    case PATH_PRODUCT_WAIT:
+        split(t, all(0));
+        t->start = later(t->start, t->product - all(0)) + all(s->amount ? 0 : s->latency * PART);
+        break;
+    case PATH_BRANCH:
+        t->branch = done;
+        t->branches = true;
+        break;
+    }
+    for (int k = 0; k < s->writes; k++)
+        t->ready[regs[s->reads + k]] = done;
+    t->steps++;
+}
+
+/* ---- one warp ---- */
+struct cost { /* of a basic block, with those that are joined to it */
+    cycles sum;
+    uint32_t seen;
+};
+
+static bool goes_on(const struct flow *flows, uint32_t head, uint32_t to, uint32_t *turn)
+{
+    *turn = to == head ? *turn + 1 : 0;
+    return flows[to].joined || (flows[to].unrolled && to == head && *turn % UNROLL);
+}
+
+/* Of blocks that were not timed: as long as the others in the mean, by the instructions. */
+static void add_rest(const struct timer *t, const struct path_warp *w, const struct cost *costs, uint32_t flow_count,
+                     double out[PATH_LEVELS])
+{
+    for (uint32_t f = 0; f < flow_count; f++) {
+        const double runs = (double)w->blocks[f].executions, steps = t->code->range[f][1] - t->code->range[f][0];
+        for (int k = 0; k < PATH_LEVELS; k++)
+            out[k] += costs[f].seen ? runs * costs[f].sum[k] / costs[f].seen / PART : runs * steps * t->start[k] / PART / (t->steps + 1);
+    }
+}
+
+/* Cycles that the units of an SM need for all warps of the block. */
+static double busy_cycles(const struct timer *t, const struct path_warp *w, uint32_t flow_count)
+{
+    double slots = 0, special = 0, product = 0, loads = 0;
+    for (uint32_t f = 0; f < flow_count; f++)
+        for (uint32_t i = t->code->range[f][0]; i < t->code->range[f][1]; i++) {
+            const struct path_step *s = &t->code->steps[i];
+            const double runs = (double)w->blocks[f].executions * t->of_flow[f];
+            const bool memory = s->kind == PATH_LOAD || s->kind == PATH_LOAD_FREE || s->kind == PATH_SHARED || s->kind == PATH_STORE ||
+                                s->kind == PATH_COPY;
+            slots += runs * s->slots;
+            special += runs * s->special;
+            product += s->kind == PATH_PRODUCT ? runs * s->amount : 0;
+            loads += memory ? runs * t->waves[i] / PART : 0;
+        }
+    slots = slots > special ? slots : special;
+    slots = (slots > product ? slots : product) / SCHEDULERS;
+    return slots > loads ? slots : loads;
+}
+
+static void time_warp(const struct program *p, struct timer *t, const struct path_warp *w, struct cost *costs, double out[PATH_LEVELS])
+{
+    uint32_t head = UINT32_MAX, turn = 0;
+    cycles begun = all(0);
+    memset(t->ready, 0, t->code->reg_count * sizeof *t->ready);
+    memset(costs, 0, p->flow_count * sizeof *costs);
+    t->start = t->issued = t->kept = t->loads = t->special = t->product = all(0);
+    t->groups = t->waited = t->load_count = t->words = t->steps = 0;
+    t->slots = t->sum_slots = t->sum_loads = t->sum_special = t->sum_product = 0;
+    t->begun = all(0);
+    t->branches = false;
+    t->group_open = false;
+    for (uint32_t i = 0; i < w->count && t->steps < STEPS_MOST; i++) {
+        const uint32_t f = w->flows[i];
+        if (head == UINT32_MAX || !goes_on(p->flows, head, f, &turn)) {
+            leave_block(t);
+            if (head != UINT32_MAX)
+                costs[head].sum += t->start - begun;
+            begun = t->start;
+            head = f;
+        }
+        t->guard = p->flows[f].guarded ? t->branch : all(0);
+        t->branches = false;
+        costs[f].seen++;
+        t->warps = t->of_flow[f];
+        for (uint32_t s = t->code->range[f][0]; s < t->code->range[f][1]; s++)
+            time_step(t, s);
+    }
+    split(t, all(0));
+    if (head != UINT32_MAX)
+        costs[head].sum += t->start - begun;
+    for (int k = 0; k < PATH_LEVELS; k++)
+        out[k] = 0;
+    add_rest(t, w, costs, p->flow_count, out);
+    const double busy = busy_cycles(t, w, p->flow_count);
+    for (int k = 0; k < PATH_LEVELS; k++)
+        out[k] = out[k] > busy ? out[k] : busy;
+}
+
+/* ---- a launch ---- */
+/* Of each step, from the counts of its requests: t->extra and t->waves, in `out` one behind the other. */
+static void put_requests(struct timer *t, const struct program *p, const struct memo *memos, uint32_t *out)
+{
+    for (uint32_t i = 0; i < t->code->step_count; i++) {
+        const struct memo *m = t->code->steps[i].memo < p->memo_count ? &memos[t->code->steps[i].memo] : NULL;
+        uint32_t *extra = out + i, *waves = out + t->code->step_count + i;
+        *waves = PART;
+        if (m && m->requests) {
+            *extra = m->wave_sum > m->requests ? (uint32_t)((m->wave_sum - m->requests) * WAVEFRONT_PARTS / m->requests) : 0;
+            *waves = (uint32_t)(m->wave_sum * PART / m->requests);
+        } else if (m && m->shared_requests) {
+            *extra = (uint32_t)((m->wavefront_sum - m->shared_requests) * WAVEFRONT_PARTS / m->shared_requests);
+            *waves = (uint32_t)(m->wavefront_sum * PART / m->shared_requests);
+        }
+    }
+    t->extra = out;
+    t->waves = out + t->code->step_count;
+}
+
+/* How many warps of the block run each basic block as this one does; at least itself. */
+static void put_warps(const struct path *path, const struct path_warp *w, const struct block_count *all_blocks, double blocks,
+                      uint32_t flows, uint32_t *out)
+{
+    for (uint32_t f = 0; f < flows; f++) {
+        const double own = (double)w->blocks[f].executions, each = (double)all_blocks[f].executions / blocks;
+        const double warps = own > 0 ? each / own + .5 : 1;
+        out[f] = warps < 1 ? 1 : warps > path->block_warps ? (uint32_t)path->block_warps : (uint32_t)warps;
+    }
+}
+
+static uint64_t hash_of(const struct path *p, uint32_t flow_count)
+{
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (int i = 0; i < p->warps; i++) {
+        for (uint32_t k = 0; k < p->warp[i].count; k++)
+            hash = (hash ^ p->warp[i].flows[k]) * 0x100000001b3ull;
+        for (uint32_t k = 0; k < flow_count; k++)
+            hash = (hash ^ p->warp[i].blocks[k].executions) * 0x100000001b3ull;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+struct timed {
+    uint64_t hash;
+    double most[PATH_LEVELS];
+};
+
+static void time_path(const struct program *p, struct timer *t, const struct path *path, const struct block_count *all_blocks,
+                      double blocks, struct cost *costs, struct timed *out)
+{
+    SCOPED uint32_t *of_flow = xcalloc(p->flow_count + 1, sizeof *of_flow);
+    t->of_flow = of_flow;
+    for (int i = 0; i < path->warps; i++) {
+        double one[PATH_LEVELS];
+        put_warps(path, &path->warp[i], all_blocks, blocks, p->flow_count, of_flow);
+        time_warp(p, t, &path->warp[i], costs, one);
+        for (int k = 0; k < PATH_LEVELS; k++)
+            out->most[k] = one[k] > out->most[k] ? one[k] : out->most[k];
+    }
+}
+
+void path_cycles(const struct launch *l, const struct block_count *counts, const struct memo *memos, uint64_t sum[PATH_LEVELS])
+{
+    struct program *p = l->program;
+    struct timed timed[TIMED_MOST];
+    int count = 0;
+    double weight = 0, all_blocks = 0, total[PATH_LEVELS] = {0};
+    struct timer t = {.code = decode_path(p)};
+    SCOPED uint32_t *requests = xcalloc(2 * (size_t)t.code->step_count + 1, sizeof *requests);
+    SCOPED struct cost *costs = aligned_alloc(16, (p->flow_count + 1) * sizeof *costs);
+    SCOPED cycles *ready = aligned_alloc(16, (t.code->reg_count + 1) * sizeof *ready);
+    if (!costs || !ready)
+        abort();
+    put_requests(&t, p, memos, requests);
+    t.ready = ready;
+    for (int r = 0; r < l->runner_count; r++)
+        for (const struct path *path = l->runners[r].paths; path; path = path->next)
+            all_blocks += (double)path->weight;
+    const double blocks = l->grid[0] ? (double)l->grid[0] * l->grid[1] * l->grid[2] : all_blocks;
+    for (int r = 0; r < l->runner_count; r++)
+        for (const struct path *path = l->runners[r].paths; path; path = path->next) {
+            const uint64_t hash = hash_of(path, p->flow_count);
+            int k = 0;
+            while (k < count && timed[k].hash != hash)
+                k++;
+            if (k == TIMED_MOST)
+                continue;
+            if (k == count) {
+                timed[count] = (struct timed){.hash = hash};
+                time_path(p, &t, path, counts, blocks, costs, &timed[count++]);
+            }
+            weight += (double)path->weight;
+            for (int i = 0; i < PATH_LEVELS; i++)
+                total[i] += (double)path->weight * timed[k].most[i];
+        }
+    for (int i = 0; i < PATH_LEVELS && weight > 0; i++)
+        sum[i] += (uint64_t)(total[i] * blocks / weight + .5);
+}
+
+uint64_t path_phases(const struct launch *l, const struct memo *memos)
+{
+    const struct program *p = l->program;
+    const struct path_code *c = decode_path(l->program);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < c->step_count; i++) {
+        const uint32_t memo = c->steps[i].kind == PATH_LOAD || c->steps[i].kind == PATH_LOAD_FREE ? c->steps[i].memo : UINT32_MAX;
+        uint8_t most = 1;
+        for (int r = 0; r < l->runner_count && memo < p->memo_count; r++)
+            for (const struct path *path = l->runners[r].paths; path; path = path->next)
+                most = path->phases[memo] > most ? path->phases[memo] : most;
+        sum += memo < p->memo_count ? memos[memo].requests * most : 0;
+    }
+    return sum;
+}

@@ -1,0 +1,11 @@
+/* emu/device/path: how many cycles a block's warps would run, each alone on an SM, by their way through the code (run/path.h). */
+#pragma once
+
+#include "emu/exec.h"
+
+enum path_level { PATH_L1, PATH_L2, PATH_DRAM, PATH_LEVELS }; /* where each load from global memory finds its bytes */
+
+/* Adds the cycles of the slowest warp of each block, summed over the launch's blocks: of the blocks that were followed, each as often as it
+ * stands for others. counts, memos: those of the whole launch, by program.flow_count and program.memo_count. */
+uint64_t path_phases(const struct launch *l, const struct memo *memos);
+void path_cycles(const struct launch *l, const struct block_count *counts, const struct memo *memos, uint64_t sum[PATH_LEVELS]);

@@ -1,0 +1,44 @@
+/* emu/run/path: the way of a few warps through the basic blocks of a kernel, of which device/path.c computes how long they run.
+ *
+ * Of a launch the first and the last warp of about eight blocks are followed, of a sample those of one block of each group. Such a warp is
+ * left at each basic block, so that the others cost nothing. What a launch computes does not change. */
+#pragma once
+
+#include "emu/exec.h"
+
+#define PATH_BLOCKS 8   /* of a launch that are followed, or up to twice as many */
+#define PATH_MOST 4096u /* basic blocks whose order is kept: */
+#define PATH_TURNS 32u  /* of each the first ones, so that a long loop leaves room for what follows */
+#define PATH_SKIPS 16384u
+#define PATH_WARPS 2
+
+struct path_warp {
+    uint32_t *flows;            /* ids, in order */
+    uint32_t count, skipped;    /* skipped: blocks of which there were enough; after PATH_SKIPS the warp is no longer followed */
+    struct block_count *blocks; /* by flow: all that it entered */
+};
+struct path { /* of a block; one allocation */
+    struct path *next;
+    uint64_t weight;        /* blocks that it stands for */
+    int warps, block_warps; /* that are followed; all of the block */
+    struct path_warp warp[PATH_WARPS];
+    uint8_t *phases; /* by memo: at how many different offsets within a sector the stretches of its last request began; 0: none known */
+};
+
+bool path_wants(const struct launch *l, uint64_t number, int rank, const struct device_group *sampled);
+void path_begin(struct block *b);
+/* The block has ended: its counts go to the runner's, its path to the group or to the runner. */
+void path_take(struct runner *k, struct block *b, struct device_group *sampled);
+void path_free(struct path *list);
+/* A turn of a warp that is followed, or a part of one. True: it is no longer followed, and its turn goes on. */
+bool path_run(struct warp *w);
+static inline void path_note(struct warp *w, const struct flow *to)
+{
+    struct path_warp *p = w->path;
+    if (p->blocks[to->id].executions <= PATH_TURNS)
+        p->flows[p->count++] = to->id;
+    else
+        p->skipped++;
+    if (p->count == PATH_MOST || p->skipped == PATH_SKIPS)
+        w->path = NULL;
+}

@@ -1,0 +1,149 @@
+/* The cycles of a warp's path: latencies and chains as an H200's clock measured them in one warp, and how often loads are waited for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "emu_run.h"
+#include <math.h>
+
+static float in[32 * 64];
+
+struct path {
+    double l1, l2, dram, phases;
+};
+
+static struct path path_of(const char *body, uint32_t threads)
+{
+    struct emu_test t;
+    struct path p;
+    char ptx[8192];
+    snprintf(ptx, sizeof ptx,
+             PTX_HEAD ".visible .entry k(.param .u64 in) { .reg .b64 %%d<4>; .reg .b32 %%r<6>; .reg .f32 %%f<4>; .reg .pred %%p;\n"
+                      ".shared .b32 s[2048];\n"
+                      "ld.param.u64 %%d1, [in]; mov.u32 %%r2, 0; mov.f32 %%f1, 0f3F000000; %s ret; }",
+             body);
+    emu_test_text(&t, "path", ptx, "k");
+    emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
+    t.launch.block[0] = threads;
+    emu_test_run(&t);
+    p = (struct path){emu_test_counter(&t, "emu.path_l1_cycles", 0), emu_test_counter(&t, "emu.path_l2_cycles", 0),
+                      emu_test_counter(&t, "emu.path_dram_cycles", 0), emu_test_counter(&t, "emu.load_phases", 0)};
+    emu_test_close(&t);
+    return p;
+}
+
+#define ADDS "add.u32 %r3, %r1, 1; add.u32 %r3, %r3, 1; add.u32 %r3, %r3, 1;"
+#define TWELVE_ADDS ADDS ADDS ADDS ADDS
+
+/* One wait for loads that depend on no other, one more where an address, a barrier, a store or the end of a block keeps them apart. */
+static void waits_for_loads(void **state)
+{
+    static const struct {
+        const char *body;
+        int waits;
+    } table[] = {
+        {"ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r1, %r2; st.global.u32 [%d1+8], %r3;", 1},
+        {"ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r3, %r2;", 1},
+        {"ld.global.u32 %r1, [%d1]; and.b32 %r1, %r1, 12; cvt.u64.u32 %d2, %r1; add.u64 %d2, %d2, %d1;\n"
+         "ld.global.v2.u32 {%r2, %r3}, [%d2]; add.u32 %r3, %r3, 1;",
+         2},
+        {"ld.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; bar.sync 0; ld.global.u32 %r2, [%d1+4]; add.u32 %r2, %r2, 1;", 2},
+        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1; ld.global.u32 %r2, [%d1+8]; add.u32 %r2, %r2, 1;", 2},
+        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1; ld.global.nc.u32 %r2, [%d1+8]; add.u32 %r2, %r2, 1;", 1},
+        {"ld.global.u32 %r1, [%d1]; bra NEXT; NEXT: add.u32 %r1, %r1, 1;", 1},
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p ld.global.u32 %r2, [%d1+4]; mov.u32 %r3, %r2; add.u32 %r3, %r3, 1;", 2},
+        {"ld.global.u32 %r1, [%d1]; mov.f32 %f2, %f1; div.rn.f32 %f2, %f2, %f1; mov.b32 %r2, %f2; add.u32 %r1, %r1, %r2;", 1},
+        {"ld.global.f32 %f2, [%d1]; div.rn.f32 %f2, %f2, %f1; ld.global.f32 %f3, [%d1+4]; add.f32 %f2, %f2, %f3;", 2},
+        /* the load for the next turn is under way while the last one is waited for: two of six at a time */
+        {"ld.global.u32 %r1, [%d1]; LOOP: .pragma \"nounroll\"; mov.u32 %r4, %r1; ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1;\n"
+         "add.u32 %r3, %r4, %r2; setp.lt.u32 %p, %r2, 5; @%p bra LOOP;",
+         3},
+        {"LOOP: .pragma \"nounroll\"; ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 5;\n"
+         "@%p bra LOOP;",
+         5},
+        /* ptxas makes one turn of four of a short loop */
+        {"LOOP: ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 8;\n"
+         "@%p bra LOOP;",
+         2},
+        /* ptxas puts guards on short ifs */
+        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
+         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+         1},
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r2, 1; A:", 2},
+        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1];" TWELVE_ADDS " A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
+         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+         2},
+    };
+    const struct path one = path_of("ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1;", 32);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct path p = path_of(table[i].body, 32);
+        const double waits = (p.dram - p.l1) / (one.dram - one.l1);
+        if (fabs(waits - table[i].waits) > 0.1)
+            fail_msg("%s: %.2f waits", table[i].body, waits);
+    }
+}
+
+/* What an H200 took (one warp, clock64, chains of 256 to 1,000; 30 November 2026). */
+static void chains_take_what_an_h200_took(void **state)
+{
+    static const struct {
+        const char *what, *first, *link;
+        double cycles;
+        uint32_t threads;
+    } table[] = {
+        {"fma", "", "fma.rn.f32 %f1, %f1, %f1, %f1;", 3.99, 32},
+        {"ex2", "", "ex2.approx.ftz.f32 %f1, %f1;", 16.95, 32},
+        {"tanh", "", "tanh.approx.f32 %f1, %f1;", 16.95, 32},
+        {"shuffle", "", "shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;", 23.95, 32},
+        {"integer division", "", "div.s32 %r2, %r2, 3;", 66.88, 32},
+        {"shared memory", "mov.u32 %r3, s;", "ld.shared.u32 %r2, [%r3]; mov.u32 %r3, %r2;", 23.83, 32},
+        {"shared memory, 8 ways", "mov.u32 %r3, %tid.x; shl.b32 %r3, %r3, 5; mov.u32 %r4, s; add.u32 %r3, %r3, %r4; mov.u32 %r5, 0;",
+         "st.shared.u32 [%r3], %r3; ld.shared.u32 %r3, [%r3];", 37.83, 32},
+        {"barrier of 8 warps", "", "bar.sync 0;", 28.77, 256},
+        {"barrier of 32 warps", "", "bar.sync 0;", 76.83, 1024},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char body[2][6000];
+        for (int k = 0; k < 2; k++) {
+            size_t at = (size_t)snprintf(body[k], sizeof body[k], "%s", table[i].first);
+            for (int n = 0; n < 8 + 32 * k && at < sizeof body[k]; n++)
+                at += (size_t)snprintf(body[k] + at, sizeof body[k] - at, "%s\n", table[i].link);
+        }
+        const double cycles = (path_of(body[1], table[i].threads).l1 - path_of(body[0], table[i].threads).l1) / 32;
+        if (fabs(cycles / table[i].cycles - 1) > 0.06)
+            fail_msg("%s: %.2f cycles, an H200 took %.2f", table[i].what, cycles, table[i].cycles);
+    }
+}
+
+/* A lane's row is 128 bytes: 32 lines a request, at one offset within a sector; or rows of 36 bytes, at eight. */
+static void requests_of_many_lines(void **state)
+{
+    const struct path near = path_of("mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 8; add.u64 %d2, %d1, %d2; ld.global.u32 %r3, [%d2];\n"
+                                     "add.u32 %r3, %r3, 1;",
+                                     32),
+                      apart = path_of("mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 128; add.u64 %d2, %d1, %d2; ld.global.u32 %r3, [%d2];\n"
+                                      "add.u32 %r3, %r3, 1;",
+                                      32),
+                      odd = path_of("mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 100; add.u64 %d2, %d1, %d2; ld.global.u32 %r3, [%d2];\n"
+                                    "add.u32 %r3, %r3, 1;",
+                                    32);
+    assert_true(fabs((apart.l1 - near.l1) - (106.25 - 43.38)) < 7); /* as an H200 took */
+    assert_true(near.phases == 1 && apart.phases == 1 && odd.phases == 8);
+}
+
+/* Eight warps that each load 32 lines 64 times: the units of the SM, not a warp's latency. */
+static void warps_of_a_block_share_an_sm(void **state)
+{
+    const char *body = "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 31; mul.wide.u32 %d2, %r1, 128; add.u64 %d2, %d1, %d2;\n"
+                       "LOOP: .pragma \"nounroll\"; ld.global.u32 %r3, [%d2]; add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 64; @%p bra LOOP;";
+    assert_true(fabs(path_of(body, 256).l1 / (8 * 64 * 32) - 1) < 0.02);
+    assert_true(path_of(body, 32).l1 < 8 * 64 * 32 / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_loads), cmocka_unit_test(chains_take_what_an_h200_took),
+                                       cmocka_unit_test(requests_of_many_lines), cmocka_unit_test(warps_of_a_block_share_an_sm)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
