@@ -202,7 +202,8 @@ static bool clear_unmarked(const struct looking *k, enum data_part part, struct 
     if (!k->marks)
         return true;
     const struct tensor *t = &k->program->tensors[input];
-    for (size_t s = 0; s < sector_count(t); s++)
+    const size_t sectors = sector_count(t);
+    for (size_t s = 0; s < sectors; s++)
         if (k->marks[s] && (++cleared > CLEARED || !clear_sector(k, t, address_of(k->is->rig, input), s, still, err)))
             return error_set(err, ERROR_USAGE, "its blocks read too much");
     return true;
@@ -215,7 +216,8 @@ static bool reads_marked(const struct looking *k)
     if (!k->marks)
         return true;
     const uint8_t *now = k->dev->ops->touched(k->dev, address_of(k->is->rig, input), false);
-    for (size_t s = 0; s < sector_count(&k->program->tensors[input]); s++)
+    const size_t sectors = sector_count(&k->program->tensors[input]);
+    for (size_t s = 0; s < sectors; s++)
         if (now[s] && !k->marks[s])
             return false;
     return true;

@@ -84,16 +84,18 @@ static void open_reads(struct finding *f, int step)
         const uint8_t *read = f->dev->ops->touched(f->dev, rig_address(f->rig, buffer_at(p, b)), false);
         f->open[b] = f->open[b] ? f->open[b] : xcalloc(sectors + 8, 1);
         f->out->needs[b] = f->out->needs[b] ? f->out->needs[b] : xcalloc(sectors + 8, 1);
+        uint8_t *open = f->open[b], *needs = f->out->needs[b];
         for (size_t s = 0; s < sectors; s++) {
-            f->open[b][s] |= read[s] != 0;
-            f->out->needs[b][s] |= read[s] != 0;
+            open[s] |= read[s] != 0;
+            needs[s] |= read[s] != 0;
         }
     }
 }
 
 static bool is_open(const struct finding *f, int buffer)
 {
-    for (size_t s = 0; f->open[buffer] && s < sectors_at(f->program, buffer); s++)
+    const size_t sectors = sectors_at(f->program, buffer);
+    for (size_t s = 0; f->open[buffer] && s < sectors; s++)
         if (f->open[buffer][s])
             return true;
     return false;
@@ -104,10 +106,12 @@ static bool close_written(struct finding *f, int buffer)
 {
     const uint64_t address = rig_address(f->rig, buffer_at(f->program, buffer));
     const uint8_t *written = f->dev->ops->touched(f->dev, address, true), *read = f->dev->ops->touched(f->dev, address, false);
-    for (size_t s = 0; s < sectors_at(f->program, buffer); s++) {
-        if (f->open[buffer][s] && written[s] && read[s])
+    const size_t sectors = sectors_at(f->program, buffer);
+    uint8_t *open = f->open[buffer];
+    for (size_t s = 0; s < sectors; s++) {
+        if (open[s] && written[s] && read[s])
             return false;
-        f->open[buffer][s] &= !written[s];
+        open[s] &= !written[s];
     }
     return true;
 }
@@ -254,7 +258,8 @@ bool producers_sufficed(struct device *dev, struct rig *rig, const struct produc
         if (!p->needs[b])
             continue;
         const uint8_t *read = dev->ops->touched(dev, rig_address(rig, buffer_at(program, b)), false);
-        for (size_t s = 0; s < sectors_at(program, b); s++)
+        const size_t sectors = sectors_at(program, b);
+        for (size_t s = 0; s < sectors; s++)
             if (read[s] && !p->needs[b][s])
                 return false;
     }
