@@ -324,11 +324,47 @@ static void work_of_each_block(void **state)
     emu_test_close(&t);
 }
 
+/* As ptxas 13.0 answered: at most 48 KB, with `a` what a block may have; callees count; the end is aligned as dynamic shared memory is,
+ * which itself is not counted. */
+static void static_shared_memory(void **state)
+{
+    static const struct {
+        const char *chip, *target;
+        int bytes, called;
+        bool dynamic, taken;
+    } table[] = {{"GA100", "sm_80", 49152, 0, false, true},     {"GA100", "sm_80", 49153, 0, false, false},
+                 {"GA100", "sm_80", 50000, 0, false, false},    {"GA100", "sm_80", 40000, 9152, false, true},
+                 {"GA100", "sm_80", 40000, 9153, false, false}, {"GA100", "sm_80", 49150, 0, true, true},
+                 {"GA100", "sm_80", 49153, 0, true, false},     {"GH100", "sm_90a", 50000, 0, false, true},
+                 {"GH100", "sm_90a", 232448, 0, false, true},   {"GH100", "sm_90a", 232449, 0, false, false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct emu_test t;
+        SCOPED char *ptx = text_format(
+            ".version 8.0\n.target %s\n.address_size 64\n.extern .shared .align 1024 .b8 e[];\n"
+            ".func f() { .reg .b32 %%r; .shared .align 4 .b8 t[%d]; mov.u32 %%r, t; st.shared.u32 [%%r], %%r; ret; }\n"
+            ".visible .entry k() { .reg .b32 %%r<2>; .shared .align 4 .b8 s[%d]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, s; %s%s ret; }",
+            table[i].target, table[i].called ? table[i].called : 4, table[i].bytes, table[i].called ? "call f;" : "",
+            table[i].dynamic ? "mov.u32 %r1, e;" : "");
+        emu_test_chip(&t, table[i].chip, "static", ptx, "k");
+        t.launch.block[0] = 1;
+        t.launch.smem = table[i].dynamic ? 60000 : 0;
+        bool taken = emu_test_launch(&t);
+        if (taken != table[i].taken)
+            fail_msg("%s, %d + %d bytes: %s", table[i].target, table[i].bytes, table[i].called, taken ? "emu takes it" : t.err.text);
+        if (table[i].bytes == 50000 && !taken)
+            assert_string_equal(t.err.text,
+                                "static: 'k' has 50000 bytes of static shared memory; for sm_80 the compiler takes at most 49152: "
+                                "use dynamic shared memory");
+        emu_test_close(&t);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_long_block),           cmocka_unit_test(shuffles),           cmocka_unit_test(same_as_c),
-        cmocka_unit_test(threads_change_nothing), cmocka_unit_test(hangs_are_reported), cmocka_unit_test(deadlock_is_reported),
-        cmocka_unit_test(traps_and_asserts),      cmocka_unit_test(irreducible),        cmocka_unit_test(work_of_each_block)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),       cmocka_unit_test(shuffles),
+                                       cmocka_unit_test(same_as_c),          cmocka_unit_test(threads_change_nothing),
+                                       cmocka_unit_test(hangs_are_reported), cmocka_unit_test(deadlock_is_reported),
+                                       cmocka_unit_test(traps_and_asserts),  cmocka_unit_test(irreducible),
+                                       cmocka_unit_test(work_of_each_block), cmocka_unit_test(static_shared_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,17 @@
 #include "emu/device/fits.h"
+#include <string.h>
+
+/* The rule of ptxas 13.0, which has not seen code that was compiled to PTX alone. For targets with `a` it takes what a block may have (12.9
+ * takes 48 KB there, too). */
+static bool static_fits(const struct chip *chip, const struct program *program, const char *label, struct error *err)
+{
+    size_t bytes = program->shared_bytes - SHARED_RESERVED, most = chip->smem_per_block ? chip->smem_per_block : 49152;
+    if (bytes <= most || strchr(chip->arch, 'a'))
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "%s: '%s' has %zu bytes of static shared memory; for %s the compiler takes at most %zu: use dynamic shared memory",
+                     label, program->functions[0].ptx->name, bytes, chip->arch, most);
+}
 
 bool launch_fits(const struct chip *chip, const struct program *program, const char *label, const struct device_launch *l,
                  struct error *err)
@@ -23,6 +36,8 @@ bool launch_fits(const struct chip *chip, const struct program *program, const c
     if (entry->max_threads > 0 && threads > (uint64_t)entry->max_threads)
         return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; __launch_bounds__ of '%s' says %d", label,
                          (unsigned long long)threads, entry->name, entry->max_threads);
+    if (!static_fits(chip, program, label, err))
+        return false;
     if (smem > limit)
         return error_set(err, ERROR_USAGE, "%s: %zu bytes of shared memory in a block; %s has %zu", label, smem, chip->name, limit);
     if (l->param_bytes != program->param_bytes)
