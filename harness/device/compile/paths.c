@@ -376,7 +376,8 @@ bool paths_bound(const struct compiled *c)
         return true;
     SCOPED_BY(compiled_free) struct compiled copy = {.ptx = xstrndup(c->ptx, c->ptx_bytes), .ptx_bytes = c->ptx_bytes};
     copy.cubin = xmalloc(c->cubin_bytes + 1);
-    memcpy(copy.cubin, c->cubin, c->cubin_bytes);
+    if (c->cubin_bytes) /* PTX alone has none */
+        memcpy(copy.cubin, c->cubin, c->cubin_bytes);
     copy.cubin_bytes = c->cubin_bytes;
     bool bound = cubin_bound(c, &m) || !move_ptx(&copy, &m) || !move_cubin(&copy, &m);
     for (const char *at = copy.ptx, *name; !bound && (name = file_name(at, &n)); at = name + n)
