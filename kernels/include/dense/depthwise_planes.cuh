@@ -12,7 +12,7 @@
  * A copy begins at a multiple of 16 bytes; BEFORE: columns in shared memory in front of a block's first output; PITCH: of a line; TAIL:
  * behind the last one; WHOLE: lines are whole.
  *
- * Needs RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE, EXTRA as constants, and what dense/depthwise_line.cuh
+ * Needs RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE, EVEN, EXTRA as constants, and what dense/depthwise_line.cuh
  * does. */
 #pragma once
 #include "dense/depthwise_line.cuh"
@@ -117,6 +117,8 @@ static __device__ __forceinline__ void convolve_planes(const T *input, const T *
             if (++slot == RING)
                 slot = 0, parity ^= 1;
         }
+        if (!EVEN) /* a part of a plane is all that a block has */
+            return;
         if (!WHOLE)
             fence_async(); /* other columns may come to where zeros are */
         __syncthreads();   /* all periods are read */

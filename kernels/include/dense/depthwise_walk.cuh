@@ -2,7 +2,7 @@
  *
  * Not for NHWC: blocks of neighbouring channels must be at the same lines at the same time, or each byte comes from DRAM twice (H200, 7x7 in TF32: 114 MB for 54).
  *
- * Needs R, STRIDE_Y, DILATION_Y, EXTRA as constants. */
+ * Needs R, STRIDE_Y, DILATION_Y, EVEN, EXTRA as constants. */
 #pragma once
 
 /* The lines of the image that a block goes through, one after the other. Columns of ACROSS outputs of a plane are under each other, with EXTRA lines of nothing in between, and every
@@ -24,7 +24,7 @@ template <int ACROSS> struct walk {
     __device__ __forceinline__ void column()
     {
         lines = 0;
-        while (lines == 0 && at < end) {
+        while (at < end) {
             int i = at / (P + EXTRA), from = i * (P + EXTRA);
             p = at - from;
             rows = min(P, end - from) - p;
@@ -33,6 +33,8 @@ template <int ACROSS> struct walk {
             n = i / K / tiles_x;
             lines = rows > 0 ? (rows - 1) * STRIDE_Y + (R - 1) * DILATION_Y + 1 : 0;
             at = from + P + EXTRA;
+            if (!EVEN || lines > 0) /* without EVEN each block begins with lines */
+                break;
         }
     }
 };

@@ -45,7 +45,7 @@ select:
   - {variant: depthwise_bulk_f32, when: planes and wide and c >= 24}      # a block has 32 channels
   - {variant: depthwise_bulk_tf32_nchw, when: planes and wide and math == tf32 and r * s >= 25}
   - {variant: depthwise_bulk_f32_nchw, when: planes and wide}
-  - {variant: depthwise_strips_s8, when: planes and layout == NHWC and wide and strips and s >= 7}
+  - {variant: depthwise_strips_s8, when: planes and layout == NHWC and wide and strips and s >= 5}
   - {variant: depthwise_bulk_s8, when: planes and wide}
   - {variant: depthwise_bulk_s8_nchw, when: planes and wide}
   - {variant: depthwise_rows, when: planes or half and c == 1 and k > 8 and k <= 128 and r * s <= 9 and r * s > 1 and stride == 1 and n * p * q >= 2048 and n * p * q < 8192 or c == 1 and k > 4 and nchw and (math == f32 or math == tf32) and (r * s >= 25 or k >= 64 and r * s > 1)}

@@ -85,6 +85,7 @@ define:
   COLUMNS: q
   WARPS: warps
   BLOCKS: resident
+  EVEN: even
   EXTRA: extra
   PAIRS: q % 2 == 0
   EPI_BIAS: has(bias)
