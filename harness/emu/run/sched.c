@@ -437,12 +437,13 @@ static void run_group(const struct grid *g, int64_t index, int thread)
         run_late(&k->residents[0].warps[0]);
     else
         run_residents(k, g->size);
-    for (int r = 0; r < g->size; r++)
-        path_take(k, &k->residents[r], sampled);
+    for (int r = 0; r < g->size; r++) {
+        path_take(k, &k->residents[r], sampled); /* its followed warps count by themselves until here */
+        if (l->work)
+            keep_work(k, l->cooperative ? k->residents[r].number : (uint64_t)index);
+    }
     if (sampled)
         sample_take(k, sampled);
-    else if (l->work && !l->cooperative)
-        keep_work(k, (uint64_t)index);
 }
 
 /* One of the pool's shares: as few as let it end soon once the launch has to. */
