@@ -142,6 +142,16 @@ static void test_sums_of_files_are_looked_at(void **state_)
     draw_seed();
     put_errors(b, LANES, TERMS, 7, -1, -1);
     is_odd(b, "scattered");
+    struct tensor *filter = &b->p.tensors[program_tensor(&b->p, "filter")], *input = &b->p.tensors[program_tensor(&b->p, "input")];
+    const struct tensor_role *role = filter->role;
+    struct tensor_role chosen = *role;
+    chosen.values = VALUES_INDICES;
+    filter->role = &chosen;
+    passes(b); /* fewer elements than results, chosen again and again */
+    input->dim[1] *= 1000;
+    is_odd(b, "scattered"); /* each result has terms of its own */
+    input->dim[1] /= 1000;
+    filter->role = role;
     b->d.at[SLOT_OUTPUT].guessed = true; /* the bound is none */
     passes(b);
     b->d.at[SLOT_OUTPUT].guessed = false;

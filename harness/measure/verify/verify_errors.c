@@ -39,6 +39,21 @@ static double usual_error(const struct work *w, bool guessed)
     return f->error_rms > 0 ? f->error_rms : sum ? SUM_RMS : 0;
 }
 
+/* Sums of chosen elements (a table and indices): if fewer are read than results are written, results share terms, and so their errors. */
+static bool results_share_terms(const struct verify_look *look)
+{
+    size_t read = 0;
+    bool chosen = false;
+    for (int i = 0; i < look->program->tensor_count; i++) {
+        const struct tensor *t = &look->program->tensors[i];
+        if (t->role->values == VALUES_INDICES)
+            chosen = true;
+        else if (!t->written)
+            read += tensor_elements(t);
+    }
+    return chosen && read < tensor_elements(&look->t);
+}
+
 void verify_errors_begin(struct verify_look *look)
 {
     const struct program *p = look->program;
@@ -51,7 +66,8 @@ void verify_errors_begin(struct verify_look *look)
          rounds = w->math == MATH_F32 || w->math == MATH_NONE, direct = bound_factor(p->algorithm, w) == 1;
     double rms = usual_error(w, look->want->guessed);
     look->narrow = !none && (t == DTYPE_F16 || t == DTYPE_BF16);
-    if (!none && t == DTYPE_F32 && rounds && direct && rms > 0 && work_terms(w) >= (work_is_exact(w) ? SUM_TERMS : SUM_TERMS_MOST))
+    if (!none && t == DTYPE_F32 && rounds && direct && rms > 0 && work_terms(w) >= (work_is_exact(w) ? SUM_TERMS : SUM_TERMS_MOST) &&
+        !results_share_terms(look))
         look->large = LARGE * rms;
 }
 
