@@ -245,7 +245,7 @@ bool blocks_marked(struct counting *c, struct blocks *b, bool *whole, struct err
         bool spent = blocks_cost(c) > SPENDS || round == ROUNDS;
         double error = blocks_error(&so_far);
         *whole =
-            so_far.sum[0] <= c->whole || (so_far.sum[0] <= EARLIER && ((spent && error > WIDE) || 2 * (uint64_t)c->sample.ran > c->groups));
+            so_far.sum[0] <= c->whole || (so_far.sum[0] <= EARLIER && ((spent && error > WIDE) || 3 * (uint64_t)c->sample.ran > c->groups));
         if (*whole || error < NARROW || spent)
             break;
         allocate(c, &k, classes, wanted);
