@@ -6,6 +6,7 @@
 
 #include "emu_run.h"
 #include <math.h>
+#include <string.h>
 
 static float in[32 * 64];
 
@@ -18,6 +19,7 @@ static struct path path_of(const char *body, uint32_t threads)
     struct emu_test t;
     struct path p;
     char ptx[8192];
+    memset(in, 0, sizeof in);
     snprintf(ptx, sizeof ptx,
              PTX_HEAD ".visible .entry k(.param .u64 in) { .reg .b64 %%d<4>; .reg .b32 %%r<6>; .reg .f32 %%f<4>; .reg .pred %%p;\n"
                       ".shared .b32 s[2048];\n"
@@ -141,9 +143,26 @@ static void warps_of_a_block_share_an_sm(void **state)
     assert_true(path_of(body, 32).l1 < 8 * 64 * 32 / 2);
 }
 
+/* The first warp that runs here takes all turns from the counter. Eight warps share 64 turns and the 8 that find none left: 9 each, as many
+ * as one warp takes of 8 turns. */
+static void work_from_a_counter_is_shared(void **state)
+{
+    const char *body = "mov.u32 %%r5, %%tid.x; and.b32 %%r5, %%r5, 31;\n"
+                       "LOOP: .pragma \"nounroll\"; setp.eq.u32 %%p, %%r5, 0; @%%p atom.global.add.u32 %%r1, [%%d1+1024], 1;\n"
+                       "shfl.sync.idx.b32 %%r1, %%r1, 0, 31, -1; ld.global.u32 %%r3, [%%d1]; add.u32 %%r2, %%r2, %%r3;\n"
+                       "setp.lt.u32 %%p, %%r1, %d; @%%p bra LOOP;";
+    char few[1024], many[1024];
+    snprintf(few, sizeof few, body, 8);
+    snprintf(many, sizeof many, body, 64);
+    const struct path one = path_of(few, 32), eight = path_of(many, 256);
+    if (fabs(eight.dram / one.dram - 1) > 0.1) /* by instructions: those in front of the loop count too */
+        fail_msg("%.0f cycles of eight warps, %.0f of one with as many turns", eight.dram, one.dram);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_loads), cmocka_unit_test(chains_take_what_an_h200_took),
-                                       cmocka_unit_test(requests_of_many_lines), cmocka_unit_test(warps_of_a_block_share_an_sm)};
+                                       cmocka_unit_test(requests_of_many_lines), cmocka_unit_test(warps_of_a_block_share_an_sm),
+                                       cmocka_unit_test(work_from_a_counter_is_shared)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

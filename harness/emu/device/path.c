@@ -340,9 +340,17 @@ static uint64_t hash_of(const struct path *p, uint32_t flow_count)
     return hash;
 }
 
+static double instructions_of(const struct path_code *c, const struct block_count *blocks, uint32_t flows)
+{
+    double sum = 0;
+    for (uint32_t f = 0; f < flows; f++)
+        sum += (double)blocks[f].executions * (c->range[f][1] - c->range[f][0]);
+    return sum;
+}
+
 struct timed {
     uint64_t hash;
-    double most[PATH_LEVELS];
+    double most[PATH_LEVELS], instructions; /* of the slowest warp */
 };
 
 static void time_path(const struct program *p, struct timer *t, const struct path *path, const struct block_count *all_blocks,
@@ -354,6 +362,8 @@ static void time_path(const struct program *p, struct timer *t, const struct pat
         double one[PATH_LEVELS];
         put_warps(path, &path->warp[i], all_blocks, blocks, p->flow_count, of_flow);
         time_warp(p, t, &path->warp[i], costs, one);
+        if (one[PATH_DRAM] > out->most[PATH_DRAM])
+            out->instructions = instructions_of(t->code, path->warp[i].blocks, p->flow_count);
         for (int k = 0; k < PATH_LEVELS; k++)
             out->most[k] = one[k] > out->most[k] ? one[k] : out->most[k];
     }
@@ -364,7 +374,7 @@ void path_cycles(const struct launch *l, const struct block_count *counts, const
     struct program *p = l->program;
     struct timed timed[TIMED_MOST];
     int count = 0;
-    double weight = 0, all_blocks = 0, total[PATH_LEVELS] = {0};
+    double weight = 0, followed = 0, warps = 0, all_blocks = 0, total[PATH_LEVELS] = {0};
     struct timer t = {.code = decode_path(p)};
     SCOPED uint32_t *requests = xcalloc(2 * (size_t)t.code->step_count + 1, sizeof *requests);
     SCOPED struct cost *costs = aligned_alloc(16, (p->flow_count + 1) * sizeof *costs);
@@ -392,9 +402,13 @@ void path_cycles(const struct launch *l, const struct block_count *counts, const
             weight += (double)path->weight;
             for (int i = 0; i < PATH_LEVELS; i++)
                 total[i] += (double)path->weight * timed[k].most[i];
+            followed += (double)path->weight * timed[k].instructions;
+            warps = path->block_warps * blocks;
         }
+    /* Warps that take work from a counter share it evenly on a GPU; here those that run first take most of it. */
+    const double fair = p->shares && followed > 0 ? instructions_of(t.code, counts, p->flow_count) / warps / (followed / weight) : 1;
     for (int i = 0; i < PATH_LEVELS && weight > 0; i++)
-        sum[i] += (uint64_t)(total[i] * blocks / weight + .5);
+        sum[i] += (uint64_t)(total[i] * fair * blocks / weight + .5);
 }
 
 uint64_t path_phases(const struct launch *l, const struct memo *memos)
