@@ -75,6 +75,12 @@ static void waits_for_loads(void **state)
         {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r2, 1; A:", 2},
         {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1];" TWELVE_ADDS " A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
          "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+         2}, /* and on both halves of a short `if` and `else` */
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; bra.uni B; A: add.u32 %r2, %r2, %r1; bra.uni C;\n"
+         "B: sub.u32 %r2, %r2, %r1; C: ld.global.u32 %r4, [%d1+4]; add.u32 %r3, %r4, %r2;",
+         1},
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; bra.uni B; A: add.u32 %r2, %r2, %r1; bra.uni C;\n"
+         "B: sub.u32 %r2, %r2, %r1;" TWELVE_ADDS " C: ld.global.u32 %r4, [%d1+4]; add.u32 %r3, %r4, %r2;",
          2},
     };
     const struct path one = path_of("ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1;", 32);
