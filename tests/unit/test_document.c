@@ -47,7 +47,8 @@ static void a_form_is_one_function(void **state)
     const char *text = text_get(&t);
     assert_ptr_equal(strstr(text, "1 edsr_sparse\n"), text);
     assert_non_null(strstr(text, "\n2 edsr_sparse/body_1@48x48[mask=none]\nemu:GH100 "));
-    assert_non_null(strstr(text, "\ntable of 3 lines\nhalo_regs.cu:88  16 sectors/request (ideal 2): uncoalesced store\n"));
+    assert_non_null(strstr(text, "\ntable of 3 lines\nonly a part of the layer was counted: my/halo_regs TH8 TW16, my/halo_regs TH16 TW32\n"
+                                 "halo_regs.cu:88  16 sectors/request (ideal 2): uncoalesced store\n"));
     assert_non_null(strstr(text, "\n2 Provenance\ntable of "));
     text_free(&t);
     fixture_free(&f);
