@@ -8,7 +8,7 @@
 #define HALVED \
     4.0 /* of Winograd in 16-bit operands: F(2x2, 3x3) shows 2.1 at most in 300,000 outputs, 0.27 to 0.42 in the root mean square */
 #define HALVED_FEW \
-    432.0 /* more by this over the terms behind a mask: the only active pixel of a window may have small values, and its tile others */
+    576.0 /* more by this over the terms behind a mask: the only active pixel of a window may have small values, and its tile others */
 #define PARTS 48.0 /* of split3: three times 2^-20, of which parts that are cut off leave each operand and the dropped product one */
 #define BEGUN 3.0  /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
 #define CUT 2.0    /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
