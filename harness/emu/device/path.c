@@ -72,7 +72,7 @@ static void take_words(struct timer *t, uint32_t words, cycles *at, cycles ready
         t->load_count--;
     }
     const uint32_t last = (t->load_first + t->load_count++) % LOADS;
-    t->load[last].ready = later(*at, all(0)) + ready;
+    t->load[last].ready = *at + ready;
     t->load[last].words = words;
     t->words += words;
 }
@@ -202,7 +202,7 @@ static void time_step(struct timer *t, uint32_t i)
         break;
     case PATH_PRODUCT_WAIT:
         split(t, all(0));
-        t->start = later(t->start, t->product - all(0)) + all(s->amount ? 0 : s->latency * PART);
+        t->start = later(t->start, t->product) + all(s->amount ? 0 : s->latency * PART);
         break;
     case PATH_BRANCH:
         t->branch = done;

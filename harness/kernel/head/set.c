@@ -62,9 +62,11 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
 /* A .cu without a head that a sidecar names was not skipped: drops its note. */
 static void forget_sources(struct variant_set *set, const char *folder, int first, int first_note)
 {
-    for (int i = first; i < set->count; i++) {
+    for (int i = first; i < set->count && set->note_count > first_note; i++) {
         const struct node *source = node_get(set->items[i]->head, "source");
-        SCOPED char *note = head_absent_note(folder, source ? file_base(source->text) : "");
+        if (!source)
+            continue;
+        SCOPED char *note = head_absent_note(folder, file_base(source->text));
         int kept = first_note;
         for (int k = first_note; k < set->note_count; k++)
             if (strcmp(set->notes[k], note))

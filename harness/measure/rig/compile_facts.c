@@ -194,15 +194,14 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         if (step->kind != STEP_KERNEL)
             continue;
         struct kernel_facts f;
-        bool ptx = p->units[step->unit].code == CODE_PTX || !build->units[step->unit].cubin; /* --no-ptxas */
         struct error unknown = {0};
-        if (ptx && (!build->units[step->unit].cubin || !build_kernel_facts(&build->units[step->unit], step->name, &f, &unknown))) {
-            put_launch(out, step, p->units[step->unit].path); /* the driver compiles the PTX when it loads it */
-            continue;
-        }
-        if (!ptx && !build_kernel_facts(&build->units[step->unit], step->name, &f, err))
+        bool ptx = p->units[step->unit].code == CODE_PTX, /* the driver compiles it when it loads it */
+            known = build->units[step->unit].cubin && build_kernel_facts(&build->units[step->unit], step->name, &f, ptx ? &unknown : err);
+        if (!known && !ptx && build->units[step->unit].cubin)
             return program_where(p, step, step->line, step->column, err);
         put_launch(out, step, p->units[step->unit].path);
+        if (!known) /* PTX, or --no-ptxas */
+            continue;
         out->registers = f.registers;
         out->spill_store_bytes = f.spill_store_bytes;
         out->spill_load_bytes = f.spill_load_bytes;

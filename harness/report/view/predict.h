@@ -26,7 +26,7 @@ struct predicted_sum {
 void predicted_add(struct predicted_sum *s, const struct case_view *c);
 /* Frees what the sum holds. False: no row has a stored or a predicted time. */
 bool predicted_sum_text(struct predicted_sum *s, struct text *t);
-/* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either. */
 /* A verified row of a device without times that has neither a stored nor a predicted time. */
 bool predicted_not(const struct view *v);
+/* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either. */
 const struct view *predicted_winner(const struct case_view *c);
