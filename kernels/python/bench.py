@@ -15,6 +15,7 @@ import importlib.util
 import inspect
 import itertools
 import json
+import numbers
 import os
 import re
 import shutil
@@ -51,14 +52,14 @@ class Names(dict):
 
 
 class Descriptor:
-    """An argument that is a TMA descriptor of a tensor: bench.descriptor("x", [64, 64])."""
+    """An argument that is a TMA descriptor of a tensor: bench.descriptor("x", [64, 64]); Gluon's have a layout."""
 
-    def __init__(self, tensor, block, shape=None):
-        self.tensor, self.block, self.shape = tensor, block, shape
+    def __init__(self, tensor, block, shape=None, layout=None):
+        self.tensor, self.block, self.shape, self.layout = tensor, block, shape, layout
 
 
-def descriptor(tensor, block, shape=None):
-    return Descriptor(tensor, block, shape)
+def descriptor(tensor, block, shape=None, layout=None):
+    return Descriptor(tensor, block, shape, layout)
 
 
 class Entry:
@@ -513,10 +514,21 @@ class Work:
                           f"{', '.join(self.t)} (tensors), {', '.join(self.f)}")
         return self.value(word)
 
+    def words(self, names):
+        """What `args` says, or the names of the parameters."""
+        given = self.entry.keys.get("args")
+        return names if given is None else words_of(given(self.f, self.p) if callable(given) else given)
+
+    def reached(self, names):
+        """The first of these parameters, as far as `args` goes; without `args` those that are a tensor, a field or a constant."""
+        if self.entry.keys.get("args") is not None:
+            return names[:len(self.words(names))]
+        known = {*self.t, *self.f, *self.p, *self.entry.keys.get("scratch", {})}
+        return list(itertools.takewhile(known.__contains__, names))
+
     def arguments(self, names):
         """(name, value) of each argument: value is a Descriptor, a number, or None for the tensor or scratch buffer of that name."""
-        given = self.entry.keys.get("args")
-        given = names if given is None else words_of(given(self.f, self.p) if callable(given) else given)
+        given = self.words(names)
         if names and len(given) != len(names):  # constants that args leaves out stand at the places of their names
             rest = iter(given)
             placed = [name if name in self.constants and name not in given else next(rest, None) for name in names]
@@ -525,7 +537,9 @@ class Work:
             given = placed
         out = []
         for word in given:
-            if isinstance(word, Descriptor) or not isinstance(word, str):
+            if not isinstance(word, (Descriptor, str, numbers.Real)):
+                raise Mistake(f"{self.entry.name}: {word!r} among args: each is a tensor, a field, a number or a descriptor; give a constant by its name, NAME=VALUE")
+            if not isinstance(word, str):
                 out.append((word.tensor if isinstance(word, Descriptor) else str(word), word))
             elif word in self.t or word in self.entry.keys.get("scratch", {}):
                 out.append((word, None))

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -84,12 +85,11 @@ class Triton:
         import triton
         from triton.backends.compiler import GPUTarget
         from triton.backends.nvidia.compiler import CUDAOptions
-        from triton.compiler import ASTSource
         constants = dict(work.constants)
         function, heuristics = self.unwrap(work, constants)
         names = [p.name for p in function.params]
         given = [p.name for p in function.params if p.name not in constants and not p.is_constexpr]
-        values = work.arguments(given)
+        values = self.values(work, function, given)
         all_values = {name: value for name, (_, value) in zip(given, values)}
         for name, value in heuristics:
             constants[name] = value({**all_values, **constants})
@@ -110,31 +110,61 @@ class Triton:
             else:
                 word, value = values[given.index(p.name)]
                 self.argument(work, p, i, word, value, signature, attrs, args, constants, maps)
-        source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attrs)
+        source = self.source_class(function)(fn=function, signature=signature, constexprs=constants, attrs=attrs)
         kernel = triton.compile(source, target=GPUTarget("cuda", work.cc, 32), options=options)
         return self.launch(work, kernel, args, maps, constants)
 
+    @staticmethod
+    def source_class(function):
+        if getattr(function, "is_gluon", lambda: False)():
+            from triton.experimental.gluon._runtime import GluonASTSource
+            return GluonASTSource
+        from triton.compiler import ASTSource
+        return ASTSource
+
+    @staticmethod
+    def values(work, function, given):
+        """(word, value) of each parameter; one that `args` does not reach has its default: None (the word) stands for a pointer that is not there."""
+        reached = work.reached(given)
+        rest = [p for p in function.params if p.name in given[len(reached):]]
+        if not all(p.has_default for p in rest):
+            return work.arguments(given)
+        return work.arguments(reached) + [(None if p.default is None else p.name, p.default) for p in rest]
+
     def argument(self, work, p, i, word, value, signature, attrs, args, constants, maps):
+        kind = p.annotation_type # `n: tl.int64`
+        specialised = not p.do_not_specialize
         if isinstance(value, bench.Descriptor):
             block = [work.value(n) for n in value.block]
-            signature[p.name] = f"tensordesc<{self.KINDS[work.dtype(value.tensor)]}{block}>".replace(" ", "")
+            layout = f",{value.layout!r}" if value.layout else ""
+            signature[p.name] = f"tensordesc<{self.KINDS[work.dtype(value.tensor)]}{block}".replace(" ", "") + layout + ">"
             maps[p.name] = (value, block, len(args))
             args.append("map_" + p.name)
-        elif value is None:
-            signature[p.name] = "*" + self.KINDS[work.dtype(word)]
-            attrs[(i,)] = [["tt.divisibility", 16]]
-            args.append(word)
-        elif isinstance(value, float):
-            signature[p.name] = "fp32"
-            args.append(number(value))
-        elif int(value) == 1 and not p.do_not_specialize: # as triton.jit does
+            return
+        if word is None or isinstance(value, int) and value == 1 and specialised and not kind: # as triton.jit does
             signature[p.name] = "constexpr"
-            constants[p.name] = 1
+            constants[p.name] = value
+            return
+        if value is None:
+            signature[p.name] = kind or "*" + self.KINDS[work.dtype(word)]
+        elif kind[:2] in ("fp", "bf", "u1"):
+            signature[p.name], specialised = kind, False
+        elif isinstance(value, float):
+            signature[p.name], specialised = kind or "fp32", False
         else:
-            signature[p.name] = "i32" if -2**31 <= value < 2**31 else "i64" if value < 2**63 else "u64"
-            if value % 16 == 0 and not p.do_not_specialize:
-                attrs[(i,)] = [["tt.divisibility", 16]]
-            args.append(number(value))
+            signature[p.name] = kind or ("i32" if -2**31 <= value < 2**31 else "i64" if value < 2**63 else "u64")
+        if specialised and not getattr(p, "do_not_specialize_on_alignment", False) and (value is None or value % 16 == 0):
+            attrs[(i,)] = [["tt.divisibility", 16]]
+        args.append(word if value is None else self.scalar(kind, value))
+
+    @staticmethod
+    def scalar(kind, value):
+        """A number as Triton's launcher passes it: 16-bit reals as their bits, of bfloat16 the upper ones of the float32."""
+        if kind == "fp16":
+            return int.from_bytes(struct.pack("<e", value), "little")
+        if kind == "bf16":
+            return int.from_bytes(struct.pack("<f", value)[2:], "little")
+        return number(float(value) if kind.startswith("fp") else value)
 
     def launch(self, work, kernel, args, maps, constants):
         meta, ptx = kernel.metadata, kernel.asm["ptx"]
