@@ -6,17 +6,19 @@
 #include "base/text.h"
 #include "plan/rows/shard.h"
 #include "run/parent/parent.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
-#define ALONE_S 0.1
-#define CHECKS 6        /* source files of the device check: the parent must not include measure/verify/device_check.h */
-#define PARTS 4         /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
-#define TASKS_MOST 8192 /* with plans and nearby shapes; what is left of a larger run is compiled when it is due */
-#define AHEAD 2         /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
+#define ALONE_S 0.1      /* the first compiler answers that soon if all is cached */
+#define ALONE_MOST_S 1.0 /* and works alone for so long */
+#define CHECKS 6         /* source files of the device check: the parent must not include measure/verify/device_check.h */
+#define PARTS 4          /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
+#define TASKS_MOST 8192  /* with plans and nearby shapes; what is left of a larger run is compiled when it is due */
+#define AHEAD 2          /* rows given to a compiler at a time: the one it compiles and the next, so that it never waits for the parent */
 
 enum task_kind { TASK_SETUP, TASK_CHECK, TASK_PLANS, TASK_ROW, TASK_NEIGHBOUR };
 struct task {
@@ -37,13 +39,13 @@ struct compilers {
     struct task *tasks;                                   /* of each case: the longest first */
     int task_count, own_count, row_count, next, compiled; /* own: excluding those for nearby shapes */
     double began_s;
-    double ready_s; /* the time when the first compiler had its plan; 0: not yet */
-    bool told;      /* the user was notified that compiling takes long */
-    int *missing;   /* by row: tasks of its own that its verification needs; counted down. -1: it was verified */
-    int *plans;     /* by row: the first row that asks the library for the same plans */
-    int *first;     /* by row: the first row of its build */
-    bool *building; /* by such a row: its build is not compiled yet */
-    int last_row;   /* the last that was verified meanwhile */
+    double ready_s, answered_s; /* the time when the first compiler had its plan, and that of its last answer; 0: none yet */
+    bool told;                  /* the user was notified that compiling takes long */
+    int *missing;               /* by row: tasks of its own that its verification needs; counted down. -1: it was verified */
+    int *plans;                 /* by row: the first row that asks the library for the same plans */
+    int *first;                 /* by row: the first row of its build */
+    bool *building;             /* by such a row: its build is not compiled yet */
+    int last_row;               /* the last that was verified meanwhile */
 };
 
 static void add_task(struct compilers *c, enum task_kind kind, int row, int part)
@@ -192,7 +194,8 @@ static void take(struct compilers *c, int k, const json_t *event)
     } else if (what == EVENT_FAILED) {
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {
-        c->ready_s = c->ready_s > 0 ? c->ready_s : clock_s();
+        c->answered_s = clock_s();
+        c->ready_s = c->ready_s > 0 ? c->ready_s : c->answered_s;
         answered(c, &c->given[k]);
         feed(c, k);
     }
@@ -210,13 +213,15 @@ static void start(struct compilers *c)
     }
 }
 
-/* Returns the next compiler with an event; -1: all are gone, or none answers. The first compiler runs alone until it takes longer than a
- * cache hit takes: each compiler must make a plan, and a run whose kernels are all cached needs only one. */
+/* Returns the next compiler with an event; -1: all are gone, or none answers. The first compiler runs alone until an answer takes longer
+ * than that of a cache hit: each compiler must make a plan, and a run whose kernels are all cached needs only one. */
 static int hear(struct compilers *c)
 {
     volatile sig_atomic_t *interrupted = c->s->options->interrupted;
     bool alone = c->started == 1 && c->count > 1 && c->children[0].pid > 0;
-    double now = clock_s(), until = alone && c->ready_s > 0 ? c->ready_s + ALONE_S : now + COMPILE_LIMIT_S;
+    double now = clock_s(), until = now + COMPILE_LIMIT_S;
+    if (alone && c->ready_s > 0)
+        until = fmin(c->answered_s + ALONE_S, c->ready_s + ALONE_MOST_S);
     int k = now < until ? child_any(c->children, c->started, until, interrupted) : -1;
     if (k >= 0 || c->started != 1 || (interrupted && *interrupted))
         return k;
