@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LONG_S 60 /* a run of at least this says how long it takes */
@@ -207,18 +208,29 @@ static bool is_part(const struct session_options *o, const struct stored_run *r)
     return part;
 }
 
-/* Writes SCENARIO.html and .md; for part of a scenario whose whole has a page, SCENARIO-runN.html and .md. */
+static bool write_page(const struct session_options *o, const struct stored_run *r, const struct form *form, const char *path,
+                       struct error *err)
+{
+    SCOPED_TEXT page = {0};
+    return report_whole(&page, form, &r->run, r->rows, r->count, o->out_dir, err) && file_write(path, page.data, page.len, err);
+}
+
+/* Writes SCENARIO.html and .md, at the same time; for part of a scenario whose whole has a page, SCENARIO-runN.html and .md. */
 static bool write_pages(const struct session_options *o, const struct stored_run *r, struct error *err)
 {
     char part[32] = "";
+    int status = -1;
     if (is_part(o, r))
         snprintf(part, sizeof part, "-run%lld", (long long)r->run.id);
     SCOPED char *html = text_format("%s/%s%s.html", o->out_dir, r->run.scenario, part),
                 *md = text_format("%s/%s%s.md", o->out_dir, r->run.scenario, part);
-    SCOPED_TEXT page = {0}, markdown = {0};
-    bool ok = report_whole(&markdown, &form_markdown, &r->run, r->rows, r->count, o->out_dir, err) &&
-              report_whole(&page, &form_html, &r->run, r->rows, r->count, o->out_dir, err) && file_write(html, page.data, page.len, err) &&
-              file_write(md, markdown.data, markdown.len, err);
+    fflush(NULL);
+    pid_t beside = fork();
+    if (!beside)
+        _exit(!write_page(o, r, &form_markdown, md, err));
+    bool ok = write_page(o, r, &form_html, html, err);
+    if (beside < 0 || waitpid(beside, &status, 0) < 0 || status) /* again, for its error */
+        ok = ok && write_page(o, r, &form_markdown, md, err);
     if (ok)
         cli_say(cli_json() ? stderr : stdout, "report  %s  %s\n", html, md);
     return ok;
