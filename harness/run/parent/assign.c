@@ -1,4 +1,4 @@
-/* Gives cases to the processes of GPUs. */
+/* Gives cases to the processes of GPUs, and completes networks with what their layers' counts say. */
 #include "base/text.h"
 #include "plan/rows/choose.h"
 #include "run/message/wire.h"
@@ -158,5 +158,36 @@ void fleet_assign(struct fleet *f)
             c = FEED_COUNT;
         if (c != FEED_END || ends || !f->running)
             answer(f, g, c);
+    }
+}
+
+void fleet_receive(struct fleet *f, int i)
+{
+    if (!f->dirty[i])
+        *APPEND(f->received, f->received_count) = i;
+    f->dirty[i] = true;
+}
+
+void fleet_complete(struct fleet *f)
+{
+    const json_t *one;
+    size_t k, link;
+    json_array_foreach(f->choices, k, one)
+    {
+        int i = (int)json_integer_value(json_array_get(one, 0));
+        const json_t *links = json_array_get(one, 1), *row;
+        struct row *of = i >= 0 && i < f->s->plan.row_count && f->s->plan.rows[i].kind == PLAN_CHAIN ? f->s->rows[i] : NULL;
+        if (!of || isfinite(row_value(of, -1, "chain.library_layout_ns")) ||
+            (int)json_array_size(links) != f->s->plan.rows[i].chain->work->chain->count)
+            continue;
+        SCOPED int *choice = xcalloc(json_array_size(links) + 1, sizeof *choice);
+        bool there = true;
+        json_array_foreach(links, link, row)
+        {
+            choice[link] = (int)json_integer_value(row);
+            there = there && choice[link] < f->s->plan.row_count && (choice[link] < 0 || f->s->rows[choice[link]]);
+        }
+        if (there && choose_library_layout(&f->s->plan, i, choice, f->s->rows, of))
+            fleet_receive(f, i);
     }
 }

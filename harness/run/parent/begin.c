@@ -299,9 +299,14 @@ void session_keep_gpus(const struct session *s, struct gpu *gpus, int count)
     memcpy(k->files, s->plan.files, sizeof k->files);
 }
 
-struct gpu *session_kept_gpus(const struct session *s, int *count)
+void session_kept_add(struct session_kept *k, struct gpu *gpus, int count)
 {
-    struct session_kept *k = s->options->kept ? *s->options->kept : NULL;
+    k->gpus = gpus;
+    k->gpu_count = count;
+}
+
+struct gpu *session_kept_gpus(struct session_kept *k, int *count)
+{
     struct gpu *gpus = k ? k->gpus : NULL;
     if (!gpus)
         return NULL;

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "run/parent/parent.h"
+#include "run/parent/fleet.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -56,25 +56,29 @@ static void on_note(void *context, const char *text)
     session_note(s, "%s", text);
 }
 
-/* A session on the device of this one, which has it again afterwards; *lost: its worker died with it. */
+/* A session on the device of this one, or on its GPUs, which it has again afterwards; *lost: its worker died with it. */
 static bool race_choices(struct session *s, const struct plan_options *plan, const char *database, int *count, bool *lost,
                          struct error *err)
 {
-    bool fleet = s->options->gpus; /* its first GPU is free and races: the GPUs have a process each, later */
-    struct session_kept *kept = fleet ? NULL : session_lend(s);
+    bool fleet = s->options->gpus, /* their processes race, if they wait for a plan; else the first GPU, whose process starts later */
+        wait = fleet && s->fleet;
+    struct session_kept *kept = wait ? fleet_lend(s->fleet) : fleet ? NULL : session_lend(s);
     struct session_sink sink = {.context = s, .progress = on_progress, .note = on_note};
     struct session_result result;
     struct session_options o = {.plan = *plan,
                                 .database = database,
                                 .verb = "tune",
                                 .argv = s->options->argv,
-                                .kept = fleet ? NULL : &kept,
+                                .gpus = wait ? s->options->gpus : NULL,
+                                .kept = fleet && !wait ? NULL : &kept,
                                 .predict = s->options->predict,
                                 .time_limit_s = s->options->time_limit_s,
                                 .interrupted = s->options->interrupted};
     bool ok = session_run(&o, &sink, &result, err);
     for (int i = 0; ok && i < PHASE_COUNT; i++)
         phase_move(&s->clock, (enum phase)i, result.spent_s[i]);
+    if (wait)
+        fleet_take_back(s->fleet, kept);
     *lost = !fleet && !session_take_back(s, kept);
     return ok && take_choices(s, database, result.run_id, count, err);
 }

@@ -2,7 +2,6 @@
 #include "run/parent/fleet.h"
 #include "base/spec.h"
 #include "base/text.h"
-#include "plan/rows/choose.h"
 #include "plan/rows/shard.h"
 #include "run/message/wire.h"
 #include <errno.h>
@@ -54,9 +53,11 @@ static void label(struct fleet *f, struct gpu *g, enum health health, const char
     put_gpu(f, g, json_pack("{s:s,s:s*}", "health", health_name(health), "why", *why ? why : NULL));
     if (health < HEALTH_LABELLED || health < g->health)
         return;
+    bool told = g->health == health && g->label[0]; /* before a race */
     g->health = health;
     snprintf(g->label, sizeof g->label, "measured on %s: %.200s", g->place, why);
-    session_note(f->s, "%s%s: %s", g->place, health == HEALTH_REFUSED ? " runs no rows" : ": its rows get a note", why);
+    if (!told)
+        session_note(f->s, "%s%s: %s", g->place, health == HEALTH_REFUSED ? " runs no rows" : ": its rows get a note", why);
 }
 
 /* When every GPU has been checked, or a minute is over: compares them. Until then no case is given. */
@@ -94,14 +95,6 @@ static void note_once(struct fleet *f, const struct gpu *g, const char *text)
     session_note(f->s, "%s%s%s", f->shared ? "" : g->place, f->shared ? "" : ": ", text);
 }
 
-/* The row is to be stored. */
-static void receive(struct fleet *f, int i)
-{
-    if (!f->dirty[i])
-        *APPEND(f->received, f->received_count) = i;
-    f->dirty[i] = true;
-}
-
 /* Takes the row. */
 static void take_row(struct fleet *f, struct gpu *g, int i, struct row *row)
 {
@@ -117,7 +110,7 @@ static void take_row(struct fleet *f, struct gpu *g, int i, struct row *row)
     row_free(s->rows[i]);
     s->rows[i] = row;
     s->kept[i] = now;
-    receive(f, i);
+    fleet_receive(f, i);
 }
 
 /* Shows a case whose rows are stored; nobody needs them here but a network. */
@@ -188,33 +181,40 @@ static void take_finished(struct fleet *f, struct gpu *g, const json_t *list)
         f->running -= ran;
         g->rows -= ran ? fleet_rows(f, c) : 0;
         g->deaths = 0;
+        if (f->s->asked.tune && session_compares(f->s) && f->fault.kind == ERROR_NONE)
+            session_learn(f->s, f->first[c], fleet_case_end(f, c), &f->fault);
         end_case(f, c);
     }
 }
 
-static void take_roofs(struct fleet *f, struct gpu *g, const json_t *event, struct error *err)
+static void put_roofs(struct fleet *f, const struct gpu *g, struct error *err)
 {
-    wire_roofs_read(json_object_get(event, "roofs"), &g->roofs);
     if (store_ceilings_put(f->s->store, g->uuid, &g->roofs, err) && !f->s->roofs.count && g == f->gpus)
-        session_environment(f->s, json_pack("{s:O}", "roofs", json_object_get(event, "roofs")), err);
+        session_environment(f->s, json_pack("{s:o}", "roofs", wire_roofs(&g->roofs)), err);
+}
+
+static void put_check(struct fleet *f, const struct gpu *g, const char *when, const struct gpu_check *check)
+{
+    json_t *values = json_object();
+    for (int i = 0; i < check->rates.count; i++) {
+        const struct ceiling *one = &check->rates.items[i];
+        bool aa = !strcmp(one->name, "aa");
+        f->aa_checks += aa;
+        f->aa_alarms += aa && one->value > HEALTH_NOISY;
+        json_object_set_new(values, one->name, json_real(one->value));
+    }
+    put_gpu(f, g, json_pack("{s:o}", when, values));
 }
 
 /* The first check is compared with the other GPUs', later ones with it. */
 static void take_check(struct fleet *f, struct gpu *g, const json_t *event)
 {
     struct gpu_check now = {.others = ""};
-    json_t *values = json_object();
     const char *others = json_string_value(json_object_get(event, "others"));
     wire_roofs_read(json_object_get(event, "check"), &now.rates);
     snprintf(now.others, sizeof now.others, "%s", others ? others : "");
-    for (int i = 0; i < now.rates.count; i++) {
-        bool aa = !strcmp(now.rates.items[i].name, "aa");
-        f->aa_checks += aa;
-        f->aa_alarms += aa && now.rates.items[i].value > HEALTH_NOISY;
-        json_object_set_new(values, now.rates.items[i].name, json_real(now.rates.items[i].value));
-    }
     bool first = !g->check.rates.count;
-    put_gpu(f, g, json_pack("{s:o}", first ? "before" : "after", values));
+    put_check(f, g, first ? "before" : "after", &now);
     if (first) {
         g->check = now;
         return;
@@ -261,8 +261,10 @@ static void take_message(struct fleet *f, struct gpu *g, const json_t *event)
         take_check(f, g, event);
     if (json_object_get(event, "environment"))
         session_environment(f->s, json_incref(json_object_get(event, "environment")), &why);
-    if (json_object_get(event, "roofs"))
-        take_roofs(f, g, event, &why);
+    if (json_object_get(event, "roofs")) {
+        wire_roofs_read(json_object_get(event, "roofs"), &g->roofs);
+        put_roofs(f, g, &why);
+    }
     if (json_object_get(event, "spent"))
         take_gpu_spent(f, g, json_object_get(event, "spent"));
     if (json_object_get(event, "failed")) {
@@ -288,7 +290,7 @@ static void lose_cases(struct fleet *f, const int *lost, int count, const char *
             struct row *row = f->s->rows[i];
             SCOPED char *reason = text_format("not judged: %d processes of GPUs ended while they ran its case: %s", CHILD_TRIES, how);
             row_set(&row->reason, reason);
-            receive(f, i);
+            fleet_receive(f, i);
         }
         end_case(f, lost[k]);
     }
@@ -370,13 +372,18 @@ static void pass_on(struct fleet *f)
             kill(f->gpus[k].child.pid, SIGINT);
 }
 
+static void give_cases(struct fleet *f)
+{
+    if (judge_all(f) || f->s->interrupted)
+        fleet_assign(f);
+}
+
 static bool serve(struct fleet *f, struct error *err)
 {
     struct epoll_event events[64];
     for (;;) {
         pass_on(f);
-        if (judge_all(f) || f->s->interrupted)
-            fleet_assign(f);
+        give_cases(f);
         if (!count_alive(f))
             return true;
         int ready = epoll_wait(f->poll, events, sizeof events / sizeof *events, POLL_MS);
@@ -387,36 +394,12 @@ static bool serve(struct fleet *f, struct error *err)
             if (f->gpus[index].rests)
                 epoll_ctl(f->poll, EPOLL_CTL_DEL, f->gpus[index].child.fd, NULL);
         }
+        give_cases(f); /* before rows are stored: no GPU waits for the disk */
         bool all = f->received_count >= STORE_ROWS || clock_s() - f->rest_s >= REST_S;
         if ((all || clock_s() - f->stored_s >= STORE_S) && !store_received(f, all, err))
             return false;
         if (clock_s() - f->told_s >= TELL_S)
             progress(f);
-    }
-}
-
-/* A network may have run before its layers were counted: adds what follows from their counts. */
-static void complete_networks(struct fleet *f)
-{
-    const json_t *one;
-    size_t k, link;
-    json_array_foreach(f->choices, k, one)
-    {
-        int i = (int)json_integer_value(json_array_get(one, 0));
-        const json_t *links = json_array_get(one, 1), *row;
-        struct row *of = i >= 0 && i < f->s->plan.row_count && f->s->plan.rows[i].kind == PLAN_CHAIN ? f->s->rows[i] : NULL;
-        if (!of || isfinite(row_value(of, -1, "chain.library_layout_ns")) ||
-            (int)json_array_size(links) != f->s->plan.rows[i].chain->work->chain->count)
-            continue;
-        SCOPED int *choice = xcalloc(json_array_size(links) + 1, sizeof *choice);
-        bool there = true;
-        json_array_foreach(links, link, row)
-        {
-            choice[link] = (int)json_integer_value(row);
-            there = there && choice[link] < f->s->plan.row_count && (choice[link] < 0 || f->s->rows[choice[link]]);
-        }
-        if (there && choose_library_layout(&f->s->plan, i, choice, f->s->rows, of))
-            receive(f, i);
     }
 }
 
@@ -430,7 +413,7 @@ bool fleet_serve(struct fleet *f, struct error *err)
             listen_to(f, k);
     bool ok = serve(f, err);
     close(f->poll);
-    complete_networks(f);
+    fleet_complete(f);
     return store_received(f, true, ok ? err : &(struct error){0}) && ok;
 }
 
@@ -439,8 +422,13 @@ static bool start_all(struct fleet *f, struct error *err)
     for (int k = 0; k < f->count; k++) {
         struct gpu *g = &f->gpus[k];
         struct error ignored = {0};
-        if (g->uuid[0])
-            store_ceilings(f->s->store, g->uuid, &g->roofs, &ignored);
+        struct ceiling_list stored;
+        if (g->uuid[0] && store_ceilings(f->s->store, g->uuid, &stored, &ignored))
+            g->roofs = stored;
+        else if (g->roofs.count) /* measured in a race before */
+            put_roofs(f, g, &ignored);
+        if (!f->judged && g->check.rates.count)
+            put_check(f, g, "before", &g->check);
         int ahead = f->judged ? -1 : queue_ahead(&f->queue, k, -1);
         if (gpu_again(f->s, g, ahead))
             continue;
@@ -527,14 +515,14 @@ static bool open_fleet(struct fleet *f, struct session_options *own, struct erro
 {
     struct session *s = f->s;
     const struct session_options *o = s->options;
-    if (o->inside || o->plan.tune)
-        return error_set(err, ERROR_USAGE, "--gpus: not with %s", o->inside ? "--in-process" : "a search");
+    if (o->inside)
+        return error_set(err, ERROR_USAGE, "--gpus: not with --in-process");
     if (!session_seed(s, err))
         return false;
-    f->gpus = session_kept_gpus(s, &f->count);
-    f->judged = f->gpus;
+    f->gpus = session_kept_gpus(o->kept ? *o->kept : NULL, &f->count);
+    f->judged = f->gpus && f->gpus[0].ready;        /* else they wait for their first plan */
     s->asked.tuned_rules = o->decides && !o->tuned; /* as it will be, so that plans made before are those of now */
-    bool early = !f->judged && !o->gate && !o->resume;
+    bool early = !f->gpus && !o->gate && !o->resume;
     if (early && !o->on_every_gpu && !fleet_list(f, err))
         return false;
     if (!f->gpus && !gpu_list(o->gpus, o->plan.device, &s->worker, o->interrupted, &f->gpus, &f->count, err))

@@ -98,6 +98,10 @@ int fleet_rows(const struct fleet *f, int c);
 /* Gives cases to the GPUs that ask for one. If none is ready, or the others can run what is left meanwhile, a GPU counts the rows that wait
  * for it, which ends its cases. Then it waits for others, whose cases a network may need, and which may lose them. */
 void fleet_assign(struct fleet *f);
+/* A network may have run before its layers were counted: adds what follows from their counts. */
+void fleet_complete(struct fleet *f);
+/* The row is to be stored. */
+void fleet_receive(struct fleet *f, int row);
 /* Serves the processes until all have ended. */
 bool fleet_serve(struct fleet *f, struct error *err);
 /* Runs what is due, on f->gpus. */
@@ -109,6 +113,9 @@ bool fleet_list(struct fleet *f, struct error *err);
 bool fleet_open(struct fleet *f);
 /* Ends all processes; those of the next plan are new. */
 void fleet_stop(struct fleet *f);
+/* Lends the processes, which wait for a plan, to another run, and takes them back: NULL, none is left. */
+struct session_kept *fleet_lend(struct fleet *f);
+void fleet_take_back(struct fleet *f, struct session_kept *kept);
 /* Ends what still runs, and frees everything but the session. */
 void fleet_close(struct fleet *f);
 

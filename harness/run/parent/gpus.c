@@ -262,7 +262,7 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     o.feed = &feed;
     o.shard = o.shards = 0;
     o.resume = o.tuned = o.decides = false;
-    o.kept = s->options->kept ? &kept : NULL;
+    o.kept = s->options->kept || s->options->decides ? &kept : NULL; /* rules may race before the run */
     o.lacks = NULL;
     o.before = NULL;
     bind_cpus(0, g->pci);
@@ -355,6 +355,28 @@ void fleet_stop(struct fleet *f)
         child_stop(&f->gpus[k].child, how, sizeof how);
         f->gpus[k].early = false;
     }
+}
+
+/* Each array has the processes for a time; o->plan.device lies in that of f. */
+struct session_kept *fleet_lend(struct fleet *f)
+{
+    struct session_kept *kept = session_lend(f->s);
+    struct gpu *lent = xcalloc((size_t)f->count, sizeof *lent);
+    memcpy(lent, f->gpus, (size_t)f->count * sizeof *lent);
+    for (int k = 0; k < f->count; k++)
+        f->gpus[k].child = CHILD_NONE;
+    session_kept_add(kept, lent, f->count);
+    return kept;
+}
+
+void fleet_take_back(struct fleet *f, struct session_kept *kept)
+{
+    int count = 0;
+    struct gpu *lent = session_kept_gpus(kept, &count);
+    if (lent)
+        memcpy(f->gpus, lent, (size_t)count * sizeof *lent);
+    free(lent);
+    session_kept_free(kept);
 }
 
 /* What the process of the first GPU says under that key; a new reference. NULL: it has failed or is gone. */

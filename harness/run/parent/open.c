@@ -79,8 +79,6 @@ static bool choose_first(struct session *s, struct error *err)
     if (!asks || !plan_undecided(&s->plan))
         return true;
     date_now(since);
-    if (s->fleet) /* the first GPU is needed here; its process is started again */
-        child_stop(&s->fleet->gpus[0].child, NULL, 0);
     if (!session_decide(s, &decided, err))
         return false;
     if (!decided)

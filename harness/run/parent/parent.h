@@ -144,8 +144,9 @@ void session_keep(struct session *s);
 /* The same with the processes of several GPUs, which wait. Takes the array. */
 struct gpu;
 void session_keep_gpus(const struct session *s, struct gpu *gpus, int count);
-/* Those of the run before, malloc'd; NULL: none. */
-struct gpu *session_kept_gpus(const struct session *s, int *count);
+void session_kept_add(struct session_kept *kept, struct gpu *gpus, int count);
+/* Takes them out, malloc'd; NULL: none. */
+struct gpu *session_kept_gpus(struct session_kept *kept, int *count);
 /* Makes rows first .. last-1 anew. */
 void session_make_rows(struct session *s, int first, int last);
 /* Makes the rows (with several GPUs their processes do), takes over those of an interrupted run, writes the run's provenance. `kept`: how
@@ -241,7 +242,7 @@ bool session_gate_identify(struct session *s, struct error *err);
 void session_gate_rows(struct session *s, int first, int last, struct message *m);
 
 /* decide.c: times the variants that rules of the plan name (`race:`), for layers without a stored choice, and stores the fastest. Leaves
- * the device and its worker as they were; *decided: the plan must be made again. */
+ * the device and its worker, or the processes of its GPUs, as they were; *decided: the plan must be made again. */
 bool session_decide(struct session *s, bool *decided, struct error *err);
 /* begin.c: finds, locks and opens the device of the options. */
 bool session_find(struct session *s, struct error *err);

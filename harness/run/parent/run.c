@@ -127,9 +127,9 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         return false;
     if (timed && !s->interrupted)
         session_count_later(s, first, last); /* in an interrupted run, also rows that were only timed */
-    if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
+    if (s->options->ablate && !s->asked.tune && !s->interrupted && !session_ablate(s, first, last, err))
         return false;
-    if (session_compares(s) && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
+    if (session_compares(s) && !all_kept && s->asked.tune && !s->options->feed && !s->interrupted && !session_learn(s, first, last, err))
         return false;
     if (s->interrupted)
         return true;
@@ -194,7 +194,7 @@ static bool run_fed(struct session *s, struct error *err)
             finished = json_array();
         }
     }
-    if (ok && !s->interrupted)
+    if (ok && !s->interrupted && !s->asked.tune) /* a race comes before the run */
         session_check(s);
     if (ok && s->fault.kind != ERROR_NONE)
         *err = s->fault;
