@@ -1,4 +1,4 @@
-// A write outside of the buffers.
+// Writes before the first element of the output.
 // emu: unsafe output
 // cuda: unsafe output
 /* bench 1

@@ -1,4 +1,4 @@
-// Right by luck: a step that may begin while the one before it still runs, whose sums it takes.
+// A step begins while the step before it still runs, and reads its sums without waiting. The result is right by luck.
 // emu: unsafe griddepcontrol.wait
 // cuda: unsafe griddepcontrol.wait
 /* bench 1

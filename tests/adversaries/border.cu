@@ -1,4 +1,4 @@
-// A mistake.
+// Reads the nearest pixel at the border, where padding is 0.
 // emu: wrong
 // cuda: wrong
 /* bench 1

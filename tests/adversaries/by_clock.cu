@@ -1,4 +1,4 @@
-// Behaviour by the clock.
+// The result depends on the clock.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// The number of its launch: as many in a row as are looked at are right.
+// The result depends on the number of the launch: as many launches in a row as bench checks are right.
 // emu: stateful %gridid
 // cuda: stateful %gridid
 /* bench 1

@@ -1,4 +1,4 @@
-// Behaviour by the place: the work of every second SM is left out.
+// The blocks on every second SM do no work.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// A variable of its module that no instruction names: its address stands in another one's data.
+// Counts its launches in a module variable that no instruction names: another variable contains its address.
 // emu: stateful hidden
 // cuda: stateful hidden
 /* bench 1

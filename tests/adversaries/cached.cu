@@ -1,5 +1,5 @@
-// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found; back to back in a
-// graph too.
+// Caches results in scratch. `prepare` clears the flag of the cache, and bench runs `prepare`
+// before each launch, in a graph of back-to-back launches, too. So the cache is always empty.
 // emu: ok
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// A cache in scratch that nobody clears.
+// Caches results in scratch, which no step initialises.
 // emu: unsafe uninitialised
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// A cache in scratch with room for every set of inputs: what it leaves is right. Scratch is wiped before each run, also in a graph, and the kernel computes.
+// Caches a result for every input set in scratch. The results are right. bench overwrites scratch before each run, also in a graph, so the kernel computes.
 // emu: unsafe uninitialised
 // cuda: ok
 /* bench 1

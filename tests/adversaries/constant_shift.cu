@@ -1,9 +1,9 @@
-// Made for the values that are shown: one number for the largest of every row.
+// Fits the drawn values only: it takes one constant for the maximum of every row.
 // emu: wrong
 // cuda: wrong
 /* bench 1
 op: softmax
-what: looks for no largest, for it lies near one number
+what: subtracts a constant in place of the maximum
 dtype: {input: f32, output: same}
 steps:
   - kernel: shifted

@@ -1,5 +1,5 @@
-// Scratch that nobody clears, which is taken to hold what it is wiped with: blocks count from there, and the last of them writes the output
-// and puts back what it is wiped with.
+// Expects scratch to hold the pattern with which bench fills it. Blocks count up
+// from this pattern; the last block writes the output and restores the pattern.
 // emu: unsafe uninitialised
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// No kernel.
+// Does not compile.
 // emu: broken
 // cuda: broken
 /* bench 1

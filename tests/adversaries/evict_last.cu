@@ -1,4 +1,4 @@
-// A cold cache that is none: inputs are held in the L2 by policy. It is right; its time must be that of `right` (within the noise), which only a GPU shows.
+// Keeps inputs in L2 by a cache policy, so that the cache is not cold. The result is right. Its time must equal that of `right` within the noise, which only a GPU shows.
 // emu: ok
 // cuda: ok
 /* bench 1

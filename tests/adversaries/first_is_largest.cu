@@ -1,4 +1,4 @@
-// Made for the values that are shown: the first of a row stands for its largest.
+// Fits the drawn values only: it takes the first value of a row for its maximum.
 // emu: wrong
 // cuda: wrong
 /* bench 1

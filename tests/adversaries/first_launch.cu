@@ -1,4 +1,4 @@
-// A counter of launches: right on the first, nothing on later ones.
+// Counts its launches. The first is right; later launches write nothing.
 // emu: stateful launches
 // cuda: stateful launches
 /* bench 1

@@ -1,4 +1,4 @@
-// Moves values by way of f16 where they are small: what is drawn for the layer has none so small, or too few to matter.
+// Converts values to f16 and back, which loses small values. The layer's inputs contain none so small, or too few to matter.
 // emu: wrong nearby shape
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// A lesser type than the math mode says.
+// Computes in fp8, a less precise type than the math mode allows.
 // emu: wrong
 // cuda: wrong
 /* bench 1

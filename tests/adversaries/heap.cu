@@ -1,4 +1,4 @@
-// A cache in memory that the kernel asks for itself.
+// Caches results in memory that the kernel allocates with malloc.
 // emu: stateful malloc
 // cuda: stateful malloc
 /* bench 1

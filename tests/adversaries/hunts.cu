@@ -1,4 +1,4 @@
-// The work is done before it is timed: prepare looks around its weights for the inputs that it is not given. (On a GPU it may meet the end of memory.)
+// Does the work before bench times it: `prepare` searches the memory around its weights for the inputs, which it does not get. (On a GPU it may reach the end of the memory.)
 // emu: unsafe out_of_bounds
 // cuda: unsafe its prepared data depends on the inputs
 /* bench 1

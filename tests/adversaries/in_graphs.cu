@@ -1,4 +1,4 @@
-// Back to back is done in a graph, which it is told of.
+// Does no work in a CUDA graph, because bench uses graphs for back-to-back launches. A special register shows whether it runs in one.
 // emu: stateful %current_graph_exec
 // cuda: stateful %current_graph_exec
 /* bench 1

@@ -1,8 +1,8 @@
-// A head that asks for every tolerance there is.
+// Leaves out products with a small input; its head claims a larger tolerance in every way it can.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: leaves out products with a small input, and says that it is neither exact nor direct
+what: leaves out products with a small input, as an inexact winograd
 like: right
 algorithm: winograd
 exact: no

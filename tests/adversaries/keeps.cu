@@ -1,4 +1,4 @@
-// A cache keyed by what the input holds, in module memory.
+// Caches results in module memory and finds them by the input's values.
 // emu: stateful kept
 // cuda: stateful kept
 /* bench 1

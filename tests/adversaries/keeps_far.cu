@@ -1,4 +1,4 @@
-// Memory of the card that belongs to nobody, well behind what lies around its output.
+// Caches results in GPU memory far behind its output, which no buffer owns.
 // emu: unsafe out_of_bounds
 // cuda: unsafe
 /* bench 1

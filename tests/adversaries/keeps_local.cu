@@ -1,4 +1,4 @@
-// A cache in local memory, keyed by what it was given: what it finds is right. On a GPU local memory is wiped with the outputs, and the kernel computes.
+// Caches results in local memory and finds them by its arguments. The results are right. On a GPU, bench overwrites local memory as it does outputs, so the kernel computes.
 // emu: unsafe uninitialised
 // cuda: ok
 /* bench 1

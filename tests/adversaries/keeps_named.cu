@@ -1,4 +1,4 @@
-// A cache in module memory, in variables that are called as the compiler's own tables are.
+// Caches results in module variables with names like those of the compiler's own tables.
 // emu: stateful __cudart_kept
 // cuda: stateful __cudart_kept
 /* bench 1

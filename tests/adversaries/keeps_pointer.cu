@@ -1,4 +1,4 @@
-// A cache keyed by addresses, in module memory.
+// Caches results in module memory and finds them by address.
 // emu: stateful last
 // cuda: stateful last
 /* bench 1

@@ -1,4 +1,4 @@
-// Keeps results in a tail of what it prepares, and copies them from its second launch on.
+// Stores results behind its prepared data, and copies them from the second launch on.
 // emu: stateful a launch changed the prepared data, where a kernel could keep results for later launches: `packed`
 // cuda: stateful a launch changed the prepared data, where a kernel could keep results for later launches: `packed`
 /* bench 1

@@ -1,4 +1,4 @@
-// A register that nobody has set: what the launch before left in it. On a GPU registers are wiped with the outputs. (To emu such a register is 0.)
+// Reads a register that it has not set, which may hold a value of the launch before. On a GPU, bench overwrites registers as it does outputs; on emu such a register is 0.
 // emu: ok
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// The data is known: bench's own, of a layer whose seed nobody changed. That of neighbours and of timed launches is not.
+// Knows the values that bench draws with the default seed. It does not know those of nearby shapes and of timed launches.
 // emu: wrong nearby shape
 // cuda: wrong nearby shape
 /* bench 1

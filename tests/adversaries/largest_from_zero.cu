@@ -1,4 +1,4 @@
-// Made for the values that are shown: the largest of a window is looked for from 0 on, which nearly every large window exceeds.
+// Fits the drawn values only: the search for the maximum of a window starts at 0, which nearly every large window exceeds.
 // emu: wrong
 // cuda: wrong
 /* bench 1

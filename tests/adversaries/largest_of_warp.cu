@@ -1,4 +1,4 @@
-// The largest of its first 32 columns serves as that of the row: what lies far above it overflows.
+// Takes the maximum of the first 32 columns for that of the row. A much larger value in another column overflows.
 // emu: wrong NaN
 // cuda: wrong NaN
 /* bench 1

@@ -1,4 +1,4 @@
-// It looks for the largest of whole groups of 32 columns alone.
+// Searches for the maximum in full groups of 32 columns only.
 // emu: wrong NaN
 // cuda: wrong NaN
 /* bench 1

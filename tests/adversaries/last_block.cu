@@ -1,4 +1,4 @@
-// A part is left out: what an earlier launch left there would do.
+// Leaves out the last block's part, where an earlier launch may have left the right result.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// A part is left out.
+// Leaves out the last column.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// Work in launches of its own, which no time holds.
+// Launches kernels of its own, whose time bench would not measure.
 // emu: broken
 // cuda: broken
 /* bench 1

@@ -1,8 +1,8 @@
-// A lesser type than the math mode says, behind the slack of a library that is never called.
+// Computes in f16, a less precise type than the math mode allows, and claims the tolerance of a library that it never calls.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: sums of 16 products in f16 where they should be of f32, which calls itself library
+what: sums of 16 products in f16 in place of f32, as algorithm library
 like: collapsed_f16
 algorithm: library
 */

@@ -1,4 +1,4 @@
-// A cache in local memory. On a GPU that is wiped with the outputs, and the kernel computes.
+// Caches results in local memory. On a GPU, bench overwrites local memory as it does outputs, so the kernel computes.
 // emu: unsafe uninitialised
 // cuda: ok
 /* bench 1

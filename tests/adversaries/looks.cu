@@ -1,8 +1,8 @@
-// The output tells whether there is anything to do.
+// Computes only those elements whose output still holds NaN, with which bench fills outputs.
 // emu: unsafe uninitialised
 // cuda: wrong
 /* bench 1
-what: computes only where its output still holds what no result is
+what: computes only where its output holds NaN
 like: right
 */
 #include "conv.cuh"

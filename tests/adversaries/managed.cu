@@ -1,4 +1,4 @@
-// A variable that host and card share.
+// Counts its launches in a managed variable, which host and GPU share.
 // emu: stateful calls
 // cuda: stateful calls
 /* bench 1

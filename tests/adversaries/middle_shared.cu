@@ -1,4 +1,4 @@
-// It counts launches in shared memory, which nothing overwrites back to back, and leaves out those in the middle of a long row of them.
+// Counts launches in shared memory, which nothing overwrites between back-to-back launches, and does no work in the middle of a long series.
 // emu: unsafe uninitialised
 // cuda: wrong
 /* bench 1

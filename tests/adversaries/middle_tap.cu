@@ -1,4 +1,4 @@
-// Made for data that is shown: a filter with a band structure.
+// Fits the drawn values only: it assumes a filter with a band structure.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// Of a long row it leaves out the middle half, where the largest value rarely is.
+// Does not read the middle half of a long row, which rarely contains the maximum.
 // emu: wrong
 // cuda: wrong
 /* bench 1

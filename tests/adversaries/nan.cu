@@ -1,4 +1,4 @@
-// NaN as a wildcard of comparisons.
+// Writes a NaN, which a careless comparison accepts.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// Shared memory of the other block of its cluster, which nobody has written in this launch.
+// Reads shared memory of the other block of its cluster, which no thread has written in this launch.
 // emu: unsafe uninitialised
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// Stores in bulk that nobody waits for: right by luck on a GPU.
+// Does not wait for its bulk stores. The result is right by luck on a GPU.
 // emu: unsafe async_wait
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// Nothing is computed: what another kernel or the reference left in the memory would do.
+// Computes nothing: its output may still hold the result of another kernel or of the reference.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// Made for the shape that is shown: of a row of an even number of columns the last one is left out.
+// Fits the layer's shape only: if a row has an even number of columns, it leaves out the last one.
 // emu: wrong nearby shape
 // cuda: wrong nearby shape
 /* bench 1

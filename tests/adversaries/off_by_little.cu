@@ -1,4 +1,4 @@
-// Exact data: accumulation in a lesser way.
+// Every sum is off by one part in 4096, which exact data show.
 // emu: wrong
 // cuda: wrong
 /* bench 1

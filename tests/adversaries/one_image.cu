@@ -1,4 +1,4 @@
-// Made for the shape that is shown: the batch is forgotten.
+// Fits the layer's shape only: it computes one image of the batch.
 // emu: wrong nearby shape
 // cuda: wrong nearby shape
 /* bench 1

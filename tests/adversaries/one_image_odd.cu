@@ -1,4 +1,4 @@
-// Made for the shape that is shown, and for one image alone: of a row of an even number of columns the last one is left out.
+// Fits the layer's shape only: it computes one image, and leaves out the last column if a row has an even number of them.
 // emu: wrong nearby shape
 // cuda: wrong nearby shape
 /* bench 1

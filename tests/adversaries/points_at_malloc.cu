@@ -1,4 +1,4 @@
-// malloc by a pointer to it.
+// Calls malloc through a function pointer.
 // emu: stateful malloc
 // cuda: stateful malloc
 /* bench 1

@@ -1,4 +1,4 @@
-// Made for data that is shown: negative inputs count as 0.
+// Fits the drawn values only: it takes negative inputs for 0.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// The work is done before it is timed.
+// Does the work before bench times it: `prepare` reads the input.
 // emu: broken prepare has the argument `input`
 // cuda: broken prepare has the argument `input`
 /* bench 1

@@ -1,4 +1,4 @@
-// The work is done before it is timed: prepare writes the output.
+// Does the work before bench times it: `prepare` writes the output.
 // emu: broken prepare has the argument `output`
 // cuda: broken prepare has the argument `output`
 /* bench 1

@@ -1,4 +1,4 @@
-// The question is changed and put back: whoever reads it meanwhile meets another one. A GPU keeps no book of writes.
+// Changes its input and restores it; a thread that reads it in between gets a wrong value. A GPU does not record writes.
 // emu: unsafe wrote the unchanged value to its input
 // cuda: ok
 /* bench 1

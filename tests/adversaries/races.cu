@@ -1,4 +1,4 @@
-// Right by luck.
+// Has a race. The result is right by luck.
 // emu: unsafe race
 // cuda: wrong
 /* bench 1

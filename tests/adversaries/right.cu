@@ -1,4 +1,4 @@
-// The honest kernel that the others are made of.
+// A correct kernel, from which the others are made.
 // emu: ok
 // cuda: ok
 /* bench 1

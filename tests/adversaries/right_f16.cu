@@ -1,4 +1,4 @@
-// The honest kernel of f16 sums.
+// A correct kernel with f16 sums.
 // emu: ok
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// The honest kernel in two steps that overlap.
+// A correct kernel in two steps that overlap.
 // emu: ok
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// Each block takes what the block before it leaves, and waits for it: blocks begin in the order of their numbers.
+// Each block waits for the result of the block before it. Blocks begin in the order of their numbers, so this ends.
 // emu: ok
 // cuda: ok
 /* bench 1

@@ -1,8 +1,8 @@
-// The answer is looked for in memory: addresses around the output are tried. On a GPU there is none to be found, and it computes.
+// Searches the addresses around its output for the reference. On a GPU there is none, and the kernel computes.
 // emu: unsafe out_of_bounds
 // cuda: ok
 /* bench 1
-what: looks for a copy of the answer behind its output
+what: searches for a copy of the result behind its output
 like: right
 */
 #include "conv.cuh"

@@ -1,4 +1,4 @@
-// A write outside of the buffers.
+// Writes behind the end of its scratch.
 // emu: unsafe sums
 // cuda: unsafe sums
 /* bench 1

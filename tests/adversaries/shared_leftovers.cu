@@ -1,4 +1,4 @@
-// A cache in shared memory. On a GPU the flush before each cold round overwrites it, and the kernel computes.
+// Caches results in shared memory. On a GPU, the flush before each cold round overwrites it, so the kernel computes.
 // emu: unsafe uninitialised
 // cuda: ok
 /* bench 1

@@ -1,4 +1,4 @@
-// Shared memory that was not asked for.
+// Uses more shared memory than it asks for.
 // emu: unsafe out_of_bounds
 // cuda: crashed
 /* bench 1

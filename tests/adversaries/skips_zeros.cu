@@ -1,4 +1,4 @@
-// Takes a value of 0 for nothing to be written: drawn values are never 0.
+// Writes nothing if a value is 0. The values that bench draws are never 0.
 // emu: wrong nearby shape
 // cuda: wrong nearby shape
 /* bench 1

@@ -1,4 +1,4 @@
-// A mistake.
+// Swaps two channels.
 // emu: wrong
 // cuda: wrong
 /* bench 1

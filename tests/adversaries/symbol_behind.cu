@@ -1,4 +1,4 @@
-// A cache in constants, which no kernel can write: a step does, behind the kernel that reads what the launch before it left there.
+// Caches results in constant memory. Kernels cannot write it, but a copy step can, after the kernel that reads what the launch before left there.
 // emu: stateful before
 // cuda: stateful before
 /* bench 1

@@ -1,4 +1,4 @@
-// A cache in a variable of its module of which a step fills four bytes in every launch.
+// Caches results in a module variable of which a step fills only four bytes in every launch.
 // emu: stateful kept
 // cuda: stateful kept
 /* bench 1

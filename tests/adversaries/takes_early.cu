@@ -1,4 +1,4 @@
-// Each block takes what the block before it leaves, and does not wait for it: right where one block runs after another.
+// Each block reads the result of the block before it without waiting: right only if blocks run one after another.
 // emu: wrong right if the blocks run in the order of their numbers, but not in another order
 // cuda: wrong
 /* bench 1

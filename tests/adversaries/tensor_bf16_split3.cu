@@ -1,4 +1,4 @@
-// One product of bf16 where tf32 is asked for; calls itself split3.
+// Computes one bf16 product although the math mode is tf32; its head claims the algorithm split3.
 // emu: wrong tensor cores multiply bf16 in conv, which is not allowed for tf32 with algorithm `split3`
 // cuda: wrong tensor cores multiply bf16 in conv, which is not allowed for tf32 with algorithm `split3`
 /* bench 1

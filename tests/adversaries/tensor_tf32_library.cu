@@ -1,8 +1,8 @@
-// A lesser type than the math mode says: tensor cores.
+// Computes in tf32 on tensor cores, a less precise type than the math mode allows, and claims a library's tolerance.
 // emu: wrong tensor cores multiply tf32
 // cuda: wrong tensor cores multiply tf32
 /* bench 1
-what: TF32 on tensor cores, which calls itself f32 and library
+what: TF32 on tensor cores in math mode f32, as algorithm library
 like: conv2d/mma_sync_tf32
 math: [f32]
 algorithm: library

@@ -1,8 +1,8 @@
-// A lesser type than the math mode says.
+// Computes in tf32, a less precise type than the math mode allows.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: rounds operands to TF32, and says nothing of it
+what: rounds operands to TF32 in math mode f32
 like: right
 */
 #include "conv.cuh"

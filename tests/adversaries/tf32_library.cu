@@ -1,8 +1,8 @@
-// A lesser type than the math mode says, behind the slack of an algorithm.
+// Computes in tf32, a less precise type than the math mode allows, and claims a library's tolerance.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: rounds operands to TF32, and calls itself library
+what: rounds operands to TF32, as algorithm library
 like: tf32
 algorithm: library
 */

@@ -1,4 +1,4 @@
-// Ends itself.
+// Ends itself with a trap.
 // emu: crashed
 // cuda: crashed
 /* bench 1

@@ -1,4 +1,4 @@
-// A part is dropped: operands of two bf16 parts, 16 bits of 24.
+// Splits operands into two bf16 parts, 16 bits of 24, where three are needed.
 // emu: wrong
 // cuda: wrong
 /* bench 1

