@@ -435,6 +435,7 @@ def unmarked(module):
 
 def list_file(path, only, cache):
     """Writes the sidecars and op files of a Python file; returns the folder, which is named by all that they depend on."""
+    own("bench_tools").before(path)
     module = load(path)
     chosen = {name: entry for name, entry in entries.items() if not only or name == only}
     if not chosen:
@@ -552,6 +553,13 @@ class Work:
             return self.t[name].dtype
         return self.entry.keys["scratch"][name].split("[")[0]
 
+    def shape(self, name):
+        """Of a tensor, or of a scratch buffer: one dimension."""
+        if name in self.t:
+            return self.t[name].shape
+        size = re.search(r"\[(.*)\]", self.entry.keys["scratch"][name])[1]
+        return [int(self.value(size.replace("/", "//")))]
+
     def grid(self):
         return three(self.value(self.entry.keys.get("grid", 1)), "grid")
 
@@ -635,6 +643,7 @@ def load_for(path, arch):
     atexit.register(shutil.rmtree, dump, ignore_errors=True)
     os.environ.update(CUTE_DSL_ARCH=arch, CUTE_DSL_KEEP="ptx", CUTE_DSL_DUMP_DIR=dump, CUTE_DSL_LINEINFO="1")
     try:
+        own("bench_tools").before(path, arch)
         load(path)
         return None
     except (KeyboardInterrupt, Ended):

@@ -1,5 +1,6 @@
 """bench_tools: how each tool is asked for the code and the launch of one kernel; TOOLS at the end is the table. To add a tool: a class with
 `takes(function)`, `label()` and `make(work)`, which returns a bench.Made, and its place in the table."""
+import contextlib
 import ctypes
 import importlib.metadata
 import inspect
@@ -15,6 +16,7 @@ from unittest import mock
 
 import bench
 import bench_host
+import bench_numba
 
 
 def version(package):
@@ -272,21 +274,22 @@ class Numba:
         return f"numba-cuda {version('numba-cuda')}"
 
     def make(self, work):
-        from numba import cuda, types
-        names, types_, args = parameters_of(work, work.entry.function.py_func, ("fastmath", "opt")), [], []
-        for word, value in work.arguments(names):
+        from numba import typeof, types
+        own = ("fastmath", "opt", "launch_bounds", "max_registers")
+        function = work.entry.function
+        pairs = work.arguments(parameters_of(work, function.py_func, own))
+        given = [typeof(value) if value is not None else
+                 types.Array(getattr(types, typed(self.KINDS, work.dtype(word), "numba")), len(work.shape(word)), "C", aligned=True) for word, value in pairs]
+        chosen, args = bench_numba.chosen(function, given), []
+        for (word, value), kind in zip(pairs, chosen):
             if value is None:
-                shape, item = work.t[word].shape, getattr(types, typed(self.KINDS, work.dtype(word), "numba"))
-                types_.append(types.Array(item, len(shape), "C", aligned=True))
-                size = item.bitwidth // 8
+                shape, size = work.shape(word), kind.dtype.bitwidth // 8
                 args += [0, 0, product(shape), size, word, *shape, *(n * size for n in strides_of(shape))]
             else:
-                types_.append(types.float32 if isinstance(value, float) else types.int32 if -2**31 <= value < 2**31 else types.int64)
-                args.append(number(value))
-        options = {key: work.constants[key] for key in ("fastmath", "opt") if key in work.constants}
-        own = {key: value for key, value in work.entry.function.targetoptions.items() if key in ("fastmath", "opt") and value is not None}
-        ptx, _ = cuda.compile(work.entry.function.py_func, types.void(*types_), cc=divmod(work.cc, 10), device=False, output="ptx", abi="numba",
-                              lineinfo=True, **{**own, **options})
+                args.append(number(float(value) if isinstance(kind, types.Float) else value))
+        options = {**function.targetoptions, **work.constants}
+        options = {key: options[key] for key in own if options.get(key) is not None}
+        ptx = bench_numba.compiled(function, chosen, work.cc, **options)
         return launch_of(work, ptx, entry_of(ptx, work.entry.name), args, name=work.entry.name)
 
 
@@ -319,7 +322,7 @@ class Cute:
         names, given, args = parameters_of(work, work.entry.function), [], []
         for word, value in work.arguments([name for name in names if name not in constants]):
             if value is None:
-                shape = tuple(work.t[word].shape)
+                shape = tuple(work.shape(word))
                 given.append(make_fake_compact_tensor(getattr(cutlass, typed(self.KINDS, work.dtype(word), "CuTe DSL")), shape,
                                                       stride_order=tuple(reversed(range(len(shape)))), assumed_align=16))
                 args.append(word)
@@ -364,7 +367,7 @@ class Warp:
         args = words_of_struct(shape) + [product(dim), 1]
         for word, value in work.arguments(parameters_of(work, work.entry.function.func)):
             if value is None:
-                size, sizes = {"f64": 8, "f32": 4, "i32": 4, "u32": 4}.get(work.dtype(word), 1 if work.dtype(word)[1:] == "8" else 2), work.t[word].shape
+                size, sizes = {"f64": 8, "f32": 4, "i32": 4, "u32": 4}.get(work.dtype(word), 1 if work.dtype(word)[1:] == "8" else 2), work.shape(word)
                 args += words_of_struct(array_t(1, 0, len(sizes), sizes, [n * size for n in strides_of(sizes)]), word)
             else:
                 args.append(number(value))
@@ -468,7 +471,7 @@ class CuTile:
             if word in work.constants and word not in work.f:
                 constraints.append(value)
             elif value is None:
-                shape, strides = work.t[word].shape, strides_of(work.t[word].shape)
+                shape, strides = work.shape(word), strides_of(work.shape(word))
                 constraints.append(ArrayConstraint(getattr(ct, typed(self.KINDS, work.dtype(word), "cuTile")), len(shape), index_dtype=ct.int32,
                                                    stride_lower_bound_incl=0, alias_groups=[], may_alias_internally=False,
                                                    stride_constant=[None] * (len(shape) - 1) + [1], base_addr_divisible_by=16,
@@ -535,6 +538,15 @@ class Fake:
 
 
 TOOLS = {"triton": Triton(), "numba": Numba(), "cutile": CuTile(), "cute": Cute(), "tilelang": TileLang(), "warp": Warp(), "ptx": Fake(), "called": bench_host.Called()}
+
+
+def before(path, arch="sm_90"):
+    """What the tools that a file imports need before they read it."""
+    with open(path, errors="replace") as file:
+        text = file.read()
+    if re.search(r"^\s*(?:from|import)\s+numba\b", text, re.M):
+        with contextlib.suppress(ImportError):  # told when the file is read
+            bench_numba.before(int(re.search(r"\d+", arch)[0]))
 
 
 def tool_of(entry):
