@@ -1,5 +1,4 @@
-/* What the tests of binding share: a small tree of variants, two chips, a convolution, and ways to bind and to say what should
- * come of it. */
+/* What the binding tests share: a small tree of variants, two chips, a convolution, and functions that bind and compare the result. */
 #ifndef BENCH_TESTS_UNIT_BINDING_H
 #define BENCH_TESTS_UNIT_BINDING_H
 

@@ -1,5 +1,5 @@
-/* What the tests of measure/verify/device_check share: the check on emu. Where it cannot be had for want of a compiler tests are skipped;
- * whatever else stands in its way is a failure. */
+/* What the tests of measure/verify/device_check share: the check on emu. Tests are skipped if there is no compiler; any other obstacle is a
+ * failure. */
 #ifndef BENCH_TESTS_UNIT_CARD_WORLD_H
 #define BENCH_TESTS_UNIT_CARD_WORLD_H
 

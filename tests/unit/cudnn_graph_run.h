@@ -1,5 +1,5 @@
-/* Computes what a graph of the stand-in (fake_cudnn.h) describes, by its descriptors alone: shapes, strides, pads, types and the order of
- * its operations. What it was built from is not known here. */
+/* Computes a graph of the stand-in (fake_cudnn.h) from its descriptors alone: shapes, strides, pads, types and the order of its operations.
+ * It does not know the convolution from which bench built the graph. */
 #ifndef BENCH_TESTS_CUDNN_GRAPH_RUN_H
 #define BENCH_TESTS_CUDNN_GRAPH_RUN_H
 

@@ -40,8 +40,8 @@ static inline void emu_test_text(struct emu_test *t, const char *label, const ch
     emu_test_chip(t, "GH100", label, ptx, kernel);
 }
 
-/* PTX of a source in tests/emu: "races.ptx" is races.cu for sm_90a, "races_100.ptx" the same for sm_100. The compile cache has it after the
- * first time. A file of that name is used as it is: checks.ptx stays as a compiler of 2026 wrote it. Skips without a compiler. */
+/* PTX of a source in tests/emu: "races.ptx" is races.cu for sm_90a, "races_100.ptx" the same for sm_100. The compile cache keeps it. If a
+ * file of that name exists, it is used unchanged: checks.ptx stays as a compiler of 2026 wrote it. Skips without a compiler. */
 static inline char *emu_test_ptx(const char *name)
 {
     struct error err = {0};

@@ -1,4 +1,4 @@
-/* A stand-in for cuDNN whose engines, notes, refusals and failures a test makes, and for the device that converts a bias. Included behind
+/* A stand-in for cuDNN and for the device that converts a bias. The test defines its engines, notes, refusals and failures. Included after
  * cmocka.h. */
 #ifndef BENCH_TESTS_FAKE_CUDNN_H
 #define BENCH_TESTS_FAKE_CUDNN_H
@@ -17,7 +17,7 @@ struct offered {
     int knobs[2][2], knob_count;
     bool compiled; /* its kernel is compiled when a plan is made */
 };
-/* A descriptor of the stand-in: its type, what was set, and what it is about.
+/* A descriptor of the stand-in: its type, its attributes, and the descriptor it belongs to.
  */
 struct fake {
     int type;

@@ -1,5 +1,5 @@
-/* Rows as an H200 and a laptop give them, for the tests of row/ and report/. Times, registers and shared memory of the sparse case are
- * those that were once measured for it; the rest is plausible. */
+/* Rows as an H200 and a laptop return them, for the tests of row/ and report/. Times, registers and shared memory of the sparse case were
+ * measured; the other values are plausible. */
 #ifndef BENCH_TESTS_FIXTURE_ROWS_H
 #define BENCH_TESTS_FIXTURE_ROWS_H
 

@@ -1,5 +1,5 @@
-/* Two sides of a gate as text: one row a line, "ID STATUS LAUNCH FACT=VALUE STEP:FACT=VALUE ..."; LAUNCH "-" is none. Rows of a baseline
- * have no struct row. */
+/* Two sides of a gate as text, one row a line: "ID STATUS LAUNCH FACT=VALUE STEP:FACT=VALUE ..."; LAUNCH "-" means no launch. Rows of a
+ * baseline have no struct row. */
 #ifndef BENCH_TESTS_GATE_WORLD_H
 #define BENCH_TESTS_GATE_WORLD_H
 
@@ -61,7 +61,8 @@ static inline bool gate_world_rules(const char *yaml, struct gate_rules *rules, 
     return gate_rules_read("gate.yaml", GATE_WORLD_TODAY, rules, err);
 }
 
-/* One line a pair: "fail SLOWER counts ID (waived) +FACT 1>2 -FACT! 3>4 | NOTE": + worse, - better, = neither; ! waived. Then the counts.
+/* One line a pair: "fail SLOWER counts ID (waived) +FACT 1>2 -FACT! 3>4 | NOTE" (+ worse, - better, = neither, ! waived). The counts
+ * follow.
  */
 static inline char *gate_world_dump(const struct gate_comparison *c)
 {

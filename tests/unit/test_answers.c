@@ -181,8 +181,8 @@ static void the_fastest_tile_by_density_and_type(void **state)
     fixture_free(&f);
 }
 
-/* Values that are the same machine code are one; a rule's value is named by what it took. A value is not lost because a row of another
- * variant is the same machine code. */
+/* Values with the same machine code count as one value. If a rule chose the value, the name says what the rule chose. If a row of another
+ * variant has the same machine code, the value still counts. */
 static void a_value_stands_for_its_machine_code(void **state)
 {
     static const char *const tiles[] = {"EDGE=auto", "EDGE=4", "EDGE=6"}, *const few[] = {"FEW=2", "FEW=4"};
@@ -406,7 +406,8 @@ static void knees(struct document *d, const struct run *run, struct row *const *
     fusion_document(d, run, rows, count);
 }
 
-/* One launch is free up to 40 stages, then each costs 0.478 us; the baseline is one call of a library, the launches apart are another row.
+/* Up to 40 stages the launch costs nothing, then each stage costs 0.478 us. The baseline is one call of a library; the separate launches
+ * are another row.
  */
 static void a_call_as_baseline_hides_no_knee(void **state)
 {
@@ -442,8 +443,8 @@ static void a_call_as_baseline_hides_no_knee(void **state)
     fixture_free(&f);
 }
 
-/* Rows of equal machine code and launches share a rank and a line of the table; a rule's row is never the one that stands for them, and
- * sides of a comparison stay apart. */
+/* Rows with equal machine code and launches share a rank and a line of the table. The line never shows the row that a rule chose. The two
+ * sides of a comparison keep their own lines. */
 static void one_machine_code_is_one_row(void **state)
 {
     static const char *const names[] = {"conv2d/auto", "conv2d/delta_tile", "conv2d/delta_very_sparse", "conv2d/other"};
@@ -471,7 +472,8 @@ static void one_machine_code_is_one_row(void **state)
     fixture_free(&f);
 }
 
-/* The error of a sequence and the time of a frame, a sentence for each value of the other axis; wrong rows and other variants say nothing.
+/* One sentence for each value of the other axis states the error of a sequence and the time of a frame. Wrong rows and other variants add
+ * no sentence.
  */
 static void accuracy_has_its_price(void **state)
 {

@@ -60,8 +60,8 @@ static void every_field_is_an_axis(void **state)
     scenario_free(s);
 }
 
-/* Cases that a run asks for: the scenario's at another density; what the scenario has already, or has nothing like, adds nothing, nor does
- * a mask without a density. */
+/* A run asks for the scenario's cases at another density. If the scenario has such a case already, or no similar one, or the mask has no
+ * density, the run adds no case. */
 static void more_densities(void **state)
 {
     struct scenario *s = loaded(SCENARIO_HEAD "axes: {mask: {layers: [a], values: [full, {pattern: blobs, density: [0.1, 0.2], seed: 3}]}, "

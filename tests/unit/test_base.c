@@ -409,8 +409,8 @@ static void put_file(const char *folder, const char *name, const char *text)
     free(path);
 }
 
-/* Three installations: a wheel with its header, the system's behind a link, and one that does not say. The newest is taken, 9.9 is older
- * than 9.14, and who does not say is never taken for newest. */
+/* Three installations: a wheel with its header, the system's behind a link, and one without a version. The newest is chosen: 9.9 is older
+ * than 9.14, and an installation without a version is older than all. */
 static void the_newest_library_is_found(void **state)
 {
     char folder[] = "/tmp/bench-test-XXXXXX", path[4096];

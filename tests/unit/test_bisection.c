@@ -84,8 +84,8 @@ static void a_line_takes_few_densities(void **state)
         fail_msg("%d", most);
 }
 
-/* From the six densities of a scenario, at most eight more: the bracket holds the crossing in at least 93 % of runs whatever the shape (a
- * straight line between far points holds none), and is a tenth wide, or as narrow as noise lets it be. */
+/* Bisection adds at most eight densities to the scenario's six. Whatever the shape of the curve, the bracket contains the crossing in at
+ * least 93 % of runs (a straight line between distant points never does). The bracket is 10 % wide, or as narrow as the noise permits. */
 static void brackets_hold_curved_costs(void **state)
 {
     double (*const costs[])(double) = {saturating, rooted, squared, stepped};
@@ -112,8 +112,8 @@ static void brackets_hold_curved_costs(void **state)
         }
 }
 
-/* Two kernels that stay within each other's noise over decades of density: what cannot be told is not looked for point by point, and the
- * bracket says so. Their time once stood still between 0.05 % and 0.2 % on the H200, and fourteen densities were measured in between. */
+/* The difference of two kernels stays within the noise over decades of density: bisection does not search there, and the bracket says so.
+ * On an H200 two times were once equal between 0.05 % and 0.2 %, and bisection measured fourteen densities in between. */
 static void little_is_spent_on_what_cannot_be_told(void **state)
 {
     static const double given[] = {0.0001, 0.001, 0.005, 0.01, 0.02};
@@ -155,8 +155,8 @@ static void add_case(struct fixture *f, double d, const char *only, const char *
     }
 }
 
-/* A case that was added has the configurations that ask for it: one alone is named without its parameters there, and belongs to its own
- * curve all the same. EDGE=3 crosses at 25 %, EDGE=4 at 50 %. */
+/* An added case has the configurations that ask for it. If it has only one, the row's name lacks the parameters, but the row still belongs
+ * to its own curve. EDGE=3 crosses at 25 %, EDGE=4 at 50 %. */
 static void added_densities_join_their_curves(void **state)
 {
     struct fixture f = {0};

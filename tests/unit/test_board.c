@@ -79,8 +79,8 @@ static void each_round_has_its_state(void **state)
     let_go(&r);
 }
 
-/* Rows of a case, a race of their configurations, two builds of them: each way they know what stood behind them; what the board does not
- * tell is absent. Who was not timed knows nothing. */
+/* Rows of a case, a race of their configurations, and two builds of them: in each, every row knows the board's state after it. A value that
+ * the board does not return is absent, and a row without a time knows no state. */
 static void rows_know_their_board(void **state)
 {
     for (int way = 0; way < 6; way++) {

@@ -1,5 +1,5 @@
-/* op/bound against kernels that are simulated here: the right algorithm stays well inside, a lesser type or a dropped part falls out. The
- * sums that tensor cores cut off are simulated as products of 16 added exactly, then cut to 24 bits. */
+/* op/bound against kernels that are simulated here: the right algorithm stays well within the bound; a less precise type or a missing part
+ * exceeds it. Tensor cores truncate sums: the simulation adds 16 products exactly, then truncates to 24 bits. */
 #include "works.h"
 #include "op/reference/bound.h"
 #include "op/chain/chain.h"
@@ -351,8 +351,8 @@ static float multiplied(float d, float factor, float other, int count)
     return bits((float)((double)d * factor + other), count);
 }
 
-/* F(4, 3) along rows at the points 0, +-3/4, +-3/2 and infinity, as conv2d/winograd_row computes it: each addition of inputs is rounded to
- * `count` bits, each transformed weight too; sums are exact. Four outputs. `c` channels, three rows. */
+/* F(4, 3) along rows at the points 0, +-3/4, +-3/2 and infinity, as conv2d/winograd_row computes it. Each sum of inputs and each
+ * transformed weight is rounded to `count` bits; sums are exact. Four outputs, `c` channels, three rows. */
 static void row_tile(int c, int count, double *most, const struct work *work)
 {
     static const double point[5] = {0, 0.75, -0.75, 1.5, -1.5};

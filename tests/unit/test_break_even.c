@@ -145,8 +145,8 @@ static void make_rows(struct fixture *f)
     }
 }
 
-/* Times are lines in the density, so the crossing is exact: 400 d + 10 = 150 at 35 %, 3000 d = 150 at 5 %; the row of a checkerboard is in
- * no group, the dense wgmma is no sparse variant. */
+/* Times are linear in the density, so the crossing is exact: 400 d + 10 = 150 at 35 %, 3000 d = 150 at 5 %. The checkerboard row is in no
+ * group, and the dense wgmma is no sparse variant. */
 static void rows_give_known_crossings(void **state)
 {
     struct fixture f = {0};
@@ -215,8 +215,8 @@ static void answers_choose_the_dense_one(void **state)
 }
 
 /* Against a sparse variant the others have curves, it itself has none. */
-/* Rows that were timed in the same rounds are compared round by round, whoever is the rival: what all of a round have in common is in no
- * ratio. Rounds of another bout are others. */
+/* Rows that were timed in the same rounds are compared round by round, whatever the rival. A factor that all rows of a round share cancels
+ * out. Rounds of different groups are not paired. */
 static void rounds_of_one_bout_are_paired(void **state)
 {
     for (int apart = 0; apart < 2; apart++) {
@@ -282,8 +282,8 @@ static void add_slope(struct fixture *f, int index, const char *axes, double d, 
     }
 }
 
-/* `by` says which coordinates have curves of their own; cases that differ in the others are one point: the mean, and an interval that holds
- * all. */
+/* `by` names the coordinates that get curves of their own. Cases that differ only in other coordinates are one point: the mean, and an
+ * interval that contains all of them. */
 static void by_makes_the_groups(void **state)
 {
     struct fixture f = {0};
@@ -318,8 +318,8 @@ static void by_makes_the_groups(void **state)
     fixture_free(&f);
 }
 
-/* What the scenario's question wants measured next: between 10 and 100 % of iid; blobs have their crossings bracketed to a tenth but for
- * 30 to 40 % and 4.5 to 5.5 %. Without a question nothing. */
+/* What bisection measures next: between 10 and 100 % of iid. For blobs it has bracketed all crossings to 10 % except from 30 to 40 % and
+ * from 4.5 to 5.5 %. If the scenario has no question, it measures nothing. */
 static void bisection_asks_for_cases(void **state)
 {
     struct fixture f = {0};

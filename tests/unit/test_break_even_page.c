@@ -75,8 +75,8 @@ static void changing_curves(struct fixture *f, int beaten)
         }
 }
 
-/* Of many curves the densities within which they change, by kind of mask; the empty mask, which all have, is none. A curve whose crossing
- * nobody needs, because another variant is faster there, is counted. */
+/* For many curves the page states the densities within which they change, by kind of mask. The empty mask belongs to every kind and is not
+ * named. The page counts a curve whose crossing does not matter because another variant is faster there. */
 static void changes_by_kind_of_mask(void **state)
 {
     static const char *const said[] = {

@@ -1,5 +1,5 @@
-/* report/break_even/break_even_text: what is said of a crossing is what measured densities show, whatever the curves do: every density that
- * a sentence or a cell names as an end was measured and is told, and of what lies outside nothing is said. */
+/* report/break_even/break_even_text: the text follows from measured densities, whatever the shape of the curves. Every density that it
+ * names as an end was measured with a significant difference. The text says nothing of densities outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* measure/verify/device_check on emu: the device's data and references against the CPU's, for works drawn anew each time; what compares is
- * held to single wrong elements, and the sample to a reference that was tampered with. */
+/* measure/verify/device_check on emu: the device's data and references against the CPU's, for works drawn at random each time. The
+ * comparison must find single wrong elements, and the sample a falsified reference. */
 #include "card_world.h"
 #include "measure/verify/device_check_private.h"
 #include "works.h"
@@ -486,8 +486,8 @@ static void inactive_outputs_are_looked_at(void **arg)
     }
 }
 
-/* The sample must see that the reference of one element is another one. Where `active`: of the first active output of its row, else at the
- * row's end or beginning. */
+/* The sample must find that one element of the reference is wrong: if `active`, the first active output of its row, else the one at the
+ * row's beginning or end. */
 static void tampered_is_seen(const struct work *w, int64_t row, bool end, bool active)
 {
     struct error err = {0};

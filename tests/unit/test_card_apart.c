@@ -1,5 +1,5 @@
-/* measure/verify/device_check where references are kept apart: whatever is launched reaches what it is given and nothing of the rest, and
- * afterwards nothing is within reach. And what is fed is what the CPU would feed, NaN where a program promises not to look. */
+/* measure/verify/device_check with references in memory of their own: a launch can access its arguments and no reference, and after it no
+ * reference is accessible. The device fills inputs as the CPU does, with NaN where a program promises not to read. */
 #include "works.h"
 #include "base/text.h"
 #include "measure/verify/device_check.h"
@@ -164,8 +164,8 @@ static void references_are_out_of_reach(void **state)
     }
 }
 
-/* A right row is fed and judged, alone and where it is timed, without anything of a tensor's size between host and device; a wrong one's
- * output is fetched. */
+/* For a right row, alone or timed, bench fills inputs and checks the output without a transfer of a tensor's size between host and device.
+ * It fetches the output of a wrong row. */
 static void nothing_of_its_size_crosses(void **state)
 {
     need_card();

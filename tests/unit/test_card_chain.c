@@ -1,5 +1,5 @@
-/* measure/verify/device_check_chain on emu: a network's reference, bounds and carried errors from the device against the CPU's walk; a
- * right output and a wrong one; and a device reference with a fault in the kernels between layers, which the sample of a link must see. */
+/* measure/verify/device_check_chain on emu: a network's reference, bounds and carried errors from the device against the CPU's, for a right
+ * output and a wrong one. If a kernel between layers has a fault, the sample of a link must find it. */
 #include "card_world.h"
 #include "scenario_text.h"
 #include "base/text.h"
@@ -244,8 +244,8 @@ static bool counted_read(struct device *d, uint64_t address, void *to, size_t by
     return of_emu->read(d, address, to, bytes, err);
 }
 
-/* Of a network that is fed on the device, its weights are looked at with everything else, by one read; one that changed is said, with the
- * place, as often as it is looked at, until it is fed anew. */
+/* The device fills a network's inputs. One read checks its weights with everything else. A changed weight is reported with its place at
+ * every check, until the inputs are filled again. */
 static void weights_are_looked_at(void **state)
 {
     need_card();

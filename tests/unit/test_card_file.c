@@ -1,5 +1,5 @@
-/* measure/verify/device_check_file: of an op that is a file what the device makes and keeps is what the CPU makes of the same work, for
- * each way in which values are drawn, and a fault of the device in either is seen. The device is emu. */
+/* measure/verify/device_check_file: for an op from a file, the device's data and reference equal the CPU's for each way to draw values, and
+ * the check finds a fault of the device in either. The device is emu. */
 #include "works.h"
 #include "base/file.h"
 #include "device/compile/compile.h"
@@ -136,8 +136,8 @@ static void a_sweep_is_made_there(void **state)
     }
 }
 
-/* Some blocks more than the witness takes: it takes none twice, which emu refuses, and which ran as a race, block by block (10 s of a
- * softmax's 64 blocks). */
+/* The work has some blocks more than the cross-check takes. It takes no block twice: emu refuses that, and then ran it as a race, block by
+ * block (10 s for the 64 blocks of a softmax). */
 static void no_block_is_interpreted_twice(void **state)
 {
     need_card();
@@ -227,7 +227,8 @@ static void faults_are_seen(void **state)
     dev->witness = NULL;
 }
 
-/* A result that its type does not hold is the op's mistake, there and on the CPU: a kernel that wraps would pass, one that saturates not.
+/* If a type does not hold a result, the op is wrong, on the device and on the CPU. Otherwise a kernel that wraps would pass, and one that
+ * saturates would fail.
  */
 static void what_a_type_holds(void **state)
 {

@@ -1,5 +1,5 @@
-/* measure/verify/device_check: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in
- * time; and masks of bits, compared where they lie. */
+/* measure/verify/device_check: what the CPU prepares early of a case's data gives the same result on the device as what it prepares in
+ * time. Also masks of bits, which are compared in place. */
 #include "card_world.h"
 #include "base/text.h"
 #include "measure/rig/rig_private.h"
@@ -147,7 +147,8 @@ static void rows_that_there_are(void **state)
         }
 }
 
-/* An output whose channels, rows and columns are no multiple of anything: right as a whole, wrong in one element wherever that is changed.
+/* The numbers of channels, rows and columns of an output are multiples of nothing. The whole output is right; a change of any one element
+ * is found.
  */
 static void each_element_is_seen(void **state)
 {
@@ -212,8 +213,8 @@ static void harm_is(struct rig *rig, const char *want)
     text_free(&unsafe);
 }
 
-/* Of a rig that was fed on the device all guard zones and inputs are looked at with one wait, but for the bytes that share a word with an
- * odd buffer's last. Each byte of each zone, of what lies around every buffer, is told as it is where everything is read. */
+/* The device filled a rig. One wait suffices to check all guard zones and inputs, except the bytes that share a word with the end of an odd
+ * buffer. Each changed byte of a guard zone is reported as if everything had been read. */
 static void what_lies_around_is_known(void **state)
 {
     need_card();

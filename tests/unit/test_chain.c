@@ -206,8 +206,8 @@ static void tolerance_grows_with_depth(void **state)
     }
 }
 
-/* The chain as a program: weights are buffers of their own, activations share four (the skips of the block and of the whole body live
- * across two others). */
+/* The chain as a program: weights have buffers of their own, activations share four (the skips of the block and of the whole body live
+ * while two others are used). */
 static void programs_are_joined(void **state)
 {
     char *path = text_file(small), why[256];

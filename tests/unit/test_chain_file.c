@@ -1,4 +1,5 @@
-/* op/chain/file: a layer whose op is a file in a network, its reference made by the test: where its values lie, and what becomes of errors.
+/* op/chain/file: a network with a layer whose op is a file, against a reference of the test: where the layer's values are, and how errors
+ * propagate.
  */
 #include "op/shape.h"
 #include "op/chain/chain.h"

@@ -1,5 +1,5 @@
-/* op/chain with masks: what each link is told, the values between links, D, A and E, and how programs pass marks on; against loops written
- * here. */
+/* op/chain with masks: the arguments of each link, the values between links, D, A and E, and how programs pass marks on, against loops
+ * written here. */
 #include "op/shape.h"
 #include "op/chain/compose.h"
 #include "op/mask/tiles.h"
@@ -75,7 +75,8 @@ static void two_layers(const struct op_data *d, const float *between, double *ou
     free(x);
 }
 
-/* Where a filter reaches from a marked pixel, layer by layer; pixels that the first layer leaves are nothing to the second, biased or not.
+/* Marks grow by the reach of a filter, layer by layer. The second layer reads pixels that the first does not write as zero, with and
+ * without a bias.
  */
 static void values_stop_where_marks_end(void **state)
 {
@@ -164,8 +165,8 @@ static void bounds_do_not_depend_on_density(void **state)
     assert_true(mean[1] > mean[0] / 3 && mean[1] < mean[0] * 3);
 }
 
-/* One marked pixel in the middle of the first image: 9 and 25 outputs of the layers. A tile of 4x4 makes up to 6x6 of the first layer's,
- * cut at the image. */
+/* One marked pixel in the middle of the first image: the layers have 9 and 25 active outputs. A tile of 4x4 computes up to 6x6 outputs of
+ * the first layer, clipped to the image. */
 static void work_is_counted_link_by_link(void **state)
 {
     struct chain c;

@@ -1,5 +1,5 @@
-/* op/pool, op/changes and the mask of op/bilinear: what a change of the input changes in the output, found by changing it, against the
- * masks and against the ops that pass changes. */
+/* op/pool, op/changes and the mask of op/bilinear: the test changes the input and sees which outputs change, then compares these with the
+ * masks and with the ops that pass changes. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/data.h"

@@ -138,8 +138,7 @@ static void the_librarys_own_reason(const struct plan *plan, struct row **rows, 
     }
 }
 
-/* Where the library has no row for a layer at all, somebody else's stands for it in the library's network; where it has one that failed,
- * nobody's. */
+/* If the library has no row for a layer, another row takes its place in the library's network. If its row failed, no other row does. */
 static void what_the_library_has_not(struct plan *plan, struct row **rows)
 {
     char why[256];

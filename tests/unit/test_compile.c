@@ -468,8 +468,8 @@ static void other_launch_bounds(const char *compiler)
     free((char *)r.path);
 }
 
-/* Spills by line against what else the cubin says of them: every annotated instruction is a load or a store of some line of that kernel (7
- * to 19), most of them in the loop (16). */
+/* Spills by line against the cubin's other records: every annotated instruction is a load or a store in some line of that kernel (7 to 19),
+ * most of them in the loop (16). */
 static void spills_have_lines(void **state)
 {
     need(compiler_present, why_not);

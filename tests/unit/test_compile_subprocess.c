@@ -1,5 +1,5 @@
-/* subprocess.c: a request's code is its own, whatever its process compiled before; a compiler that dies is told like one in this process.
- * Needs NVRTC. */
+/* subprocess.c: a request gets its own code, whatever its process compiled before. If a compiler process dies, the error is as for one in
+ * this process. Needs NVRTC. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"

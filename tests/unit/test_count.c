@@ -131,8 +131,8 @@ static void announce(void *context, int item)
     announced[announced_count++ % 8] = item;
 }
 
-/* One kernel; two kernels, a fill and something prepared, which is not launched here; a library's step of two kernels. The second is timed
- * as a graph. */
+/* One kernel; two kernels, a fill and a prepared buffer, which is not launched here; a library step of two kernels. The second is timed as
+ * a graph. */
 static struct counted items[ROWS];
 static void set_up(bool warm)
 {
@@ -169,8 +169,8 @@ static struct count_job job_of(bool warm)
         .dev = &device, .items = items, .count = ROWS, .warm = warm, .metrics = metrics, .metric_count = 3, .announce = announce};
 }
 
-/* Every pass: all are wiped and prepared, then each is announced and runs once behind a flush, or warm behind a run of its own that is left
- * out. */
+/* In every pass all rows are cleared and prepared. Then each is announced and runs once: cold after a flush, or warm after a launch that is
+ * not counted. */
 static void all_at_once(void **state)
 {
     for (int warm = 0; warm < 2; warm++) {
@@ -214,8 +214,8 @@ static void one_that_is_refused(void **state)
     tear_down();
 }
 
-/* The library's kernels are those that are no step's own; what is per time or per active cycle is weighted by the kernels' time and cycles,
- * 1 to 4 and 1, 3, 5, 7 here, and is nothing where those were not counted. */
+/* Kernels that belong to no step are the library's. A value per time or per active cycle is weighted by the kernels' times and cycles (here
+ * 1 to 4, and 1, 3, 5, 7), and is absent if these were not counted. */
 static void library_and_own_kernels(void **state)
 {
     static const char *const weighted[] = {"x__y.sum", "x__y_elapsed", "x__y_active", counter_weight_time, counter_weight_active};

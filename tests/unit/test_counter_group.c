@@ -1,5 +1,4 @@
-/* counter/group: what a group file may say, that each mistake is one error at its own place (counted by hand), and that the shipped groups
- * load. */
+/* counter/group: what a group file may contain; each mistake is one error at its own place (counted by hand); the shipped groups load. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,8 @@
-/* base/stats/estimate: what its intervals hold when the rounds are not independent, in a simulation with a truth.
+/* base/stats/estimate: the coverage of its intervals when rounds are not independent, in a simulation with a known true value.
  *
- * Each process draws the paired ratios of two rows, as rounds on a GPU give them; the interval of 95 % must hold the truth in at least 93
- * of 100 runs, and may not be wider than a stated multiple of what order statistics of independent rounds would give on the very same
- * samples. As a test a few hundred runs of each with a fixed seed; `make coverage-intervals` prints the table of many (argument: runs, then
- * seed). */
+ * Each process draws the paired ratios of two rows, as rounds on a GPU do. The 95 % interval must contain the true value in at least 93 of
+ * 100 runs, and may be at most a stated multiple wider than order statistics of independent rounds on the same samples. The test makes a
+ * few hundred runs with a fixed seed; `make coverage-intervals` prints the table of many runs (arguments: runs, seed). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,8 +73,8 @@ static void drifting(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, in
     }
 }
 
-/* `how` placements that the rounds visit in turns; each row is off by 1.3 % on each (measured: six copies of one kernel lay 4 % apart), or,
- * where `how` has a fraction, by that times 1 %. */
+/* Rounds alternate among `how` placements; each row is off by 1.3 % on each (measured: six copies of one kernel differed by 4 %), or, if
+ * `how` has a fraction, by that times 1 %. */
 static void placed(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
     double off[ROWS_MOST][64], far = how > (int)how ? 0.01 * (how - (int)how) : 0.013;
@@ -89,8 +88,8 @@ static void placed(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int 
     }
 }
 
-/* `how` placements, on one of six of which a row is 0.4 % faster than on the others: where code lies on an H200 (copies of one kernel of 30
- * us lay within 0.1 %, two of twelve 0.2 and 0.4 % below). */
+/* Of `how` placements, a row is 0.4 % faster on one in six, as code addresses on an H200 do (copies of a kernel of 30 us were within 0.1 %;
+ * two of twelve were 0.2 and 0.4 % below). */
 static void seldom_off(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
     double off[ROWS_MOST][64];
@@ -104,9 +103,9 @@ static void seldom_off(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, 
     }
 }
 
-/* A card at its power cap: what the rows before took lowers the clock of the next, in steps of 0.8 %, by a regulator that looks at a mean
- * over some ten samples. Each round's order is random, the next one's its reverse. Row k takes more than row k - 1, so it never follows the
- * hungriest: what the ratio is in the long run is the truth. how: noise of the regulator. */
+/* A GPU at its power cap: the power of the rows before lowers the clock of the next, in steps of 0.8 %; the regulator uses a mean of about
+ * ten samples. Every second round reverses the random order before it. Row k takes more power than row k - 1, so it never follows the row
+ * that takes most. The ratio in the long run is the true value. how: noise of the regulator. */
 static void coupled(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
     int order[ROWS_MOST], steps = 3;
@@ -224,8 +223,8 @@ static struct tally cover(const struct process *p, int rounds, int runs)
     return t;
 }
 
-/* As a measurement ends: from 60 rounds on, asked every fifth, when the ratio is known to 0.5 %. (Of a drift nobody can say what its middle
- * is when the end is not known.) */
+/* Ends like a measurement: from round 60 on, it tests every fifth round whether the ratio is known to 0.5 %. (The middle of a drift is
+ * unknown while its end is.) */
 static struct tally cover_stopped(const struct process *p, int runs)
 {
     struct tally t = {0};

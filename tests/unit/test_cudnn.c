@@ -292,7 +292,7 @@ static void fused_epilogues(void **state)
     give_back(count);
 }
 
-/* Graphs that end with another activation than relu: some have precompiled engines, the others need one that cuDNN compiles, if it offers
+/* Graphs that end with an activation other than relu: some have precompiled engines; for the others cuDNN must compile one, if it offers
  * any. */
 static void activations_have_engines(void **state)
 {

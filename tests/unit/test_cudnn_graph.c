@@ -1,4 +1,4 @@
-/* device/cudnn/graph: what the descriptors describe, computed by them alone, is the convolution that was asked for, written out as loops.
+/* device/cudnn/graph: a result computed from the descriptors alone equals the requested convolution, written out as loops.
  */
 #include "base/text.h"
 #include "device/cudnn/private.h"

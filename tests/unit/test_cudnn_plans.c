@@ -1,6 +1,5 @@
-/* device/cudnn/plan with a stand-in for the library, whose engines, refusals
- * and notes are known: which plans come out, in which order, and what is
- * executed on which addresses. */
+/* device/cudnn/plan with a stand-in for the library with known engines, refusals and notes: which plans result, in which order, and which
+ * addresses each execution gets. */
 #include "base/text.h"
 #include "device/cudnn/private.h"
 #include <setjmp.h>
@@ -73,8 +72,8 @@ static void plans_are(const struct cudnn_conv *c, int most, const char *want)
     give_back(count);
 }
 
-/* Rank by rank through the three heuristics, each configuration once; what the
- * device refuses leaves its place to the next. */
+/* Plans alternate among the three heuristics, rank by rank, each configuration once. If the device refuses one, the next takes its
+ * place. */
 static void the_order_of_plans(void **state)
 {
     for (int i = 0; i < 2; i++) {
@@ -99,8 +98,8 @@ static void the_order_of_plans(void **state)
     }
 }
 
-/* A heuristic that fails has nothing to offer, and the others have; what is
- * listed beyond the room, or not given in the end, is not taken. */
+/* A heuristic that fails adds no plan, and the others still do. A configuration beyond the array, or one that is listed but not returned,
+ * is not used. */
 static void heuristics_that_fail(void **state)
 {
     const struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
@@ -164,8 +163,7 @@ static void what_a_plan_says(void **state)
     end();
 }
 
-/* What the mode does not permit is left out and counted; what is left over is
- * an error that says how many there were. */
+/* Plans that the math mode forbids are left out and counted. If no plan remains, the error states how many there were. */
 static void modes_and_refusals(void **state)
 {
     struct cudnn_conv c = small_conv(DTYPE_F32, MATH_F32);
@@ -243,8 +241,7 @@ static void what_is_not_asked(void **state)
     end();
 }
 
-/* A bias of 16-bit data is offered in 16 bits first; in f32 where cuDNN has
- * nothing for that, or takes no such graph. */
+/* A bias of 16-bit data is offered in 16 bits first. If cuDNN has no plan for it or refuses the graph, the bias is offered in f32. */
 static void a_bias_in_either_type(void **state)
 {
     struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
@@ -287,8 +284,7 @@ static void a_bias_in_either_type(void **state)
     end();
 }
 
-/* One plan alone is made once and shared; the same plan again is looked for
- * where it was listed. */
+/* A single plan is made once and shared. The same plan is found again at the place where it was listed. */
 static void plans_that_are_made_again(void **state)
 {
     const struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
@@ -404,8 +400,7 @@ static void ran(const struct cudnn_plan *p, uint64_t bias, uint64_t workspace)
         fail_msg("%s", err.text);
 }
 
-/* Addresses go to the tensors that the graph has; what says them is made anew
- * when one is another. */
+/* Each tensor of the graph gets its address. If an address changes, the variant pack is made again. */
 static void what_is_executed(void **state)
 {
     struct cudnn_conv c = small_conv(DTYPE_F32, MATH_F32);
@@ -447,8 +442,7 @@ static void what_is_executed(void **state)
     end();
 }
 
-/* A bias in 16 bits is converted each time, unless whoever wrote it said so
- * once. */
+/* A bias in 16 bits is converted each time, unless the caller declared that it does not change. */
 static void a_narrow_bias_is_converted(void **state)
 {
     struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);

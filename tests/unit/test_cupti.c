@@ -1,6 +1,5 @@
-/* device/cupti and the shipped counter groups: planned on the chips that users own, with no GPU and no driver. Pass counts of single
- * metrics are those that CUPTI 13.0 was seen to give before this was written (a probe, not this code). Skips where libcupti is not
- * installed. */
+/* device/cupti and the shipped counter groups: plans for the chips that users own, without a GPU or a driver. A probe of CUPTI 13.0, not
+ * this code, gave the pass counts of single metrics. Skips where libcupti is not installed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

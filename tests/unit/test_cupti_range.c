@@ -1,6 +1,6 @@
-/* device/cupti_range against a stand-in libcupti (tests/fake/cupti.cpp) that counts nothing and fails on request: what a count returns,
- * that a kernel that is dropped or renamed is noticed, and that every function failing with every code is one
- * explained error after which counting works again. */
+/* device/cupti_range against a stand-in libcupti (tests/fake/cupti.cpp) that returns made-up counts and fails on request: what a count
+ * returns; a dropped or renamed kernel is noticed; if any function fails with any code, there is one explained error, and counting works
+ * again afterwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,8 +235,8 @@ static void test_bad_jobs(void **state)
     cupti_session_close(s);
 }
 
-/* CUPTI 13.0 goes on reading the first config image of an enabled profiler (the stand-in does too): other metrics, and more kernels than
- * there is room for, need another start. */
+/* CUPTI 13.0 keeps reading the first config image of an enabled profiler, and so does the stand-in. Other metrics, or more kernels than
+ * fit, therefore need another start. */
 static void test_other_metrics(void **state)
 {
     need_fake();

@@ -1,5 +1,5 @@
-/* device/cupti_pc and device/cupti_sass against a stand-in libcupti (tests/fake/cupti.cpp): samples and instructions arrive whole, every
- * function that fails is one explained error, and sampling, counting by instruction and the range profiler leave each other alone. */
+/* device/cupti_pc and device/cupti_sass against a stand-in libcupti (tests/fake/cupti.cpp): samples and instructions arrive complete; each
+ * failing function is one explained error; PC sampling, SASS metrics and the range profiler do not disturb each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

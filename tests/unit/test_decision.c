@@ -57,8 +57,8 @@ static void evidence_is_as_defined(void **state)
     }
 }
 
-/* The interval is the two-sided mixture's (Howard and others, 2021, example 3.5 with the variance estimated), and what says `the same` is
- * the weaker of the two margins' evidence. */
+/* The interval is that of the two-sided mixture (Howard and others, 2021, example 3.5 with an estimated variance). The evidence for `the
+ * same` is the weaker of the two margins' evidence. */
 static void interval_and_sameness_are_as_defined(void **state)
 {
     const double twice = -2 * log(0.01), rho2 = (twice + log(twice + 1)) / 60, limit = log(1.01), alpha = 0.02;
@@ -86,7 +86,8 @@ static void no_spread_pulls_nothing_in(void **state)
     assert_true(fabs(d.change - expm1(log(1.08) / 4)) < 1e-9);
 }
 
-/* From four placements on the spread of their means counts, with Student's allowance for their number; few of them that agree add nothing.
+/* From four placements on, the spread of their means counts, with Student's factor for their number. If there are fewer and they agree,
+ * they add nothing.
  */
 static void many_placements_add_their_spread(void **state)
 {
@@ -115,8 +116,8 @@ static void many_placements_add_their_spread(void **state)
     assert_true(decision_make(base, head, placement, n, 0.01, 0.01).p_slower == alone);
 }
 
-/* Placements of unequal numbers of rounds: an analysis of variance by its definition, in which the mean of all rounds weighs a placement by
- * its rounds. Satterthwaite's 2.48 degrees of freedom are 2, for which Student's 95 % lie within 4.302653. */
+/* Placements with unequal numbers of rounds: an analysis of variance by its definition, with placements weighted by their rounds.
+ * Satterthwaite's 2.48 degrees of freedom are rounded to 2, for which Student's 95 % quantile is 4.302653. */
 static void unequal_placements_by_definition(void **state)
 {
     static const int rounds[5] = {4, 4, 8, 8, 40};
@@ -222,7 +223,7 @@ static void few_placements_must_agree(void **state)
 
 /* ---- simulated ---- */
 
-/* Log ratios of a process. spread: of one round; rho: correlation of neighbours; placed: standard deviation of what each of eight
+/* Log ratios of a process. spread: of one round; rho: correlation of adjacent rounds; placed: standard deviation that each of eight
  * placements adds. */
 struct process {
     double change, spread, rho, placed, outliers;
@@ -279,8 +280,8 @@ static void rare(const struct tally *t, enum decision_verdict verdict, double sh
         fail_msg("%s: %d of %d, alpha %g", what, t->verdicts[verdict], t->runs, share);
 }
 
-/* Exactly at the margin neither verdict is right, and looking sixty times finds one no oftener than alpha says; equal kernels are not
- * called slower or faster at all. */
+/* If the ratio is exactly the margin, neither verdict is right: in sixty looks at the data, alpha limits how often either is given. Equal
+ * kernels are never called slower or faster. */
 static void errors_are_rare(void **state)
 {
     const struct process at_margin[] = {
@@ -300,8 +301,8 @@ static void errors_are_rare(void **state)
     assert_int_equal(t.verdicts[VERDICT_SLOWER] + t.verdicts[VERDICT_FASTER], 0);
 }
 
-/* Sittings that grow, as a gate's do: the last ones make up most of the mean, so what counts of the places is few of them. Exactly at the
- * margin neither verdict is right, and looking after every sitting finds one no oftener than alpha says. */
+/* Repetitions get longer, as in a gate: the last few make up most of the mean, so the effective number of placements is small. If the ratio
+ * is exactly the margin, neither verdict is right, and alpha limits how often one is given although every repetition ends with a test. */
 static void a_few_long_sittings_are_few(void **state)
 {
     static const int lengths[] = {7, 7, 7, 30, 30, 30, 120, 120, 120};

@@ -1,4 +1,4 @@
-/* statistics/dependence against its definition, written out plainly: ranks by counting, each cosine by itself, Student's quantiles from
+/* statistics/dependence against its definition, written out plainly: ranks by counting, a loop for each cosine, Student's quantiles from
  * tables. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -141,8 +141,8 @@ static void the_flush_reads_and_writes(void **state)
     free(data);
 }
 
-/* All the registers that a block of 1024 threads may have, so that none of an SM is passed over; every byte of a frame; more code than an
- * SM of cc 9.0 keeps (128 KiB), so that none of a row's is left. */
+/* A block of 1024 threads overwrites all its registers, so that no register of an SM is left; every byte of a frame; and more code than an
+ * SM of cc 9.0 keeps (128 KiB), so that no row's code stays. */
 static void threads_leave_nothing(void **state)
 {
     size_t bytes = 0;

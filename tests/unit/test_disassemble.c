@@ -1,5 +1,5 @@
-/* report/source/disassemble: stored bytes become SASS, each at its own place; without nvdisasm the operation's name; what it is not is
- * left. */
+/* report/source/disassemble: stored bytes become SASS, each instruction at its address. Without nvdisasm the report shows the operation's
+ * name. Bytes that are no code stay as they are. */
 #include "fixture_rows.h"
 #include "report/source/disassemble.h"
 #include <setjmp.h>

@@ -26,7 +26,8 @@ static void by_hand(void **state)
         {{8, 2, 2, 2}, 4, 2, 1, 0, 8, 8, 1},
         /* the long one comes last: both SMs have worked for 4 */
         {{2, 2, 2, 2, 8}, 5, 2, 1, 0, 12, 12, 3},
-        /* two places an SM: blocks 0 and 2, 1 and 3. An SM's blocks share it, so its work is 10 and 4; alone in its place a block takes 8
+        /* two places an SM: blocks 0 and 2, and blocks 1 and 3. The blocks of an SM share it, so its work is 10 and 4; a block that runs
+         * alone takes 8
          */
         {{8, 2, 2, 2}, 4, 2, 2, 0, 10, 8, 1},
         /* what each block costs besides counts in its place: 2 x (2 + 5) is more than 8 + 5 */

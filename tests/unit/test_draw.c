@@ -95,8 +95,8 @@ static void every_class_has_the_higher(void **state)
         }
 }
 
-/* Of 88 rows and more, some has its largest value alone in each lane of a warp behind the first 32 columns; all values of some are far
- * lower; and the largest of some is so little above the others that a result of its size hides no error in them. */
+/* If there are 88 rows or more, then for each lane some row has its maximum in this lane only, behind the first 32 columns; some rows have
+ * only far lower values; and in some the maximum exceeds the others by so little that a result of its size hides no error in them. */
 static void every_lane_is_higher(void **state)
 {
     for (uint64_t seed = 0; seed < SEEDS / 8; seed++)

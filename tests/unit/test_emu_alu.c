@@ -559,8 +559,8 @@ static void approximate(const char *text, const float *x, double *y)
     emu_test_close(&t);
 }
 
-/* tanh, sine and cosine are as far off as PTX's manual says that they may be (tanh 2^-11 of its value, sine and cosine 2^-20.5 up to 2 pi
- * and 2^-14.7 up to 100 pi) and nearly no less: a kernel that is right only with better ones is wrong here as on a GPU. */
+/* Errors of tanh, sine and cosine reach the limits of the PTX manual (tanh 2^-11 of its value; sine and cosine 2^-20.5 up to 2 pi and
+ * 2^-14.7 up to 100 pi) and almost all of them. So a kernel that relies on higher accuracy fails here, as on a GPU. */
 static void approximations(void **state)
 {
     static float x[N];

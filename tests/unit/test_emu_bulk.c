@@ -1,5 +1,5 @@
-/* How many copies a warp sends that issues a bulk copy in all of its lanes: one, where it stores to global memory with the same operands in
- * each of them (an H200 takes as long for it as for one lane's, and ptxas makes one uniform instruction of it); else one a lane. */
+/* How many copies a warp sends if it issues a bulk copy in all its lanes. If it stores to global memory with the same operands in each
+ * lane: one (on an H200 this takes as long as a copy of one lane, and ptxas makes one uniform instruction of it). Otherwise one a lane. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -106,8 +106,8 @@ static void writes_stay_inside(void **state)
     emu_test_close(&t);
 }
 
-/* Lanes 0 to n - 1 store a byte each at `from`, then all lanes read WIDTH bytes each at `at`: a lane that reads nothing that was stored is
- * reported, and none else. */
+/* Lanes 0 to n - 1 store a byte each at `from`, then all lanes read WIDTH bytes each at `at`. Exactly the lanes that read only bytes that
+ * were never stored are reported. */
 #define STORES_THEN_READS \
     ".version 9.0\n.target sm_90a\n.address_size 64\n" \
     ".visible .entry k(.param .u64 p, .param .u32 n, .param .u32 from, .param .u32 at, .param .u32 step)\n{\n" \

@@ -324,8 +324,8 @@ static void work_of_each_block(void **state)
     emu_test_close(&t);
 }
 
-/* As ptxas 13.0 answered: at most 48 KB, with `a` what a block may have; callees count; the end is aligned as dynamic shared memory is,
- * which itself is not counted. */
+/* As ptxas 13.0 accepts it: at most 48 KB, with `a` the maximum of a block. Static memory of callees counts. The end is aligned as dynamic
+ * shared memory is, which is not counted itself. */
 static void static_shared_memory(void **state)
 {
     static const struct {

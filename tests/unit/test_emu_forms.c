@@ -29,8 +29,8 @@ static bool parses(const char *ptx)
     return m;
 }
 
-/* The C compiler's value where C means the same, else that of the manual: 64 bits, signed unless an operand is unsigned, % of unsigned
- * numbers. ptxas 13.0 gives each of them as the initial value of a variable, too. */
+/* The C compiler's value where C agrees with PTX, else the manual's: 64 bits, signed unless an operand is unsigned, % of unsigned numbers.
+ * ptxas 13.0 computes the same values for initialisers of variables. */
 #define BOTH(e) \
     { \
 #e, (uint64_t)(e) \
@@ -142,8 +142,8 @@ static uint64_t sum_down(uint64_t n)
     return n ? n + sum_down(n - 1) : 0;
 }
 
-/* Parameters and results in registers: two results, constants, a guarded call, recursion, falling out of the body, a guarded return;
- * registers where the function has .param. */
+/* Parameters and results in registers: two results, constants, a guarded call, recursion, a body without a return at its end, a guarded
+ * return; registers where the function has .param. */
 static void parameters_in_registers(void **state)
 {
     static const char
@@ -223,8 +223,8 @@ static void vector_registers(void **state)
     }
 }
 
-/* CC.CF behind a subtraction is its carry, which is set when nothing was borrowed: what addc behind sub.cc, and subc behind add.cc, show.
- * PTX's manual calls it borrow-out; 32 of these 48 results of an H200 are not what that would give. */
+/* After a subtraction CC.CF is the carry, which is set if there was no borrow: addc after sub.cc and subc after add.cc show it. PTX's
+ * manual calls it borrow-out; 32 of these 48 results of an H200 contradict that. */
 static void carry_is_no_borrow(void **state)
 {
     static const char *const ptx = PTX_HEAD

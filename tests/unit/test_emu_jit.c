@@ -1,5 +1,5 @@
-/* Stretches of random operations: compiled code (BENCH_EMU_ISA=jit) has the bits and counts of the handlers (v4). With full, half and
- * partly active warps, more registers than the processor has, operands that are often NaN, loads that find their pattern again, and
+/* Sequences of random operations: compiled code (BENCH_EMU_ISA=jit) has the bits and counts of the handlers (v4). Warps are full, half and
+ * partly active; there are more registers than the processor has, operands that are often NaN, loads that repeat their address pattern, and
  * branches between. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 
 enum { THREADS = 112, WORDS = 24, PROGRAMS = 60 };
 
-/* %r, %f: 32 bits, %d: 64, %h: 16, %p: predicates; @: the next random register of the kind before it; # a multiple of 16 below a row of
- * `in`. %a0: the lane's row of `in`; %c0: a word of each lane, side by side; %c1: in two parts; %u0: `in`; %s0, %s1, %s2: the same of 32
- * bytes a lane in shared memory */
+/* %r, %f: 32 bits, %d: 64, %h: 16, %p: predicates; @: the next random register of the same kind; # a multiple of 16 below the size of a row
+ * of `in`. %a0: the lane's row of `in`; %c0: a word of each lane, consecutive; %c1: in two parts; %u0: `in`; %s0, %s1, %s2: the same with
+ * 32 bytes a lane in shared memory */
 static const char *const forms[] = {
     "add.s32 %r@, %r@, %r@",
     "sub.s32 %r@, %r@, 77",

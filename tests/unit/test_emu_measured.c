@@ -1,5 +1,5 @@
-/* Single PTX operations against what an H200 left (driver 580, ptxas 13.0 at -O3 and at -O0, 2026-11-30): cases in which emu once had
- * another result. Conversions to .sat of a float, .relu of -0 and .ftz say in the PTX manual what the H200 does. */
+/* Single PTX operations against results of an H200 (driver 580, ptxas 13.0 at -O3 and at -O0, 2026-11-30), for cases in which emu once
+ * differed. For conversions to .sat of a float, .relu of -0 and .ftz the PTX manual agrees with the H200. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

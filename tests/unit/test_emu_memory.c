@@ -1,5 +1,5 @@
-/* Sectors, lines, wavefronts, FLOP and instructions of tests/emu/memory.cu, counted by hand: one warp, lines as in the source. Damaged
- * tensor maps. */
+/* Sectors, lines, wavefronts, FLOP and instructions of tests/emu/memory.cu, counted by hand for one warp; lines as in the source. Also
+ * damaged tensor maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -150,8 +150,9 @@ static void wide_conflicts(void **state)
     }
 }
 
-/* The rule for 64 bits, on addresses by lane: half-warps by themselves, all at once when the lanes of all pairs n, n^1 or of all
- * pairs n, n^2 read one address. Without the rule each of these would take 2; what is conflict-free by it takes 1. */
+/* The rule for 64-bit accesses, on addresses by lane: each half-warp has its own wavefronts; one wavefront serves both if the lanes of all
+ * pairs n, n^1 or of all pairs n, n^2 read one address. Without the rule each of these accesses would take 2; those that the rule covers
+ * take 1. */
 static void wide_pairs(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* What a name in PTX means: registers alone and in ranges, across scopes; addresses of parameters and constants in 32 bits. The values, and
- * what is refused, are ptxas 13.5's (what it stores, by its SASS). */
+/* What a name in PTX means: registers, alone and in ranges, across scopes; addresses of parameters and constants in 32 bits. The expected
+ * values and errors are those of ptxas 13.5 (its SASS shows what it stores). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

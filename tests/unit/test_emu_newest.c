@@ -1,5 +1,5 @@
-/* What PTX ISA 9.2 to 9.5 brought, as tileiras and libcu++ of CUDA 13.3 to 13.5 write it: directives around the code, and instructions.
- * ptxas 13.5 takes each of them for sm_90. */
+/* New in PTX ISA 9.2 to 9.5, as tileiras and libcu++ of CUDA 13.3 to 13.5 write it: directives around the code, and instructions. ptxas
+ * 13.5 accepts each of them for sm_90. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,8 +149,9 @@ static void run_warp(const char *target, const char *text, uint32_t out[128], co
     emu_test_finish(&t, to, out, 512);
 }
 
-/* ldmatrix.m16n16 turns 16 x 16 bytes: lane L gets four of column L / 4, and of column L / 4 + 8 (read back so by others on sm_120).
- * stmatrix.m16n8 takes what a product of 16 x 8 leaves in a lane, two neighbours of a row and of the row 8 below, and stores its columns.
+/* ldmatrix.m16n16 transposes 16 x 16 bytes: lane L gets four bytes of column L / 4, and four of column L / 4 + 8 (others read the same on
+ * sm_120). stmatrix.m16n8 takes a lane's part of a product of 16 x 8, two adjacent values of a row and of the row 8 below, and stores its
+ * columns.
  */
 static void matrices_of_bytes(void **state)
 {

@@ -149,8 +149,8 @@ static void warps_of_a_block_share_an_sm(void **state)
     assert_true(path_of(body, 32).l1 < 8 * 64 * 32 / 2);
 }
 
-/* The first warp that runs here takes all turns from the counter. Eight warps share 64 turns and the 8 that find none left: 9 each, as many
- * as one warp takes of 8 turns. */
+/* The first warp that runs here takes all iterations from the counter. Eight warps share 64 iterations and the 8 failing reads: 9 each, as
+ * many as one warp has for 8 iterations. */
 static void work_from_a_counter_is_shared(void **state)
 {
     const char *body = "mov.u32 %%r5, %%tid.x; and.b32 %%r5, %%r5, 31;\n"

@@ -1,5 +1,5 @@
-/* Bugs of tests/emu/planted.cu, one a kernel, are found at their line, for any number of threads; the clean kernels beside them give no
- * report, and the right values. Both code generators. */
+/* emu finds the bugs of tests/emu/planted.cu, one a kernel, at their line, for any number of threads. The correct kernels beside them give
+ * no report and the right values. Both code generators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

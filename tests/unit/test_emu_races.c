@@ -1,5 +1,5 @@
-/* Races in global memory of tests/emu/races.cu are told at their line, with the same words for any number of threads of the host; honest
- * kernels that look like them give no report. Both code generators. */
+/* emu reports the races in global memory of tests/emu/races.cu at their line, in the same words for any number of host threads. Correct
+ * kernels that resemble them give no report. Both code generators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -375,8 +375,8 @@ static void reduction_reads(void **state)
     emu_test_close(&t);
 }
 
-/* A launch of more barriers and fences than a tag can report_race unordered says that it was not watched to its end; one of fewer says
- * nothing. */
+/* If a launch has more barriers and fences than a tag can count, the report says that the check did not cover its end. With fewer, there is
+ * no such note. */
 static void too_many_moments(void **state)
 {
     static const struct planted sound = {"behind_a_barrier", 0, NULL, NULL};
@@ -398,8 +398,8 @@ static void too_many_moments(void **state)
     }
 }
 
-/* Kernels of one buffer that write bytes, then words, then read bytes: what is kept of reads has room for each of the last, and two blocks
- * that read halves of it do not race. */
+/* Kernels of one buffer write bytes, then words, then read bytes. The record of reads has room for each of the last, and two blocks that
+ * read different halves of a word do not race. */
 static void narrower_than_before(void **state)
 {
     enum { BYTES = 1 << 20 };

@@ -1,5 +1,5 @@
-/* mma.sp, wgmma.sp and the products of floats of 4 and 6 bits in bytes, against a dense product in double. Fragments and metadata are made
- * here from a dense matrix, as the figures of PTX ISA 9.0 show them. */
+/* mma.sp, wgmma.sp and the products of floats of 4 and 6 bits in bytes, against a dense product in double. The test makes fragments and
+ * metadata from a dense matrix, after the figures of PTX ISA 9.0. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* cvt.rs (sm_100a, sm_103a) and .satfinite of the halves against tables of all values of a type: the two neighbours of a number, and which
- * of them it becomes by the manual's rule, in double. */
+/* cvt.rs (sm_100a, sm_103a) and .satfinite of the 16-bit types against tables of all values of a type: the two values next to a number, and
+ * which of them the manual's rule selects, in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -171,7 +171,8 @@ static void bits_by_hand(void **s)
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 4; k++)
             in[i][k] = 0x3f880000;
-    /* 1 + 2^-11 + 2^-12 is three quarters of a step of f16 above 1: 2,048 of 8,192 is enough; bits 13 to 15 and 29 to 31 are not looked at
+    /* 1 + 2^-11 + 2^-12 is three quarters of a step of f16 above 1: random bits of 2,048 of 8,192 suffice; bits 13 to 15 and 29 to 31 have
+     * no effect
      */
     for (int i = 0; i < N; i++)
         in[i][0] = in[i][1] = 0x3f800000 + 0x1800, in[i][4] = i % 2 ? 0xe000e800 | 2047u << 16 : 0x08000000 | 0xe7ff;

@@ -1,4 +1,4 @@
-/* Tensor memory and tcgen05 on emu, tests/emu/tensor.cu: values against sums in double, what each shape of load holds (PTX ISA 9.0,
+/* Tensor memory and tcgen05 on emu, tests/emu/tensor.cu: values against sums in double, the contents of each shape of load (PTX ISA 9.0,
  * "tcgen05 data movement shape"), and one fault a launch. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,7 +168,7 @@ static void a_kernel_makes_its_own_map(void **state)
         }
 }
 
-/* Bits 3 and 31 of a scaled product's descriptor change its depth: what they mean elsewhere, or not at all, is no product of the usual one.
+/* Bits 3 and 31 of a scaled product's descriptor change its depth. emu refuses a depth that the chip or the kind of product does not have.
  */
 static void other_depths_are_refused(void **state)
 {

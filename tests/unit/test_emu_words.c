@@ -1,5 +1,5 @@
-/* Modifiers that emu does not know are never passed: each instruction of the list is taken as it stands, and refused with a word put
- * before, between or behind its modifiers, and with any one of them replaced. What is taken and refused of the forms below is ptxas 13.5's.
+/* emu never ignores a modifier that it does not know: it accepts each instruction of the list as it is, and refuses it with an extra word
+ * before, between or behind its modifiers, or in place of one. ptxas 13.5 accepts and refuses the same forms below.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -311,8 +311,8 @@ static void what_the_target_has_not(void **state)
         fail_msg("%s", err.text);
 }
 
-/* Types that an instruction does not have, modifiers that it must have, operands that it has not: what ptxas 13.0 refuses, and what it
- * takes. */
+/* Types that an instruction does not have, modifiers that it requires, operands that it does not have: emu refuses and accepts what ptxas
+ * 13.0 does. */
 static void types_and_what_is_needed(void **state)
 {
     static const char *const wrong[] = {"add..f32 f1, f2, f3;", /* an empty word */

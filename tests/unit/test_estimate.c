@@ -17,9 +17,9 @@ static void within(double got, double want, double slack)
         fail_msg("%.12g, want %.12g", got, want);
 }
 
-/* Samples of 1 .. n that show no dependence: the interval is [rank, n + 1 - rank]. Neighbours lie on opposite sides, so slow waves and the
- * correlation of neighbours are below those of chance. Ranks: table of 95 % confidence intervals for the median (Geigy; Hahn and
- * Meeker, A.9b; Campbell and Gardner, BMJ 296:1454). */
+/* Samples 1 .. n without dependence: the interval is [rank, n + 1 - rank]. Adjacent samples lie on opposite sides of the median, so slow
+ * waves and serial correlation are below those of chance. Ranks: table of 95 % confidence intervals for the median (Geigy; Hahn and Meeker,
+ * A.9b; Campbell and Gardner, BMJ 296:1454). */
 static void test_ranks(void **state)
 {
     const struct {
@@ -88,8 +88,8 @@ static double uniform(void)
     return (double)(random_state >> 11) * 0x1p-53;
 }
 
-/* Of 4,000 samples of a very skew distribution, at least 95 % of the intervals must hold its median, log 2. What they hold of others, and
- * at what width: test_coverage.c. */
+/* Of 4,000 samples of a very skewed distribution, at least 95 % of the intervals must contain its median, log 2. For other distributions,
+ * and widths, see test_coverage.c. */
 static void test_coverage(void **state)
 {
     const int sizes[] = {10, 30, 100};
@@ -159,8 +159,8 @@ static void test_hardly_dependent(void **state)
     assert_int_equal(seen, 3);
 }
 
-/* A series that depends: the ends lie as many ranks from the median as its share asks for, of four cosines below 60 samples, of five below
- * 100 and of eight from there on, and never closer than those of order statistics alone. */
+/* A series with serial correlation: the ends are as many ranks from the median as its spectrum asks for (four cosines below 60 samples,
+ * five below 100, eight from there on), and never closer than those of order statistics alone. */
 static void test_dependent_ranks(void **state)
 {
     static const struct {
@@ -208,8 +208,8 @@ static void test_family(void **state)
     assert_true(e.low == 37 && e.high == 64);
 }
 
-/* A series that sticks says less than its number of rounds: of two halves 1 % apart the interval holds both, and of a run that climbs all
- * the way to its last round it reaches beyond what was seen. */
+/* A series with strong serial correlation holds less information than its number of rounds. If its halves differ by 1 %, the interval
+ * contains both; if it rises up to its last round, the interval exceeds the range of the samples. */
 static void test_dependence(void **state)
 {
     double x[40];
@@ -274,8 +274,8 @@ static void test_share(void **state)
     }
 }
 
-/* P(B <= 39) of 100 tosses is 1.76 %, of 38 1.05 %, of 37 0.60 % (binomial tables): two-sided 95 % leave out 39 on each side, 97.5 % as for
- * two rows 38, and 98.75 % as for four 37. */
+/* P(B <= 39) of 100 tosses is 1.76 %, P(B <= 38) 1.05 %, P(B <= 37) 0.60 % (binomial tables): a two-sided interval of 95 % leaves out 39 on
+ * each side, one of 97.5 % (two rows) 38, and one of 98.75 % (four rows) 37. */
 static void families_are_wider(void **state)
 {
     double v[100];
@@ -289,8 +289,8 @@ static void families_are_wider(void **state)
     }
 }
 
-/* A kernel of T ns between two readings of a clock that counts in steps of 32: its samples are two multiples of 32 at most, and their order
- * statistics one of them, whatever T is. With half a step on either side the interval holds T. */
+/* A kernel of T ns between two readings of a clock with steps of 32 ns: its samples are at most two multiples of 32, and their order
+ * statistics one of these, whatever T is. Widened by half a step on either side, the interval contains T. */
 static void a_clock_counts_in_steps(void **state)
 {
     int held = 0, held_without = 0, runs = 0;

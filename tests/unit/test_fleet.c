@@ -1,5 +1,6 @@
-/* run/parent/fleet: the queue of cases, and a fleet whose GPUs are simulated by one process: each case takes its given time and sends its
- * rows. FLEET_GPUS, FLEET_CASES, FLEET_SPEED (times faster than given) make it large; then the test prints what the parent needed. */
+/* run/parent/fleet: the queue of cases, and a fleet whose GPUs one process simulates: each case takes its given time and sends its rows.
+ * FLEET_GPUS, FLEET_CASES and FLEET_SPEED (how many times faster than real time) make it large; then the test prints the time that the
+ * parent needed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #define H200_BYTES (size_t)150e9
-/* Seconds on an H200, by the times of messages in runs of 2026-11-29 and 30: of a GPU's first case and first count in addition, of each
- * case until its rows wait to be counted, of a count and each of its rows, and how many times as long that takes while another GPU counts.
+/* Seconds on an H200, from the times of messages in runs of 2026-11-29 and 30: what a GPU's first case and first count take in addition; a
+ * case until its rows wait to be counted; a count, and each of its rows; and the factor by which a count takes longer while another GPU
+ * counts.
  */
 struct measured {
     const char *scenario;

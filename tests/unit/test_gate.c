@@ -1,4 +1,4 @@
-/* gate: what becomes of rows with times, and exit codes. Checked against simulated times whose truth is known.
+/* gate: the verdicts of rows with times, and exit codes, against simulated times with known ratios.
  */
 #include "gate/baseline.h"
 #include "gate/compare.h"
@@ -212,8 +212,8 @@ static void two_runs_decide_less(void **state)
     assert_int_equal(p.verdict, GATE_SLOWER);
 }
 
-/* Three rows of one run: each chance is Holm's of the three, and the verdict follows from it. A side whose placements are not known has
- * one placement, by which no verdict stands. */
+/* Three rows of one run: each p-value is Holm's for the three, and the verdict follows from it. A side without known placements has one
+ * placement, and one is not enough for a verdict. */
 static void chances_are_those_of_the_family(void **state)
 {
     static const double slower[] = {0.0106, 0.0111, 0.0120};
@@ -285,7 +285,8 @@ static void chances_are_those_of_the_family(void **state)
 
 /* ---- baselines ---- */
 
-/* Whatever stands between a right beginning and a right sum, it is read or refused with a reason; what was written is read again as it was.
+/* A file with a right beginning and a right sum is read or refused with a reason, whatever is between. A written baseline is read back
+ * unchanged.
  */
 static void hostile_baselines(void **state)
 {

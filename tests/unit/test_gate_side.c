@@ -1,5 +1,5 @@
-/* gate: a side made from stored rows: its facts, what made it, the source line of a change, and times of two runs, against numbers worked
- * out by hand. */
+/* gate: a side made from stored rows: its facts, compiler and versions, the source line of a change, and times of two runs, against numbers
+ * worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,8 +94,8 @@ static void rows_become_facts(void **state)
     assert_null(gate_kind_find("registres"));
 }
 
-/* Each kind of fact: what more of it means, the share that may change, and whether it is of the row ("r") or of each step, in a baseline
- * ("b") and in the brief table ("t"), as docs/GATE.md says. */
+/* Each kind of fact: whether more is worse, the share that may change, whether it belongs to the row ("r") or to each step, and whether a
+ * baseline ("b") and the brief table ("t") have it, as docs/GATE.md says. */
 static void kinds_are_those_of_the_manual(void **state)
 {
     static const char want[] =
@@ -355,8 +355,8 @@ static void two_runs_are_judged_at_their_worst(void **state)
         }
 }
 
-/* Within a margin of 5 %, an interval of 4 % to either side is SAME; a waiver lets a slower time through; a time without an interval, and
- * one below the floor, judge nothing. */
+/* With a margin of 5 %, an interval of 4 % to either side is SAME. A waiver accepts a slower time. A time without an interval, or one below
+ * the limit, gives no verdict. */
 static void times_follow_the_rules(void **state)
 {
     static const struct {

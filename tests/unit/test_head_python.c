@@ -1,5 +1,5 @@
-/* kernel/head/python: several threads ask for kernels of a Python file at once, as a worker does that makes the next case ahead. Python is
- * a script that takes its time. */
+/* kernel/head/python: several threads ask for kernels of a Python file at once, as in a worker that prepares the next case early. The
+ * test's Python is a slow script. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -134,8 +134,8 @@ static void each_run_has_its_line(void **state)
     free_runs(5);
 }
 
-/* Steps of exactly the margin are none that a gate reports; more than that is. The number is the row's, or else that of the first step that
- * has it. */
+/* A gate does not report a step of exactly the margin, so such steps creep; it reports any larger step. The number is the row's, or else
+ * that of the first step that has it. */
 static void steps_at_the_margin_creep(void **state)
 {
     static const struct {
@@ -266,8 +266,8 @@ static void what_differs_is_no_repeat(void **state)
     }
 }
 
-/* Twelve gates of two commits and a tree with changes, and one older commit that was run last: by commit, there is one change for each.
- * With git, by its order; without, by the first run of each revision. */
+/* Twelve gates of two commits and of a tree with changes, and one older commit that was run last: each commit and tree has one change. With
+ * git, the order is git's; without, that of the first run of each revision. */
 static void gates_do_not_alternate(void **state)
 {
     static const struct {

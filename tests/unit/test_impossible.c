@@ -66,8 +66,8 @@ static enum row_status status_at(const char *layer, enum row_status before, cons
     return status;
 }
 
-/* 117.96 MB in and 0.07 of filters must be read; of 117.96 MB out all but 62.9 written: 36.1 us, far above the arithmetic (1.5 products of
- * 9: 9.4 us at 1.98 GHz). */
+/* 117.96 MB of input and 0.07 MB of filters must be read, and all but 62.9 of 117.96 MB of output written: 36.1 us, far more than the
+ * arithmetic needs (1.5 products of 9: 9.4 us at 1.98 GHz). */
 static void test_memory(void **state)
 {
     char *reason;
@@ -228,7 +228,8 @@ static void take_progress(void *context, int done, int total, double seconds, do
     measured++;
 }
 
-/* Measured once for a GPU, kept in the database and taken from there; nothing where no time is kept, or where nobody knows which GPU it is.
+/* Ceilings are measured once for a GPU, stored in the database and read from there. If the database keeps no times or the GPU is unknown,
+ * there are none.
  */
 static void test_ceilings(void **state)
 {

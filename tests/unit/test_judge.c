@@ -1,4 +1,5 @@
-/* The one judge: rules without and with counters on both sides of their limits, what each would gain, and that a limit stands in one place.
+/* The judge: rules with and without counters on both sides of their limits, the gain that each estimates, and that every limit is defined
+ * in one place.
  */
 #include "store/family.h"
 #include "base/file.h"
@@ -464,8 +465,8 @@ static void a_finding_costs_time(void **state)
     fixture_free(&f);
 }
 
-/* emu: a waste that costs less than the usual error of a predicted time is no finding, even at a full unit; blocks of unequal work have no
- * last wave that is known. */
+/* On emu a loss smaller than the usual error of a predicted time is no finding, even if a unit is fully busy. For blocks of unequal work
+ * the last wave is unknown. */
 static void a_waste_costs_more_than_the_error(void **state)
 {
     struct fixture f = {0};
@@ -496,8 +497,8 @@ static void a_waste_costs_more_than_the_error(void **state)
     fixture_free(&f);
 }
 
-/* L2 holds the last 18 MB that a launch wrote: DRAM is less busy than the bytes of the work say, on an H200 and on emu. Their share of the
- * time at the rate of a copy has the limit of every unit, and is no loss beyond the speed of light. */
+/* L2 holds the last 18 MB that a launch wrote, so DRAM is less busy than the work's bytes suggest, on an H200 and on emu. The rule compares
+ * the bytes' share of the time, at the rate of a copy, with the limit of every unit. What exceeds the speed of light is no loss. */
 static void bytes_in_l2_count(void **state)
 {
     struct fixture f = {0}, e = {0};

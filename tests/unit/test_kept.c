@@ -266,8 +266,8 @@ static struct card_data *early(int in_case, int set, enum data_part part)
     return NULL;
 }
 
-/* Data of all cases are made before their turn and taken in it, once; what nobody took goes with its case, the rest with the plan. Rows are
- * right, and timed, on what was made early. */
+/* Data of all cases are made early and used once. Data that no case uses are freed with their case, the rest with the plan. Rows on early
+ * data are verified and timed. */
 static void data_made_early_are_taken(void **state)
 {
     need_compiler();
@@ -353,8 +353,8 @@ static void a_wild_write_is_not_the_next_rows(void **state)
     close_world();
 }
 
-/* On its neighbours a row is judged where its output lies, too: nothing large moves, what is wrong there is told with the work, and who
- * writes to what others are fed there as well. */
+/* On nearby shapes, too, a row is judged in GPU memory: nothing large is copied. A wrong result is reported with its shape, and so is a
+ * write to the inputs of others. */
 static void neighbours_are_judged_there(void **state)
 {
     need_compiler();

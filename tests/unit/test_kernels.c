@@ -1,6 +1,6 @@
-/* kernels/variants: the heads that are shipped. Every one binds or says why not, on the layers of real networks and on odd ones; Boda's
- * model, written as the head of conv2d/tconv, gives Boda's published numbers; each family of layers has the variants that were made for it.
- * No compiler, no GPU. */
+/* kernels/variants: the shipped heads. Each binds or says why not, on the layers of real networks and on odd ones. Boda's model, written as
+ * the head of conv2d/tconv, gives Boda's published numbers. Each family of layers has the variants that were made for it. No compiler, no
+ * GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,8 +210,8 @@ static long lines_of(int n, int p_lines, int blk_y, int r, int stride)
     return most;
 }
 
-/* The head's formulas against the seed's rules written another way, over shapes and configurations drawn at random: never less shared
- * memory than the lines of any block need, and exactly that where every block is full. */
+/* The head's formulas against the original rules, written in another way, for random shapes and configurations: never less shared memory
+ * than the lines of any block need, and exactly that if every block is full. */
 static void tconv_predicts_what_it_needs(void **state)
 {
     unsigned state_ = 12345;

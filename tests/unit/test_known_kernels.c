@@ -1,5 +1,5 @@
-/* The ruler itself, on the interpreter: the kernels of tests/gpu/counters.cu read what their text says (tests/gpu/known.h), as
- * tests/gpu/counters.c asks of CUPTI. */
+/* emu's counters against known kernels: for the kernels of tests/gpu/counters.cu they read the values of their comments
+ * (tests/gpu/known.h), as tests/gpu/counters.c requires of CUPTI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +106,7 @@ static void reads_as_known(void **state)
         assert_true(met[g]);
 }
 
-/* Spills are the compiler's: the interpreter runs PTX, which has none. Its log and its annotations agree, and each instruction moves one
+/* The compiler makes spills; emu runs PTX, which has none. The compiler's log and its annotations agree, and each instruction moves one
  * register. */
 static void spills_are_known(void **state)
 {

@@ -1,5 +1,5 @@
-/* op/mask/mask: densities, shapes of the patterns, dilation against its definition, figures of an independent simulation (one 720x1280
- * mask each), hostile PGM files. */
+/* op/mask/mask: densities, shapes of the patterns, dilation against its definition, results of an independent simulation (one 720x1280 mask
+ * each), hostile PGM files. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/data.h"
@@ -165,8 +165,8 @@ static void test_dilation(void **state)
     }
 }
 
-/* Inactive inputs are zero and inactive outputs the epilogue of zero; with DATA_FULL the input is whole. Marks on outputs leave the input
- * alone. */
+/* Inactive inputs are zero, and inactive outputs are the epilogue of zero. With DATA_FULL no input is zero. Marks on outputs do not change
+ * the input. */
 static void test_data(void **state)
 {
     struct work w = masked(20, 24, MASK_BOX, 0.2, 0);

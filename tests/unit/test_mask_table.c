@@ -1,5 +1,5 @@
-/* report/page/mask_table: every mask of a layer is a line. One that bisection added says how sure its times are, for it may have no
- * chapter. */
+/* report/page/mask_table: every mask of a layer is a line. For a mask that bisection added, the line states the uncertainty of its times,
+ * because it may have no chapter. */
 #include "fixture_rows.h"
 #include "report/page/mask_table.h"
 #include <setjmp.h>
@@ -62,8 +62,8 @@ static void added_masks_are_lines(void **state)
     fixture_free(&f);
 }
 
-/* Where an added mask has several configurations of a variant, each is a column, whatever it is called in its case; what a rule chose is
- * not another for each choice. */
+/* If an added mask has several configurations of a variant, each is a column, whatever its name in its case. A rule's row keeps one column,
+ * whatever the rule chooses. */
 static void configurations_stand_apart(void **state)
 {
     struct fixture f = {0};

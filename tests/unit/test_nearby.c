@@ -133,8 +133,8 @@ static void heads_decide(void **state)
     plan_end();
 }
 
-/* Of so many draws of a row whose head ties channels to something: how many have other numbers of input channels, more of them, an odd
- * number of output channels, and more of those than inputs. */
+/* For a row whose head ties channels to something: in how many draws the number of input channels changes, is larger, the number of output
+ * channels is odd, and is larger than that of the inputs. */
 struct drawn {
     int other_c, more_c, odd_k, more_k;
 };
@@ -246,8 +246,8 @@ static void files_vary_their_sizes(void **state)
     plan_end();
 }
 
-/* The last two shapes have other reals, a smaller and a larger one, on the same side of 0 and 1. Values of one shape have
- * a mean, if the op draws one input alone. */
+/* The last two shapes have other reals, a smaller and a larger one, on the same side of 0 and of 1. If the op draws one input only, values
+ * of one shape have a mean other than 0. */
 static void reals_vary(void **state)
 {
     plan_of("scenario: t\nlayers:\n"
@@ -317,7 +317,7 @@ static int row_of_case(int in_case)
     return -1;
 }
 
-/* One nearby shape is larger than the layer along every axis, with more of everything that the head allows; none is if that is much work.
+/* One nearby shape exceeds the layer along every axis, as far as the head allows; if that is much work, none does.
  */
 static void some_are_larger(void **state)
 {

@@ -1,6 +1,6 @@
 /* device/chip/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a
- * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and some that
- * were taken from cubins. */
+ * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and some cases
+ * from cubins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

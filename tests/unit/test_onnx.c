@@ -199,8 +199,8 @@ static void sums_of_several(void **state)
     text_free(&out);
 }
 
-/* A difference is a sum with a negated filter; a constant that is joined to a tensor, and pads of channels, are layers of their own; the
- * largest of all pixels is found by windows. */
+/* A difference becomes a sum with a negated filter. A constant joined to a tensor, and padding of channels, become layers of their own. The
+ * maximum of all pixels is computed by windows. */
 static void sums_and_joins(void **state)
 {
     struct text out = {0}, graph = {0};
@@ -231,8 +231,8 @@ static void sums_and_joins(void **state)
     every_byte_another();
 }
 
-/* Another name of a view has readers of the image: no activation is folded that only one of them reads. Factors of channels are read as the
- * tensor is that they belong to. */
+/* Two names of one view have readers: an activation that only one of them reads is not folded. Factors of channels have the layout of the
+ * tensor to which they belong. */
 static void readers_of_views(void **state)
 {
     struct text out = {0}, graph = {0};
@@ -398,8 +398,8 @@ static void channels_move(void **state)
     every_byte_another();
 }
 
-/* Reshape, Transpose and Slice change how an image is read: channels that are the last axis are normalised, multiplied and shared as they
- * lie. A layer moves them where an operator wants another order. */
+/* Reshape, Transpose and Slice change the layout in which an image is read: channels on the last axis are normalised, multiplied and split
+ * in place. If an operator needs another order, a layer converts. */
 static void axes_are_views(void **state)
 {
     struct text out = {0}, graph = {0};

@@ -1,5 +1,5 @@
-/* op/: shapes, refusals, FLOP and bytes. Figures (floors, depth_to_space), which were worked out from the layer shapes alone, without this
- * code. */
+/* op/: shapes, refusals, FLOP and bytes. Expected values (speed of light, depth_to_space) were worked out from the layer shapes alone,
+ * without this code. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/data.h"

@@ -142,8 +142,8 @@ static void ask_between(struct picture *p, double y, double x)
     }
 }
 
-/* What a file's op with these stages of a u8 image of 3 channels (1 with `one`) reads, in bytes: its input is the only tensor that is not
- * of f32. */
+/* The bytes that an op with these stages reads of a u8 image of 3 channels (1 with `one`): its input is the only tensor that is not of
+ * f32. */
 static double bytes_read(const char *stages, int h, int w, int c, const char *out)
 {
     static int number;
@@ -289,8 +289,8 @@ static void test_picture(void **state)
     free(path);
 }
 
-/* A video becomes what ops of stages read: NV12 as its planes lie, red, green and blue by the same matrix as the stage nv12; frames in
- * turn. */
+/* Ops of stages read a video: NV12 with its planes in place, red, green and blue by the same matrix as the stage nv12; frames one after the
+ * other. */
 static void test_video(void **state)
 {
     static const char nv12[] =

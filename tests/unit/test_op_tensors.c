@@ -1,5 +1,5 @@
-/* An op that is none of ours: five axes in and one, three and six out, two outputs. Its kernels run on emu from a head like any other: what
- * is right passes, and a fault in either output, of one element, is found and named. op_table is this file's own. */
+/* An op that bench does not ship: five axes in and one, three and six out, two outputs. Its kernels run on emu from a head like any other:
+ * a right kernel passes, and a wrong element in either output is found and named. op_table is this file's own. */
 #include "works.h"
 #include "base/file.h"
 #include "device/compile/compile.h"

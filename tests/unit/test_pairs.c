@@ -49,8 +49,8 @@ static bool was_loaded(int at, const char *first, const char *second, const char
     return same;
 }
 
-/* Two builds sit down three times at least, loaded the other way round each time, and get up when it is decided: 20 % in 15 rounds, in
- * which evidence must be strong. Both are compared with the library, too. */
+/* Two builds have at least three repetitions, each with the modules loaded in the opposite order, and end when the verdict is certain: 20 %
+ * in 15 rounds, where evidence must be strong. Both are also compared with the library. */
 static void pairs_sit_down_until_decided(void **state)
 {
     begin_pairs(1);
@@ -272,7 +272,8 @@ static void half_a_pair_is_none(void **state)
     }
 }
 
-/* It is asked when a sitting ends, too, in a round that is else passed over: so 111 rounds of equal kernels are enough, which 110 are not.
+/* The test also runs at the end of a repetition, in a round that it would otherwise skip: so 111 rounds of equal kernels suffice, and 110
+ * do not.
  */
 static void a_sittings_end_is_asked_about(void **state)
 {

@@ -101,8 +101,8 @@ static double floor_at(const struct plan *plan, const char *variant)
     return 0;
 }
 
-/* Three products of f16 tensor cores in place of one of f32: an SM of Hopper makes 4096 FLOP a clock of the first and 256 of the
- * second, 66.9 TFLOP/s (NVIDIA's Hopper whitepaper; the data sheet of the H200). */
+/* Three products of f16 tensor cores in place of one of f32: an SM of Hopper computes 4096 FLOP a clock of the former and 256 of the
+ * latter, 66.9 TFLOP/s (NVIDIA's Hopper whitepaper; the data sheet of the H200). */
 static void split3_has_its_own_floor(void **state)
 {
     char *path =
@@ -119,8 +119,8 @@ static void split3_has_its_own_floor(void **state)
     free(path);
 }
 
-/* A search: every configuration of what has a choice, narrowed by the scenario; row 0 and the library's rows; nothing else. And the
- * configuration that is remembered for a layer. */
+/* A search plans every configuration of the variants that have parameters, as limited by the scenario, row 0 and the library's rows, and no
+ * others. Also the stored configuration of a layer. */
 static void searches_and_remembered_points(void **state)
 {
     char *path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}\n  b: {op: conv2d, "
@@ -289,8 +289,8 @@ static void added_densities_are_not_raced(void **state)
     free(path);
 }
 
-/* On the layer that a sparse kernel was written for nothing is left open where its races always ended alike. A density that only a file
- * knows is no such one. */
+/* On the layer for which a sparse kernel was written, the plan drops parameters whose races always had the same winner. A density that is
+ * known only from a file does not count. */
 static void certain_masks_are_not_raced(void **state)
 {
     static const struct {
@@ -379,8 +379,8 @@ static const char *define_of(const struct program *p, const char *name)
     return "";
 }
 
-/* A layer's own `variants` selects from the scenario's; the flagship's sparse layer meets only what it asks for, and DeltaCNN's way with
- * and without its path for few marked inputs is two kernels. */
+/* A layer's own `variants` selects from the scenario's. The example's sparse layer has only the variants that it asks for. DeltaCNN's
+ * method with and without its path for few marked inputs is two kernels. */
 static void a_layer_takes_its_variants(void **state)
 {
     struct error err = {0};
@@ -432,8 +432,8 @@ static void a_layer_takes_its_variants(void **state)
     free(path);
 }
 
-/* Where times are compared --only takes none of the library's rows away, for the fastest of them is the denominator; on emu, which has no
- * time, it does. A word that selects nothing is an error all the same. */
+/* If times are compared, --only keeps all rows of the library, because the fastest of them is the denominator; emu measures no time, so
+ * there it drops them. A word that selects nothing is always an error. */
 static void only_leaves_the_denominator(void **state)
 {
     char *path = text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}}\n"

@@ -1,4 +1,4 @@
-/* plan/rows/row: what is said of a row before it runs, and what its key depends on: all that could make its result another one, and nothing
+/* plan/rows/row: what is known of a row before it runs, and what its key depends on: everything that could change its result, and nothing
  * else. */
 #include "variant_folder.h"
 #include "plan/rows/plan.h"

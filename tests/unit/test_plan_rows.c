@@ -124,8 +124,8 @@ static void variants_that_nobody_listed(void **state)
     free(file);
 }
 
-/* The baseline runs as the scenario wants it where it names it for the layer, else at its default; of a list of configurations each is a
- * row. */
+/* If the scenario names a configuration of the baseline for the layer, the baseline runs with it, else with its default. Each configuration
+ * of a list is a row. */
 static void the_baseline_as_the_scenario_wants_it(void **state)
 {
     put_variant("tree/variants/transpose/copy.cu", "transpose", "check: none\nparams:\n  T: {values: [1, 2, 3], default: 2}\n", "");
@@ -242,8 +242,8 @@ static void files_of(struct plan_options *o, char out[sizeof plan.files])
     plan_free(&plan);
 }
 
-/* What a run resumes is another one when a shared header, its name, or a variant of the tree is another, also in folders below and on a
- * side; and the same when nothing is. */
+/* The key by which a run resumes changes if a shared header, its name, or a variant of the tree changes, also in folders below and on one
+ * side of a comparison. Otherwise it stays the same. */
 static void every_file_tells(void **state)
 {
     static const char *const changes[][3] = {/* a file to write, its text, a file to remove */

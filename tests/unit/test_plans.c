@@ -1,5 +1,5 @@
-/* measure/time/sample: which of a library's plans runs. The rig is a stand-in whose plans take known times, on a device whose events read a
- * clock of its own. */
+/* measure/time/sample: which of a library's plans runs. The plans of the stand-in rig take known times; the events of its device read a
+ * simulated clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -240,8 +240,8 @@ static void the_hopeless_are_left_out(void **state)
     hopeless[4] = false;
 }
 
-/* Leaving early is no choice of a slower plan: against a race in which everybody runs all rounds, on the same plans, among which several
- * are near the best. The clock ticks in ns. */
+/* Plans that leave the race early are slower: the winner equals that of a race in which all plans run all rounds, for several plans close
+ * to the best. The clock ticks in ns. */
 static void early_leavers_would_have_lost(void **state)
 {
     enum { RACES = 50, ALL = 11 }; /* of 400: 0.128 % and 0.133 %, 191 runs of 264 */
@@ -285,8 +285,8 @@ static bool stamp(struct device *dev, int slot, struct error *err)
     return !no_stamps || error_set(err, ERROR_ENVIRONMENT, "no more stamps");
 }
 
-/* As many launches a round as there are turns: each plan would meet the same two in all rounds, one forwards and one backwards, and the
- * fastest, by half of what a slow turn costs, would lose where it has six slow ones of eleven. */
+/* A round has as many launches as there are launch slots: each plan would meet the same two slots in all rounds, one in forward and one in
+ * reverse order. Where six of eleven slots are slow, the fastest plan would lose by half of what a slow slot costs. */
 static void no_plan_has_the_slow_turns(void **state)
 {
     struct device_ops turning = ops;

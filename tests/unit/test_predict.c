@@ -1,5 +1,5 @@
-/* device/chip/predict: every shipped model reads; a launch follows the formula of docs/MODEL.md worked out by hand; what the rows behind
- * the model do not have is refused. */
+/* device/chip/predict: every shipped model can be read; a launch follows the formula of docs/MODEL.md, worked out by hand; a launch unlike
+ * the measured rows gets no prediction. */
 #include "device/chip/predict.h"
 #include "base/dtype.h"
 #include "base/file.h"
@@ -191,8 +191,8 @@ static void waves_count_where_latency_decides(void **state)
     near(clustered.ns, 2 * 120.0 / 128 * 2000);
 }
 
-/* 1,320 blocks of which some do ten times as much as others: an SM works three times as long as an average one would; in one place follow
- * 2 blocks that do what 20 mean ones do. */
+/* 1,320 blocks, some with ten times the work of others: an SM works three times as long as the average; one place runs 2 blocks in
+ * sequence, with the work of 20 mean ones. */
 static void unequal_blocks(void **state)
 {
     const struct chip *h200 = chip_find("H200");

@@ -1,5 +1,5 @@
-/* variant/: what `prepare:` may touch, and who writes a scratch buffer. Who writes what in the shipped heads is said here by hand, from
- * their kernels. */
+/* variant/: what `prepare:` may access, and which steps write a scratch buffer. For the shipped heads this table lists the writers, taken
+ * by hand from their kernels. */
 #include "binding.h"
 #include "op/file/ops.h"
 #include "kernel/head/load.h"

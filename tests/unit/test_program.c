@@ -1,5 +1,5 @@
-/* op/program and op/mask: units that are the same, who writes a scratch buffer, moved steps, and which inputs and outputs a mask marks,
- * against loops written here. */
+/* op/program and op/mask: equal units, the writers of a scratch buffer, moved steps, and the inputs and outputs that a mask marks, against
+ * loops written here. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/mask/mask.h"

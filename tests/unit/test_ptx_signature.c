@@ -1,5 +1,4 @@
-/* The signature scanner against what the language says of the kernel's own parameters (sizes and alignments of C), in both dialects of
- * NVVM. */
+/* The scanner of signatures against C's sizes and alignments of the kernel's parameters, in both dialects of NVVM. */
 #include "base/text.h"
 #include "base/dtype.h"
 #include "device/device.h"

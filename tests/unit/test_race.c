@@ -109,8 +109,8 @@ static void everybody_left(const struct world *w, int count)
         assert_int_equal(w->entered[i], w->left[i]);
 }
 
-/* 60 configurations between 1 and 3 times the best: the winner is within a noise of the truth, for far fewer samples than timing all of
- * them 30 times. */
+/* 60 configurations between 1 and 3 times the best time: the winner is as fast as the true best within the noise, with far fewer samples
+ * than 30 of each. */
 static void finds_the_fastest(void **state)
 {
     int found = 0, trials = 200, visits = 0;
@@ -234,7 +234,8 @@ static void budget_ends_it(void **state)
     }
 }
 
-/* The last group has what is left of the budget and no more, however little is known; as few rounds as a look takes are enough for a race.
+/* The last group gets the rest of the budget and no more, however uncertain the result. A race may end after as few rounds as one test
+ * needs.
  */
 static void the_last_heat_ends_with_the_budget(void **state)
 {
@@ -313,7 +314,8 @@ static void who_cannot_run_is_left_out(void **state)
     assert_int_equal(r.still_in, 0);
 }
 
-/* Two that are alike and soon known well: nobody is sent away, and both are looked at 30 times. One alone needs no more than its interval.
+/* Two equal candidates whose times are soon precise: neither is dropped, and both have 30 samples. A single candidate needs only its
+ * interval.
  */
 static void a_tie_is_looked_at_longer(void **state)
 {
@@ -333,8 +335,8 @@ static void a_tie_is_looked_at_longer(void **state)
     }
 }
 
-/* A group before the last ends when half of its room is free, and else with its share of the budget; of more equal candidates than there
- * is room for the later ones have their turn. Who cannot be sent away ends the race. */
+/* A group before the last ends when half of its places are free, otherwise at its share of the budget. If there are more equal candidates
+ * than places, the later ones get their turn. A candidate that cannot be dropped ends the race. */
 static void heats_make_room(void **state)
 {
     struct race_plan plan = {.at_once = 4, .rounds_max = 1000, .half_width = 1e-9, .budget_s = 1};
@@ -417,8 +419,8 @@ static void equals_give_way_by_halves(void **state)
     }
 }
 
-/* Where nobody is proved slower, and the next group needs room, it is the slowest by median that give way: never who leads, nor who entered
- * last. Who cannot be sent away then ends the race, too. */
+/* If no candidate is proved slower and the next group needs places, the slowest by median are dropped, but never the leader or the latest
+ * candidates. Then, too, a candidate that cannot be dropped ends the race. */
 static void the_slower_give_way(void **state)
 {
     static const double truth[2][8] = {{1000, 1030, 1025, 1005, 1100, 1100, 1100, 1100}, {1030, 1000, 1005, 1025, 1100, 1100, 1100, 1100}};

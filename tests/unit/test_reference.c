@@ -1,5 +1,5 @@
-/* op/reference/data: references against loops written straight from the definitions, data against what they promise, bounds against
- * simulated kernels, right and wrong. */
+/* op/reference/data: references against loops written from the definitions, data against their specification, bounds against simulated
+ * kernels, right and wrong. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/bound.h"
@@ -245,7 +245,8 @@ static void test_bilinear_by_one_product(void **state)
     op_data_free(&d);
 }
 
-/* Weights of 1/1024 are more than bf16 holds: there are values all the same, and who stores before the bias, and so rounds twice, is right.
+/* Weights that are multiples of 1/1024 do not fit bf16: they are drawn all the same. A kernel that stores before it adds the bias, and so
+ * rounds twice, is right.
  */
 static void test_weights_finer_than_the_type(void **state)
 {
@@ -348,8 +349,8 @@ static double scale_of(const struct op_data *d, enum shape_slot slot, size_t cou
     return most;
 }
 
-/* Any subset of any output's products, with bias and residual, stays an integer that dtype and accumulator hold; every tap and channel
- * counts. */
+/* The sum over any subset of an output's products, with bias and residual, stays an integer that dtype and accumulator hold; every tap and
+ * channel changes the result. */
 static void check_exact(struct work w, double limit, bool covers)
 {
     add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_RESIDUAL);
@@ -443,8 +444,8 @@ static void test_generator(void **state)
     op_data_free(&one);
 }
 
-/* A kernel: operands rounded by `operand`, sums in order in the type of `accumulate`, one store in the dtype. Its share of elements
- * beyond the bound. */
+/* A kernel that rounds operands by `operand`, adds in order in the type of `accumulate`, and stores once in the dtype: the share of its
+ * elements beyond the bound. */
 static double share_outside(struct work w, float (*operand)(float), enum dtype accumulate)
 {
     finish(&w);

@@ -1,5 +1,5 @@
-/* A page of so many rows that a row's page is its verdict: what is true of every case is said before the first of them, and in a case
- * nothing twice. */
+/* A page with so many rows that only verdicts are shown: facts common to all cases come before the first case, and no case repeats a
+ * fact. */
 #include "base/file.h"
 #include "measured_rows.h"
 #include "report/form/document.h"

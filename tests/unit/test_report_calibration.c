@@ -1,4 +1,4 @@
-/* report/view/calibration: pairs of rows made by hand, and what the table says of each: constant, not constant, counted by one only, never
+/* report/view/calibration: pairs of rows made by hand, and the table's result for each: constant, not constant, counted by one only, never
  * counted. */
 #include <setjmp.h>
 #include <stdarg.h>

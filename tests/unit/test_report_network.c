@@ -125,7 +125,7 @@ static void a_sum_names_its_case(void **state)
     fixture_free(&f);
 }
 
-/* Layers that only move data have `copy` as row 0, under whatever scenario. It computes nothing, so the baseline's sum has the fastest
+/* For layers that only move data, `copy` is row 0 in every scenario. It does not compute the op, so the baseline's sum uses the fastest
  * verified row of such a layer. */
 static void copy_is_not_the_op(void **state)
 {

@@ -199,8 +199,8 @@ static void answers(struct document *d, const struct run *run, struct row *const
     answer_document(d, run, rows, count, NULL);
 }
 
-/* What the fastest row gains is the paired ratio that its table has, not the quotient of two medians; where row 0 only moves the bytes
- * nothing gains over it. */
+/* The gain of the fastest row is the paired ratio of its table, not the quotient of two medians. Where row 0 only moves the bytes, no row
+ * has a gain over it. */
 static void the_gain_is_that_of_the_tables(void **state)
 {
     static const char *const names[] = {"gains", "loses", "moved"};

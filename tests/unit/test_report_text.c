@@ -329,7 +329,7 @@ static void every_failure_is_said(void **state)
     fixture_free(&f);
 }
 
-/* A short row has its time in a graph beside the isolated one, and a row that prepares something what that takes; others have neither
+/* A short row shows its time in a graph beside the isolated one, and a row with `prepare` the time of that. Other rows have neither
  * column. */
 static void graph_and_prepare(void **state)
 {

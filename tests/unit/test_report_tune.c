@@ -52,9 +52,9 @@ static void library(struct fixture *f, int index, const char *layer, double us, 
     r->repeat = index ? 10 : 1;
 }
 
-/* Layer `thin` runs once, `wide` ten times. T=4 is the best of thin; T=8 of wide, where T=4 does not exist and T=16 is the same code as
- * T=8. T=16 runs on both: on thin itself, on wide through T=8; so does T=8. T=8 costs 30 + 10 x 100, T=16 costs 25 + 10 x 100: T=16 is the
- * one point. */
+/* Layer `thin` runs once, `wide` ten times. T=4 is the best on thin, T=8 on wide, where T=4 does not exist and T=16 is the same code as
+ * T=8. Both T=16 and T=8 run on both layers: T=16 itself on thin, and through T=8 on wide. T=8 costs 30 + 10 x 100, T=16 costs 25 + 10 x
+ * 100: T=16 is the best single configuration. */
 static void two_layers(struct fixture *f)
 {
     fixture_run(&f->run, "boda", "cuda:0", "NVIDIA H200");

@@ -359,8 +359,8 @@ static uint64_t lies_at(struct rig *of, const struct program *p, const char *nam
     return rig_address(of, (struct buffer_ref){.kind = BUFFER_TENSOR, .index = program_tensor(p, name)});
 }
 
-/* Where zones are summed up on the device nothing of them is read but those bytes that share a word of 8 with an odd buffer's end, and
- * these are looked at; the zone behind is two megabytes. */
+/* If the device sums guard zones, nothing of them is read except the bytes that share a word of 8 with an odd buffer's end, and these are
+ * compared. The zone behind has two megabytes. */
 static void ends_beside_sums(void **state)
 {
     static const struct {
@@ -436,8 +436,8 @@ static bool dumped(const char *folder, const char *name)
     return !remove(path);
 }
 
-/* Of two tensors that are written each must be right; what is wrong with the second is said behind what is wrong with the first. What is
- * wrong is dumped and what is right is not; another value is another sum. */
+/* Of two output tensors each must be right; an error of the second is reported after that of the first. A wrong one is dumped and a right
+ * one is not. Another value changes the checksum. */
 static void two_outputs(void **state)
 {
     struct work w = conv_work(3, 4, 5, 7, 3);
@@ -507,8 +507,8 @@ static void rooms(void **state)
     buffer_pool_close(room, false);
 }
 
-/* Where a mask marks inputs, a dense row is timed on an input full of data and a sparse one on the changes, which may trust in zeros
- * between them: they share weights and masks, and no input. */
+/* If a mask marks inputs, bench times a dense row on a full input and a sparse one on the changes, where it may rely on zeros in between.
+ * They share weights and masks, and no input. */
 static void rows_of_other_values(void **state)
 {
     struct error err = {0};

@@ -1,5 +1,5 @@
-/* measure/rig/rig on a device in host memory that notes what it is told: parameters as a kernel's signature packs them, launches, fills and
- * copies, in each set and replica; and what is refused. */
+/* measure/rig/rig on a device in host memory that records its calls: parameters packed after a kernel's signature, launches, fills and
+ * copies, for each input set and output replica; and what the rig refuses. */
 #include "host_memory.h"
 #include "works.h"
 #include "device/compile/compile.h"
@@ -391,8 +391,8 @@ static void each_seat_has_its_addresses(void **state)
     end_in(room);
 }
 
-/* In a pool each set and replica has code of its own to run, or the code it is told to run. Not where code could keep something in its
- * module for a launch of other code, where a step fills the module, where the driver would compile it each time, or where it is large. */
+/* In a pool each input set and output replica has a copy of the code. There is no copy if code could keep something in its module for a
+ * launch of another copy, if a step fills the module, if the driver would compile it each time, or if it is large. */
 static void each_seat_has_its_code(void **state)
 {
     const char *const keeps = ".visible .global .align 4 .u32 kept;\n.visible .entry k()\n{\n\tld.global.u32 %r1, [kept];\n}\n";

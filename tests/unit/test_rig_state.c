@@ -247,8 +247,8 @@ static void launches(void **state)
     }
 }
 
-/* What a step of every launch fills before the kernel is not the kernel's own, whatever the kernel writes there; but the rest of a variable
- * of which it fills a part, what is filled behind the kernel, which found there what the launch before left, and other variables still are.
+/* What a step fills before the kernel in every launch is no state, whatever the kernel writes there. State are: the rest of a variable that
+ * the step fills in part, what is filled after the kernel, which found the previous launch's values there, and other variables.
  */
 static void what_is_filled_is_no_state(void **state)
 {
@@ -326,8 +326,8 @@ static void constants_are_kept_by_steps(void **state)
     }
 }
 
-/* What was prepared is for launches to read: another byte of it is said, once, and the same ones written again are not; on the device or
- * where it is read back. */
+/* Launches may only read prepared data. A changed byte is reported once; a byte written with the same value is not. The comparison runs on
+ * the device or on data that were read back. */
 static void what_was_prepared_is_not_changed(void **state)
 {
     struct step steps[2] = {{.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {.kind = BUFFER_SCRATCH}, .fill = 7},
@@ -489,7 +489,8 @@ static bool show_none(struct device *d, struct device_module *module, const char
     return error_set(err, ERROR_ENVIRONMENT, "no such name");
 }
 
-/* What a device does not show is said by the first of its names; tables of the compiler's own library (sinf's, among others) are no state.
+/* State that a device does not expose is reported by the name of the first variable. Tables of the compiler's own library (sinf's, among
+ * others) are no state.
  */
 static void what_is_not_shown_is_said(void **state)
 {

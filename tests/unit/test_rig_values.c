@@ -1,5 +1,5 @@
-/* measure/rig/rig on emu, without a kernel: what buffers hold once they are fed, what is saved of them, and what is said of all that a row
- * wrote. */
+/* measure/rig/rig on emu, without a kernel: the contents of filled buffers, what is saved of them, and what is reported of everything that
+ * a row wrote. */
 #include "verify_bench.h"
 #include "base/file.h"
 #include "base/npy.h"

@@ -1,5 +1,5 @@
-/* measure/time/roofs on a chip whose rates are known: what comes out is what went in. Everything below measure/time/roofs.c is a stand-in
- * whose events read a clock of its own. */
+/* measure/time/roofs on a chip with known rates: it must measure these rates. Everything below measure/time/roofs.c is a stand-in whose
+ * events read a simulated clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define LAUNCH_NS 1500.0
 #define NODE_NS 700.0
 
-/* What one thread of each kernel does in one iteration, counted by hand in kernels/roofs/roofs.cu, and the rate that this chip does it at.
+/* The work of one thread of each kernel in one iteration, counted by hand in kernels/roofs/roofs.cu, and the rate of this chip for it.
  */
 static const struct {
     const char *kernel, *roof;

@@ -90,8 +90,8 @@ static void operations_are_those_counted(void **state)
     run(&t, k, 2, 4096, 7);
     assert_true(2 * 32 * counted(&t, "emu.warp_fma") == roof_amount(k, 2, 7));
     emu_test_close(&t);
-    /* Tensor kernels: instructions that one more iteration adds, times what one of them does. The rest of the loop is unrolled away, so
-     * the count of one kernel is held against that of another: tf32 does half the depth in as many instructions. */
+    /* Tensor kernels: the instructions that one more iteration adds, times the work of one. The rest of the loop is unrolled, so the counts
+     * of two kernels are compared: tf32 has half the depth in as many instructions. */
     assert_true(find("roof_mma_f16")->per_thread == 8 * 2.0 * 16 * 8 * 16 / 32);
     assert_true(find("roof_mma_tf32")->per_thread == 8 * 2.0 * 16 * 8 * 8 / 32);
     assert_true(find("roof_wgmma_f16")->per_thread == 4 * 2.0 * 64 * 128 * 16 / 128);
@@ -109,9 +109,8 @@ static void operations_are_those_counted(void **state)
     }
 }
 
-/* The compiler may drop or merge what has no effect: the machine code, in which each loop is unrolled several times,
- * must hold the loads and operations of two iterations at least. (Loads of shared memory that were merged once made it 15 times the
- * hardware's rate.) */
+/* The compiler may drop or merge operations without effect: the machine code, with each loop unrolled several times, must contain the loads
+ * and operations of at least two iterations. (Once it merged loads of shared memory, and the result was 15 times the hardware's rate.) */
 static void machine_code_keeps_the_work(void **state)
 {
     need_compiler();

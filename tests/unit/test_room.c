@@ -205,8 +205,8 @@ static bool lost_sync(struct device *d, struct error *err)
     return there(err) && sound->sync(d, err);
 }
 
-/* A device that is lost while it compares itself: nobody is right, and nobody's inputs are as they were, because half of a look found
- * nothing. Here nothing was written, and an input is another. */
+/* The device fails during a comparison on it: no row is right and no row's inputs are unchanged, because half of the comparison found
+ * nothing. Here nothing was written, and one input was changed. */
 static void a_lost_device_is_noticed(void **state)
 {
     need_card();

@@ -1,5 +1,4 @@
-/* report/page/row_source: a kernel's lines with what they did and what the compiler made of them, in each form; a file that is gone or
- * changed.
+/* report/page/row_source: a kernel's lines with their counts and the compiler's output, in each form; also a missing or changed file.
  */
 #include "store/family.h"
 #include "base/clock.h"

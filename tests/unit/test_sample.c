@@ -1,5 +1,5 @@
-/* measure/time/sample on a device of make-believe time: who runs when, what a sample holds, when it stops; then how often a ratio is wrong,
- * by simulation. */
+/* measure/time/sample on a device with simulated time: the order of rows, what a sample contains, when sampling stops; then, by simulation,
+ * how often a ratio is wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -418,8 +418,8 @@ static void sustained(void **state)
     freed(1);
 }
 
-/* On a device whose launches have turns, one of them slow: in a round all rows have the same turn, and rounds go through the turns. A
- * library's launches are counted in a graph of it; where they cannot be, turns are drawn, and nobody has one for ever. */
+/* On a device with launch slots, one of them slow: in a round all rows have the same slot, and rounds go through the slots. A library's
+ * launches are counted in a graph of it; if they cannot be counted, slots are drawn at random, and no row keeps one slot. */
 static void all_rows_meet_the_same_turns(void **state)
 {
     const double ns[] = {20000, 20000, 20000};

@@ -280,8 +280,8 @@ static void networks_run(void **state)
     scenario_free(s);
 }
 
-/* Each network by itself: its counts, its flow (m ends one and would not fit the beginning of the other); a layer of none keeps its own
- * repeat. */
+/* Two networks: each has its counts and its flow (m ends one network and would not fit the beginning of the other). A layer that belongs to
+ * no network keeps its own repeat. */
 static void several_networks(void **state)
 {
     struct scenario *s = loaded("scenario: t\nlayers:\n"

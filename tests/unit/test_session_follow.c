@@ -1,5 +1,5 @@
-/* session: a run that follows another of the same command, as each density that bisection adds does. It has its worker and its rows from
- * the one before. Workers are this program, started as bench starts itself. */
+/* session: a run that continues another of the same command, as for each density that bisection adds. It takes over the worker and the
+ * rows. Workers are this program, started as bench starts itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

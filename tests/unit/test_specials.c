@@ -70,8 +70,8 @@ static void a_line_alone_is_mixed(void **state)
     assert_in_range(infinite, 1, 15);
 }
 
-/* A sweep over lines of an op that selects puts the largest value, and the least, at every place of them; if there are fewer lines, at
- * both ends and places equally far apart. Its parts do not repeat one of these. */
+/* For an op that selects, a sweep over its lines puts the maximum, and the minimum, at every position; if there are fewer lines, at both
+ * ends and at equal distances. The sweep's parts repeat no position. */
 static void a_sweep_reaches_every_place(void **state)
 {
     for (int cols = 2; cols < 200; cols += 33)
@@ -108,8 +108,7 @@ static void a_sweep_reaches_every_place(void **state)
         }
 }
 
-/* Lines along two groups of axes, of each kind of type. Where the result is a place, lines of the third turn have
- * their largest value twice. */
+/* Lines along two groups of axes, for each kind of type. If the result is an index, lines of every third turn have their maximum twice. */
 static void lines_need_not_be_consecutive(void **state)
 {
     enum { N = 3, C = 192, P = 7, LENGTH = N * P };
@@ -170,9 +169,9 @@ static void ops_that_select(void **state)
     }
 }
 
-/* Each place decides in lines of every rest by 2 in two turns, by 4 in four and by 32 in 32, so that a kernel is found that overlooks one
- * in every second line, or in one lane of each warp. Every third turn is one of ties, if there are any. Of whole numbers, one that is not 0
- * decides alone in half of the turns (with ties a third), and one that is 0 in the others. */
+/* Each position decides in lines of every remainder: by 2 within two turns, by 4 within four and by 32 within 32. So a kernel that
+ * overlooks a position in every second line, or in one lane of each warp, is found. Every third turn has ties, if there are any. With whole
+ * numbers, a value other than 0 decides alone in half of the turns (with ties a third), and a 0 in the others. */
 static void turns_meet_other_lines(void **state)
 {
     for (int64_t length = 20; length < 66; length += 5)
@@ -215,8 +214,8 @@ static void turns_meet_other_lines(void **state)
         }
 }
 
-/* Both ends of a line decide, if there are not as many lines as places; so they do in either kind of lines of 0 and 1. If there is one
- * turn, every place does in one of both kinds. */
+/* If there are fewer lines than positions, both ends of a line decide, in both kinds of lines of 0 and 1. If there is one turn, every
+ * position decides in one of both kinds. */
 static void few_lines_meet_both_ends(void **state)
 {
     for (int64_t length = 50; length < 900; length += 77)

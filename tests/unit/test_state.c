@@ -1,5 +1,5 @@
-/* What code can keep from launch to launch: found in PTX and, without it, in the cubin. What refers to what is read off data/state.cu; that
- * a cubin's variables are local symbols until they are exposed, off readelf. */
+/* What code can keep from launch to launch, found in PTX or, without it, in the cubin. The expected references come from data/state.cu;
+ * readelf shows that a cubin's variables are local symbols until they are exposed. */
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "device/device.h"

@@ -181,7 +181,8 @@ static void environment_merges(void **state)
     fixture_free(&f);
 }
 
-/* The tables have exactly the columns of the column table, besides their keys and a row's sum: a column without a migration is found here.
+/* The tables have exactly the columns of the column table, plus their keys and a row's checksum: the test finds a column without a
+ * migration.
  */
 static void tables_match_columns(void **state)
 {
@@ -381,8 +382,8 @@ static void ceilings_of_every_gpu(void **state)
     store_close(store);
 }
 
-/* Hundreds of rows of several cases, each with lists of its own, come back in the order of cases and rows; cases are numbered by their
- * place, also where two were given the same. */
+/* Hundreds of rows of several cases, each with its own lists, are read back in the order of cases and rows. Cases are numbered by position,
+ * even if two are equal. */
 static void many_rows_come_back(void **state)
 {
     struct fixture f = {0};

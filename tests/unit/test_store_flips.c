@@ -257,8 +257,8 @@ static void each_change_is_sealed(void **state)
     fixture_free(&f);
 }
 
-/* The sums that lie beside the rows are those of reading them: of rows that are replaced, with -0, infinite and binary values. An older
- * bench stored none; then the run is read. */
+/* The checksums stored beside the rows equal those computed from the rows: for replaced rows, with -0, infinite and binary values. An older
+ * bench stored none; such a run can be read. */
 static void sums_are_those_of_the_rows(void **state)
 {
     struct error err = {0};

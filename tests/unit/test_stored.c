@@ -1,4 +1,4 @@
-/* report/view/stored: what a run writes is found again by the hash of code and launches alone; and the first screen of a page without
+/* report/view/stored: a run's values are found again by the hash of code and launches alone; and the first screen of a page without
  * times. */
 #include "base/file.h"
 #include "measured_rows.h"

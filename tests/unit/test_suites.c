@@ -1,6 +1,6 @@
-/* Whole gates, simulated from what was recorded on an H200 (data/gate-h200*.txt): how often a suite of builds that do the same has a row
- * that is called slower, and from what change on one is. Sittings, looks and the family's alpha are those of measure/time/pairs.c and
- * gate/compare.c. */
+/* Whole gates, simulated from times recorded on an H200 (data/gate-h200*.txt): how often a suite of equal builds has a row that is called
+ * slower, and from which change on a slower row is called slower. Repetitions, tests and the family's alpha are those of
+ * measure/time/pairs.c and gate/compare.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,8 @@ static void take_sitting(char *line)
     l->first[l->sittings] = l->rounds;
 }
 
-/* A recorded sitting's mean is where it lay and what so few rounds are off by chance: only as much spread as they do not explain is left.
+/* The mean of a recorded repetition contains its placement and the random error of its few rounds: only the spread that the rounds do not
+ * explain stays.
  */
 static void part_chance_from_place(struct layer *l)
 {
@@ -190,8 +191,8 @@ static void changes_are_found(void **state)
                  five.rounds_20);
 }
 
-/* Memory and heat make rounds of some kernels differ by 2.5 %: one that is 2 % slower is found all the same, and an equal one is none of
- * those. */
+/* Memory and temperature make rounds of some kernels differ by 2.5 %: a kernel that is 2 % slower is still found, and an equal one is not
+ * called slower. */
 static void noisy_kernels_are_decided(void **state)
 {
     struct layer noisy = {.sittings = 1};
