@@ -89,7 +89,7 @@ $(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 EMU_OPTIMISE ?= -O3
 READ_OPTIMISE ?= -O2
 $(BUILD)/harness/emu/%.o: CFLAGS += $(EMU_OPTIMISE)
-$(patsubst %,$(BUILD)/harness/%/%.o,emu/decode emu/emulate device/ptx op base measure/verify): CFLAGS += $(READ_OPTIMISE)
+$(patsubst %,$(BUILD)/harness/%/%.o,emu/decode measure/emulate device/ptx op base measure/verify): CFLAGS += $(READ_OPTIMISE)
 # Under a sanitizer -O1 takes half as long again to compile as -O0, and these take little of the tests' time. SANITIZE says CFLAGS on make's
 # command line, which only `override` adds to.
 COLD_OPTIMISE ?=

@@ -5,7 +5,7 @@
 #include "cli/emulate_device.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
-#include "emu/emulate/emulate.h"
+#include "measure/emulate/emulate.h"
 #include "device/chip/occupancy.h"
 #include <errno.h>
 #include <stdio.h>
@@ -50,16 +50,6 @@ static int all_defines(const struct emulate_arguments *a, const char *kernel, co
     if (*instance)
         defines[count++] = *instance;
     return count;
-}
-
-/* _Z5scaleILi32EEvPf -> scale. Caller frees. */
-static char *plain_name(const char *entry)
-{
-    unsigned length = 0;
-    int used = 0;
-    if (sscanf(entry, "_Z%u%n", &length, &used) == 1 && strlen(entry + used) >= length)
-        return xstrndup(entry + used, length);
-    return xstrdup(entry);
 }
 
 static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, const char *kernel,
@@ -194,7 +184,7 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
         request.keep = true;
         bool ok = emulate(&request, &r, &err);
         if (ok && !name) {
-            name = plain_name(r.kernel);
+            name = emulate_plain_name(r.kernel);
             dir = text_format("%s/emulate/%s", out, name);
             of.name = name;
             of.dir = dir;

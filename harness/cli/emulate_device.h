@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "emu/emulate/emulate.h"
+#include "measure/emulate/emulate.h"
 
 struct emulate_launch_of {
     const char *source, *launch, *name; /* absolute path of the .cu or .ptx; that of the YAML; the kernel's plain name */

@@ -1,6 +1,7 @@
 #include "op/program.h"
 #include "base/dtype.h"
 #include "base/text.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,27 @@ void program_add_completed(struct program *p, const char *variant)
     *APPEND(p->completed, p->completed_count) = xstrdup(variant);
     free(p->variant);
     p->variant = all;
+}
+
+struct step *program_add_step(struct program *p, enum step_kind kind, bool prepare)
+{
+    struct step *s = APPEND(p->steps, p->step_count);
+    *s = (struct step){.kind = kind, .prepare = prepare, .carveout = -1};
+    return s;
+}
+
+int program_add_scratch(struct program *p, const char *name, enum dtype dtype, int64_t elements)
+{
+    int at = p->scratch_count, again = 2;
+    struct scratch *s = APPEND(p->scratch, p->scratch_count);
+    *s = (struct scratch){.dtype = dtype, .elements = elements};
+    snprintf(s->name, sizeof s->name, "%s", name);
+    for (int i = 0; i < at; i++)
+        if (!strcmp(p->scratch[i].name, s->name)) {
+            snprintf(s->name, sizeof s->name, "%.80s_%d", name, again++);
+            i = -1;
+        }
+    return at;
 }
 
 void program_free(struct program *p)
@@ -52,6 +74,11 @@ void program_free(struct program *p)
     free(p->scratch);
     free(p->constants);
     free(p->tensor_maps);
+    for (int i = 0; i < p->structure_count; i++) {
+        text_free(&p->structures[i].bytes);
+        free(p->structures[i].pointers);
+    }
+    free(p->structures);
     free(p->steps);
     free(p->columns);
     free(p->link_tiles);

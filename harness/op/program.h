@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/kernel_name.h"
+#include "base/text.h"
 #include "op/op.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,12 +70,22 @@ struct tensor_map {
     bool oob_nan;     /* out-of-range elements: NaN instead of zero */
 };
 #define ARG_NO_MAP (-1) /* stands for a tensor that this work lacks: zeros, which no kernel may use */
-enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
+enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP, ARG_STRUCT };
+/* A structure by value whose fields are listed: its bytes, and the buffers whose addresses are among them. */
+struct arg_struct {
+    struct text bytes;
+    struct arg_pointer {
+        size_t at;
+        struct buffer_ref buffer;
+    } * pointers;
+    int pointer_count;
+};
 struct arg {
     enum arg_kind kind;
     char name[PROGRAM_NAME]; /* as in the head, for messages */
     struct buffer_ref buffer;
-    int map; /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
+    int map;       /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
+    int structure; /* ARG_STRUCT: index into structures; heads have none, they list one argument for each 8 bytes */
     int64_t i;
     double d;
     int line, column; /* in the head; 0 = not written there */
@@ -172,6 +183,8 @@ struct program {
     int constant_count;
     struct tensor_map *tensor_maps;
     int tensor_map_count;
+    struct arg_struct *structures;
+    int structure_count;
     struct unit *units;
     int unit_count;
     struct step *steps; /* prepare steps first */
@@ -185,6 +198,10 @@ struct program {
 void program_add_param(struct program *p, const char *name, const char *value, double number);
 void program_add_completed(struct program *p, const char *variant);
 void program_free(struct program *program);
+/* Adds a step, or a scratch buffer, which gets another name if one has its name already: two steps of a program may bring the same. Returns
+ * its index. */
+struct step *program_add_step(struct program *p, enum step_kind kind, bool prepare);
+int program_add_scratch(struct program *p, const char *name, enum dtype dtype, int64_t elements);
 /* Index of the tensor with this name, or -1. */
 int program_tensor(const struct program *program, const char *name);
 /* Index of the tensor that an epilogue goes on with, or -1. */

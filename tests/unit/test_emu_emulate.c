@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/file.h"
-#include "emu/emulate/emulate.h"
+#include "measure/emulate/emulate.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,13 +77,49 @@ static void a_hang_is_a_result(void **state)
     emulate_free(&r);
 }
 
+/* struct {int n; int *at; short k;} by value: each field where C puts it, and as many bytes as the kernel takes. */
+static void structures(void **state)
+{
+    static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                              ".visible .entry s(.param .align 8 .b8 p[24])\n{\n.reg .b64 %d; .reg .b32 %n; .reg .b16 %k;\n"
+                              "ld.param.u64 %d, [p+8]; ld.param.u32 %n, [p]; ld.param.u16 %k, [p+16];\n"
+                              "st.global.u32 [%d], %n; st.global.u16 [%d+4], %k; ret;\n}\n";
+    static const struct {
+        const char *field, *says; /* says: NULL: it runs */
+    } table[] = {{"i16 -3", NULL},
+                 {"i32 -3", NULL},
+                 {"i64 -3", NULL},
+                 {"i64 -3, u8 1", "take 25 bytes, the kernel's parameter has 24"},
+                 {"k9 1", "must be a buffer"},
+                 {"i16 70000", "u16 cannot hold 70000"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct emulate_result r;
+        struct error err = {0};
+        char yaml[256];
+        int bytes = snprintf(yaml, sizeof yaml,
+                             "{grid: 1, block: 1, buffers: {y: {type: u16, count: 3, data: zeros, show: 3}}, args: [[i32 65538, y, %s]]}",
+                             table[i].field);
+        SCOPED_BY(node_leave) struct node *n = node_parse_text("launch.yaml", yaml, (size_t)bytes, 1, 1, &err);
+        struct emulate_request request = {.label = "s.ptx", .ptx = ptx, .ptx_bytes = sizeof ptx - 1, .launch = n};
+        bool ok = emulate(&request, &r, &err);
+        if (ok != !table[i].says || (!ok && !strstr(err.text, table[i].says)))
+            fail_msg("%s: %s", table[i].field, err.text);
+        if (!ok)
+            continue;
+        SCOPED_TEXT t = {0};
+        emulate_text_shown(&r, &t);
+        assert_string_equal(text_get(&t), "y: 2 1 65533\n");
+        emulate_free(&r);
+    }
+}
+
 static void mistakes(void **state)
 {
     static const char *const table[][2] = {
         {"{grid: 1, block: 32}", "select one with 'kernel'"},
         {"{kernel: clean, block: 32}", "needs 'grid' and 'block'"},
         {"{kernel: nothing, grid: 1, block: 32}", "no kernel 'nothing'"},
-        {"{kernel: clean, grid: 1, block: 32, args: [1]}", "takes 3 arguments"},
+        {"{kernel: clean, grid: 1, block: 32, args: [1]}", "takes 3 parameters"},
         {"{kernel: clean, grid: 1, block: 2000}", "block"},
         {"{kernel: clean, grid: 1, block: 32, blok: 3}", "blok"},
         {"{kernel: clean, grid: [1, 2, 3, 4], block: 32}", "one to three"},
@@ -106,6 +142,6 @@ static void mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_values), cmocka_unit_test(finds_the_bug),
-                                       cmocka_unit_test(a_hang_is_a_result), cmocka_unit_test(mistakes)};
+                                       cmocka_unit_test(a_hang_is_a_result), cmocka_unit_test(structures), cmocka_unit_test(mistakes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

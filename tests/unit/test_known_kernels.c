@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
-#include "emu/emulate/emulate.h"
+#include "measure/emulate/emulate.h"
 #include "gpu/known.h"
 #include "device/chip/occupancy.h"
 #include <stdio.h>

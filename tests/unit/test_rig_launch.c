@@ -274,7 +274,7 @@ static void numbers_that_do_not_fit(void **state)
         {{.kind = PARAM_INT, .bytes = 4}, {.kind = ARG_INT, .i = -2147483649}, "does not fit the kernel's 4-byte"},
         {{.kind = PARAM_INT, .bytes = 1}, {.kind = ARG_INT, .i = 256}, "does not fit the kernel's 1-byte"},
         {{.kind = PARAM_INT, .bytes = 4}, {.kind = ARG_REAL, .d = 2.5}, "a1 is 2.5, but the kernel's parameter is an integer"},
-        {{.kind = PARAM_BYTES, .bytes = 16}, {.kind = ARG_INT, .i = 1}, "takes 2 parameters, the head's"},
+        {{.kind = PARAM_BYTES, .bytes = 16}, {.kind = ARG_INT, .i = 1}, "takes 2 parameters, `args:` lists 1"},
         {{.kind = PARAM_BYTES, .bytes = 8}, {.kind = ARG_REAL, .d = 2}, "a1: the parameter is a struct by value"},
         {{.kind = PARAM_BYTES, .bytes = 4}, {.kind = ARG_BUFFER}, "a1: the parameter is a struct by value"},
         {{.kind = PARAM_INT, .bytes = 4}, {.kind = ARG_BUFFER}, "a1 is a buffer, but the kernel's parameter is not a pointer"},
@@ -291,7 +291,7 @@ static void numbers_that_do_not_fit(void **state)
     begin();
     give(INT(8), (struct arg){.kind = ARG_BUFFER, .buffer = tensor("input")});
     signed_count = 2;
-    is_refused("kernel k takes 2 parameters, the head's `args:` lists 1");
+    is_refused("kernel k takes 2 parameters, `args:` lists 1");
     begin();
     give(INT(4), NUMBER(1));
     give(INT(4), REAL(0.5));

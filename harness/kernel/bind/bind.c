@@ -55,7 +55,7 @@ static bool make_tensors(struct bind *b, struct error *err)
     b->output = (struct buffer_ref){.kind = BUFFER_TENSOR, .index = final};
     if (b->completed)
         b->output = (struct buffer_ref){.kind = BUFFER_SCRATCH,
-                                        .index = bind_scratch_add(p, "between", output->dtype, (int64_t)tensor_elements(output))};
+                                        .index = program_add_scratch(p, "between", output->dtype, (int64_t)tensor_elements(output))};
     return true;
 }
 

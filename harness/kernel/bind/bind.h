@@ -74,8 +74,6 @@ bool bind_slices(struct bind *b, struct error *err);
 bool bind_scratch(struct bind *b, struct error *err);
 struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of); /* BUFFER_NONE: this work has no such tensor */
 uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref);
-int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements);
-struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
 
 /* steps.c */
 bool bind_maps(struct bind *b, struct error *err);

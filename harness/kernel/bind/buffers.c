@@ -4,20 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements)
-{
-    p->scratch = xrealloc(p->scratch, (size_t)(p->scratch_count + 1) * sizeof *p->scratch);
-    struct scratch *s = &p->scratch[p->scratch_count];
-    *s = (struct scratch){.dtype = dtype, .elements = elements};
-    snprintf(s->name, sizeof s->name, "%s", name);
-    for (int again = 2, i = 0; i < p->scratch_count; i++) /* two steps of one program may bring the same name */
-        if (!strcmp(p->scratch[i].name, s->name)) {
-            snprintf(s->name, sizeof s->name, "%.80s_%d", name, again++);
-            i = -1;
-        }
-    return p->scratch_count++;
-}
-
 bool bind_scratch(struct bind *b, struct error *err)
 {
     b->scratch_at = b->program->scratch_count;
@@ -32,7 +18,7 @@ bool bind_scratch(struct bind *b, struct error *err)
         if (elements > (INT64_C(1) << 40) / (int64_t)dtype_bytes(dtype))
             return bind_infeasible(b, "scratch %s: %lld elements of %s are more than 1 TiB", s->name, (long long)elements,
                                    dtype_name(dtype));
-        int at = bind_scratch_add(b->program, s->name, dtype, elements);
+        int at = program_add_scratch(b->program, s->name, dtype, elements);
         b->program->scratch[at].kind = s->state ? SCRATCH_STATE : SCRATCH_WORK;
     }
     return true;
@@ -54,11 +40,4 @@ uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref)
     if (ref.kind == BUFFER_TENSOR)
         return tensor_bytes(&p->tensors[ref.index]);
     return ref.kind == BUFFER_SCRATCH ? scratch_bytes(&p->scratch[ref.index]) : 0;
-}
-
-struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare)
-{
-    struct step *s = APPEND(p->steps, p->step_count);
-    *s = (struct step){.kind = kind, .prepare = prepare, .carveout = -1, .cudnn_epilogue = 0};
-    return s;
 }

@@ -194,7 +194,7 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
     at[inner.work.op->roles[0]->slot] = *buffer;
     if (!last) {
         int64_t elements = (int64_t)tensor_elements(&out);
-        at[result] = (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = bind_scratch_add(p, "between", out.dtype, elements)};
+        at[result] = (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = program_add_scratch(p, "between", out.dtype, elements)};
     }
     program_add_completed(p, inner.variant);
     *buffer = at[result];

@@ -61,7 +61,7 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
         for (int i = 0; i < inner->unit_count; i++)
             m.units[i] = program_unit(p, &inner->units[i], false);
         for (int i = 0; i < inner->scratch_count; i++)
-            m.scratch[i] = bind_scratch_add(p, inner->scratch[i].name, inner->scratch[i].dtype, inner->scratch[i].elements);
+            m.scratch[i] = program_add_scratch(p, inner->scratch[i].name, inner->scratch[i].dtype, inner->scratch[i].elements);
         for (int i = 0; i < inner->scratch_count && !prepare; i++)
             p->scratch[m.scratch[i]].kind = inner->scratch[i].kind;
         for (int i = 0; i < inner->step_count; i++) {

@@ -48,7 +48,7 @@ static struct buffer_ref between(struct bind *b, const struct stage_image *s, co
         if (!taken)
             return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = i};
     }
-    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = bind_scratch_add(p, "image", s->dtype, elements)};
+    return (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = program_add_scratch(p, "image", s->dtype, elements)};
 }
 
 static void add_argument(struct step *s, const char *name, struct buffer_ref buffer, enum arg_kind kind, int64_t value)
@@ -77,7 +77,7 @@ static bool by_row(const struct stage_image *all, int i, int64_t wide)
 static void add_launch(struct bind *b, const struct head_step *h, int first, int last, const struct stage_image *s, struct buffer_ref from,
                        struct buffer_ref to, const int64_t each[2], bool rows, int64_t image, int64_t images)
 {
-    struct step *step = bind_step_new(b->program, STEP_KERNEL, false);
+    struct step *step = program_add_step(b->program, STEP_KERNEL, false);
     int boxes = program_tensor(b->program, "boxes");
     snprintf(step->name, sizeof step->name, "span_%d_%d", first, last);
     step->file = h->node->file;

@@ -106,7 +106,7 @@ static bool eval_arg(struct bind *b, const struct expr *e, struct arg *out, stru
 
 static bool bind_kernel(struct bind *b, const struct head_step *s, struct error *err)
 {
-    struct step *out = bind_step_new(b->program, STEP_KERNEL, s->prepare);
+    struct step *out = program_add_step(b->program, STEP_KERNEL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s", s->name);
     out->file = s->node->file;
     out->line = s->node->line;
@@ -152,7 +152,7 @@ static bool bind_fill(struct bind *b, const struct head_step *s, struct error *e
     struct value v;
     if (to.kind == BUFFER_NONE)
         return true; /* a tensor that this layer does not have needs no filling */
-    struct step *out = bind_step_new(b->program, STEP_FILL, s->prepare);
+    struct step *out = program_add_step(b->program, STEP_FILL, s->prepare);
     out->to = to;
     snprintf(out->name, sizeof out->name, "fill %.80s", s->name);
     enum dtype dtype = program_dtype(b->program, to);
@@ -165,7 +165,7 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     bool copy = s->kind == HEAD_COPY;
     if (from.kind == BUFFER_NONE || (copy && to.kind == BUFFER_NONE))
         return node_error(s->node, err, "%s %s: this layer has no such tensor; add `when: has(...)`", copy ? "copy" : "symbol", s->name);
-    struct step *out = bind_step_new(b->program, copy ? STEP_COPY : STEP_SYMBOL, s->prepare);
+    struct step *out = program_add_step(b->program, copy ? STEP_COPY : STEP_SYMBOL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s %.80s", copy ? "copy" : "symbol", s->name);
     out->from = from;
     out->bytes = bind_buffer_bytes(b->program, from);
@@ -186,7 +186,7 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
 /* Passes a library every tensor of the part of the work that the variant does. */
 static struct step *bind_operands(struct bind *b, const struct head_step *s, enum step_kind kind)
 {
-    struct step *out = bind_step_new(b->program, kind, s->prepare);
+    struct step *out = program_add_step(b->program, kind, s->prepare);
     snprintf(out->name, sizeof out->name, "%s", kind == STEP_CUDNN ? "cudnn" : s->name);
     out->cudnn_epilogue = b->own.epilogue_count;
     for (int i = 0; i < b->tensor_count; i++) {

@@ -29,8 +29,9 @@ static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, s
 
 static bool pack_int(const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
 {
-    int64_t v = arg->kind == ARG_REAL ? (int64_t)arg->d : arg->i;
-    if (arg->kind == ARG_REAL && (double)v != arg->d)
+    bool whole = arg->kind != ARG_REAL || (fabs(arg->d) < 0x1p63 && arg->d == floor(arg->d));
+    int64_t v = arg->kind == ARG_REAL && whole ? (int64_t)arg->d : arg->i;
+    if (!whole)
         return error_set(err, ERROR_USAGE, "argument %s is %g, but the kernel's parameter is an integer", arg->name, arg->d);
     int64_t limit = param->bytes >= 8 ? INT64_MAX : (INT64_C(1) << (8 * param->bytes)) - 1; /* signedness is not in the signature */
     int64_t least = param->bytes >= 8 ? INT64_MIN : -(INT64_C(1) << (8 * param->bytes - 1));
@@ -41,19 +42,25 @@ static bool pack_int(const struct arg *arg, const struct param *param, unsigned 
     return true;
 }
 
+/* One argument for a whole structure. */
+static bool is_by_value(const struct arg *arg)
+{
+    return arg->kind == ARG_TENSOR_MAP || arg->kind == ARG_STRUCT;
+}
+
 /* The cubin of a user gives only the size of a parameter, and so does PTX with .b32 (Mojo's): the argument decides the type. */
 static struct param settled(const struct arg *arg, const struct param *param)
 {
     struct param out = *param;
     if (param->kind == PARAM_ANY || (param->untyped && arg->kind == ARG_REAL))
-        out.kind = arg->kind == ARG_TENSOR_MAP || param->bytes > 8 ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
+        out.kind = is_by_value(arg) || param->bytes > 8 ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
     return out;
 }
 
-/* How many arguments make a parameter: a struct by value is one for each 8 bytes, except for a tensor map. */
+/* How many arguments make a parameter: a struct by value is one for each 8 bytes, unless one argument is all of it. */
 static int pack_count(const struct arg *arg, const struct param *param)
 {
-    return param->kind == PARAM_BYTES && arg->kind != ARG_TENSOR_MAP ? (int)((param->bytes + 7) / 8) : 1;
+    return param->kind == PARAM_BYTES && !is_by_value(arg) ? (int)((param->bytes + 7) / 8) : 1;
 }
 
 /* Part of a struct by value: a buffer's address, or a whole number. */
@@ -65,6 +72,18 @@ static bool pack_part(struct rig *rig, const struct arg *arg, size_t bytes, unsi
                          "argument %s: the parameter is a struct by value, whose arguments are a buffer or a whole number for each 8 bytes",
                          arg->name);
     memcpy(to, &v, bytes < 8 ? bytes : 8); /* little endian */
+    return true;
+}
+
+static bool pack_structure(struct rig *rig, const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
+{
+    const struct arg_struct *s = &rig->program->structures[arg->structure];
+    if ((s->bytes.len + param->align - 1) / param->align * param->align != param->bytes)
+        return error_set(err, ERROR_USAGE, "the fields of argument %s take %zu bytes, the kernel's parameter has %u", arg->name,
+                         s->bytes.len, param->bytes);
+    memcpy(to, s->bytes.data, s->bytes.len);
+    for (int i = 0; i < s->pointer_count; i++)
+        memcpy(to + s->pointers[i].at, &(uint64_t){rig_address(rig, s->pointers[i].buffer)}, 8);
     return true;
 }
 
@@ -81,13 +100,17 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
             return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value",
                              arg->name);
         return arg->map == ARG_NO_MAP || pack_map(rig, &rig->program->tensor_maps[arg->map], to, err); /* `to` is zeros */
+    case ARG_STRUCT: return pack_structure(rig, arg, param, to, err);
     case ARG_INT:
     case ARG_REAL: break;
     }
     if (param->kind == PARAM_INT)
         return pack_int(arg, param, to, err);
     double v = arg->kind == ARG_REAL ? arg->d : (double)arg->i;
-    dtype_set(param->bytes == 8 ? DTYPE_F64 : param->bytes == 4 ? DTYPE_F32 : DTYPE_F16, to, 0, v);
+    enum dtype type = param->bytes == 8 ? DTYPE_F64 : param->bytes == 4 ? DTYPE_F32 : DTYPE_F16;
+    if (!isnan(v) && !dtype_holds(type, v))
+        return error_set(err, ERROR_USAGE, "argument %s: %s cannot hold %.9g", arg->name, dtype_name(type), v);
+    dtype_set(type, to, 0, v);
     return true;
 }
 
@@ -124,7 +147,7 @@ static bool pack_all(struct rig *rig, const struct step *step, const struct para
     for (int i = 0, at = 0; i < count; i++) {
         struct param param = settled(&step->args[at], &params[i]);
         unsigned char *to = rig_params(rig, out) + params[i].offset;
-        bool whole = param.kind != PARAM_BYTES || step->args[at].kind == ARG_TENSOR_MAP,
+        bool whole = param.kind != PARAM_BYTES || is_by_value(&step->args[at]),
              ok = !whole || pack_arg(rig, &step->args[at], &param, to, err);
         for (size_t k = 0; ok && !whole && k < param.bytes; k += 8)
             ok = pack_part(rig, &step->args[at + (int)k / 8], param.bytes - k, to + k, err);
@@ -160,7 +183,8 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
     int wanted = wanted_arguments(step, params, count);
     if (wanted != step->arg_count) {
-        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, wanted, step->arg_count);
+        error_set(err, ERROR_USAGE, "kernel %s takes %d parameter%s, `args:` lists %d", step->name, wanted, text_s(wanted),
+                  step->arg_count);
         if (wanted != count)
             error_hint(err, "a struct by value is one argument for each 8 bytes");
         return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
@@ -233,7 +257,7 @@ static bool load_modules(struct rig *rig, struct error *err)
         if (image->cubin && !image->ptx && !rig->dev->ops->keeps_time)
             ok = error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs only PTX", image->label);
         else if (image->ptx || image->cubin)
-            ok = rig_state_load(rig, i, image, err) || error_where(err, "%s", rig->program->units[i].label);
+            ok = rig_state_load(rig, i, image, err);
     }
     phase_pop(rig->dev->clock);
     return ok;
@@ -410,6 +434,11 @@ bool rig_swap_state(struct rig *rig, int i, size_t most, bool keeps, struct text
         at += of->bytes;
     }
     return true;
+}
+
+bool rig_symbol(struct rig *rig, const char *name, uint64_t *address, size_t *bytes, struct error *err)
+{
+    return rig->dev->ops->symbol(rig->dev, rig_module(rig, 0, 0), name, address, bytes, err);
 }
 
 void rig_weigh(struct rig *rig, int i, const struct device_sample *sample)

@@ -109,6 +109,8 @@ void rig_expect(struct rig *rig, uint64_t sum);
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
 /* The device address of a buffer, for callers that write other data between runs or read data between steps. */
 uint64_t rig_address(struct rig *rig, struct buffer_ref buffer);
+/* Where a variable of the first unit's code lies, and its size. */
+bool rig_symbol(struct rig *rig, const char *name, uint64_t *address, size_t *bytes, struct error *err);
 /* How many clusters of a step the device can hold at once, according to its driver; 0: the step has none, or the device does not say. */
 int rig_clusters(struct rig *rig, int step);
 /* Queues one step; it may be a prepare step. */

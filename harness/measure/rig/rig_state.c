@@ -125,7 +125,7 @@ bool rig_state_load(struct rig *rig, int unit, const struct device_image *image,
     rig->state = rig->state ? rig->state : xcalloc(1, sizeof *rig->state);
     if (m && m->count > 0)
         known = exposed(rig->dev, image);
-    bool ok = m && rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
+    bool ok = (m || error_where(err, "%s", image->label)) && rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
     for (int i = 0; ok && i < m->count; i++)
         add_variable(rig, unit, m->names[i]);
     if (ok)

@@ -1,6 +1,6 @@
-/* emu/emulate/text: the result of an emulation for readers, and as JSON. */
+/* measure/emulate/text: the result of an emulation for readers, and as JSON. */
 #include "base/file.h"
-#include "emu/emulate/emulate.h"
+#include "measure/emulate/emulate.h"
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>

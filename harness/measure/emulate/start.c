@@ -1,7 +1,7 @@
-/* emu/emulate/start: a launch to begin with, guessed from what a kernel's PTX does with its parameters. */
+/* measure/emulate/start: a launch to begin with, guessed from what a kernel's PTX does with its parameters. */
 #include "base/signature.h"
-#include "emu/emulate/emulate.h"
-#include "emu/emulate/parts.h"
+#include "measure/emulate/emulate.h"
+#include "measure/emulate/parts.h"
 #include "emu/decode/flow.h"
 #include "device/ptx/ptx.h"
 #include <ctype.h>
@@ -304,12 +304,7 @@ bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const c
                 snprintf(s->params[s->count].name, sizeof s->params[s->count].name, "%.60s", v->name);
             s->count++;
         }
-        char plain[256]; /* _Z5saxpyPf -> saxpy */
-        unsigned length = 0;
-        int used = 0;
-        snprintf(plain, sizeof plain, "%s", entry);
-        if (sscanf(entry, "_Z%u%n", &length, &used) == 1 && used && length < sizeof plain && strlen(entry + used) >= length)
-            snprintf(plain, sizeof plain, "%.*s", (int)length, entry + used);
+        SCOPED char *plain = emulate_plain_name(entry);
         if (source_text)
             name_parameters(s, source_text, plain);
         follow(s);

@@ -1,6 +1,8 @@
-#include "emu/emulate/emulate.h"
-#include "emu/emulate/parts.h"
+#include "measure/emulate/emulate.h"
+#include "measure/emulate/parts.h"
 #include "device/ptx/query.h"
+#include "emu/device/emu.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,14 @@ static bool means(const char *entry, const char *wanted)
     return found;
 }
 
+char *emulate_plain_name(const char *entry)
+{
+    unsigned length = 0;
+    int used = 0;
+    bool mangled = sscanf(entry, "_Z%u%n", &length, &used) == 1 && strlen(entry + used) >= length;
+    return mangled ? xstrndup(entry + used, length) : xstrdup(entry);
+}
+
 char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted, struct error *err)
 {
     char **names = NULL, *found = NULL;
@@ -105,59 +115,85 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
 
 static bool find_kernel(struct emulation *e, struct error *err)
 {
-    const struct node *n = node_get(e->request->launch, "kernel");
-    const char *wanted = e->request->kernel;
+    const struct emulate_request *r = e->request;
+    const struct node *n = node_get(r->launch, "kernel");
+    const char *wanted = r->kernel;
     if (!wanted && n && !(wanted = node_text(n, "kernel", err)))
         return false;
-    SCOPED char *name = emulate_find_kernel(e->request->label, e->request->ptx, wanted, err);
-    bool ok = name && emu_device.function(&e->dev, e->module, name, &e->function, err);
-    if (ok)
-        snprintf(e->out->kernel, sizeof e->out->kernel, "%s", name);
-    return ok;
+    SCOPED char *name = emulate_find_kernel(r->label, r->ptx, wanted, err);
+    struct device_image image = {.label = r->label, .path = r->source, .ptx = r->ptx, .ptx_bytes = r->ptx_bytes};
+    struct device_module *module;
+    struct error broken = {0};
+    if (name)
+        snprintf(e->kernel.program.steps[0].name, KERNEL_NAME, "%s", name);
+    else if (emu_device.load(&e->dev, &image, &module, &broken))
+        emu_device.unload(&e->dev, module);
+    else if (err) /* a text that is no PTX has no kernel, either */
+        *err = broken;
+    return name != NULL;
+}
+
+/* ---- as every row runs: on a rig ---- */
+bool emulate_open(struct emulation *e, struct launched *l, const char *label, const char *path, const char *ptx, size_t ptx_bytes,
+                  struct error *err)
+{
+    static const struct device_memory unasked; /* of what one launch may leave behind there is no later launch */
+    struct device_image image = {.label = label, .path = path, .ptx = ptx, .ptx_bytes = ptx_bytes, .memory = &unasked};
+    struct unit *u = APPEND(l->program.units, l->program.unit_count);
+    *u = (struct unit){.label = xstrdup(label)};
+    if (!rig_open(&e->dev, NULL, &l->program, &image, false, &l->rig, err))
+        return false;
+    rig_time_limit(l->rig, e->time_limit_s);
+    return true;
+}
+
+void emulate_close(struct launched *l)
+{
+    rig_close(l->rig);
+    program_free(&l->program);
+}
+
+uint64_t emulate_address(const struct launched *l, int scratch)
+{
+    return rig_address(l->rig, (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = scratch});
 }
 
 /* ---- what came out ---- */
-static struct emulate_line *emulate_line_of(struct emulate_result *r, int line, int *room)
+static struct emulate_line *emulate_line_of(struct emulate_result *r, int line)
 {
-    if (!r->line_count || r->lines[r->line_count - 1].line != line) {
-        if (r->line_count == *room) {
-            *room = *room ? *room * 2 : 64;
-            r->lines = xrealloc(r->lines, (size_t)*room * sizeof *r->lines);
-        }
-        r->lines[r->line_count++] = (struct emulate_line){.line = line};
-    }
+    if (!r->line_count || r->lines[r->line_count - 1].line != line)
+        *APPEND(r->lines, r->line_count) = (struct emulate_line){.line = line};
     return &r->lines[r->line_count - 1];
 }
 
-struct gather {
-    struct emulate_result *out;
-    int room;
-};
 static void see_counter(void *context, const struct device_counter *counter, int line, double value)
 {
-    const char *name = counter->name;
-    struct gather *g = context;
-    struct emulate_result *r = g->out;
-    if (line == 0) {
-        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){xstrdup(name), counter->unit, value};
-        return;
-    }
-    struct emulate_line *c = emulate_line_of(r, line, &g->room);
-    if (!strcmp(name, "emu.warp_instructions"))
-        c->instructions = value;
-    else if (!strcmp(name, "emu.thread_instructions"))
-        c->threads = value;
-    else if (!strncmp(name, "emu.global_requests_", 20))
-        c->requests += value;
-    else if (!strcmp(name, "emu.global_sectors_ld") || !strcmp(name, "emu.global_sectors_st") ||
-             !strcmp(name, "emu.global_sectors_atomic") || !strcmp(name, "emu.async_sectors"))
-        c->sectors += value;
-    else if (!strncmp(name, "emu.global_sectors_ideal_", 25))
-        c->sectors_ideal += value;
-    else if (!strcmp(name, "emu.shared_wavefronts_ld") || !strcmp(name, "emu.shared_wavefronts_st"))
-        c->wavefronts += value;
-    else if (!strncmp(name, "emu.shared_wavefronts_ideal_", 28))
-        c->ideal += value;
+    static const struct {
+        const char *name;
+        size_t sum; /* of a line: where it is added */
+    } of_lines[] = {
+        {"emu.warp_instructions", offsetof(struct emulate_line, instructions)},
+        {"emu.thread_instructions", offsetof(struct emulate_line, threads)},
+        {"emu.global_requests_ld", offsetof(struct emulate_line, requests)},
+        {"emu.global_requests_st", offsetof(struct emulate_line, requests)},
+        {"emu.global_requests_atomic", offsetof(struct emulate_line, requests)},
+        {"emu.global_sectors_ld", offsetof(struct emulate_line, sectors)},
+        {"emu.global_sectors_st", offsetof(struct emulate_line, sectors)},
+        {"emu.global_sectors_atomic", offsetof(struct emulate_line, sectors)},
+        {"emu.async_sectors", offsetof(struct emulate_line, sectors)},
+        {"emu.global_sectors_ideal_ld", offsetof(struct emulate_line, sectors_ideal)},
+        {"emu.global_sectors_ideal_st", offsetof(struct emulate_line, sectors_ideal)},
+        {"emu.shared_wavefronts_ld", offsetof(struct emulate_line, wavefronts)},
+        {"emu.shared_wavefronts_st", offsetof(struct emulate_line, wavefronts)},
+        {"emu.shared_wavefronts_ideal_ld", offsetof(struct emulate_line, ideal)},
+        {"emu.shared_wavefronts_ideal_st", offsetof(struct emulate_line, ideal)},
+    };
+    struct emulate_result *r = context;
+    if (line == 0)
+        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){xstrdup(counter->name), counter->unit, value};
+    for (size_t i = 0; line && i < sizeof of_lines / sizeof *of_lines; i++)
+        if (!strcmp(counter->name, of_lines[i].name))
+            *(double *)(void *)((char *)emulate_line_of(r, line) + of_lines[i].sum) += value;
 }
 
 /* Finds the elements of which the launch wrote no byte: the contents of their memory are no result. */
@@ -196,9 +232,7 @@ static bool run(struct emulation *e, struct error *err)
     struct error failed = {0};
     struct emulate_result *r = e->out;
     emu_device.clear(&e->dev);
-    r->finished = emu_device.launch(&e->dev, e->function, &e->launch, &failed);
-    r->launch = e->launch;
-    r->launch.params = NULL;
+    r->finished = rig_run_step(e->kernel.rig, 0, &failed);
     const struct device_report *reports;
     int count = emu_device.reports(&e->dev, &reports);
     if (!r->finished && !count) { /* the launch itself was refused */
@@ -207,16 +241,11 @@ static bool run(struct emulation *e, struct error *err)
         return false;
     }
     snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, failed.text);
-    r->report_count = count;
-    r->reports = xcalloc((size_t)count + 1, sizeof *reports);
-    if (count)
-        memcpy(r->reports, reports, (size_t)count * sizeof *reports);
-    r->note_count = emu_notes(&e->dev, &reports);
-    r->notes = xcalloc((size_t)r->note_count + 1, sizeof *reports);
-    if (r->note_count)
-        memcpy(r->notes, reports, (size_t)r->note_count * sizeof *reports);
-    struct gather g = {.out = r};
-    emu_device.counters(&e->dev, see_counter, &g);
+    for (int i = 0; i < count; i++)
+        *APPEND(r->reports, r->report_count) = reports[i];
+    for (int i = 0, notes = emu_notes(&e->dev, &reports); i < notes; i++)
+        *APPEND(r->notes, r->note_count) = reports[i];
+    emu_device.counters(&e->dev, see_counter, r);
     const char *file = e->request->source ? e->request->source : emu_source_file(&e->dev);
     snprintf(r->source, sizeof r->source, "%s", file);
     find_unwritten(e);
@@ -241,6 +270,29 @@ static void name_device(struct emulation *e)
     snprintf(e->out->device, sizeof e->out->device, "%s%s%s", e->dev.about, other ? " · PTX for " : "", other ? target : "");
 }
 
+/* The launch, and its arguments as a head writes them: "" when one has no such form. */
+static void note_launch(struct emulation *e)
+{
+    SCOPED_TEXT t = {0};
+    const struct step *step = &e->kernel.program.steps[0];
+    bool plain = true;
+    e->out->launch = *step;
+    snprintf(e->out->kernel, sizeof e->out->kernel, "%s", step->name);
+    for (int i = 0; i < step->arg_count; i++) {
+        const struct arg *a = &step->args[i];
+        plain &= a->kind == ARG_BUFFER || a->kind == ARG_INT || (a->kind == ARG_REAL && isfinite(a->d));
+        text_add(&t, i ? ", " : "");
+        if (a->kind == ARG_BUFFER)
+            text_add(&t, a->name);
+        else if (a->kind == ARG_INT)
+            text_addf(&t, "%lld", (long long)a->i);
+        else
+            text_addf(&t, a->d == floor(a->d) && fabs(a->d) < 1e15 ? "%.1f" : "%.17g", a->d);
+    }
+    if (plain && t.len < sizeof e->out->arguments)
+        snprintf(e->out->arguments, sizeof e->out->arguments, "%s", text_get(&t));
+}
+
 bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err)
 {
     SCOPED struct emulation *e = xcalloc(1, sizeof *e);
@@ -249,7 +301,6 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
     e->request = request;
     e->out = out;
     e->dev.ops = &emu_device;
-    struct device_image image = {.label = request->label, .path = request->source, .ptx = request->ptx, .ptx_bytes = request->ptx_bytes};
     char spec[96];
     snprintf(spec, sizeof spec, "%.60s%s", request->chip ? request->chip : "GH100", request->no_check ? ",no-check" : "");
     if (!(opened = emu_device.open(&e->dev, spec, err)))
@@ -257,20 +308,21 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
     name_device(e);
     emu_set_threads(&e->dev, request->threads);
     emu_set_seed(&e->dev, request->seed);
-    ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) &&
-         emulate_make_buffers(e, err) &&
-         emulate_set_arguments(e, node_get(request->launch, "args"), request->launch, e->function, &e->launch, err) && run(e, err);
+    ok = emulate_read_launch(e, err) && find_kernel(e, err) && emulate_read_buffers(e, err) &&
+         emulate_add_arguments(e, &e->kernel, request->launch, err) &&
+         emulate_open(e, &e->kernel, request->label, request->source, request->ptx, request->ptx_bytes, err) &&
+         emulate_fill_buffers(e, err) && emulate_fill_symbols(e, &e->kernel, true, err);
+    if (ok)
+        note_launch(e);
+    ok = ok && run(e, err);
 done:
-    if (e->reference_module)
-        emu_device.unload(&e->dev, e->reference_module);
-    emu_device.unload(&e->dev, e->module);
+    emulate_close(&e->kernel);
     for (int i = 0; i < e->buffer_count; i++) {
         free(e->buffers[i].initial);
         free(e->buffers[i].unwritten);
     }
     if (opened)
         emu_device.close(&e->dev);
-    free(e->params);
     if (!ok)
         emulate_free(out);
     return ok;

@@ -1,7 +1,8 @@
-/* emu/emulate/launch: from the YAML of a launch to buffers, symbols and packed parameters. */
+/* measure/emulate/launch: from the YAML of a launch to a program, as a head and an op become one. */
 #include "base/dtype.h"
 #include "base/npy.h"
-#include "emu/emulate/parts.h"
+#include "emu/device/emu.h"
+#include "measure/emulate/parts.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,27 +38,29 @@ bool emulate_read_launch(struct emulation *e, struct error *err)
     static const char *const keys[] = {"kernel",  "grid",    "block", "cluster", "cooperative", "smem", "time limit",
                                        "buffers", "symbols", "args",  "fields",  "reference",   NULL};
     const struct node *n = e->request->launch;
-    int64_t smem = 0;
     double limit = 60;
+    int64_t smem = 0;
     if (!node_check_keys(n, "a launch", keys, err) || !emulate_read_fields(e, err))
         return false;
     if (!node_get(n, "grid") || !node_get(n, "block"))
         return node_error(n, err, "a launch needs 'grid' and 'block'");
-    if (!three(e, node_get(n, "grid"), "grid", INT32_MAX, e->launch.grid, err) ||
-        !three(e, node_get(n, "block"), "block", 1024, e->launch.block, err) ||
-        !three(e, node_get(n, "cluster"), "cluster", 16, e->launch.cluster, err))
+    struct step *step = program_add_step(&e->kernel.program, STEP_KERNEL, false);
+    step->file = n->file, step->line = n->line, step->column = n->column;
+    if (!three(e, node_get(n, "grid"), "grid", INT32_MAX, step->grid, err) ||
+        !three(e, node_get(n, "block"), "block", 1024, step->block, err) ||
+        !three(e, node_get(n, "cluster"), "cluster", 16, step->cluster, err))
         return false;
     if (node_get(n, "smem") && !emulate_int(e, node_get(n, "smem"), "smem", 0, 1 << 20, &smem, err))
         return false;
-    if (node_get(n, "cooperative") && !node_bool(node_get(n, "cooperative"), "cooperative", &e->launch.cooperative, err))
+    if (node_get(n, "cooperative") && !node_bool(node_get(n, "cooperative"), "cooperative", &step->cooperative, err))
         return false;
     if (node_get(n, "time limit") && !node_quantity(node_get(n, "time limit"), "time limit", "s", &limit, err))
         return false;
     limit = e->request->time_limit_s > 0 ? e->request->time_limit_s : limit;
     if (!(limit > 0 && limit < 1e6))
         return node_error(node_get(n, "time limit"), err, "a time limit must be more than 0 s and less than 1e6 s");
-    e->launch.smem = (uint32_t)smem;
-    e->launch.time_limit_s = limit;
+    step->smem = (uint32_t)smem;
+    e->time_limit_s = limit;
     return true;
 }
 
@@ -198,149 +201,165 @@ static bool read_count(struct emulation *e, const struct node *n, struct buffer_
     return !count || emulate_int(e, count, "count", 1, COUNT_MAX, &b->count, err);
 }
 
-static bool make_buffer(struct emulation *e, const char *name, const struct node *n, struct error *err)
+static bool read_buffer(struct emulation *e, const char *name, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"type", "count", "shape", "data", "seed", "show", "save", "expect", "tolerance", NULL};
-    struct buffer_wanted *b = &e->buffers[e->buffer_count];
+    struct buffer_wanted *b = &e->buffers[e->buffer_count++];
     *b = (struct buffer_wanted){.name = name, .node = n};
     if (!node_check_keys(n, "a buffer", keys, err) || !read_type(n, b, err) || !read_count(e, n, b, err))
         return false;
-    if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
-        return false;
-    bool none, ok;
-    size_t bytes = dtype_size(b->type, (size_t)b->count);
-    void *host = emulate_launch_fill(e, n, b, &none, err);
-    ok = host && emu_device.alloc(&e->dev, name, bytes, &b->address, err) &&
-         (none || emu_device.write(&e->dev, b->address, host, bytes, err));
-    b->initial = ok && (e->request->keep || node_get(e->request->launch, "reference")) ? host : NULL;
-    b->none = none;
-    if (!b->initial)
-        free(host);
-    e->buffer_count += ok;
+    program_add_scratch(&e->kernel.program, name, b->type, b->count);
+    return !node_get(n, "show") || node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err);
+}
+
+/* The items of the map `key` of the launch; *ok false: it is no map, or too many. */
+static const struct node *buffer_map(struct emulation *e, const char *key, bool *ok, struct error *err)
+{
+    const struct node *n = node_get(e->request->launch, key);
+    if (!n || n->kind == NODE_NULL)
+        return NULL;
+    if (n->kind != NODE_MAP || n->count + e->argument_buffers > EMULATE_BUFFERS_MAX)
+        *ok = node_error(n, err, "'%s' is a map of at most %d", key, EMULATE_BUFFERS_MAX - e->argument_buffers);
+    return n;
+}
+
+bool emulate_read_buffers(struct emulation *e, struct error *err)
+{
+    bool ok = true;
+    const struct node *n = buffer_map(e, "buffers", &ok, err);
+    for (int i = 0; ok && n && i < n->count; i++)
+        ok = read_buffer(e, n->keys[i]->text, n->items[i], err);
+    e->argument_buffers = e->buffer_count;
+    return ok;
+}
+
+bool emulate_fill_buffers(struct emulation *e, struct error *err)
+{
+    bool ok = true, kept = e->request->keep || node_get(e->request->launch, "reference");
+    for (int i = 0; ok && i < e->argument_buffers; i++) {
+        struct buffer_wanted *b = &e->buffers[i];
+        b->address = emulate_address(&e->kernel, i);
+        void *host = emulate_launch_fill(e, b->node, b, &b->none, err);
+        ok = host && (b->none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
+        b->initial = kept ? host : NULL;
+        if (!kept)
+            free(host);
+    }
     return ok;
 }
 
 /* A __constant__ or __device__ variable: as many elements as it has. */
-static bool fill_symbol(struct emulation *e, const char *name, const struct node *n, struct error *err)
+static bool fill_symbol(struct emulation *e, struct launched *l, const char *name, const struct node *n, struct buffer_wanted *b,
+                        struct error *err)
 {
     static const char *const keys[] = {"type", "data", "seed", "show", NULL};
-    struct buffer_wanted *b = &e->buffers[e->buffer_count];
     size_t bytes;
     *b = (struct buffer_wanted){.name = name};
     if (!node_check_keys(n, "a symbol", keys, err) || !read_type(n, b, err))
         return false;
-    if (!emu_device.symbol(&e->dev, e->module, name, &b->address, &bytes, err))
+    if (!rig_symbol(l->rig, name, &b->address, &bytes, err))
         return node_error(n, err, "there is no __constant__ or __device__ variable '%s'", name);
     b->count = (int64_t)(bytes / dtype_bytes(b->type) * (1 + dtype_inside(b->type, 1)));
     if (!b->count)
         return node_error(n, err, "variable '%s' has %zu bytes, less than one %s", name, bytes, dtype_name(b->type));
     if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
         return false;
-    bool none = true, ok = true;
-    SCOPED void *host = node_get(n, "data") ? emulate_launch_fill(e, n, b, &none, err) : NULL;
-    if (node_get(n, "data"))
-        ok = host && (none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
-    e->buffer_count += ok;
+    if (!node_get(n, "data"))
+        return true;
+    bool none;
+    SCOPED void *host = emulate_launch_fill(e, n, b, &none, err);
+    return host && (none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
+}
+
+bool emulate_fill_symbols(struct emulation *e, struct launched *l, bool add, struct error *err)
+{
+    bool ok = true;
+    const struct node *n = buffer_map(e, "symbols", &ok, err);
+    for (int i = 0; ok && n && i < n->count; i++) {
+        struct buffer_wanted b;
+        ok = fill_symbol(e, l, n->keys[i]->text, n->items[i], &b, err);
+        if (ok && add)
+            e->buffers[e->buffer_count++] = b;
+    }
     return ok;
 }
 
-bool emulate_make_buffers(struct emulation *e, struct error *err)
+/* ---- arguments ---- */
+/* Is `name` NAME_magnitude of a buffer whose values the reference computes? */
+static bool is_magnitude(const struct buffer_wanted *b, const char *name)
 {
-    static const char *const maps[] = {"buffers", "symbols"};
-    for (int k = 0; k < 2; k++) {
-        const struct node *n = node_get(e->request->launch, maps[k]);
-        if (k == 1)
-            e->argument_buffers = e->buffer_count;
-        if (!n || n->kind == NODE_NULL)
-            continue;
-        if (n->kind != NODE_MAP || n->count + e->buffer_count > EMULATE_BUFFERS_MAX)
-            return node_error(n, err, "'%s' is a map of at most %d", maps[k], EMULATE_BUFFERS_MAX - e->buffer_count);
-        for (int i = 0; i < n->count; i++)
-            if (!(k ? fill_symbol : make_buffer)(e, n->keys[i]->text, n->items[i], err))
-                return false;
-    }
-    return true;
+    size_t length = strlen(b->name);
+    return emulate_expects_reference(b) && !strncmp(name, b->name, length) && !strcmp(name + length, "_magnitude");
 }
 
-/* ---- arguments ---- */
-static const struct buffer_wanted *named_buffer(const struct emulation *e, const char *name)
+/* The scratch buffer that an argument names, -1: none. A reference may also name magnitudes: their buffers are made when it does. */
+static int named_scratch(const struct emulation *e, struct launched *l, const char *name)
 {
     for (int i = 0; i < e->argument_buffers; i++)
         if (!strcmp(e->buffers[i].name, name))
-            return &e->buffers[i];
-    for (int i = 0; i < e->magnitude_count; i++)
-        if (!strcmp(e->magnitudes[i].name, name))
-            return &e->magnitudes[i];
-    return NULL;
-}
-
-static bool field_named(const struct emulation *e, const char *name, double *value)
-{
-    for (int i = 0; i < e->field_count; i++)
-        if (!strcmp(e->fields[i].name, name)) {
-            *value = e->fields[i].value;
-            return true;
-        }
-    return false;
-}
-
-/* "i32 3", "f32 0.5", the name of a buffer, 3 (an i32), 0.5 (an f32): its bytes at the next place that is aligned for it. */
-static bool add_field(struct emulation *e, const struct node *n, const struct param *p, int index, uint32_t *at, struct error *err)
-{
-    enum dtype type = DTYPE_NONE;
-    const char *text = n->kind == NODE_SCALAR ? n->text : "";
-    const char *space = strchr(text, ' ');
-    const struct buffer_wanted *b = named_buffer(e, text);
-    long long whole;
-    double v;
-    union {
-        uint64_t u;
-        uint8_t bytes[8];
-    } value = {0};
-    uint32_t bytes = 8;
-    if (b) {
-        value.u = b->address;
-    } else {
-        char word[8] = "";
-        snprintf(word, sizeof word, "%.*s", space ? (int)(space - text) : 0, text);
-        bool wide = !strcmp(word, "i64") || !strcmp(word, "u64"), half = !strcmp(word, "i16");
-        const char *number = space ? space + 1 : text;
-        type = wide                                                    ? DTYPE_NONE
-               : half                                                  ? DTYPE_U16
-               : space                                                 ? dtype_parse(word)
-               : text_to_int(text, &whole) || field_named(e, text, &v) ? DTYPE_I32
-                                                                       : DTYPE_F32;
-        bool field = field_named(e, number, &v);
-        whole = field ? (long long)v : 0;
-        if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_number(number, &v) || (wide && !text_to_int(number, &whole)))))
-            return node_error(n, err, "a field of argument %d must be a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
-                              index + 1, text);
-        if (half) /* the same bits; -1: none */
-            v = v < -32768 || v >= 32768 ? -1 : v < 0 ? v + 65536 : v;
-        if (!wide && !emulate_holds(type, v))
-            return node_error(n, err, "a field of argument %d: %s cannot hold %.40s", index + 1, dtype_name(type), number);
-        bytes = wide ? 8 : (uint32_t)dtype_bytes(type);
-        if (wide)
-            value.u = (uint64_t)whole;
-        else
-            dtype_set(type, value.bytes, 0, v);
+            return i;
+    for (int i = 0; l != &e->kernel && i < e->argument_buffers; i++) {
+        if (!is_magnitude(&e->buffers[i], name))
+            continue;
+        for (int k = 0; k < l->magnitude_count; k++)
+            if (l->magnitudes[k] == i)
+                return e->argument_buffers + k;
+        if (l->magnitude_count == EMULATE_BUFFERS_MAX)
+            return -1;
+        l->magnitudes[l->magnitude_count++] = i;
+        return program_add_scratch(&l->program, name, DTYPE_F64, e->buffers[i].count);
     }
-    *at = (*at + bytes - 1) / bytes * bytes;
-    if (*at + bytes > p->bytes)
-        return node_error(n, err, "the fields of argument %d exceed the structure's %u bytes", index + 1, p->bytes);
-    memcpy(e->params + p->offset + *at, value.bytes, bytes);
-    *at += bytes;
+    return -1;
+}
+
+/* "i32 3", "f32 0.5", 3 (an i32), 0.5 (an f32), a field: its bytes and how many they are. */
+static bool field_bytes(const struct emulation *e, const struct node *n, int index, unsigned char out[8], size_t *bytes, struct error *err)
+{
+    const char *text = n->kind == NODE_SCALAR ? n->text : "", *space = strchr(text, ' '), *number = space ? space + 1 : text;
+    char word[8] = "";
+    snprintf(word, sizeof word, "%.*s", space ? (int)(space - text) : 0, text);
+    bool wide = !strcmp(word, "i64") || !strcmp(word, "u64"), half = !strcmp(word, "i16");
+    struct node at = *n;
+    struct value value;
+    at.text = (char *)(uintptr_t)number;
+    at.quoted = false;
+    bool known = *number && emulate_value(e, &at, "a field", &value, NULL) && (!wide || value.kind == VALUE_INT);
+    enum dtype type = wide ? DTYPE_NONE : half ? DTYPE_U16 : space ? dtype_parse(word) : value.kind == VALUE_INT ? DTYPE_I32 : DTYPE_F32;
+    if (!known || (!wide && type == DTYPE_NONE))
+        return node_error(n, err, "a field of argument %d must be a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
+                          index + 1, text);
+    double v = value_number(&value);
+    if (half) /* the same bits; -1: none */
+        v = v < -32768 || v >= 32768 ? -1 : v < 0 ? v + 65536 : v;
+    if (!wide && !emulate_holds(type, v))
+        return node_error(n, err, "a field of argument %d: %s cannot hold %.40s", index + 1, dtype_name(type), number);
+    *bytes = wide ? 8 : dtype_bytes(type);
+    if (wide)
+        memcpy(out, &value.i, 8);
+    else
+        dtype_set(type, out, 0, v);
     return true;
 }
 
-static bool set_structure(struct emulation *e, const struct node *n, const struct param *p, int index, struct error *err)
+/* Each field at the next place that is aligned for it. */
+static bool read_structure(struct emulation *e, struct launched *l, const struct node *n, int index, struct arg *out, struct error *err)
 {
-    uint32_t at = 0;
-    for (int i = 0; i < n->count; i++)
-        if (!add_field(e, n->items[i], p, index, &at, err))
+    out->kind = ARG_STRUCT;
+    out->structure = l->program.structure_count;
+    struct arg_struct *s = APPEND(l->program.structures, l->program.structure_count);
+    *s = (struct arg_struct){0};
+    for (int i = 0; i < n->count; i++) {
+        unsigned char value[8] = {0};
+        size_t bytes = 8;
+        int scratch = n->items[i]->kind == NODE_SCALAR ? named_scratch(e, l, n->items[i]->text) : -1;
+        if (scratch < 0 && !field_bytes(e, n->items[i], index, value, &bytes, err))
             return false;
-    if ((at + p->align - 1) / p->align * p->align != p->bytes)
-        return node_error(n, err, "the fields of argument %d take %u bytes, the structure has %u", index + 1, at, p->bytes);
+        while (s->bytes.len % bytes)
+            text_add_bytes(&s->bytes, "", 1);
+        if (scratch >= 0)
+            *APPEND(s->pointers, s->pointer_count) = (struct arg_pointer){s->bytes.len, {.kind = BUFFER_SCRATCH, .index = scratch}};
+        text_add_bytes(&s->bytes, value, bytes);
+    }
     return true;
 }
 
@@ -358,22 +377,21 @@ static bool numbers(const struct emulation *e, const struct node *m, const char 
 
 /* {tensor map: x, dims: [64, 64], box: [32, 8], strides: [256], swizzle: 128}: the innermost dimension first, strides in bytes of all but
  * it. */
-static bool set_tensor_map(struct emulation *e, const struct node *n, const struct param *p, int index, struct error *err)
+static bool read_tensor_map(struct emulation *e, struct launched *l, const struct node *n, int index, struct arg *out, struct error *err)
 {
     static const char *const keys[] = {"tensor map", "dims", "box", "strides", "swizzle", NULL};
     if (!node_check_keys(n, "a tensor map", keys, err))
         return false;
     const char *name = node_get(n, "tensor map") ? node_text(node_get(n, "tensor map"), "tensor map", err) : NULL;
-    const struct buffer_wanted *b = name ? named_buffer(e, name) : NULL;
+    int scratch = name ? named_scratch(e, l, name) : -1;
     const struct node *dims = node_get(n, "dims");
-    if (!b || p->bytes != 128)
-        return node_error(n, err, b ? "argument %d is not a tensor map" : "argument %d needs 'tensor map', the name of a buffer",
-                          index + 1);
+    if (scratch < 0)
+        return node_error(n, err, "argument %d needs 'tensor map', the name of a buffer", index + 1);
     if (!dims || dims->kind != NODE_LIST || dims->count < 1 || dims->count > 5)
         return node_error(n, err, "a tensor map needs 'dims', a list of 1 to 5");
-    struct device_tensor_map map = {
-        .address = b->address, .element_bytes = (int)dtype_bytes(b->type), .element_kind = (int)b->type, .rank = dims->count};
-    int64_t size[5], box[5], stride[5], swizzle = 0, bytes = map.element_bytes;
+    struct tensor_map map = {
+        .buffer = {.kind = BUFFER_SCRATCH, .index = scratch}, .dtype = l->program.scratch[scratch].dtype, .rank = dims->count};
+    int64_t size[5], box[5], stride[5], swizzle = 0, bytes = (int64_t)dtype_bytes(map.dtype);
     if (!numbers(e, n, "dims", map.rank, COUNT_MAX, size, err) || !numbers(e, n, "box", map.rank, 256, box, err) ||
         (node_get(n, "strides") && !numbers(e, n, "strides", map.rank - 1, (int64_t)1 << 40, stride, err)) ||
         (node_get(n, "swizzle") && !node_int(node_get(n, "swizzle"), "swizzle", 0, 128, &swizzle, err)))
@@ -386,95 +404,49 @@ static bool set_tensor_map(struct emulation *e, const struct node *n, const stru
         bytes = bytes > (int64_t)1 << 40 ? bytes : bytes * size[i];
     }
     map.swizzle = (int)swizzle;
-    return emu_device.tensor_map(&e->dev, &map, e->params + p->offset, err) || node_error(n, err, "argument %d: %s", index + 1, err->text);
-}
-
-static bool set_argument(struct emulation *e, const struct node *n, const struct param *p, int index, struct error *err)
-{
-    char what[40];
-    snprintf(what, sizeof what, "argument %d", index + 1);
-    const struct buffer_wanted *b = n->kind == NODE_SCALAR ? named_buffer(e, n->text) : NULL;
-    if (n->kind == NODE_LIST)
-        return set_structure(e, n, p, index, err);
-    if (n->kind == NODE_MAP)
-        return set_tensor_map(e, n, p, index, err);
-    if (b) {
-        if (p->bytes != 8 || p->kind != PARAM_INT)
-            return node_error(n, err, "argument %d is a buffer, but the kernel takes %u bytes that are not a pointer", index + 1, p->bytes);
-        memcpy(e->params + p->offset, &b->address, 8);
-        return true;
-    }
-    if (p->kind == PARAM_FLOAT) {
-        double v;
-        if (!emulate_real(e, n, what, &v, err))
-            return false;
-        if (p->bytes == 4 && !emulate_holds(DTYPE_F32, v))
-            return node_error(n, err, "%s: f32 cannot hold %.9g", what, v);
-        float f = (float)v;
-        memcpy(e->params + p->offset, p->bytes == 8 ? (const void *)&v : &f, p->bytes == 8 ? 8 : 4);
-        return true;
-    }
-    if (p->kind != PARAM_INT || p->bytes > 8)
-        return node_error(n, err, "argument %d is a structure of %u bytes: list its fields, [i32 3, f32 0.5]", index + 1, p->bytes);
-    int64_t v, half = p->bytes < 8 ? INT64_C(1) << (8 * p->bytes - 1) : 0; /* of eight bytes any number is one */
-    if (!emulate_int(e, n, what, half ? -half : INT64_MIN, half ? 2 * half - 1 : INT64_MAX, &v,
-                     err)) /* signed or not: the PTX does not say */
-        return false;
-    memcpy(e->params + p->offset, &v, p->bytes);
+    out->kind = ARG_TENSOR_MAP;
+    out->map = l->program.tensor_map_count;
+    *APPEND(l->program.tensor_maps, l->program.tensor_map_count) = map;
     return true;
 }
 
-/* As a head writes them; nothing at all when one has no such form. */
-static void say_argument(struct emulation *e, const struct node *n, const struct param *p, struct text *t)
+static bool read_argument(struct emulation *e, struct launched *l, const struct node *n, int index, struct arg *out, struct error *err)
 {
-    const unsigned char *at = e->params + p->offset;
-    union {
-        uint64_t u;
-        int32_t i;
-        float f;
-        double d;
-    } v = {0};
-    memcpy(&v, at, p->bytes <= 8 ? p->bytes : 0);
-    text_add(t, t->len ? ", " : "");
-    if (n->kind == NODE_SCALAR && named_buffer(e, n->text)) {
-        text_add(t, n->text);
-    } else if (p->kind == PARAM_FLOAT) {
-        size_t from = t->len;
-        text_addf(t, "%.17g", p->bytes == 8 ? v.d : (double)v.f);
-        text_add(t, strpbrk(t->data + from, ".e") ? "" : ".0");
-    } else {
-        text_addf(t, "%lld", p->bytes == 4 ? (long long)v.i : (long long)v.u);
+    *out = (struct arg){.line = n->line, .column = n->column};
+    snprintf(out->name, sizeof out->name, "%d", index + 1);
+    if (n->kind == NODE_LIST)
+        return read_structure(e, l, n, index, out, err);
+    if (n->kind == NODE_MAP)
+        return read_tensor_map(e, l, n, index, out, err);
+    int scratch = n->kind == NODE_SCALAR ? named_scratch(e, l, n->text) : -1;
+    if (n->kind == NODE_SCALAR)
+        snprintf(out->name, sizeof out->name, "%.80s", n->text);
+    if (scratch >= 0) {
+        out->kind = ARG_BUFFER;
+        out->buffer = (struct buffer_ref){.kind = BUFFER_SCRATCH, .index = scratch};
+        return true;
     }
+    struct value v;
+    char what[40];
+    snprintf(what, sizeof what, "argument %d", index + 1);
+    if (!emulate_value(e, n, what, &v, err))
+        return false;
+    out->kind = v.kind == VALUE_INT ? ARG_INT : ARG_REAL;
+    out->i = v.i;
+    out->d = v.d;
+    return true;
 }
 
-bool emulate_set_arguments(struct emulation *e, const struct node *args, const struct node *at, struct device_function *function,
-                           struct device_launch *launch, struct error *err)
+bool emulate_add_arguments(struct emulation *e, struct launched *l, const struct node *at, struct error *err)
 {
-    const struct param *params;
-    size_t bytes;
-    int count = emu_device.signature(&e->dev, function, &params, &bytes), given = args && args->kind == NODE_LIST ? args->count : 0;
-    if (args && args->kind != NODE_LIST && args->kind != NODE_NULL)
-        return node_error(args, err, "'args' is a list");
-    if (given != count)
-        return node_error(args ? args : at, err, "the kernel takes %d arguments, 'args' has %d", count, given);
-    free(e->params);
-    e->params = calloc(1, bytes + 8);
-    if (!e->params)
-        return error_set(err, ERROR_ENVIRONMENT, "no memory for the parameters");
-    SCOPED_TEXT said = {0};
-    bool plain = true, ok = true;
-    for (int i = 0; i < count && ok; i++) {
-        ok = set_argument(e, args->items[i], &params[i], i, err);
-        double v = 0;
-        plain &= args->items[i]->kind == NODE_SCALAR && (!text_to_number(args->items[i]->text, &v) || isfinite(v));
-        if (ok)
-            say_argument(e, args->items[i], &params[i], &said);
-    }
-    if (launch == &e->launch && plain && said.len < sizeof e->out->arguments)
-        snprintf(e->out->arguments, sizeof e->out->arguments, "%s", text_get(&said));
-    if (!ok)
-        return false;
-    launch->params = e->params;
-    launch->param_bytes = bytes;
+    const struct node *args = node_get(at, "args");
+    struct step *step = &l->program.steps[0];
+    if (!args || args->kind == NODE_NULL)
+        return true;
+    if (args->kind != NODE_LIST || args->count > STEP_MAX_ARGS)
+        return node_error(args, err, "'args' is a list of at most %d", STEP_MAX_ARGS);
+    for (int i = 0; i < args->count; i++)
+        if (!read_argument(e, l, args->items[i], i, &step->args[step->arg_count++], err))
+            return false;
     return true;
 }

@@ -1,18 +1,6 @@
-/* emu/emulate/emulate: one kernel, one launch, for authors whose kernel is in no scenario (`bench emulate`): counters, what the safety
- * checks found, and the source with what each line costs. The launch and its buffers are a small YAML map (docs/EMU.md):
- *
- *   fields: {n: [1024, 4096]} # named numbers: a list is a sweep
- *   kernel: scale            # needed when there are several; the name in the source is enough, of a template `scale<32>`
- *   grid: ceil(n, 256)       # or a list of up to three; also cluster: and cooperative: true
- *   block: 256
- *   buffers:
- *     x: {type: f32, count: n, data: random, seed: 1}      # zeros | ones | index | random | none (never written) | [1, 2, 3] | x.npy
- *     y: {type: f32, shape: [n], data: none, show: 8, save: y.npy, expect: reference}   # or a number, a list, an .npy
- *   reference: {kernel: scale_reference, threads: n, args: [x, y, n]}
- *   symbols:                 # __constant__ and __device__ variables
- *     filter: {type: f32, data: [1, 2, 1]}
- *   args: [x, y, n, 2.5]     # buffers by name, numbers as the signature wants them, structures as [i32 3, f32 0.5, x]
- */
+/* measure/emulate/emulate: one kernel, one launch, for authors whose kernel is in no scenario (`bench emulate`): counters, what the safety
+ * checks found, and the source with what each line costs. docs/EMU.md, "`bench emulate`" has the YAML of a launch; it becomes a program
+ * (op/program.h), as a head and an op do, and runs on a rig. */
 #pragma once
 
 #include "base/dtype.h"
@@ -21,6 +9,7 @@
 #include "base/node.h"
 #include "base/text.h"
 #include "device/device.h"
+#include "op/program.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -81,7 +70,7 @@ struct emulate_result {
     char kernel[KERNEL_NAME]; /* as in the PTX */
     char fields[160];         /* "n=1024 m=16"; "" without any */
     char device[256];
-    struct device_launch launch;
+    struct step launch;               /* as a head's step becomes one */
     struct emulate_counter *counters; /* those that are 0 too */
     int counter_count;
     struct emulate_line *lines; /* by line */
@@ -109,6 +98,8 @@ int emulate_points(const struct node *launch, struct error *err);
 void emulate_free(struct emulate_result *r);
 /* 0: no counter of that name. */
 double emulate_counter(const struct emulate_result *r, const char *name);
+/* _Z5scaleILi32EEvPf -> scale. Caller frees. */
+char *emulate_plain_name(const char *entry);
 /* Everything for a reader; counters that are 0 are left out. Two of its parts: */
 void emulate_text(const struct emulate_result *r, struct text *t);
 void emulate_text_reports(const struct emulate_result *r, struct text *t); /* a line each; nothing when nothing was found */

@@ -1,10 +1,10 @@
-/* emu/emulate/check: what came out, held to what a launch expects - numbers, an array of NumPy's, or a reference kernel in double -
+/* measure/emulate/check: what came out, held to what a launch expects - numbers, an array of NumPy's, or a reference kernel in double -
  * and saved. */
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/scales.h"
 #include "emu/device/emu.h"
-#include "emu/emulate/parts.h"
+#include "measure/emulate/parts.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,96 +146,90 @@ static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const
 }
 
 /* ---- the reference kernel: read buffers are f32 of what they held before the launch, expected ones and their magnitudes f64 ---- */
-static bool expects_reference(const struct buffer_wanted *b)
+bool emulate_expects_reference(const struct buffer_wanted *b)
 {
     const struct node *n = b->node ? node_get(b->node, "expect") : NULL;
     return n && n->kind == NODE_SCALAR && !strcmp(n->text, "reference");
 }
 
-/* Gives the reference its own copy of a buffer: an expected one with the same initial values, or unwritten if it has no `data`. */
-static bool mirror(struct emulation *e, struct buffer_wanted *b, struct error *err)
+/* Fills the reference's copies of the buffers: an expected one without `data` stays unwritten. */
+static bool fill_mirrors(struct emulation *e, struct launched *l, struct error *err)
 {
-    bool wanted = expects_reference(b);
-    size_t bytes = (size_t)b->count * (wanted ? 8 : 4);
-    if (!emu_device.alloc(&e->dev, b->name, bytes, &b->address, err))
-        return false;
-    if (wanted && b->none)
-        return true;
-    SCOPED void *host = xmalloc(bytes);
-    for (int64_t i = 0; i < b->count; i++)
-        if (wanted)
-            ((double *)host)[i] = dtype_get(b->type, b->initial, (size_t)i);
-        else
-            ((float *)host)[i] = (float)dtype_get(b->type, b->initial, (size_t)i);
-    return emu_device.write(&e->dev, b->address, host, bytes, err);
-}
-
-static bool add_magnitudes(struct emulation *e, const struct node *args, struct error *err)
-{
-    for (int i = 0; i < args->count; i++) {
-        const char *text = args->items[i]->kind == NODE_SCALAR ? args->items[i]->text : "";
-        for (int k = 0; k < e->argument_buffers && e->magnitude_count < EMULATE_RANK_MAX; k++) {
-            size_t length = strlen(e->buffers[k].name);
-            if (strncmp(text, e->buffers[k].name, length) || strcmp(text + length, "_magnitude") || !expects_reference(&e->buffers[k]))
-                continue;
-            struct buffer_wanted *m = &e->magnitudes[e->magnitude_count++];
-            *m = e->buffers[k];
-            m->name = text;
-            m->none = true;
-            if (!mirror(e, m, err))
-                return false;
-        }
+    bool ok = true;
+    for (int k = 0; ok && k < e->argument_buffers; k++) {
+        const struct buffer_wanted *b = &e->buffers[k];
+        enum dtype type = l->program.scratch[k].dtype;
+        if (b->none && emulate_expects_reference(b))
+            continue;
+        SCOPED void *host = xmalloc(dtype_size(type, (size_t)b->count));
+        for (int64_t i = 0; i < b->count; i++)
+            dtype_set(type, host, (size_t)i, dtype_get(b->type, b->initial, (size_t)i));
+        ok = emu_device.write(&e->dev, emulate_address(l, k), host, dtype_size(type, (size_t)b->count), err);
     }
-    return true;
+    return ok;
 }
 
-static bool read_doubles(struct emulation *e, const struct buffer_wanted *b, double **out, const struct node *at, struct error *err)
+/* What the reference left in a buffer of doubles; `whole`: it must have written each. */
+static bool read_doubles(struct emulation *e, const struct launched *l, int scratch, bool whole, double **out, const struct node *at,
+                         struct error *err)
 {
-    *out = xmalloc((size_t)b->count * sizeof **out);
-    if (!emu_device.read(&e->dev, b->address, *out, (size_t)b->count * sizeof **out, err))
+    const struct scratch *s = &l->program.scratch[scratch];
+    uint64_t address = emulate_address(l, scratch);
+    *out = xmalloc((size_t)s->elements * sizeof **out);
+    if (!emu_device.read(&e->dev, address, *out, (size_t)s->elements * sizeof **out, err))
         return false;
-    for (int64_t i = 0; i < b->count && b->none; i++)
-        if (!emu_written(&e->dev, b->address + (uint64_t)i * sizeof **out, sizeof **out))
-            return node_error(at, err, "the reference leaves element %lld of '%s' unwritten", (long long)i, b->name);
+    for (int64_t i = 0; i < s->elements && whole; i++)
+        if (!emu_written(&e->dev, address + (uint64_t)i * sizeof **out, sizeof **out))
+            return node_error(at, err, "the reference leaves element %lld of '%s' unwritten", (long long)i, s->name);
     return true;
 }
 
-static bool read_magnitudes(struct emulation *e, const struct buffer_wanted *b, const double *values, double **out, const struct node *at,
+static bool read_magnitudes(struct emulation *e, const struct launched *l, int scratch, struct truth *t, const struct node *at,
                             struct error *err)
 {
-    if (!read_doubles(e, b, out, at, err))
+    const struct scratch *s = &l->program.scratch[scratch];
+    if (!read_doubles(e, l, scratch, true, &t->magnitude, at, err))
         return false;
-    for (int64_t i = 0; i < b->count; i++)
-        if (isfinite(values[i]) && !(isfinite((*out)[i]) && (*out)[i] >= 0))
+    for (int64_t i = 0; i < s->elements; i++)
+        if (isfinite(t->value[i]) && !(isfinite(t->magnitude[i]) && t->magnitude[i] >= 0))
             return node_error(at, err, "element %lld of '%s' is %g, no magnitude: a number of at least 0 is expected", (long long)i,
-                              b->name, (*out)[i]);
+                              s->name, t->magnitude[i]);
     return true;
 }
 
-static bool launch_reference(struct emulation *e, const struct node *n, struct error *err)
+/* The reference as a program: its buffers are copies of the launch's, f64 where a value is expected, f32 else. */
+static bool make_reference(struct emulation *e, struct launched *l, const struct node *n, struct error *err)
 {
-    struct device_module *module = e->module;
-    struct device_launch launch = {.block = {REFERENCE_BLOCK, 1, 1}, .grid = {1, 1, 1}, .cluster = {1, 1, 1}};
-    struct device_function *function;
-    const char *wanted = node_get(n, "kernel") ? node_text(node_get(n, "kernel"), "kernel", err) : NULL, *ptx = e->request->reference_ptx;
+    const char *wanted = node_get(n, "kernel") ? node_text(node_get(n, "kernel"), "kernel", err) : NULL;
+    const struct emulate_request *r = e->request;
+    const char *ptx = r->reference_ptx ? r->reference_ptx : r->ptx;
+    struct step *step = program_add_step(&l->program, STEP_KERNEL, false);
+    step->file = n->file, step->line = n->line, step->column = n->column;
     int64_t threads;
     if (!wanted || !node_get(n, "threads"))
         return node_error(n, err, "a reference needs 'kernel', 'threads' and 'args'");
     if (!emulate_int(e, node_get(n, "threads"), "threads", 1, (int64_t)1 << 38, &threads, err))
         return false;
-    launch.grid[0] = (uint32_t)((threads + REFERENCE_BLOCK - 1) / REFERENCE_BLOCK);
-    launch.time_limit_s = e->launch.time_limit_s * 4;
-    struct device_image image = {.label = "the reference", .ptx = ptx, .ptx_bytes = ptx ? strlen(ptx) : 0};
-    if (ptx && !emu_device.load(&e->dev, &image, &e->reference_module, err))
+    step->grid[0] = (uint32_t)((threads + REFERENCE_BLOCK - 1) / REFERENCE_BLOCK);
+    step->block[0] = REFERENCE_BLOCK;
+    step->grid[1] = step->grid[2] = step->block[1] = step->block[2] = 1;
+    for (int i = 0; i < e->argument_buffers; i++)
+        program_add_scratch(&l->program, e->buffers[i].name, emulate_expects_reference(&e->buffers[i]) ? DTYPE_F64 : DTYPE_F32,
+                            e->buffers[i].count);
+    SCOPED char *entry = emulate_find_kernel("the reference", ptx, wanted, err);
+    if (!entry || !emulate_add_arguments(e, l, n, err))
         return false;
-    SCOPED char *entry = emulate_find_kernel("the reference", ptx ? ptx : e->request->ptx, wanted, err);
-    bool ok = entry && emu_device.function(&e->dev, ptx ? e->reference_module : module, entry, &function, err) &&
-              emulate_set_arguments(e, node_get(n, "args"), n, function, &launch, err);
-    if (!ok)
-        return false;
+    snprintf(step->name, sizeof step->name, "%s", entry);
+    return emulate_open(e, l, "the reference", NULL, ptx, r->reference_ptx ? strlen(ptx) : r->ptx_bytes, err) && fill_mirrors(e, l, err) &&
+           (r->reference_ptx || emulate_fill_symbols(e, l, false, err));
+}
+
+static bool launch_reference(struct emulation *e, struct launched *l, const struct node *n, struct error *err)
+{
     const struct device_report *reports;
+    rig_time_limit(l->rig, e->time_limit_s * 4);
     emu_device.clear(&e->dev);
-    ok = emu_device.launch(&e->dev, function, &launch, err);
+    bool ok = rig_run_step(l->rig, 0, err);
     if (emu_device.reports(&e->dev, &reports))
         return node_error(n, err, "the reference itself is wrong: %s:%d: %s: %s", reports[0].file, reports[0].line, reports[0].kind,
                           reports[0].text);
@@ -245,30 +239,22 @@ static bool launch_reference(struct emulation *e, const struct node *n, struct e
 static bool run_reference(struct emulation *e, const struct node *n, struct truth *truths, struct error *err)
 {
     static const char *const keys[] = {"kernel", "source", "threads", "args", NULL};
-    uint64_t address[EMULATE_BUFFERS_MAX];
+    SCOPED_BY(emulate_close) struct launched l = {0};
     bool ok = node_check_keys(n, "a reference", keys, err), any = false;
     const struct node *args = node_get(n, "args");
     if (ok && (!args || args->kind != NODE_LIST))
         ok = node_error(n, err, "a reference needs 'args', a list of buffers, fields and numbers");
-    ok = ok && add_magnitudes(e, args, err);
-    for (int i = 0; i < e->argument_buffers; i++) {
-        address[i] = e->buffers[i].address;
-        any |= expects_reference(&e->buffers[i]);
-        ok = ok && mirror(e, &e->buffers[i], err);
-    }
+    for (int i = 0; i < e->argument_buffers; i++)
+        any |= emulate_expects_reference(&e->buffers[i]);
     if (ok && !any)
         ok = node_error(n, err, "there is a reference, but no buffer has 'expect: reference'");
     emu_set_checks(&e->dev, true); /* they know which elements it wrote */
-    ok = ok && launch_reference(e, n, err);
-    for (int i = 0; i < e->argument_buffers; i++) {
-        struct buffer_wanted *b = &e->buffers[i];
-        if (ok && expects_reference(b))
-            ok = read_doubles(e, b, &truths[i].value, n, err);
-        for (int k = 0; ok && k < e->magnitude_count; k++)
-            if (e->magnitudes[k].node == b->node)
-                ok = read_magnitudes(e, &e->magnitudes[k], truths[i].value, &truths[i].magnitude, n, err);
-        b->address = address[i];
-    }
+    ok = ok && make_reference(e, &l, n, err) && launch_reference(e, &l, n, err);
+    for (int i = 0; ok && i < e->argument_buffers; i++)
+        if (emulate_expects_reference(&e->buffers[i]))
+            ok = read_doubles(e, &l, i, e->buffers[i].none, &truths[i].value, n, err);
+    for (int k = 0; ok && k < l.magnitude_count; k++)
+        ok = read_magnitudes(e, &l, e->argument_buffers + k, &truths[l.magnitudes[k]], n, err);
     emu_set_checks(&e->dev, !e->request->no_check);
     return ok;
 }
@@ -304,7 +290,7 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
         return false;
     if (!expect && !node_get(b->node, "save") && !e->request->keep)
         return true;
-    if (expects_reference(b) && !t->value)
+    if (emulate_expects_reference(b) && !t->value)
         return node_error(expect, err, "'expect: reference' needs a 'reference' of the launch: {kernel: NAME, threads: N, args: [...]}");
     SCOPED void *got = xmalloc(bytes);
     bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
