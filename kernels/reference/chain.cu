@@ -1,5 +1,5 @@
-/* What a network's reference needs between its layers: activations in double, nothing rounded, and what their errors come to, channel by channel
- * (harness/op/chain/chain.h). The layers themselves are conv.cu's. */
+/* What a network's reference needs between its layers: activations in double, without rounding, and how their errors propagate, channel by
+ * channel (harness/op/chain/chain.h). The layers themselves are in conv.cu. */
 #include "storage.cuh"
 
 extern "C" __global__ void chain_widen(const float *from, double *to, int64_t count)
@@ -18,8 +18,8 @@ extern "C" __global__ void chain_forget(double *values, const float *mask, int64
 
 #define SLICES 16 /* of a channel; as in measure/verify/device_check_chain.c */
 
-/* Of each channel the sum of squares of bounds, and of a rounding of each value (unit), over active pixels, in parts:
- * own[slice * 2 * channels + c], and channels behind it. A block has a slice to itself and adds in a fixed order. */
+/* For each channel the sum of squares of bounds, and of a rounding of each value (unit), over active pixels, in parts: own[slice * 2 *
+ * channels + c], and the latter `channels` behind it. A block has a slice to itself and adds in a fixed order. */
 extern "C" __global__ void chain_own(const double *values, const float *bounds, const float *mask, int64_t n, int64_t channels, int64_t pixels,
                                      double unit, double *own)
 {

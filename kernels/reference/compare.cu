@@ -198,8 +198,8 @@ static __device__ void look_at(const compared &o, tally &t, some &s)
     t.below = fmax(t.below, (double)below);
 }
 
-/* Where channels lie side by side (sb 1) 32 threads have 32 pixels of a row and SOME of their channels, in the next turn the next ones:
- * references and bounds are read in whole lines, and the few lines of storage stay in the cache. */
+/* If channels are contiguous (sb 1), 32 threads have 32 pixels of a row and SOME of their channels, then the next channels: they read
+ * references and bounds in whole lines, and the few lines of storage stay in the cache. */
 static __device__ void channels(const compared &o, int64_t turn, some &s)
 {
     element e = element_of(turn, (o.b + SOME - 1) / SOME, o.c, (o.d + 31) / 32, 0, 1, 0, 0); /* of some channels and 32 pixels as one */
@@ -246,9 +246,9 @@ static __device__ void in_order(const compared &o, int64_t turn, bool stored, so
     }
 }
 
-/* bound NULL: values must be the reference, rounded. mask (a, c / block, d / block; NULL: everything counts):
- * elsewhere an element must have the bits `inactive` where inactive_is is 1, equal 0 where it is 2, satisfy the reference where it is 3,
- * and is not looked at where it is 0. carried: by channel (b), what a network's earlier layers may add to an error; NULL: nothing. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
+/* bound NULL: values must equal the rounded reference. mask (a, c / block, d / block; NULL: all elements count): inactive_is says what an inactive element
+ * must do: 1: have the bits `inactive`; 2: equal 0; 3: satisfy the reference; 0: anything. carried: by channel (b), what a network's earlier layers may
+ * add to an error; NULL: nothing. WORST: the largest ratio of error to tolerance among right elements, as a float's bits, above the inverted index. */
 extern "C" __global__ void __launch_bounds__(256, 2)
 compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb, int64_t sc, int64_t sd,
                const double *reference, const float *bound, double factor, double roundings, double lowest, double highest, int narrow, double large, const float *carried, const float *mask,

@@ -1,6 +1,6 @@
-/* The convolutions in double: plain sums over channels and taps, some outputs a thread, or what the formula of an op without a filter says; then
- * the epilogue item by item, and beside each value the largest error that a correct kernel may show (harness/op/reference/bound.h,
- * harness/op/epilogue.c). Written from those definitions: a case is trusted only where the CPU's sums agree. */
+/* The convolutions in double: plain sums over channels and taps, several outputs a thread, or the formula of an op without a filter; then the
+ * epilogue item by item, and for each value the largest error that a correct kernel may have (harness/op/reference/bound.h,
+ * harness/op/epilogue.c). The code follows those definitions: a case is trusted only if the CPU's sums agree. */
 #include "storage.cuh"
 
 /* Steps of a formula, as in harness/op/formula.h */
@@ -82,8 +82,8 @@ static __device__ void multiply(double *c, const double w[4], const double v[2])
         : "d"(w[0]), "d"(w[1]), "d"(w[2]), "d"(w[3]), "d"(v[0]), "d"(v[1]));
 }
 
-/* The sums of a warp from pixel `first` on, by the tensor cores' arithmetic in double. x as reference_input leaves it, f as
- * reference_filter does, at its first channel. Sums of whole numbers need no magnitudes (bound_of_sum) other than whether there is one. */
+/* The sums of a warp from pixel `first` on, by the FP64 instructions of the tensor cores. x as reference_input leaves it, f as
+ * reference_filter does, at its first channel. For sums of whole numbers (bound_of_sum) a magnitude only says whether it is 0. */
 static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double y[SUMS], double a[SUMS])
 {
     const int channels = (int)(g.c / g.groups), columns = (int)g.column_taps, rows = (int)g.row_taps, taps = rows * columns;
@@ -156,10 +156,10 @@ static __device__ void inputs_of(const double *const x[ROWS], int c, int count, 
             v[k][i] = x[i] && c + k < count ? x[i][(c + k) * LINE] : 0;
 }
 
-/* The sums of ROWS rows and FILTERS output channels in one column: what a thread reads serves them all. A warp comes here as a whole; its
- * filters lie in shared memory, those of the next turn are on their way meanwhile, and so are the inputs of channels that come SOON. x as
- * reference_input leaves it, f as reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one
- * rounds as the sum alone does. Magnitudes are an ingredient of a bound: they are summed in float, and enlarged by what that may have lost. */
+/* The sums of ROWS rows and FILTERS output channels in one column: all of them use the values that a thread reads. The whole warp calls this.
+ * Its filters are in shared memory; those of the next iteration are being copied, and so are the inputs of channels that come SOON. x as
+ * reference_input leaves it, f as reference_filter does, at its first channel. Products of inputs are exact in double, so a fused multiply-add
+ * rounds as the sum alone does. Magnitudes are only part of a bound: they are summed in float, and enlarged by the error of that. */
 static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t first, double sums[SUMS],
                            double magnitudes_of[SUMS])
 {
@@ -525,8 +525,8 @@ extern "C" __global__ void reference_formula(const layer *layer_at, const float 
 #endif
 
 #ifndef REST
-/* Filters of n output channels in `groups` as sums read them: in double, FILTERS output channels of a group side by side (0 past its last),
- * then the input's channels, then the taps. */
+/* Filters of n output channels in `groups` in the order in which sums read them: in double, FILTERS output channels of a group (0 past its
+ * last), then the input's channels, then the taps. */
 extern "C" __global__ void reference_filter(const float *from, double *to, int64_t n, int64_t groups, int64_t channels, int64_t taps)
 {
     int64_t of_group = n / groups, parts = (of_group + FILTERS - 1) / FILTERS, count = groups * parts * taps * channels * FILTERS;
@@ -539,8 +539,8 @@ extern "C" __global__ void reference_filter(const float *from, double *to, int64
 
 #endif
 
-/* An input as sums read it: in double, LINE pixels of a row and of each channel behind one another. A channel's plane is a power of two times
- * a few lines of the cache long: side by side, the channels of a pixel would all want the same places there. */
+/* An input in the order in which sums read it: in double, LINE pixels of a row for each channel in sequence. The size of a plane is a power
+ * of two times a few cache lines: as planes, the channels of a pixel would all map to the same cache sets. */
 template <typename X, typename I> static __device__ void lines_as(const X *from, double *to, I n, I c, I h, I w)
 {
     const I across = (w + LINE - 1) / LINE, count = n * c * h * w;

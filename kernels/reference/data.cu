@@ -1,5 +1,5 @@
-/* The values of inputs, made where they are used: bit for bit those of harness/op/reference/generate.c, since integers are mixed and every rounding
- * is named. Then into the type and layout in which a variant wants them, and back to a sum over all bits. */
+/* The values of inputs, made where they are used: bit for bit those of harness/op/reference/generate.c, because both mix integers and state every
+ * rounding. Then conversions into a variant's type and layout, and back to a checksum over all bits. */
 #include "storage.cuh"
 #include "draw.h"
 #define SUMMED 4 /* words of a thread at a time */
@@ -113,7 +113,7 @@ extern "C" __global__ void data_pack(const float *from, void *to, int type, int6
     }
 }
 
-/* A sum over the bits of a buffer that says where each word stands: the same bits give the same sum, whatever the order of threads. `sum`
+/* A sum over the bits of a buffer, weighted by the position of each word: the same bits give the same sum in any order of threads. `sum`
  * begins at 0. Bytes past the last whole word count one by one. */
 extern "C" __global__ void data_sum(const void *from, int64_t bytes, unsigned long long *sum)
 {
@@ -157,8 +157,8 @@ extern "C" __global__ void data_differ(const uint8_t *one, const uint8_t *other,
     }
 }
 
-/* Some rows of logical (n, c, h, w) values, one behind the other as [row][c][per][column]: row rows[r] is image rows[r] / p, lines of it from
- * rows[r] % p * per on, of h = p * per. Of each line `picked` columns, those of the list, or all where columns is NULL. */
+/* Some rows of logical (n, c, h, w) values, one after the other as [row][c][per][column]: row r of the result comes from image rows[r] / p,
+ * lines rows[r] % p * per and following, with h = p * per. From each line the `picked` columns of the list, or all if columns is NULL. */
 template <typename T>
 static __device__ void gather(const T *from, T *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per, int64_t w,
                               const int64_t *columns, int64_t picked)

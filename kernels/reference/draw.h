@@ -1,5 +1,5 @@
-/* How inputs are drawn: the one source of the CPU's values (harness/op/reference/generate.c) and of the device's (data.cu). Both make the same
- * bits: integers are mixed, and each operation on doubles is rounded by itself. */
+/* How inputs are drawn: the only source of the CPU's values (harness/op/reference/generate.c) and of the device's (data.cu). Both make the
+ * same bits: they mix integers, and round each operation on doubles separately. */
 #ifndef BENCH_REFERENCE_DRAW_H
 #define BENCH_REFERENCE_DRAW_H
 
@@ -52,9 +52,9 @@ DRAW float draw_whole(uint64_t bits, int64_t rest, int64_t unit)
     return bits & 1 ? -m : m;
 }
 
-/* Small whole numbers, unit * 1 .. unit * magnitude of either sign. Of a filter whose outputs have `terms` taps only `nonzero` are not 0: a
- * window over a permutation of the taps (`step`) that moves on by its own length from channel to channel, so that together the channels use
- * every tap; terms 0: all. */
+/* Small whole numbers, unit * 1 .. unit * magnitude of either sign. If outputs have `terms` taps, only `nonzero` of a filter's are not 0: a
+ * window over a permutation of the taps (`step`), which advances by its own length from channel to channel, so that together the channels
+ * use every tap. terms 0: all are not 0. */
 DRAW float draw_exact(uint64_t key, int64_t i, int64_t magnitude, int64_t unit, int64_t terms, int64_t nonzero, int64_t step)
 {
     if (terms && (i % terms * step + i / terms % terms * nonzero) % terms >= nonzero)
@@ -65,8 +65,8 @@ DRAW float draw_exact(uint64_t key, int64_t i, int64_t magnitude, int64_t unit, 
 
 /* ---- lines: what is special about one, and where ---- */
 
-/* Lines run along one or two groups of a tensor's axes: element i is behind `inner` elements of other lines, then `low` of its own, then
- * `between` of others and `high` of its own. */
+/* Lines run along one or two groups of a tensor's axes: the layout is [high][between][low][inner], where low and high are the line's own
+ * axes. */
 struct draw_lines {
     int64_t inner, low, between, high;
 };
@@ -93,8 +93,8 @@ DRAW int64_t draw_line_element(const struct draw_lines *l, struct draw_at at)
            at.line % l->inner;
 }
 
-/* A place in a line: an end or among its first 32, in its tail (the columns behind the last whole 32, or the last 32), in the middle half, at an odd column, or
- * anywhere. A kernel that leaves out columns leaves out one of these, or many. */
+/* A position in a line: an end or one of its first 32, in its tail (the columns behind the last whole 32, or the last 32), in the middle half, an odd column,
+ * or any. A kernel that skips columns skips one of these, or many. */
 enum draw_where { DRAW_AT_END, DRAW_IN_TAIL, DRAW_IN_MIDDLE, DRAW_AT_ODD, DRAW_ANYWHERE };
 DRAW int64_t draw_place(enum draw_where where, uint64_t bits, int64_t length)
 {
@@ -136,9 +136,9 @@ DRAW struct draw_line draw_line_of(uint64_t key, int turn, int64_t line, int64_t
     return l;
 }
 
-/* For ops that compare values: 0 to 3 have their largest value at one place and their least at another; 4 has none; in 5 and 6 all values have
- * one sign, but the one nearest to 0 is at one place; 7 has its largest value twice. A kernel that skips columns, that starts with 0 or a number
- * near it, or that takes another of two equal values is found by one of them. */
+/* For ops that compare values: kinds 0 to 3 have their maximum at one position and their minimum at another; 4 has none; in 5 and 6 all values
+ * have one sign, and the one nearest to 0 is at one position; 7 has its maximum twice. One of them detects a kernel that skips columns, starts
+ * with 0 or a number near it, or takes the wrong one of two equal values. */
 DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_t length)
 {
     const unsigned char places[8] = {DRAW_IN_TAIL,  DRAW_IN_MIDDLE, DRAW_AT_ODD,  DRAW_ANYWHERE,
@@ -149,10 +149,10 @@ DRAW struct draw_line draw_compared(uint64_t key, int turn, int64_t line, int64_
     return draw_line_of(key, turn, line, length, places, others, order);
 }
 
-/* The value of column `at`, which was v: of normal values below `most`, of whole numbers of either sign up to `most`, from 0 to most - 1, or
- * 0 and 1. In long lines of the latter two the largest value would be the type's own and the least 0, whatever the line. So those from 0 on
- * keep to their middle half or to one half; in kind 3 all but one or all are 0. Of 0 and 1, in kinds 0 and 1 one place is 1, in 3, 5 and 6 one
- * is 0, in 2 and 7 none. */
+/* The value of column `at`, which was v: for normal values below `most`, for whole numbers of either sign up to `most`, from 0 to most - 1, or
+ * 0 and 1. In long lines of the latter two the maximum would always be the type's largest and the minimum 0. So values from 0 on keep to their
+ * middle half or to one half; in kind 3 all but one or all are 0. For 0 and 1: in kinds 0 and 1 one position is 1, in 3, 5 and 6 one is 0, in
+ * 2 and 7 none. */
 enum draw_of { DRAW_OF_REALS, DRAW_OF_WHOLE, DRAW_OF_NATURAL, DRAW_OF_ONES };
 DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float most, enum draw_of of)
 {
@@ -178,9 +178,9 @@ DRAW float draw_in_line(const struct draw_line *l, int64_t at, float v, float mo
     }
 }
 
-/* For reals of which some are `higher`: in the odd kinds of lines one place alone is, in 2 and 6 all but one place; in 4 all are at another
- * `level`; in 0 one place is by an eighth of it, so that a result of that size hides no error in the others (not in line 0, which may
- * be the only one: there its sum has many terms). */
+/* For reals of which some are `higher`: in odd kinds of lines one position alone is higher, in 2 and 6 all but one; in 4 all are at another
+ * `level`; in 0 one position is higher by an eighth of that, so that a result of that size hides no error in the others (not in line 0,
+ * which may be the only one: its sum must have many terms). */
 DRAW struct draw_line draw_higher_line(uint64_t key, int turn, int64_t line, int64_t length)
 {
     const unsigned char places[8] = {DRAW_ANYWHERE, DRAW_IN_TAIL, DRAW_AT_END,   DRAW_IN_MIDDLE,
@@ -205,8 +205,8 @@ DRAW double draw_low(uint64_t key, int64_t i, double low, double range)
     return DRAW_ADD(low, DRAW_MUL(range, DRAW_MUL((double)(draw_bits(key, (uint64_t)i) >> 11), 0x1p-53)));
 }
 
-/* The column from which on a line of such reals takes the whole range: two of eight lines keep to its lower half until late, so that a running
- * maximum rises there. A kernel that does not rescale what it has summed before is found, even where the result has 16 bits. */
+/* The first column at which a line of such reals uses the whole range: two of eight lines stay in its lower half until late, so that a running
+ * maximum rises there. This detects a kernel that does not rescale its partial sum, even if the result has 16 bits. */
 DRAW int64_t draw_late(uint64_t key, int turn, int64_t line, int64_t length)
 {
     int kind = (int)((line + turn) % 8);
@@ -230,13 +230,13 @@ DRAW int64_t draw_sweep_turn(int64_t length)
     return (length + 2 * DRAW_WARP - 2) / DRAW_WARP * DRAW_WARP;
 }
 
-/* Lines of which one value decides, number `first` and on of all `of`; half of a line behind it is the least value. Line m of a turn of
- * `each` decides at place m behind `begin`, in the next turn at the place before that: a place decides in a line of another rest by 2, 4,
- * ... 32 in each turn. If `each` is less than draw_sweep_turn, there is one turn, over all places or as many as it has lines: both ends
- * of a line, and others equally far apart. Numbers at[0] + at[1] v are what a value v becomes. SWEEP_TIES: in every third turn the
- * largest value, that of `middle`, is at another place as well. SWEEP_WHOLE: the least value is the only 0 of its line, but in every
- * second turn (with ties, in the second of three) all values but the largest are 0. SWEEP_ONES: the same of 0 and 1; if there is one
- * turn, in every second line. */
+/* Lines in which one value decides: lines `first` and following of all `of`; half a line behind it is the minimum. In a turn of `each`
+ * lines, line m decides at position m behind `begin`, in the next turn one position before that: so in each turn a position decides in a
+ * line with another remainder by 2, 4, ... 32. If `each` is less than draw_sweep_turn, there is one turn, over all positions or as many as
+ * it has lines: both ends of a line, and others at equal distances. A value v becomes at[0] + at[1] v. SWEEP_TIES: in every third turn the
+ * maximum is also at another position, that of `middle`. SWEEP_WHOLE: the minimum is the only 0 of its line, but in every second turn (with
+ * ties, in the second of three) all values except the maximum are 0. SWEEP_ONES: the same for 0 and 1; if there is one turn, in every
+ * second line. */
 enum draw_sweeps { SWEEP_LARGEST = 0, SWEEP_TIES = 1, SWEEP_WHOLE = 2, SWEEP_ONES = 4 };
 struct draw_sweep {
     struct draw_lines lines;

@@ -28,11 +28,11 @@ static __device__ double usual_below(const double *y, int64_t length, double bel
     return usual;
 }
 
-/* What errors of an element are relative to where the reference does not say (magnitude NULL): itself, or what the values of its row and scale
- * usually are, where `usual` is more than 0. Scales end below_0, below_1 and below_2 (base/scales.h; infinity: there are no further ones).
- * bounds: the magnitudes are bounds; tolerance > 0: that share of them; else `share` of them and what tf32 and whole sums lose, and `begun` of
- * the result; of an infinite result 0. A row a block; `wrong` becomes the first element that is not between `below` and `above`, where its type
- * has numbers (infinity is one, but for whole `numbers`), or without a finite size. */
+/* The scale of an element's errors if the reference does not give it (magnitude NULL): the element itself, or the usual size of values in its
+ * row and scale, if `usual` is more than 0. Scales end at below_0, below_1 and below_2 (base/scales.h; infinity: there are no more). bounds:
+ * the magnitudes are bounds. tolerance > 0: that share of them; otherwise `share` of them, what tf32 and whole sums lose, and `begun` of the
+ * result; for an infinite result 0. A block has a row. `wrong` becomes the first element that is not between `below` and `above`, if its type
+ * has numbers (infinity is one, except for whole `numbers`), or that has no finite size. */
 extern "C" __global__ void settle_rows(const double *reference, const double *magnitude, float *bound, int64_t rows, int64_t length, double usual,
                                        int bounds, double tolerance, double share, int tf32, double least, int whole, double apart, double begun,
                                        double below, double above, int numbers, double below_0, double below_1, double below_2,

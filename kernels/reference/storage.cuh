@@ -1,5 +1,5 @@
-/* What the kernels of this folder share: element types by their numbers in harness/base/dtype.h, and the way from a thread's number to an
- * element of a tensor. */
+/* What the kernels of this folder share: the numbers of element types (harness/base/dtype.h), and the element of a tensor that a thread
+ * has. */
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -94,9 +94,9 @@ static __device__ void narrow_store(void *storage, int type, int64_t at, const f
     ((uint8_t *)storage)[type == E2M1 ? at / 2 : at] = bits | next << 4;
 }
 
-/* A logical (a, b, c, d; d fastest) tensor whose element (i, j, k, l) lies at i * sa + j * sb + k * sc + l * sd elements of its storage.
- * Element number t of n: in logical order, but where the second dimension is the storage's fastest (sb 1) in the storage's, so that
- * neighbouring threads touch neighbouring elements. */
+/* A logical (a, b, c, d; d fastest) tensor whose element (i, j, k, l) is at i * sa + j * sb + k * sc + l * sd elements of its storage.
+ * Element number t of n: in logical order, but if the second dimension is the storage's fastest (sb 1), in the storage's order, so that
+ * consecutive threads access consecutive elements. */
 struct element {
     int64_t i, j, k, l, index, at; /* image, channel, row, column; logical index; place in the storage */
 };

@@ -1,5 +1,5 @@
-// What this machine can do at the most: kernels that do one thing and nothing else, for `bench doctor --roofs`. measure/time/roofs.c says how much one thread
-// does in one iteration; tests/unit/test_roofs.c counts it on emu. All have one signature: `count` 16-byte pieces at `from` and `to`.
+// The maximum rates of this machine: kernels that do one kind of work only, for `bench doctor --roofs`. measure/time/roofs.c states the work of one thread in
+// one iteration; tests/unit/test_roofs.c counts it on emu. All have one signature: `count` 16-byte pieces at `from` and `to`.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #if __CUDA_ARCH__ == 900
@@ -86,8 +86,8 @@ ROOF roof_f32(uint4 *to, const uint4 *from, int count, int iterations)
 }
 
 #if __CUDA_ARCH__ >= 800
-// Fragments are bits of `from` made small: exponents that neither overflow nor vanish, and data that a multiplier has to work for.
-// Whole numbers (exponent 0) stay as they are.
+// Fragments are bits of `from` with small exponents, which neither overflow nor vanish, so that the multiplier really works. Whole numbers
+// (exponent 0) stay as they are.
 static __device__ __forceinline__ unsigned small_pair(unsigned bits, unsigned exponent) { return exponent ? (bits & 0x83ff83ffu) | exponent : bits; }
 
 #define TENSOR_BEGIN(exponent)                                                                                                                                 \

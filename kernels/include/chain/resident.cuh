@@ -1,5 +1,5 @@
-/* chain/resident: what the kernels of op chain share that run a row of equal 3x3 layers in one launch: the order of weights, words that carry their own flag,
- * the halo tile, the products and the epilogue. Needs TYPE (2 bytes), C, KB, TH, TW, WAYS and M_WARPS as constants: see chain/resident. */
+/* chain/resident: what the kernels of op chain share that compute a row of equal 3x3 layers in one launch: the order of weights, words with a flag of their
+ * own, the halo tile, the products and the epilogue. Needs TYPE (2 bytes), C, KB, TH, TW, WAYS and M_WARPS as constants: see chain/resident. */
 #pragma once
 #include "element/element.cuh"
 #include "element/flagged_words.cuh"

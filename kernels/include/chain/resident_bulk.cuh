@@ -1,5 +1,5 @@
-/* chain/resident_bulk: for kernels of op chain whose weights the copy engine brings (sm_90): a barrier in shared memory for each of two buffers of weights, which lie
- * in front of everything else, and what clusters of blocks wait by. */
+/* chain/resident_bulk: for kernels of op chain that load weights by TMA (sm_90): two buffers of weights in front of all other shared memory, an mbarrier for each,
+ * and the waits of clusters of blocks. */
 #pragma once
 #include "chain/resident.cuh"
 #include "tensor_core/wgmma.cuh"

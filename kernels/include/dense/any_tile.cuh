@@ -79,8 +79,8 @@ static __device__ __forceinline__ void copy_halo(unsigned to, const TYPE *image,
     }
 }
 
-/* What is gathered instead comes into registers as it lies, and is put in order on its way to shared memory. Of NHWC a piece begins at any element: two vectors from
- * where 16 bytes begin, and how far in it is; or, up to 4 channels, a pixel is a word or two, or three elements. Of NCHW the two elements of a word lie in two planes. */
+/* Gathered elements come into registers as they are in memory, and are put in order on their way to shared memory. In NHWC a piece begins at any element: two aligned
+ * vectors of 16 bytes and an offset; or, up to 4 channels, a pixel of one or two words, or of three elements. In NCHW the two elements of a word come from two planes. */
 struct raw {
 #if NHWC && C <= 4
     unsigned word[3];
@@ -274,8 +274,8 @@ template <int D, typename SUMS> static __device__ __forceinline__ void multiply_
         multiply_one<D + 1>(sums, warp_d, halo, weights);
 }
 
-/* Everything of a block. `weights`: as arrange_weights leaves them. sums.multiply<D>(halo, weights): every WARPS_D-th product of a step from D on; sums.stage(to): where
- * store_sums expects them, of this warp's share of the depth; sums.store(...): without that, where DIRECT. */
+/* All work of a block. `weights`: as arrange_weights writes them. sums.multiply<D>(halo, weights): every WARPS_D-th product of a step from D on; sums.stage(to): puts
+ * this warp's share of the depth where store_sums reads it; sums.store(...): stores directly, if DIRECT. */
 template <typename SUMS>
 static __device__ __forceinline__ void convolve_any(const TYPE *input, const TYPE *weights, const float *bias, const TYPE *residual, TYPE *output, int images, int H, int W,
                                                     int K, int P, int Q, int pad, int tiles_x, int tiles_y)

@@ -1,4 +1,4 @@
-/* dense/depthwise_bands: what a warp does in a depthwise convolution of NCHW tensors on tensor cores (dense/depthwise_planes.cuh). Its
+/* dense/depthwise_bands: the work of a warp in a depthwise convolution of NCHW tensors on tensor cores (dense/depthwise_planes.cuh). Its
  * variants:
  *   conv2d/depthwise_bulk_nchw       16-bit elements
  *   conv2d/depthwise_bulk_s8_nchw    whole numbers of 8 bits, results of 4 bytes
@@ -8,8 +8,8 @@
 #pragma once
 #include "dense/depthwise_planes.cuh"
 
-/* Two neighbouring results of a line, of `left` that are still in it; PAIRS: they move together. By asm, or NVRTC stores each of two f32
- * alone. */
+/* Stores two adjacent results of a line; `left` are still in it. PAIRS: one store for both. In asm, because NVRTC would store two f32
+ * separately. */
 static __device__ __forceinline__ void store_two(const float x[2], float *to, int k, int left)
 {
     float own[2] = {activated(x[0], k), activated(x[1], k)};
@@ -34,9 +34,9 @@ template <typename T> static __device__ __forceinline__ void store_two(const flo
             to[e] = two.item[e];
 }
 
-/* A line of a plane under one row of the filter as a matrix product: row m of the left operand is the columns under outputs 8 m to 8 m +
- * 7, and column n of the right one is the row of the filter, moved down by n. T: elements. DEEP: products of 32 bytes of columns, HALF:
- * and one of 16. SHIFT: columns before the first one that counts, since 4 bytes are loaded together. */
+/* A line of a plane times one row of the filter as a matrix product: row m of the left operand has the columns under outputs 8 m to 8 m +
+ * 7; column n of the right one is the row of the filter, moved down by n. T: elements. DEEP: products of 32 bytes of columns; HALF: one
+ * more of 16. SHIFT: columns before the first one that counts, because a load has 4 bytes. */
 template <typename T> struct bands {
     using PRODUCT = product_of<T>;
     static constexpr int SIZE = sizeof(T), GRAIN = 4 / SIZE, WORDS = 2 * DEEP + HALF; /* registers of a row of the filter */

@@ -30,9 +30,9 @@ template <typename T> static __device__ __forceinline__ unsigned activated_two(f
                                         : two_of<T>(activate_channel(low, k), activate_channel(high, next));
 }
 
-/* A loaded word as the instruction wants it. TF32 instructions cut 13 bits off; with half of the last bit that stays added to a number of
- * [1, 2), and up to all of it below 2, the error is at most 2^-11 of the number, as by rounding to nearest. One instruction, where
- * cvt.rna is five; numbers that TF32 has stay, and so do infinities and NaN. */
+/* A loaded word as the instruction's operand. TF32 instructions truncate 13 bits. If half of the last remaining bit is added to a number of
+ * [1, 2), and up to all of it below 2, the error is at most 2^-11 of the number, as in rounding to nearest. That is one instruction where
+ * cvt.rna is five; numbers that TF32 holds do not change, nor do infinities and NaN. */
 template <typename T> static __device__ __forceinline__ unsigned operand_of(unsigned word) { return word; }
 template <> __device__ __forceinline__ unsigned operand_of<float>(unsigned word)
 {
@@ -40,8 +40,8 @@ template <> __device__ __forceinline__ unsigned operand_of<float>(unsigned word)
     return __float_as_uint(fmaf(x, 0x1p-11f, x));
 }
 
-/* Products of 32 bytes of depth, and of 16. Sums of whole numbers begin at 1.5 * 2^23 as a float's bits, so that they are floats but for a
- * subtraction: below 2^22, which r * s < 256 keeps. */
+/* Products of 32 bytes of depth, and of 16. Integer sums begin at the bits of the float 1.5 * 2^23, so that one subtraction makes floats of
+ * them: this holds for sums below 2^22, as with r * s < 256. */
 template <typename T> struct product_of {
     using SUM = float;
     static __device__ __forceinline__ void multiply(float sum[4], const unsigned a[4], const unsigned b[2])

@@ -9,8 +9,8 @@
  * lines, and a period whose lines are all in the image has no branches between them. Without ZEROS, loads are guarded and whole lines come
  * as one copy. That is for f32, where two copies of a period's code cost more than the branches.
  *
- * A copy begins at a multiple of 16 bytes; BEFORE: columns in shared memory in front of a block's first output; PITCH: of a line; TAIL:
- * behind the last one; WHOLE: lines are whole.
+ * A copy begins at a multiple of 16 bytes. BEFORE: columns in shared memory before a block's first output; PITCH: bytes of a line; TAIL:
+ * behind the last line; WHOLE: lines are whole.
  *
  * Needs RING, WARPS, WIDTH, COLUMNS, PITCH, TAIL, WHOLE, BEFORE, EVEN, EXTRA as constants, and what dense/depthwise_line.cuh
  * does. */

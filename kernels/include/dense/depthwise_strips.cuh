@@ -7,8 +7,8 @@
  * column n is a row of the filter, moved to output n / 2 + n % 2 * 4. A line is added to all LIVE lines of outputs that it belongs to, whose sums are in registers. Which sums these are
  * repeats after PERIOD lines, which are unrolled.
  *
- * Lines come through a ring of RING of them, and leave through one of four. No barrier of the block: warps say when they have read a line and when they have written one, and a thread of
- * another warpgroup asks for lines and stores them. A line is loaded while the one before is multiplied.
+ * Lines come through a ring of RING, and leave through one of four. There is no block barrier: warps arrive at mbarriers when they have read a line and when they have written one, and a
+ * thread of another warpgroup loads and stores lines. A line is loaded while the one before is multiplied.
  *
  * Needs C, R, S, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, CHANNELS, RING, SLOT, BOX_W, TAKEN as constants. */
 #pragma once

@@ -5,8 +5,8 @@
  * Needs R, STRIDE_Y, DILATION_Y, EVEN, EXTRA as constants. */
 #pragma once
 
-/* The lines of the image that a block goes through, one after the other. Columns of ACROSS outputs of a plane are under each other, with EXTRA lines of nothing in between, and every
- * block gets `each` lines of this tower: a block that begins a second column pays for its halo once more. */
+/* The lines of the image that a block computes, in sequence. Columns of ACROSS outputs of a plane are stacked, with EXTRA empty lines in between, and every block gets `each` lines
+ * of this stack: a block that begins a second column loads another halo. */
 template <int ACROSS> struct walk {
     int at, end, P, K, tiles_x; /* lines of the tower */
     int k = 0, q = 0, n = 0, p = 0, rows = 0, lines = 0; /* of a column: its place, lines of outputs from p on, lines of input */

@@ -1,6 +1,6 @@
-/* dense/direct_pixels: results of 4 bytes go from the registers of a warpgroup, whose products have pixels as rows and output channels as columns, straight to an NHWC tensor:
- * four lanes hold eight neighbouring channels of a pixel, 32 bytes, so that every store fills whole sectors. dense/staged_pixels.cuh, with the same calls, is for results of 2
- * bytes, of which that would be half a sector. K is even.
+/* dense/direct_pixels: results of 4 bytes go straight from the registers of a warpgroup to an NHWC tensor. Rows of its products are pixels, columns are output channels: four
+ * lanes hold eight adjacent channels of a pixel, 32 bytes, so that every store fills whole sectors. For results of 2 bytes that would be half a sector:
+ * dense/staged_pixels.cuh, with the same calls, is for them. K is even.
  *
  * Needs BLOCK_K, PIXEL_BLOCKS, SQUARE_BLOCKS, TILE_W, EPI_RESIDUAL and those of element/epilogue.cuh, as dense/staged_pixels.cuh does. */
 #pragma once

@@ -1,8 +1,8 @@
-/* dense/gemm_tile: convolution as a matrix product without the matrix: where a tile of the left one (rows: output pixels, depth: taps and channels) and of the right one
+/* dense/gemm_tile: convolution as an implicit matrix product: where a tile of the left matrix (rows: output pixels, depth: taps and channels) and of the right one
  * (rows: output channels) lie in memory, for f32 tensors in NHWC and KRSC whose channels are a multiple of 4.
  *
- * The depth goes tap by tap, 16 channels a step. A thread moves pieces of 4 channels, 16 bytes: it asks for those of AHEAD steps before they are multiplied, holds them in
- * registers, and puts them into shared memory in whatever form its chapter multiplies. The including file names TILE_M and TILE_N (rows of both tiles) and THREADS. */
+ * The depth goes tap by tap, 16 channels a step. A thread moves pieces of 4 channels, 16 bytes: it loads those of AHEAD steps before their products, keeps them in
+ * registers, and puts them into shared memory in the form that the including file multiplies. That file defines TILE_M and TILE_N (rows of both tiles) and THREADS. */
 #pragma once
 #include "element/epilogue.cuh"
 

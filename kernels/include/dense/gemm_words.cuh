@@ -1,9 +1,9 @@
-/* dense/gemm_words: the matrix product of gemm_tile with words of 4 bytes as they lie in memory: f32 for TF32, or four channels of 8 bits. A step is 16 words deep. Its pieces
- * are put into shared memory, two stages of them, so that one barrier a step is enough; ldmatrix brings them to the lanes, because a row of four words is to it
- * what eight halves are; each warp multiplies 32 x 32.
+/* dense/gemm_words: the matrix product of gemm_tile with words of 4 bytes as they are in memory: f32 for TF32, or four
+ * channels of 8 bits. A step is 16 words deep. Its pieces go to one of two stages in shared memory, so that one barrier
+ * a step is enough. ldmatrix loads a row of four words as if it were eight halves. Each warp multiplies 32 x 32.
  *
- * WORD says what a word is: `sum` is the type of sums, put(to, v) stores a piece, multiply(d, a, b) is the product of 16 rows, 8 columns and 8 words. The including
- * file names PITCH, bytes from one row of a stage to the next, and what gemm_tile wants. */
+ * WORD defines a word: `sum` is the type of sums, put(to, v) stores a piece, multiply(d, a, b) is the product of 16 rows, 8 columns and 8 words. The including file defines
+ * PITCH, bytes from one row of a stage to the next, and the constants of gemm_tile. */
 #pragma once
 #include "dense/gemm_tile.cuh"
 #include "tensor_core/mma.cuh"

@@ -1,9 +1,9 @@
 /* dense/halo_tile: a tile of an NHWC image with its halo, copied to shared memory by cp.async, zeros outside the image. Needs C (channels, a multiple of 8) and TYPE
  * (2 bytes) as constants.
  *
- * In shared memory pixels are PITCH bytes apart: their channels, rounded up to 16, and 16 bytes more, so that eight pixels side by side start in eight
- * different groups of banks, and every tap and channel is a constant away from a thread's own pixel. A swizzle would save the 16 bytes and cost
- * arithmetic on every load. */
+ * In shared memory pixels are PITCH bytes apart: their channels, rounded up to 16, and 16 bytes more, so that
+ * eight adjacent pixels start in eight different groups of banks, and every tap and channel is at a constant
+ * distance from a thread's own pixel. A swizzle would save the 16 bytes and cost arithmetic for every load. */
 #pragma once
 #include "tensor_core/mma.cuh"
 

@@ -1,5 +1,5 @@
-/* dense/image_rows: which rows of which strip a block makes, which image rows that takes, and the ring of them in shared memory. For kernels in which a producer
- * loads every row of a strip once and consumers use each for R output rows. Needs R, RING and ROW_BYTES as constants. */
+/* dense/image_rows: which rows of which strip a block computes, which image rows these read, and the ring of them in shared memory. For kernels in which a
+ * producer loads every row of a strip once and each consumer uses it for R output rows. Needs R, RING and ROW_BYTES as constants. */
 #pragma once
 #include "tensor_core/wgmma.cuh"
 

@@ -1,8 +1,8 @@
-/* dense/ragged_pixels: results go from the registers of a warpgroup, whose products have pixels as rows and output channels as columns, straight to an NHWC tensor
- * of any number of channels. The channels of 8 * JOINED columns are in such an order that those of a lane are 2 * JOINED neighbours: one store, if K is a multiple of that.
- * dense/direct_pixels.cuh, with the same calls, leaves channels in their order.
+/* dense/ragged_pixels: results go straight from the registers of a warpgroup, whose products have pixels as rows and output channels as columns, to an NHWC tensor of any
+ * number of channels. The order of the channels of 8 * JOINED columns gives each lane 2 * JOINED adjacent ones: one store, if K is a multiple of that.
+ * dense/direct_pixels.cuh, with the same calls, keeps the order of channels.
  *
- * With LINE_BYTES a block has all channels of a pixel, and neighbouring pixels are one piece of memory: a warp puts 8 of them side by side in shared memory and stores them in
+ * With LINE_BYTES a block has all channels of a pixel, and adjacent pixels are contiguous in memory: a warp puts 8 of them side by side in shared memory and stores them in
  * whole words. That pays for odd numbers of channels (the time of 100->65 at 270x480 falls by a fifth) and for no others.
  *
  * Needs OUTPUT_T, BLOCK_K, PIXEL_BLOCKS, SQUARE_BLOCKS, TILE_W, JOINED, EVEN (the number of channels is), LINE_BYTES, EPI_RESIDUAL and those of element/epilogue.cuh. */

@@ -1,8 +1,8 @@
 /* dense/staged_store: the results of a warpgroup, 64 output channels by PIXELS pixels of one image row, go to the tensor through shared memory and the copy engine.
  *
- * Stored straight from registers, a row of results is 32 instructions a thread, each of which touches four lines, and they keep the warpgroup
- * longer than the row's products do. Here a warp puts four 8x8 blocks in place with one stmatrix, turned on the way for NHWC, and one thread gives the whole
- * row away. What lies past the last pixel or channel is cut off by the copy engine.
+ * If registers were stored directly, a row of results would be 32 instructions a thread, each of which touches four lines, and the stores would take longer than the
+ * row's products. Here a warp writes four 8x8 blocks with one stmatrix, transposed for NHWC, and one thread starts the copy of the whole row. TMA drops what lies past
+ * the last pixel or channel.
  *
  * The staging area has the layout of the copy engine's boxes, swizzled so that the eight rows of an 8x8 block lie in different banks:
  *   NHWC  [64 / BOX][PIXELS][BOX channels]; BOX is 64, or for depth_to_space what divides its lines
@@ -85,8 +85,8 @@ template <int PIXELS> struct staged_rows {
         }
     }
 
-    /* Before the products of the warpgroup's row, or one row earlier with two areas: asks for its residual. One thread, always the same. `row`: of the warpgroup's
-     * own rows the number modulo 2 STORE_AREAS. */
+    /* Loads the residual of the warpgroup's row, before its products or, with two areas, one row earlier. Always the same thread. `row`: the number among the
+     * warpgroup's own rows, modulo 2 STORE_AREAS. */
     __device__ __forceinline__ void ask_residual(const tensor_map *map, int K, int image, int p, int q, unsigned row) const
     {
         store_wait_read(); /* of the row that had the area before, or of both */

@@ -1,7 +1,7 @@
-/* dense/staged_words: dense/staged_store for results of 4 bytes, which no stmatrix turns: with the same calls, without a residual, depth_to_space or NCHW.
+/* dense/staged_words: dense/staged_store for results of 4 bytes, which stmatrix cannot transpose: the same calls, without a residual, depth_to_space or NCHW.
  *
- * The filters are loaded so that a lane's two rows of the product, g and g + 8, are neighbours: channels 2 g and 2 g + 1 of a warp's 16. So a lane stores 8 bytes, and the
- * copy engine's swizzle spreads those of a half-warp (two pieces of 16 bytes of four pixels) over all banks. The area is [2][PIXELS][32 channels]. */
+ * The filters are loaded so that a lane's two rows of the product, g and g + 8, are adjacent channels, 2 g and 2 g + 1 of a warp's 16. So a lane stores 8 bytes, and TMA's
+ * swizzle spreads those of a half-warp (two pieces of 16 bytes of four pixels) over all banks. The area is [2][PIXELS][32 channels]. */
 #pragma once
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

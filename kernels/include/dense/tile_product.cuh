@@ -1,8 +1,8 @@
-/* dense/tile_product: output = filter * input as a plain matrix product in f32 - depth rows of so many pixels an image, NCHW; for 1x1 filters (conv2d/k1conv), and for
- * pixels that are written out before (conv2d/im2col).
+/* dense/tile_product: output = filter * input as a plain matrix product in f32, with depth rows of all pixels an image, NCHW; for 1x1 filters (conv2d/k1conv), and for
+ * pixels that another kernel has written out (conv2d/im2col).
  *
- * A block of MB * NB threads makes MB * MT pixels by NB * NT channels, a thread MT by NT of them, lanes side by side over pixels. KB rows of both operands are in
- * shared memory at a time. VECTOR: floats of the input that a load may have, 1 or 4. The weights lie depth by channels (transpose_filter), so theirs have 4. */
+ * A block of MB * NB threads computes MB * MT pixels by NB * NT channels, a thread MT by NT; consecutive lanes have consecutive pixels. KB rows of both operands are
+ * in shared memory at a time. VECTOR: floats of an input load, 1 or 4. Weights are [depth][channel] (transpose_filter): 4 a load. */
 #pragma once
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

@@ -1,9 +1,9 @@
-/* dense/turned_rows: the producer of dense/wgmma_rows.cuh for NCHW. The copy engine brings a row as it is, [64 channels][pixels], to one of STAGES buffers, and the four
- * warps of the producer, idle in NHWC, turn it on its way into the ring: ldmatrix loads 8x8 blocks transposed, stmatrix stores them where the taps expect them.
+/* dense/turned_rows: the producer of dense/wgmma_rows.cuh for NCHW. TMA copies a row unchanged, [64 channels][pixels], to one of STAGES buffers, and the four warps of
+ * the producer, idle in NHWC, transpose it on its way into the ring: ldmatrix loads 8x8 blocks transposed, stmatrix stores them where the taps read them.
  *
- * In a box, x must start at a multiple of 16 bytes, 8 pixels, or the copy engine stops with an illegal instruction; the padding makes it start one pixel
- * earlier. So a stage starts up to 7 pixels before the strip does, and the turn takes that out: a lane's row of a block may go to any pixel. Rows of the ring are as
- * long as stages, and what lies before the strip goes behind it, where nobody reads. */
+ * In a box, x must start at a multiple of 16 bytes, 8 pixels, or TMA stops with an illegal instruction; with padding it would start one pixel earlier. So a stage starts
+ * up to 7 pixels before the strip, and the transposition corrects that: a lane's row of a block may go to any pixel. Rows of the ring are as long as stages; what lies
+ * before the strip goes behind it, where no thread reads it. */
 #pragma once
 #include "dense/image_rows.cuh"
 

@@ -14,9 +14,9 @@
  *              One computes while the other stores (`turn`): the tensor cores never wait for a store, as long as everything that a consumer does beside
  *              its products takes no longer than the other's products, 2304 cycles for 64 channels and 3x3. dense/staged_store.cuh is how it does not.
  *
- * Weights for registers come through shared memory too: gathered by the threads themselves they cost 13,000 cycles at the start of every block, by
- * the copy engine and ldmatrix 3,500. They pass through the end of the ring and the staging area, which nobody needs yet; the first EARLY rows are loaded
- * meanwhile. */
+ * Weights for registers come through shared memory, too: loaded by the threads themselves they took
+ * 13,000 cycles at the start of every block, by TMA and ldmatrix 3,500. They pass through the end of
+ * the ring and the staging area, which are still unused; the first EARLY rows are loaded meanwhile. */
 #pragma once
 #ifndef WORDS
 #define WORDS 0
@@ -191,8 +191,8 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
             see_rows(ring, full, next.loaded + R);
         wgmma_wait<0>();
 
-        /* Nothing before the next row's first is needed again. A row that another reads still is waited for too: letting it go twice in one turn of
-         * the ring would be counted for the wrong turn. */
+        /* All rows before the next row's first are free. A warp also waits for a row that another consumer still reads: otherwise it would release
+         * the row twice in one turn of the ring, and the barrier would count the second for the wrong turn. */
         if (next.row < own.end)
 #pragma unroll 1
             for (; freed < next.loaded; freed++) {

@@ -73,8 +73,8 @@ struct pixels {
     }
 };
 
-/* Operands of two points (J: as in transform_filter), rows `upper` and `lower` of the image. The two are written in different ways: else the compiler would notice that
- * the lower row is the next product's upper, keep its results, and run out of registers. */
+/* Operands of two points (J: as in transform_filter), rows `upper` and `lower` of the image. The code of the two differs on purpose: otherwise the compiler notices
+ * that the lower row is the next product's upper, keeps its results, and runs out of registers. */
 template <int J> static __device__ __forceinline__ void transform(unsigned v[2][4], const pixels &upper, const pixels &lower)
 {
 #pragma unroll

@@ -1,11 +1,11 @@
-/* element/ablate: leaving a part of a kernel out to see what it costs (`ablate:` in a head, bench run --ablate). The compiler removes whatever nobody needs, so what is to
- * be timed must still seem needed.
+/* element/ablate: leaves a part of a kernel out to measure its cost (`ablate:` in a head, bench run --ablate). The compiler removes unused results, so the other parts
+ * must still seem used.
  *
- *  - ABLATE_STORE: results go into a sum in place of memory, and the sum is compared with a value that it never has; only then it would be stored. One add for a result
- *    and one compare a thread remain.
+ *  - ABLATE_STORE: results are added up instead of stored. The sum is compared with a value that it never has, and would be stored if equal. One add for each result and
+ *    one compare a thread remain.
  *  - ABLATE_BIAS: element/epilogue.cuh reads no bias.
- *  - ABLATE_MATHS: every operand that was loaded is mixed into a word once (half an instruction: LOP3 takes two), where the whole kernel multiplies each with many;
- *    the word ends up in a sum. */
+ *  - ABLATE_MATHS: every loaded operand is mixed into a word once (half an instruction: LOP3 takes two), while the whole kernel multiplies each with many; the word is
+ *    added to a sum. */
 #pragma once
 #include "element/element.cuh"
 

@@ -1,4 +1,4 @@
-/* element/element: the types that tensors are made of, to and from the f32 that all kernels here compute in.
+/* element/element: the types of tensor elements, converted to and from the f32 in which all kernels here compute.
  *
  * A head says `INPUT_T: type(input)` and `OUTPUT_T: type(output)`; __half and __nv_bfloat16 are plain 2-byte values to move, so only the
  * two functions below know what is inside. */

@@ -1,5 +1,5 @@
-/* element/flagged_words: words that blocks leave for each other in global memory while all of them run. Each 8 bytes hold 4 of data and a number that says of which round
- * they are; they are written and read whole. So who reads the right number has the data, and needs neither a flag beside it nor a fence. */
+/* element/flagged_words: words through which running blocks pass data to each other in global memory. Each has 8 bytes, 4 of data and the number of their round, and is
+ * written and read as a whole. So a block that reads the right number has the data, and needs neither a separate flag nor a fence. */
 #pragma once
 
 /* {data, number} twice. */

@@ -12,8 +12,8 @@ __device__ __forceinline__ int at(int c, int y, int x, int channels, int height,
 #endif
 
 #ifdef DIVISOR
-/* By how many taps the mean of the window divides whose first tap is at (y, x). DIVISOR 0: all of them; 1: those before the end of the padding; 2: those
- * inside the image. */
+/* The divisor of the mean over a window whose first tap is at (y, x). DIVISOR 0: all taps; 1: those before the end of the padding; 2: those inside the
+ * image. */
 __device__ __forceinline__ int mean_of(int y, int x, int H, int W)
 {
     int rows = 0, columns = 0;

@@ -1,5 +1,5 @@
-/* host/: the headers of the host's compiler that kernels name most, for NVRTC, which has none: what of them device code can use. The functions themselves (expf,
- * memcpy, printf ...) it knows without a header. The builtins __builtin_huge_valf and __builtin_nanf it does not know before <cuda/std/cmath>. nvcc is not shown this folder. */
+/* host/: what device code can use of the host compiler's headers that kernels include most, for NVRTC, which has none. NVRTC knows the functions (expf, memcpy, printf ...)
+ * without a header. It does not know the builtins __builtin_huge_valf and __builtin_nanf before <cuda/std/cmath>. nvcc does not see this folder. */
 #pragma once
 #ifndef INFINITY
 #define INFINITY __builtin_bit_cast(float, 0x7f800000)

@@ -1,5 +1,5 @@
-/* movement/foil: the compulsory traffic of an op of several tensors, with nothing but the memory system in the way: each tensor read once, as many bytes written as the
- * output has. Not the op. Counts are of vectors of VEC elements. */
+/* movement/foil: only the compulsory traffic of an op of several tensors: it reads each tensor once and writes as many bytes as the output has. It does not compute the
+ * op. Counts are of vectors of VEC elements. */
 #pragma once
 #include "element/element.cuh"
 

@@ -1,6 +1,6 @@
-/* movement/gather: an output pixel is made of TAPS x TAPS pixels of the input, which lie where the op says: resizing and padding.
+/* movement/gather: an output pixel depends on TAPS x TAPS pixels of the input, whose position the op defines: resizing and padding.
  *
- * A head defines ELEMENT_T, NHWC, VEC, LANES, TAPS, WIDE (1: indices have 64 bits) and place_of(output, axis): where its first tap lies, and the weights. */
+ * A head defines ELEMENT_T, NHWC, VEC, LANES, TAPS, WIDE (1: 64-bit indices) and place_of(output, axis): its first tap and the weights. */
 #pragma once
 #include "element/element.cuh"
 

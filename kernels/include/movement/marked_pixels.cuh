@@ -1,5 +1,5 @@
-/* movement/marked_pixels: sparse kernels that do little for a pixel. A warp takes a word of a mask, 32 pixels side by side, numbers those that are marked, and gives
- * PIXEL_LANES lanes to each: 32 is DeltaCNN's warp a pixel; fewer when a pixel has fewer vectors of channels. Blocks are 32 x 8 threads. */
+/* movement/marked_pixels: sparse kernels with little work for a pixel. A warp takes a word of a mask, 32 adjacent pixels, numbers the marked ones, and gives
+ * PIXEL_LANES lanes to each: 32 is DeltaCNN's warp for each pixel; fewer if a pixel has fewer vectors of channels. Blocks have 32 x 8 threads. */
 #pragma once
 #include "element/element.cuh"
 

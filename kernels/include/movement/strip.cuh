@@ -1,10 +1,10 @@
-/* movement/strip: pieces of rows between global memory and shared memory, 16 bytes at a time, where rows begin at any element.
+/* movement/strip: copies pieces of rows between global and shared memory, 16 bytes at a time, for rows that begin at any element.
  *
- * A block has pieces of neighbouring rows of one tensor, and makes pieces of neighbouring rows of another. A piece lies in shared memory as far from a multiple
- * of 16 bytes as in global memory, so its whole vectors are whole vectors there. Rows that follow each other begin LINE elements apart, and their pieces a PITCH that
- * is the same modulo the vector: element e of piece k is always at k * PITCH + e. What a piece has before its first whole vector and after its last moves by elements, and only on the way out.
+ * A block reads pieces of adjacent rows of one tensor and writes pieces of adjacent rows of another. In shared memory a piece has the same offset from a multiple of 16 bytes as in global
+ * memory, so the same vectors are aligned. Rows begin LINE elements apart, and their pieces a PITCH that is equal modulo the vector: element e of piece k is always at k * PITCH + e. The
+ * elements before a piece's first whole vector and after its last are moved one by one, and only on the way out.
  *
- * In between a thread is free to read and write any element of shared memory, at the price of an instruction for one, or two. */
+ * In between a thread may read and write any element of shared memory, for one instruction each, or two. */
 #pragma once
 #include "element/element.cuh"
 #include "tensor_core/mma.cuh"

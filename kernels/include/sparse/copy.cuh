@@ -1,10 +1,10 @@
 /* sparse/copy: a tile of an NHWC image with its halo, copied to shared memory by one warp: planes of 8 channels, [channel / 8][row][column][16 bytes].
  *
- * Only marked pixels are read, the others are zeros (nothing changed there, or the image ends). Eight pixels side by side are a core matrix of wgmma, and any
- * tap is the same operand from another start; it runs at the rate of a swizzled operand (measured on an H200: 34 cycles for 64 columns). A plane is an
- * odd number of 16 bytes modulo 128, so the pieces of a pixel go to different banks.
+ * Only marked pixels are read; the others are zeros (nothing changed there, or the image ends). Eight adjacent pixels are a core matrix of wgmma, and each
+ * tap is the same operand at another address; it is as fast as a swizzled operand (measured on an H200: 34 cycles for 64 columns). A plane is an odd number
+ * of 16 bytes modulo 128, so the pieces of a pixel go to different banks.
  *
- * Needs C, the image's channels, and SLICE, how many of them are copied. */
+ * Needs C, the number of channels, and SLICE, how many of them are copied. */
 #pragma once
 #include "sparse/schedule.cuh"
 

@@ -1,5 +1,5 @@
-/* sparse/delta_marks: what the kernels after DeltaCNN's pattern (sparse/delta_tile.cuh) share: which tile a block has, the marks of its inputs, the mask of its outputs, and sums
- * of one output channel in f32 or two in half2. Needs TYPE, ACC16, TILE, THREADS, BLOCKS_K, R, S, STRIDE, DILATION as constants. */
+/* sparse/delta_marks: what the kernels after DeltaCNN's pattern (sparse/delta_tile.cuh) share: a block's tile, the marks of its inputs, the mask of its outputs, and sums of one
+ * output channel in f32 or two in half2. Needs TYPE, ACC16, TILE, THREADS, BLOCKS_K, R, S, STRIDE, DILATION as constants. */
 #pragma once
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

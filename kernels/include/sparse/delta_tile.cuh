@@ -3,14 +3,14 @@
  *   conv2d/delta_tile         FEW 4 where DeltaCNN has such a path (3x3, stride 1, sums in f32), else and with VERY_SPARSE=0: FEW 0
  *   conv2d/delta_very_sparse  FEW: tiles of at most so many marked inputs are computed input by input, everywhere
  *
- * A block looks at the marks of its tile's inputs (halo included) and ends at once when there are none: a skipped tile costs a launch and a few loads, and its
- * outputs are never touched. Otherwise a thread holds all TILE x TILE sums of one output channel (of two neighbours, when sums are half2) in registers. Some
- * channels of the input at a time come to shared memory, zeros where nothing is marked; then for every input channel a thread loads its R * S weights
- * once and every value is multiplied into all outputs it belongs to. So the arithmetic of a tile does not depend on how much of it is active.
+ * A block reads the marks of its tile's inputs (halo included) and ends at once if there are none: a skipped tile costs a launch and a few loads, and its outputs are not
+ * touched. Otherwise a thread holds all TILE x TILE sums of one output channel (of two adjacent ones, if sums are half2) in registers. Some input channels at a time are
+ * copied to shared memory, with zeros where nothing is marked. For every input channel a thread then loads its R * S weights once and multiplies every value into all
+ * outputs it belongs to. So the arithmetic of a tile does not depend on its number of active outputs.
  *
- * With a dilation of D a block takes every D-th pixel: neighbours of one another, as the filter sees it.
+ * With a dilation of D a block takes every D-th pixel; for the filter these are adjacent.
  *
- * The output's mask is words of 32 pixels, tiles are TILE wide: a block writes the words that begin in its columns, for its rows. */
+ * The output's mask has words of 32 pixels, tiles are TILE wide: a block writes, for its rows, the words that begin in its columns. */
 #pragma once
 #include "sparse/delta_marks.cuh"
 
@@ -75,8 +75,8 @@ static __device__ __forceinline__ void multiply_tile(sum_t sum[TILE][TILE], cons
 }
 
 #if FEW
-/* At most FEW marked inputs: a thread sums up what each of them adds through each tap, and then adds for every active output what belongs to it. The same
- * weights are loaded as for a whole tile, but only count * R * S products are made of each input channel. */
+/* For at most FEW marked inputs: a thread computes each input's product for each tap, and then adds for every active output the products that belong to
+ * it. It loads the same weights as for a whole tile, but computes only count * R * S products for each input channel. */
 static __device__ __forceinline__ void multiply_few(const tile &at, const TYPE *input, const TYPE *filter, const result &to, int count, int W)
 {
     staged_t *values = reinterpret_cast<staged_t *>(space);                                  /* [CHANNELS][FEW] */
@@ -134,9 +134,9 @@ static __device__ __forceinline__ void multiply_few(const tile &at, const TYPE *
 }
 #endif
 
-/* Most blocks only look, so how many of them are on an SM decides what an empty mask takes. The usual case, f32 and 3x3, needs 96 registers and makes do with 80:
- * 6 % less on an H200 at 720p with nothing marked, for 3 % more where there is work. 0: as the compiler likes, but with a stride, in half2 or with
- * a large filter it would rather spill than have fewer blocks. */
+/* Most blocks only read marks, so the number of blocks on an SM decides the time of an empty mask. The usual case, f32 and 3x3, needs 96 registers and gets 80: 6
+ * % less time on an H200 at 720p without marks, 3 % more with work. 0: the compiler decides; with a stride, in half2 or with a large filter it would otherwise
+ * spill rather than have fewer blocks. */
 constexpr int RESIDENT = FEW && STRIDE > 1                                           ? 640 / THREADS
                          : ACC16                                                     ? (FEW ? 512 / THREADS : 0)
                          : TILE == 6 && TAPS == 9 && THREADS == 64 && FEW <= 4       ? 12

@@ -1,11 +1,11 @@
-/* sparse/inputs: a sparse convolution from its active inputs, for sparse/tiles.cuh. What is not marked is zero, so an output is the sum of what the few marked inputs
- * under its filter contribute; with scattered marks that is hardly more than one.
+/* sparse/inputs: a sparse convolution from its active inputs, for sparse/tiles.cuh. Unmarked inputs are zero, so an output is the sum of the products of the few
+ * marked inputs under its filter; if marks are scattered, that is rarely more than one.
  *
- * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as
- * columns of an operand, and lists the group's active outputs by rows, each row with its marks: they say which inputs an output consists of. Both consumers
- * work on a group: a product for each tap, of which each has half, makes R * S contributions of each input, in f32 in shared memory; then half a warp adds up an
- * output, in the order of the taps, and stores it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of
- * every sum is given.
+ * A part is PART_ROWS x 8 outputs: its halo has at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as
+ * columns of an operand, and lists the group's active outputs by rows. Each row has its marks, which say which inputs an output adds. Both consumers work on a group:
+ * a product for each tap, of which each has half, makes R * S contributions of each input, in f32 in shared memory. Then half a warp adds up an output, in the order
+ * of the taps, and stores it. If an input is in the halos of several parts, it is in a group for each: so every output belongs to one part, and every sum has a fixed
+ * order.
  *
  * Needs what sparse/tiles.cuh needs, C at most 64, ROWS 4 or 8, stride and dilation 1. */
 #pragma once

@@ -1,6 +1,6 @@
-/* sparse/pixels: a sparse convolution by active pixels, for sparse/tiles.cuh: a product's columns are 64 active outputs, from wherever they are.
+/* sparse/pixels: a sparse convolution by active pixels, for sparse/tiles.cuh: a product's columns are 64 active outputs from anywhere.
  *
- * A slot of the ring is one tap of 64 outputs, so every input comes once a tap, but only what is marked is read: the rest are zeros.
+ * A slot of the ring is one tap of 64 outputs, so every input is loaded once for each tap. Only marked pixels are read: the others are zeros.
  *
  * Needs what sparse/tiles.cuh needs. */
 #pragma once

@@ -1,8 +1,8 @@
-/* sparse/queue: the active tiles of a sparse convolution as a queue in global memory, instead of the ranks of sparse/schedule. A block puts
- * the active tiles of its share of the mask there as soon as it has looked, and the tile at place t is that of block t % blocks. So nobody
- * waits until all have looked, but for the end of the queue. The places are not the same in each launch; results do not depend on them.
+/* sparse/queue: the active tiles of a sparse convolution as a queue in global memory, instead of the ranks of sparse/schedule. As soon as a
+ * block has read its share of the mask, it puts the active tiles there; the tile at position t belongs to block t % blocks. So no block
+ * waits for all shares, except at the end of the queue. The positions differ between launches; results do not depend on them.
  *
- * Blocks wait for each other, but need not all be resident: a warp that waits for long looks at shares of blocks that have not begun.
+ * Blocks wait for each other, but need not all be resident: a warp that has waited long reads the shares of blocks that have not begun.
  *
  * Needs what sparse/schedule.cuh needs, and THREADS, those of a block. */
 #pragma once
@@ -69,8 +69,8 @@ static __device__ __forceinline__ unsigned long long look_at_sixteen(const queue
 }
 static __device__ __forceinline__ int tile_of(int four) { return 4 * (four + threadIdx.x % 32 / 8) + threadIdx.x % 4; }
 
-/* Looks at share `own`: all threads of the block. True if there was an active tile. What each wrote to shared memory before, all can read
- * after. */
+/* Reads share `own`, with all threads of the block. True if there was an active tile. All threads can read afterwards what each wrote to
+ * shared memory before. */
 static __device__ __forceinline__ bool look_at_own(const queue &q, int own, const image &im, const unsigned *mask, unsigned *mask_out)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, begin = own * q.per_share * 4, end = q.fours_end(own);

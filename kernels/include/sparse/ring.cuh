@@ -1,8 +1,8 @@
-/* sparse/ring: slots in shared memory in which tiles with their halo wait for those who multiply them, and the warps that fill them, for sparse/whole.cuh and
+/* sparse/ring: slots in shared memory in which tiles with their halo wait for the consumers, and the warps that fill them, for sparse/whole.cuh and
  * chain/two_layer.
  *
- * A warp of the producer copies a tile by itself: the four have tiles on their way in all free slots. The copies themselves tell the consumers that they are there;
- * a warp that waited for them would do so behind the next tile's, whose slot is not free yet.
+ * Each warp of the producer copies whole tiles, so the four have copies in flight in all free slots. The copies themselves arrive at the consumers' mbarrier: a
+ * warp could wait for them only after it has started the next tile's, whose slot is not free yet.
  *
  * Needs STAGES, how many slots there are, and sparse/copy.cuh. */
 #pragma once
@@ -34,8 +34,8 @@ struct ring_producer {
     int issued; /* the ring's number of the warp's next tile */
 };
 
-/* Of the active tiles those with ranks from .. end - 1, each by put(tile, its marks, its rank), which counts `issued` on by 4. ready(): once some are listed, and
- * before the first is put. Returns how many there were. */
+/* Calls put(tile, its marks, its rank) for the active tiles with ranks from .. end - 1; put adds 4 to `issued`. Calls ready() once some are listed, before the
+ * first put. Returns the number of tiles. */
 template <typename PRODUCER, typename READY> static __device__ __forceinline__ int produce_ring(PRODUCER &p, const common &all, unsigned from, unsigned end, READY ready)
 {
     int before = 0; /* tiles of earlier rounds */

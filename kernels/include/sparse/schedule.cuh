@@ -1,13 +1,13 @@
 /* sparse/schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
- * Every block looks at an equal share of the tiles, a thread a row of four tiles: the marks ORed over the filter are a word of the output's mask, and the words of
- * eight rows, turned, the bits of the tiles. It writes down what it sees, a sum for every 16 tiles, and a note with the sums of its share. All of that is element/flagged_words.cuh with the number of the launch, so
- * it is data and barrier of the grid in one, without a fence or an atomic (all blocks must be resident). From the notes of all blocks the first warpgroup of
- * each knows which tiles are the block's: an equal share of the active tiles, or of their weight, in the order of the image, listed some at a time. The same
- * mask gives the same schedule.
+ * Every block reads an equal share of the tiles, a thread a row of four tiles: the marks ORed over the filter are a word of the output's mask,
+ * and the words of eight rows, transposed, the bits of the tiles. The block writes these, a sum for every 16 tiles, and a note with the sums
+ * of its share. All of them are element/flagged_words.cuh with the number of the launch, so they are data and grid barrier in one, without a
+ * fence or an atomic (all blocks must be resident). From the notes of all blocks the first warpgroup of each finds the block's tiles: an equal
+ * share of the active tiles, or of their weight, in the order of the image, listed some at a time. The same mask gives the same schedule.
  *
- * A tile weighs what work it is when it is not computed whole: its active outputs or, with INPUTS, its marked inputs, counted once for each part of a tile whose
- * outputs they reach.
+ * If tiles are not computed whole, the weight of a tile is its work: its active outputs or, with
+ * INPUTS, its marked inputs, counted once for each part of a tile whose outputs they reach.
  *
  * Needs ROWS, R, S as constants; STRIDE and DILATION where they are not 1. */
 #pragma once
@@ -285,8 +285,8 @@ template <int WARPS> struct lister {
     static __device__ __forceinline__ unsigned end() { return rank_end[own()]; }
     __device__ __forceinline__ unsigned before(int share) const { return by_weight ? weight_before[share] : tiles_before[share]; }
 
-    /* What one word's tiles are, a lane each, when `number` and `rank` are the first active one's: those whose numbers are in [from, to) are listed; the tile that
-     * holds number from - 1 is the last before them, the one that holds to - 1 the last of them. Number and rank go on to the next word's. */
+    /* Lists the tiles of one word, one a lane; `number` and `rank` are those of the first active one. Tiles with numbers in [from, to) are listed; the tile with
+     * number from - 1 is the last before them, that with to - 1 the last of them. Moves number and rank on to the next word's. */
     __device__ __forceinline__ void word(bool wanted, int at, const seen &what, unsigned &number, unsigned &rank, unsigned from, unsigned to) const
     {
         int lane = threadIdx.x % 32;

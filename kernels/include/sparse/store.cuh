@@ -1,9 +1,9 @@
 /* sparse/store: results of a warpgroup, 64 output channels by some pixels, go to the image through shared memory, those of active pixels only.
  *
- * Stored from registers they would be stores of 4 bytes, of which a warp's touch four lines; that takes longer than the products. Here a warp puts four 8x8
- * blocks in place with one stmatrix, turned on the way; then a thread moves 16 bytes at a time, a warp four pixels.
+ * Stored from registers they would be stores of 4 bytes, and those of a warp touch four lines, which takes longer than the products. Here a warp writes
+ * four 8x8 blocks with one stmatrix, transposed; then a thread moves 16 bytes at a time, a warp four pixels.
  *
- * The area holds a pixel's 64 channels as 128 bytes, whose 16-byte pieces are exchanged so that the same piece of eight pixels lies in eight groups of banks.
+ * The area has 128 bytes for a pixel's 64 channels; their 16-byte pieces are swizzled so that the same piece of eight pixels lies in eight groups of banks.
  *
  * Needs TYPE, STORE (channels that a thread stores at once: 8, or 2 when 8 does not divide K) and those of element/epilogue.cuh. */
 #pragma once
@@ -44,8 +44,8 @@ struct staged_pixels {
     static __device__ __forceinline__ int own_channel() { return threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4; } /* of the thread's sums, and 8 further on */
     __device__ __forceinline__ int first_pixel() const { return threadIdx.x % 128 / LANES; } /* that this thread moves */
 
-    /* sum: as wgmma leaves it, rows are channels, columns EIGHTS times 8 pixels. Of pixel first_pixel() + ahead: active(ahead) says whether it is to be stored, and
-     * place(ahead) where its first channel is. The whole warpgroup. */
+    /* sum: as wgmma leaves it, rows are channels, columns EIGHTS times 8 pixels. For pixel first_pixel() + ahead, active(ahead) is true if it is to be stored, and
+     * place(ahead) is the address of its first channel. Called by the whole warpgroup. */
     template <int EIGHTS, typename ACTIVE, typename PLACE> __device__ __forceinline__ void store(const float sum[4 * EIGHTS], ACTIVE active, PLACE place) const
     {
         int thread = threadIdx.x % 128, row = thread % 8, piece = thread / 32 * 2 + thread / 8 % 2;

@@ -52,8 +52,8 @@ static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync
 #include "sparse/inputs.cuh"
 #endif
 
-/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. A warp of the
- * consumers asks for eight rows; every block begins with other ones, or all of them would wait for the same part of L2. */
+/* Copies the filter of channels k0 .. k0 + 63 to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. A warp of
+ * the consumers loads eight rows. Each block begins with other rows, because otherwise all would wait for the same part of L2. */
 static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, int K)
 {
     unsigned come = shared_address(&weights_come);

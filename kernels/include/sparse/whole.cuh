@@ -1,8 +1,8 @@
 /* sparse/whole: a sparse convolution by whole tiles, for sparse/tiles.cuh: a product's columns are the pixels of an active tile, active or not.
  *
- * A slot of the ring is a tile with its halo (sparse/ring.cuh, sparse/copy.cuh); a tap is the same operand from another start.
+ * A slot of the ring is a tile with its halo (sparse/ring.cuh, sparse/copy.cuh); each tap is the same operand at another address.
  *
- * Needs what sparse/tiles.cuh needs, and STAGES. GATHERED: tiles come from and go to memory side by side, by rank. */
+ * Needs what sparse/tiles.cuh needs, and STAGES. GATHERED: tiles are contiguous in memory, by rank. */
 #pragma once
 #include "sparse/ring.cuh"
 

@@ -1,16 +1,16 @@
-/* stage/chain: stages one behind another, cut into kernels.
+/* stage/chain: a sequence of stages, cut into kernels.
  *
- * The compiler is told what the stages are by -D names (harness/op/stage/stage.h): STAGE_FILE_0 ... are their headers and STAGES is a list of
+ * -D options define the stages (harness/op/stage/stage.h): STAGE_FILE_0 ... are their headers and STAGES is a list of
  *
  *     SOURCE(0, 0, input, T, C, n, h, w)                       what is read
  *     POINT, SAMPLE or BOXES(i, b, name, T, C, n, h, w, ...)   what stage i makes of what stage b made: C channels of T, n images of at most h x w; its parameters
  *     JOIN(i, b, branch, T, C, n, h, w, count, e0, e1 ...)     image k has taken branch k % count, whose last stage is e0, e1 ...
  *
- * A kernel span_F_L computes stages F to L: each of its threads asks stage L for a pixel, which asks the one before it for what it needs, down to the image in
- * memory that stage F reads (the read pattern is pulled through). What lies between two spans is stored packed, the last output as OUT_PLANAR says.
- * SPANS is a list of SPAN(F, L, S, points, by_row, pixels, rows, step): stage S is what is stored (a join behind L, or L); whether F to L are all point stages;
- * whether a block makes pixels row after row; how many neighbours in a row, in how many rows, a thread makes; from one image to the next, for those of a branch.
- * IN_PLANAR, OUT_PLANAR; LAST: the number of the last stage. */
+ * A kernel span_F_L computes stages F to L: each of its threads asks stage L for a pixel, which asks the stage before it for what it needs, back to the image in
+ * memory that stage F reads. Images between two spans are stored packed, the last output as OUT_PLANAR says. SPANS is a list of SPAN(F, L, S, points, by_row,
+ * pixels, rows, step). S: the stage whose result is stored (L or a join behind it); points: F to L are all point stages; by_row: a block computes pixels row after
+ * row; pixels, rows: adjacent pixels of a row and rows of a thread; step: distance to the branch's next image. IN_PLANAR, OUT_PLANAR; LAST: the number of the last
+ * stage. */
 #pragma once
 #include "element/element.cuh"
 #include "stage/pixel.cuh"
@@ -247,8 +247,8 @@ static __device__ __forceinline__ void lone_pixels(const S &s, void *to, int b, 
     }
 }
 
-/* Where the WIDE pixels of a thread stand in an image of stage I. Of images that are all of one size, whose rows are so many whole WIDEs, none stand in part, and
- * where blocks fill a row, or the image, nobody asks whether they are inside. */
+/* The position of a thread's WIDE pixels in an image of stage I. If all images have one size and rows are whole multiples of WIDE, no group of pixels is cut; if
+ * blocks also fill a row or the image exactly, there is no bounds check. */
 template <int I, bool BY_ROW, int WIDE, int HIGH> struct standing {
     using of = stage_at<I>;
     static constexpr bool whole = of::fixed && of::w % WIDE == 0, all_x = whole && (BY_ROW || of::w % (32 * WIDE) == 0),
@@ -263,9 +263,9 @@ template <int I, bool BY_ROW, int WIDE, int HIGH> struct standing {
     __device__ __forceinline__ int nearest_x(int x) const { return all_x ? x : min(x, of::w - WIDE); }
 };
 
-/* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. BY_ROW: 256 HIGH
- * groups of WIDE pixels, one behind another, row after row; a thread's are 256 apart. POINTS: stages FIRST to TO are all point stages; then all that a thread
- * reads is on its way before it stores. */
+/* A block of 32 x 8 threads computes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. BY_ROW: 256 HIGH groups
+ * of WIDE pixels in sequence, row after row; a thread's are 256 apart. POINTS: stages FIRST to TO are all point stages; then a thread starts all its loads
+ * before its first store. */
 template <int FIRST, int TO, int STORED, bool POINTS, bool BY_ROW, int WIDE, int HIGH, int STEP>
 static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
 {

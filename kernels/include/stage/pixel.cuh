@@ -1,4 +1,4 @@
-/* stage/pixel: what stages are written in: pixels of channels, a type R that they compute in (float in kernels, `truth` in the reference), and the
+/* stage/pixel: the language of stages: pixels of channels, a type R in which they compute (float in kernels, `truth` in the reference), and the
  * few operations that are not operators. */
 #pragma once
 #include <cuda_fp16.h>
@@ -26,8 +26,8 @@ template <class T> __device__ __forceinline__ float cast_to(float x, kind_of<T>)
 __device__ __forceinline__ float least_of(float a, float b) { return fminf(a, b); }
 __device__ __forceinline__ float most_of(float a, float b) { return fmaxf(a, b); }
 
-/* The plain a / b of floats is a reciprocal, mended, and what a - b q leaves over, 8 instructions in all, and then a test and a call for what is near the ends
- * of a float's range, or 0. Positions and constants are not near the ends: these are the 8 alone, or fewer, and round as the plain one does. */
+/* The compiler's a / b of floats is a reciprocal, refined, and the remainder a - b q, 8 instructions, then a test and a call for operands near the ends of the
+ * range, or 0. Positions and constants are not near them: these functions are the 8 instructions or fewer, and round like the compiler's. */
 __device__ __forceinline__ float reciprocal(int b, float) /* off by at most a unit of the last place, less than 2^-23 of itself */
 {
     float r;
@@ -51,8 +51,8 @@ __device__ __forceinline__ float over(float a, float b)
 /* a / b of whole numbers, for positions: rounded once. */
 __device__ __forceinline__ float share(int a, int b, float) { return (float)a / (float)b; }
 
-/* floor(a / b) of whole numbers, b > 0 and a > -b; r is b's reciprocal. FEW: b and |a| are below 2^21. Then a + 1/2 is a float, (a + 1/2) / b is at least 1 / (2 b)
- * from every whole number, and (a + 1/2) r is off by half of that at most. Floats beside 3 x 2^22 are whole numbers: to add that and round down is to take the floor. */
+/* floor(a / b) of whole numbers, b > 0 and a > -b; r is the reciprocal of b. FEW: b and |a| are below 2^21. Then a + 1/2 is a float, (a + 1/2) / b is at least 1 / (2 b)
+ * from every whole number, and (a + 1/2) r is off by at most half of that. Floats near 3 x 2^22 are whole numbers: adding that and rounding down gives the floor. */
 __device__ __forceinline__ int floor_of(int a, int b, bool few, float r)
 {
     return few ? __float_as_int(__fmaf_rd((float)a + 0.5f, r, 0x3p22f)) - __float_as_int(0x3p22f) : a >= 0 ? a / b : -1;
@@ -64,8 +64,8 @@ __device__ __forceinline__ bool few_of(image in, image out)
     return in.h <= most && in.w <= most;
 }
 
-/* Where output x of `out` lies among `in` inputs, at (2 x + 1) in / (2 out) - 1/2, as a whole number and the part behind it. Which pixels are read is decided in whole
- * numbers, which have no rounding, so it is the same in every kernel and in the reference; the part is rounded once. */
+/* The position of output x of `out` among `in` inputs, (2 x + 1) in / (2 out) - 1/2, as a whole number and a fraction. Whole-number arithmetic, which does not round,
+ * decides which pixels are read, so every kernel and the reference read the same; the fraction is rounded once. */
 template <class R> struct place { int at; R part; };
 __device__ __forceinline__ place<float> place_of(int x, int in, int out, bool few, float r)
 {

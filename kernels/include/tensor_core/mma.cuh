@@ -1,4 +1,4 @@
-/* tensor_core/mma: the warp's own tensor-core instructions and the asynchronous copy that feeds them: one function an instruction. The copy is on every chip,
+/* tensor_core/mma: tensor-core instructions of a warp and the asynchronous copy that feeds them, one function an instruction. The copy works on every chip,
  * the rest from sm_80 on.
  *
  * Addresses in shared memory are 32-bit (shared_address), as the instructions want them. */
@@ -109,8 +109,8 @@ __device__ __forceinline__ void load_matrix_2(unsigned m[2], unsigned address)
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(m[0]), "=r"(m[1]) : "r"(address) : "memory");
 }
 
-/* d += a * b: 16 rows, 8 columns, 16 deep; f32 sums. Lane l holds of d rows l / 4 (d[0], d[1]) and l / 4 + 8 (d[2], d[3]), columns 2 * (l % 4) and the
- * next; a is what load_matrix_4 gives for (rows 0-7, k 0-7), (rows 8-15, k 0-7), (0-7, 8-15), (8-15, 8-15); b for columns as rows: (k 0-7), (k 8-15). */
+/* d += a * b: 16 rows, 8 columns, 16 deep; f32 sums. Lane l holds rows l / 4 (d[0], d[1]) and l / 4 + 8 (d[2], d[3]) of d, columns 2 * (l % 4) and the
+ * next. load_matrix_4 gives a: (rows 0-7, k 0-7), (8-15, 0-7), (0-7, 8-15), (8-15, 8-15), and b, with columns as rows: (k 0-7), (k 8-15). */
 template <typename T> __device__ __forceinline__ void multiply_16x8x16(float d[4], const unsigned a[4], const unsigned b[2]);
 template <> __device__ __forceinline__ void multiply_16x8x16<__half>(float d[4], const unsigned a[4], const unsigned b[2])
 {
@@ -160,8 +160,8 @@ __device__ __forceinline__ unsigned round_tf32(float x)
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(v) : "f"(x));
     return v;
 }
-/* d += a * b in TF32: 16 rows, 8 columns, 8 deep. Lane l holds of a (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4), which is what
- * load_matrix_4 gives for rows of f32, since four of them are as wide as eight halves; of b (depth l % 4, column l / 4) and (depth + 4, same). */
+/* d += a * b in TF32: 16 rows, 8 columns, 8 deep. Lane l holds (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4) of a, which is what
+ * load_matrix_4 gives for rows of f32, because four of them are as wide as eight halves; and (depth l % 4, column l / 4), (depth + 4, same) of b. */
 __device__ __forceinline__ void multiply_16x8x8_tf32(float d[4], const unsigned a[4], const unsigned b[2])
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

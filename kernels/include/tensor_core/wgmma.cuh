@@ -1,5 +1,5 @@
-/* tensor_core/wgmma: the tensor-core instruction of a warpgroup (sm_90a), the copy engine that feeds it (TMA) and the barriers between them; one function an
- * instruction. Everything here is asynchronous: who may read or reuse what is said by barriers in shared memory and by wgmma's own groups.
+/* tensor_core/wgmma: the tensor-core instruction of a warpgroup (sm_90a), TMA, which feeds it, and the barriers between them; one function an instruction.
+ * Everything here is asynchronous: mbarriers in shared memory and wgmma's groups tell when data may be read or overwritten.
  *
  * Addresses in shared memory are 32-bit (shared_address of tensor_core/mma.cuh). */
 #pragma once
@@ -21,8 +21,8 @@ __device__ __forceinline__ void barrier_arrive(unsigned barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* Arrives at the barrier that lies at the same place in block `block` of the cluster. It orders no memory between blocks, which would cost a fence: for readers that
- * are done. */
+/* Arrives at the barrier at the same address in block `block` of the cluster. It does not order memory accesses between blocks, which would cost a fence: it is for
+ * readers that have finished. */
 __device__ __forceinline__ void barrier_arrive_at(unsigned barrier, unsigned block)
 {
     asm volatile("{\n"
@@ -123,8 +123,8 @@ __device__ __forceinline__ void store_matrix_4_transposed(unsigned address, cons
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]) : "memory");
 }
-/* Which warpgroup this is. The exchange tells the compiler that all lanes agree: what follows from it stays in uniform registers, where wgmma wants its
- * descriptors, instead of being moved there before every one. */
+/* The number of this warpgroup. The shuffle tells the compiler that the value is uniform: values derived from it stay in uniform registers, where wgmma
+ * needs its descriptors, instead of being moved there before every wgmma. */
 __device__ __forceinline__ int warpgroup_index() { return __shfl_sync(0xffffffff, (int)threadIdx.x / 128, 0); }
 /* A barrier of the 128 threads of warpgroup `group`, which must be the caller's. */
 __device__ __forceinline__ void warpgroup_sync(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory"); }
@@ -147,8 +147,8 @@ __device__ __forceinline__ unsigned long long matrix_rows_128(unsigned address, 
     return (unsigned long long)(address >> 4 & 0x3fff) | 1ull << 16 | (unsigned long long)(block >> 4) << 32 | 1ull << 62;
 }
 
-/* Describes a right operand whose 128 bytes are 64 columns of one depth: 8 depths (1024 bytes, swizzled together) after 8, and `columns` bytes further the
- * next 64 columns, as copies of boxes of 64 columns with swizzle 128 leave them. */
+/* Describes a right operand whose 128 bytes are 64 columns of one depth: depths in groups of 8 (1024 bytes, swizzled together), and the next 64 columns
+ * `columns` bytes further on, as copies of boxes of 64 columns with swizzle 128 leave them. */
 __device__ __forceinline__ unsigned long long matrix_across_128(unsigned address, unsigned columns)
 {
     return (unsigned long long)(address >> 4 & 0x3fff) | (unsigned long long)(columns >> 4) << 16 | 64ull << 32 | 1ull << 62;

@@ -1,5 +1,5 @@
-/* tensor_core/wgmma_tile: wgmma for tiles of 3 to 8 rows of 8 pixels: the left operand in registers, N = 24 .. 64 columns, 16 deep; and the operand that such a tile is
- * without a swizzle. The lanes' shares of the result are those of tensor_core/wgmma.cuh. */
+/* tensor_core/wgmma_tile: wgmma for tiles of 3 to 8 rows of 8 pixels: the left operand in registers, N = 24 .. 64 columns, 16 deep; and the descriptor of such a tile
+ * as an operand without a swizzle. Lanes hold the same elements of the result as in tensor_core/wgmma.cuh. */
 #pragma once
 #include "tensor_core/wgmma.cuh"
 

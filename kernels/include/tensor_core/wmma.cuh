@@ -1,5 +1,5 @@
-/* tensor_core/wmma: the first interface to tensor cores, sm_75 and later here: a warp multiplies 16x16x16 and nobody is told which lane holds what. Matrices come from and go
- * to memory whole; `pitch` is in elements. fp16 operands, f32 sums. */
+/* tensor_core/wmma: the first interface to tensor cores, here from sm_75 on: a warp multiplies 16x16x16, and which lane holds which element is unspecified. Matrices are
+ * loaded and stored as a whole; `pitch` is in elements. fp16 operands, f32 sums. */
 #pragma once
 
 __device__ __forceinline__ unsigned wmma_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }

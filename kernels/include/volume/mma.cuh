@@ -6,15 +6,15 @@
  * for tiles with halo, and cp.async fills the others while one is multiplied. A block has WARP_GROUPS groups, which do not wait for each other: one multiplies while another
  * stores.
  *
- *  - In shared memory a tile is planes of a piece of 16 bytes or of two, [piece][z][y][x], so that eight outputs side by side are read without bank conflicts and without
- *    padding, and any tap is a constant further on (one for each column of the filter). Two where there are pairs: 32 bytes of global memory that go to two places are
- *    fetched twice. The pieces of a pair change places every four voxels. With a stride the columns of one remainder lie together.
- *  - 16 rows of a product are 8 columns of two rows of outputs: of the same row of two planes, or with PLANES 1 of rows 4 apart. A warp has 4 such pairs one below the
- *    other, so a fragment serves every filter row that it belongs to.
- *  - The depth of a product is two columns of the filter: a column is a piece of one (t, s), 8 channels (4 of f32). With two pieces or a multiple of them they are
- *    neighbours; else they may be of different taps; an odd one at the end meets weights of 0. Channels that fill no piece are zeros.
- *  - Which inputs are read is one bit each, a word for a row of the tile: inside the volume and, in a sparse convolution, marked. The others arrive as zeros.
- *  - f32 is multiplied in TF32 (tensor_core/mma.cuh): weights are rounded once, inputs whenever they come to registers.
+ *  - In shared memory a tile is planes of one or two pieces of 16 bytes, [piece][z][y][x], so that reads of eight adjacent outputs have no bank conflicts without padding,
+ *    and any tap is at a constant distance (one for each column of the filter). Two pieces if they make pairs: 32 bytes of global memory that go to two places would be
+ *    fetched twice. The pieces of a pair are swapped every four voxels. With a stride the columns of one remainder are adjacent.
+ *  - The 16 rows of a product are 8 columns of two rows of outputs: the same row of two planes, or with PLANES 1 rows 4 apart. A warp has 4 such pairs below each other, so
+ *    a fragment serves every filter row to which it belongs.
+ *  - The depth of a product is two columns of the filter: a column is a piece of one (t, s), 8 channels (4 of f32). If there are two pieces or a multiple, the columns are
+ *    adjacent pieces; otherwise they may be of different taps, and an odd one at the end meets weights of 0. Channels that fill no piece are zeros.
+ *  - One bit for each input says whether it is read, a word for a row of the tile: inside the volume and, in a sparse convolution, marked. The others arrive as zeros.
+ *  - f32 is multiplied in TF32 (tensor_core/mma.cuh): weights are rounded once, inputs each time they are loaded into registers.
  *
  * Needs TYPE, C, FILTER_D, R, S, STRIDE, PAD, PLANES (1 or 2, of a warp), TILE_D (a multiple of it), TILE_H (of 8 / PLANES), BLOCK_K, WARP_K (channels of a warp),
  * WARP_GROUPS, STAGES, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; FLAT: an image;
@@ -134,8 +134,8 @@ static __device__ __forceinline__ unsigned inside_bits(const volume &v, const vo
     return x >= 0 ? bits : x > -32 ? bits & ~0u << -x : 0;
 }
 
-/* A tile of the group; bits: which inputs of a row are read. The caller commits. A thread has a place in a row, or several where rows are longer than the group is wide,
- * and goes down the rows of all planes. */
+/* Loads a tile of the group; bits: which inputs of a row are read. The caller commits. A thread has one position in a row, or several if rows are longer than the group
+ * is wide, and loads it in the rows of all planes. */
 static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *input, const volume &v, const volume_place &at, const unsigned *bits)
 {
     constexpr int PARTS = C / VEC_IN, BYTES = VEC_IN * sizeof(TYPE), LONG = IN_W * PARTS, AT_ONCE = GROUP_THREADS < LONG ? 1 : GROUP_THREADS / LONG;

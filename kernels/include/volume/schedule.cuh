@@ -1,9 +1,9 @@
 /* volume/schedule: which tiles of a sparse convolution of volumes are active, and which of them a group of warps computes.
  *
- * A unit is four tiles side by side: their rows of outputs are words of the output's mask. Every block looks at an equal share of the units, a lane a row, and writes
- * down which of its tiles are active; and how many there are in its share. Both are element/flagged_words.cuh with the number of the launch: data and barrier of the grid in
- * one (all blocks must be resident). From the sums each block knows its own share of the active tiles, by rank, and its groups walk over the units that hold
- * them. The same mask gives the same schedule.
+ * A unit is four adjacent tiles: their rows of outputs are words of the output's mask. Every block reads an equal share of the units, a lane a row, and writes which of its
+ * tiles are active and how many there are in its share. Both are element/flagged_words.cuh with the number of the launch: data and grid barrier in one (all blocks must be
+ * resident). From the sums each block computes its own share of the active tiles, by rank, and its groups visit the units that contain them. The same mask gives the same
+ * schedule.
  *
  * Needs what volume/mma.cuh needs. */
 #pragma once
