@@ -33,7 +33,7 @@ enum dtype {
 enum dtype dtype_parse(const char *name);
 const char *dtype_name(enum dtype t);
 extern const char *const dtype_names[];
-/* The element type that a C++ type of one word holds, or several of: f16 for half2; no_sign: behind `unsigned`. DTYPE_NONE: another type.
+/* The element type of a C++ type of one word: f16 for half2. no_sign: the name follows `unsigned`. DTYPE_NONE: another type.
  */
 enum dtype dtype_of_c(const char *type, bool no_sign);
 size_t dtype_bytes(enum dtype t); /* of the smallest part of memory that holds an element: 1 for e2m1 */

@@ -30,8 +30,8 @@ double value_number(const struct value *v);
 /* "12", "0.5", "NHWC" */
 void value_print(const struct value *v, char *out, size_t bytes);
 
-/* Names and calls that are not built in. Return false without touching err if the name is unknown (expr adds the error with the nearest
- * of `names`); for a real failure set err and return false. */
+/* Names and calls that are not built in. Return false and leave err unchanged if the name is unknown: expr then adds the error with the
+ * nearest of `names`. After a real failure set err and return false. */
 struct expr_env {
     void *context;
     bool (*name)(void *context, const char *name, struct value *out, struct error *err);

@@ -34,9 +34,9 @@ struct node *node_parse_file(const char *path, struct error *err);
 struct node *node_parse_text(const char *file, const char *text, size_t bytes, int line0, int column0, struct error *err);
 void node_free(struct node *root);
 void node_leave(struct node **root); /* for SCOPED_BY */
-/* Lays a map on top of another: a key that only `below` has is taken over, two maps under one key are joined in the same way at every
- * depth, any other value of the map replaces the one below, and one that is empty (`key:` or `key: null`) takes it away. Keys keep the
- * order of `below`, new ones follow. Every node keeps its own file, line and column, so `below`, which is left empty, must outlive the map.
+/* Lays a map on top of another. A key that only `below` has is taken over; two maps under one key are joined in the same way at every
+ * depth; any other value of the map replaces the one below; an empty one (`key:` or `key: null`) removes it. Keys keep the order of
+ * `below`, new ones follow. Every node keeps its own file, line and column, so `below`, which is left empty, must outlive the map.
  */
 bool node_inherit(struct node *map, struct node *below, struct error *err);
 /* Removes a key from a map, if present. */
@@ -61,8 +61,8 @@ bool node_bool(const struct node *n, const char *what, bool *out, struct error *
 const char *node_text(const struct node *n, const char *what, struct error *err);
 /* A scalar that must be one of `words` (NULL-terminated): its index, or -1 + error with the nearest word. */
 int node_word(const struct node *n, const char *what, const char *const *words, struct error *err);
-/* A real with an optional suffix: "0.5 %" -> 0.005, "20 s" -> 20, "5 us" -> 5e-6, "64 MiB" -> bytes, "2x" -> 2. `unit` names the one
- * that is expected: "%", "s", "B" or "". */
+/* A real with an optional suffix: "0.5 %" -> 0.005, "20 s" -> 20, "5 us" -> 5e-6, "64 MiB" -> bytes, "2x" -> 2. `unit` is the expected one:
+ * "%", "s", "B" or "". */
 bool node_quantity(const struct node *n, const char *what, const char *unit, double *out, struct error *err);
 /* The node as a message shows it: `12`, `'NHWC'`, `a list of 3`, `a map of 2 keys`, `nothing`. Caller frees. */
 char *node_describe(const struct node *n);

@@ -21,8 +21,8 @@ struct scale_counts {
 };
 void scale_count(struct scale_counts *counts, const double *values, size_t count);
 
-/* A scale below a gap has at least 1 in 64 of the magnitudes, and 4; below the smaller gap 1 in 8, and 8: a few results that cancel to
- * nearly nothing are not a scale of their own. */
+/* The scale below a gap has at least 1 in 64 of the magnitudes, and at least 4; below the smaller gap 1 in 8, and 8. Fewer results that
+ * nearly cancel are not a scale of their own. */
 struct scales scales_of(const struct scale_counts *counts);
 
 int scale_of(const struct scales *scales, double value);

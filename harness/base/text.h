@@ -27,8 +27,8 @@ bool text_same(const char *a, const char *b);
 /* Has `s` that end, with something before it? */
 bool text_ends(const char *s, const char *end);
 
-/* Frees at the end of a scope, on every way out: `SCOPED char *path = file_join(a, b);`, `SCOPED_TEXT words = {0};`,
- * `SCOPED_BY(plan_free) struct plan plan = {0};`. Declare without it what you hand on. */
+/* Frees a variable at the end of its scope, on every way out: `SCOPED char *path = file_join(a, b);`, `SCOPED_TEXT words = {0};`,
+ * `SCOPED_BY(plan_free) struct plan plan = {0};`. Do not use it for what the function returns or stores elsewhere. */
 #define SCOPED_BY(function) __attribute__((cleanup(function)))
 #define SCOPED SCOPED_BY(scoped_free)
 #define SCOPED_TEXT SCOPED_BY(text_free) struct text

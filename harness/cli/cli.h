@@ -94,7 +94,7 @@ struct plan_arguments {
 };
 /* Is it FILE.py or FILE.py:KERNEL? */
 bool cli_is_python(const char *s);
-/* The folder of sidecars of such a file, in the cache (kernels/python/bench.py writes it); and its folder of ops, NULL: it has none. Caller
+/* The cache folder of the sidecars of such a file (kernels/python/bench.py writes it). And the folder of its ops; NULL: it has none. Caller
  * frees. */
 char *cli_python_folder(const char *given, struct error *err);
 char *cli_python_ops(const char *folder);
@@ -111,12 +111,12 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
 
 /* Takes the database that is named before or after the other words out of them; NULL: none is named. */
 const char *cli_database_word(const char **rest, int *count);
-/* The words of a row as every verb takes them: "[FILE.db] [SCENARIO | SCENARIO.yaml] ROW", the database at the front or at the end. Takes
- * the database out of `rest` (NULL: none was named); a scenario's file means the scenario of that name. "" when no word is left. Caller
+/* The words of a row as every verb takes them: "[FILE.db] [SCENARIO | SCENARIO.yaml] ROW", with the database first or last. Removes the
+ * database from `rest` (NULL: none was named). A scenario's file means the scenario of that name. Returns "" if no word is left. Caller
  * frees. */
 char *cli_words(const char **rest, int *count, const char **database);
-/* The row that words name, for verbs that run it: a row of a scenario ("edsr body_1 naive"), or, without a scenario, a row of the last
- * stored run (in FILE.db if that was named), whose scenario and device are used. Free it even on failure. */
+/* The row that words name, for verbs that run it: a row of a scenario ("edsr body_1 naive"). Without a scenario it is a row of the last
+ * stored run (in FILE.db if given), with that run's scenario and device. Free it even on failure. */
 struct row_words {
     char *scenario, *words;
     char *device; /* of the stored row; NULL where a scenario was named */

@@ -34,8 +34,8 @@ char *cli_revision(const char *folder, const char *below)
     return cli_git_line(folder, command);
 }
 
-/* Runs git; *answer is its output without the final newline (malloc'd; its errors if it fails). False: it failed; err is set only if git
- * is missing or too slow. */
+/* Runs git. *answer is its output without the final newline, or its error messages if it fails (malloc'd). False: it failed; err is set
+ * only if git is missing or too slow. */
 static bool git(const char *folder, const char *const *argv, char **answer, struct error *err)
 {
     SCOPED char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);

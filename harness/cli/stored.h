@@ -18,8 +18,8 @@ struct stored {
     char *database;    /* given as a file, or of out_dir */
     struct stored_run r;
 };
-/* The whole verb: reads the options common to all and the verb's own (at most 4, which write into `s`), opens the run, lets `make` append
- * to the text, prints or writes it. Returns the exit code. */
+/* Runs the verb: reads the common options and the verb's own (at most 4, which write into `s`), opens the run, lets `make` append to the
+ * text, and prints or writes it. Returns the exit code. */
 int stored_verb(const struct verb *verb, int argc, char **argv, struct stored *s, const struct option *own, int own_count,
                 bool (*make)(struct stored *s, struct text *t, struct error *err));
 /* How many rows the case of this whole name has, from *from on. */

@@ -1,7 +1,7 @@
 /* device/device: one interface to a GPU (`cuda:0`) and to the embedded PTX interpreter (`emu`, `emu:GH100`).
  *
- * A device runs single launches on one stream and answers with plain numbers. It knows nothing of variants, works and rows. Addresses are
- * device addresses; on emu they live in an emulated space of their own. To add a device: one .c and one line in device_table
+ * A device runs single launches on one stream and returns plain numbers. It knows nothing of variants, works and rows. Addresses are
+ * device addresses; on emu they are in an emulated space of their own. To add a device: one .c and one line in device_table
  * (run/child/devices.c). */
 #pragma once
 
@@ -131,8 +131,8 @@ struct device_ops {
     /* Buffers. `label` is what messages call it. Addresses are 512-byte aligned. */
     bool (*alloc)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     void (*release)(struct device *dev, uint64_t address);
-    /* cuda: buffers whose pages are mapped only between reach(true) and reach(false), so that a wild access by a kernel faults. reach waits
-     * for the stream. A new buffer is mapped. Address 0: all of them. NULL elsewhere: use alloc. */
+    /* cuda: buffers whose pages are mapped only between reach(true) and reach(false), so that a stray access by a kernel faults. reach
+     * waits for the stream. A new buffer is mapped. Address 0: all of them. NULL elsewhere: use alloc. */
     bool (*alloc_guarded)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     bool (*reach)(struct device *dev, uint64_t address, bool within, struct error *err);
     /* cuda: free bytes of device memory. NULL elsewhere. */
@@ -149,9 +149,9 @@ struct device_ops {
     bool (*stored)(struct device *dev, uint64_t address);
     /* One bit a byte from that address on, 8 bytes a byte: set if the host or a kernel wrote it. NULL: not tracked. */
     const uint8_t *(*known)(struct device *dev, uint64_t address);
-    /* emu, of a buffer that begins at the address. repeat: fills it with copies of `tile`, one behind the other, and takes memory only
-     * where it is touched; it does not count as written. touched: by sector of 32 bytes, not 0 where launches read (or wrote) since the
-     * last clear, and the mark of the last launch that did; an atomic does both. NULL on cuda. */
+    /* emu, for a buffer that begins at the address. repeat: fills it with copies of `tile`, and takes memory only where it is touched; the
+     * fill does not count as a write. touched: for each sector of 32 bytes, not 0 if launches read (or wrote) it since the last clear, and
+     * the mark of the last launch that did; an atomic does both. NULL on cuda. */
     bool (*repeat)(struct device *dev, uint64_t address, const void *tile, size_t bytes, struct error *err);
     const uint8_t *(*touched)(struct device *dev, uint64_t address, bool written);
     /* emu: sets seen[i] to 1 when a kernel or a copy reads byte i of the buffer that begins at the address; NULL ends it. NULL on cuda. */
@@ -178,16 +178,17 @@ struct device_ops {
     void (*weigh)(struct device *dev, struct device_function *function, const struct device_sample *sample);
     /* emu: the instructions that were counted, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
-    /* emu: the instructions that the warps of each group of the last launch executed, by its number, and how many groups that are; 0 after
-     * a sample, a launch of too many, or one whose blocks may take work from each other. They last until the next launch. NULL on cuda. */
+    /* emu: the instructions that the warps of each group of the last launch executed, by the group's number; returns the number of groups,
+     * 0 after a sample, after a launch with too many groups, or if blocks may take work from each other. Valid until the next launch. NULL
+     * on cuda. */
     uint64_t (*group_work)(const struct device *dev, const uint32_t **work);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
     /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and report threads that wait for each other
      * sooner. Returns true if, since the last call, a kernel ran whose result may depend on that order. NULL on cuda. */
     bool (*reorder)(struct device *dev, int seed);
-    /* emu: false: functions that are looked up from now on count tensor instructions without computing what they do, which is most of the
-     * time of such kernels. NULL on cuda. */
+    /* emu: false: functions that are looked up from now on count tensor instructions without computing their results, which would take most
+     * of the time of such kernels. NULL on cuda. */
     void (*multiply)(struct device *dev, bool on);
     /* cuda: queues kernels that overwrite the registers, shared memory and local memory which earlier launches left behind. NULL on emu,
      * which tracks every write itself. */

@@ -1,5 +1,5 @@
-/* emu/async: asynchronous copies and mbarriers. What cp.async copies arrives at once, and what waits is only the right to read it; bulk
- * copies arrive when somebody waits for them in vain, for one of them or another. */
+/* emu/async: asynchronous copies and mbarriers. cp.async copies at once; only the right to read the data waits. Bulk copies arrive when a
+ * warp waits for one of them in vain. */
 #pragma once
 
 #include "emu/handlers.h"
@@ -51,7 +51,7 @@ enum map_field {
 };
 
 /* wgmma: insn.list: n, k, form of a and b, form of d, a from registers, transposed a, transposed b, negate a, negate b, counts, sparse,
- * saturate, then slots: d, a; of a sparse a the slot of the metadata and the selector. k: of a sparse a the stored elements */
+ * saturate, then slots: d, a; for a sparse a the slot of the metadata and the selector. k: for a sparse a the stored elements */
 enum {
     WGMMA_N,
     WGMMA_K,

@@ -225,13 +225,13 @@ struct memo {
     uint32_t low_at, high_at; /* shared: where the instruction may go */
     bool lanes_known;
     uint64_t key; /* of two patterns of one mask: equal only if all rel are */
-    /* A load that needs no more than a look (reach.inc): its first byte lies at most quick_span behind quick_from. Above all addresses:
-     * none is so. */
+    /* Limits of a load that needs only one comparison (reach.inc): its first byte is at most quick_span behind quick_from. If quick_from is
+     * above all addresses, no load qualifies. */
     uint64_t quick_from, quick_span;
     uint32_t quick_mask; /* of a misaligned address */
     uint8_t quick_lane;  /* the first of mask */
-    /* What a compiled one costs where its first byte lies `place` bytes into 128 of its buffer (PLACE_NONE: not known): marks of sectors to
-     * shift out, of each span, and how many sectors the second one is behind. */
+    /* The counts of a compiled load whose first byte is `place` bytes into a 128-byte line of its buffer (PLACE_NONE: unknown): sector
+     * marks to shift out, for each span, and the distance of the second span in sectors. */
     uint8_t place, place_bits, place_sectors, place_lines, place_shift[2];
     uint32_t place_next;
     /* what of these a pattern has: memo_copy */

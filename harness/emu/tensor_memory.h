@@ -1,9 +1,9 @@
 /* emu/tensor_memory: the tensor memory of a block, and the instructions tcgen05 of sm_100 and later that use it.
  *
  * Tensor memory has 128 lanes of 512 columns of 32 bits. An address holds the lane in its upper 16 bits, the column in its lower. A warp
- * reaches the 32 lanes of its number modulo 4. A product is done when its instruction is issued; the right to read it comes with the
- * mbarrier that tcgen05.commit tells. Source of layouts and descriptors: PTX ISA 9.0, "TensorCore 5th generation family". Not compared with
- * a GPU: no machine with tensor memory was at hand. */
+ * can access the 32 lanes of its number modulo 4. A product is computed when its instruction is issued; the right to read it comes with the
+ * mbarrier of tcgen05.commit. Source of layouts and descriptors: PTX ISA 9.0, "TensorCore 5th generation family". Not compared with a GPU:
+ * no machine with tensor memory was available. */
 #pragma once
 
 #include "emu/handlers.h"
@@ -82,8 +82,8 @@ struct tensor_descriptor {
     bool wide;                       /* 128 bytes in atoms of 32 */
     bool absolute;                   /* leading: where a row of 128 bytes goes on when it has ended */
 };
-/* Offset in shared memory of the 16-byte chunk that tensor_chunk finds: before it is swizzled, and behind. Eight rows from a multiple of
- * eight on (`across`: eight k) lie `descriptor_step` bytes apart before. */
+/* Offset in shared memory of the 16-byte chunk that tensor_chunk finds, before and after swizzling. Before it, groups of eight rows
+ * (`across`: eight k) are `descriptor_step` bytes apart. */
 static inline uint32_t descriptor_step(const struct tensor_descriptor *d)
 {
     return d->swizzle ? d->swizzle : 16;
@@ -114,7 +114,7 @@ static inline uint32_t descriptor_chunk(const struct tensor_descriptor *d, uint3
     return descriptor_swizzled(d, descriptor_plain(d, r, k, across));
 }
 bool tensor_descriptor_read(struct warp *w, const struct insn *ip, int lane, uint64_t v, struct tensor_descriptor *d);
-/* The 16 bytes at element (r, byte kb) of a K-major matrix, or where r runs inside of them (`across`: k is an element, r a byte). NULL:
+/* The 16 bytes at element (r, byte kb) of a K-major matrix, or of one in which r is contiguous (`across`: k is an element, r a byte). NULL:
  * outside, reported. */
 const uint8_t *tensor_chunk(struct warp *w, const struct insn *ip, int lane, struct block *b, const struct tensor_descriptor *d, uint32_t r,
                             uint32_t k, bool across);

@@ -19,7 +19,7 @@
  *           registers: 32
  *   sum: SHA-256 of everything above
  *
- * A row that stands there was verified; `status: foil` marks one that is only there to be compared with. What is not known is left out.
+ * Every row in the file was verified; `status: foil` marks one that exists only for comparison. An unknown value is left out.
  */
 #pragma once
 

@@ -77,8 +77,8 @@ bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p
 /* The first change that is worse and not waived; else the first change; NULL: none. */
 const struct gate_change *gate_pair_worst(const struct gate_pair *p);
 
-/* place.c: the place in head's sources where a fact changed: the line whose count grew most, else the first line of the file that
- * differs. False: not known. `file` is malloc'd. */
+/* place.c: the place in head's sources where a fact changed: the line whose count grew most, else the first line of the file that differs.
+ * False: unknown. `file` is malloc'd. */
 bool gate_place(const struct gate_entry *base, const struct gate_entry *head, const char *step, const struct gate_kind *kind, char **file,
                 int *line);
 /* The place that the row's reason names: an existing file, one of the row's files, or one next to them. False: none. `file` is malloc'd. */

@@ -21,8 +21,7 @@ void gate_junit(struct text *t, const struct gate_comparison *c);
 
 /* ---- geometric means ---- */
 
-/* Geometric mean of base over head for a layer, a network or everything: above 1 is less time, or fewer of what is counted. NAN: not
- * known. */
+/* Geometric mean of base over head for a layer, a network or everything: above 1 means less time, or lower counts. NAN: unknown. */
 struct gate_mean {
     char *name;
     bool network;

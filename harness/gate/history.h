@@ -23,9 +23,9 @@ struct history {
     int release;      /* the first entry of the release that the last entry is compared with; -1: none */
     int release_last; /* its last */
 };
-/* Orders runs by the commit of their kernels, those of one commit by their number: a gate runs an old revision again. `commits`:
- * "POSITION:SHA
- * ..." in the order of the history, for the revisions that git knows; NULL: none. Other revisions come in the order of their first runs. */
+/* Orders runs by the commit of their kernels, and those of one commit by their number, because a gate may run an old revision again.
+ * `commits`: "POSITION:SHA ..." in the order of the history, for the revisions that git knows; NULL: none. Other revisions come in the
+ * order of their first runs. */
 void history_order(struct gate_side *sides, int count, const char *commits);
 /* `sides`: runs in order; a run need not have the row. `what`: "time", or the name of a fact (gate_kinds); NULL: the time if the last run
  * has one, else the instructions. `release`: the revision or number of a run; NULL: none. Borrows the sides. */

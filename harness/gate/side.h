@@ -84,7 +84,7 @@ struct gate_side {
 };
 struct gate_op *gate_side_op(struct gate_side *side, const char *path);
 /* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: rows without a side. Takes ownership of run and rows.
- * False: this part was made by something else than the earlier parts. */
+ * False: this part was made on another device, or by another compiler or version, than the earlier parts. */
 bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err);
 /* Adds an entry, which the caller fills in; call gate_side_sort after the last one. */
 struct gate_entry *gate_side_add(struct gate_side *side, const char *id);

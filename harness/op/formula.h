@@ -44,8 +44,8 @@ struct formula {
     struct formula_step steps[FORMULA_STEPS];
     int count;
 };
-/* What a formula computes, which decides its names. Values of outputs: tensors, weights, sums and the output's coordinates (in a volume
- * only column and channel). Coordinates along an axis: the output's coordinate along it, and the tap. */
+/* What a formula computes, which decides the names it may use. Values of outputs: tensors, weights, sums and the output's coordinates (in a
+ * volume only column and channel). Coordinates on an axis: the output's coordinate on it, and the tap. */
 enum formula_of { FORMULA_OF_VALUES, FORMULA_OF_ROWS, FORMULA_OF_COLUMNS, FORMULA_OF_PLANES };
 /* Compiles an expression. False + err at its place: the expression uses something that a formula cannot have, or is too long. */
 bool formula_make(const struct expr *e, const struct work *work, enum formula_of of, struct formula *out, struct error *err);

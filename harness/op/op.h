@@ -77,10 +77,9 @@ struct op_data {
     bool elsewhere;         /* data of a nearby shape, not of the shape that was asked for */
 };
 
-/* DATA_FULL may be or-ed to a part. Without it, a work whose mask marks inputs has zeros in the input's inactive pixels, and the reference
- * is that of such an input: a sparse kernel computes it whether it reads those pixels or not, and a dense kernel computes it too. With it,
- * the input and the reference are full: a dense row is timed on that. Either way an inactive output of `reference` holds the epilogue of
- * zero. */
+/* DATA_FULL may be or-ed to a part. Without it, if a work's mask marks inputs, the input has zeros in inactive pixels, and so the reference
+ * does not depend on whether a sparse kernel reads those pixels; a dense kernel computes the same. With it, input and reference are full: a
+ * dense row is timed on that. In both cases an inactive output of `reference` holds the epilogue of zero. */
 enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FULL = 4 };
 
 /* How the device makes a reference: not at all; as sums over a filter or as the op's formula, by kernels/reference/conv.cu. */
@@ -174,8 +173,8 @@ int64_t work_terms(const struct work *work);
 double work_flop(const struct work *work);
 /* Compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_bytes(const struct work *work);
-/* Bytes that a work needs where its rows run: values and references of one part of its data, what making them takes for a while, and the
- * buffers of a row: inputs once, outputs twice. */
+/* The device memory that a work needs: values and references of one part of its data, temporary memory to make them, and the buffers of a
+ * row: inputs once, outputs twice. */
 struct work_memory {
     double part, making, buffers;
 };

@@ -80,8 +80,8 @@ struct op_file {
 
 /* Path of the op's file; NULL: the op is in C. */
 const char *op_path(const struct op *op);
-/* Hash of the file and of the sources of its reference: all headers of kernels/include, if that includes by a macro. Computed at the first
- * call. */
+/* Hash of the file and of the sources of its reference, with all headers of kernels/include if it includes one by a macro. Computed at the
+ * first call. */
 const char *op_file_hash(const struct op_file *f);
 /* Parses an expression over the op's fields and lets; NULL on error. */
 struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err);

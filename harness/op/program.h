@@ -127,8 +127,8 @@ struct step {
 enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
 extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
 
-/* Parts that a variant can leave out to show their cost: -DABLATE_STORE ... The result is then wrong on purpose, and such a run is never a
- * row. */
+/* Parts that a variant can leave out to show their cost: -DABLATE_STORE ... The result is then wrong on purpose, and such a run never
+ * becomes a row. */
 enum ablation { ABLATE_STORE, ABLATE_BIAS, ABLATE_MATHS, ABLATE_COUNT };
 extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
 

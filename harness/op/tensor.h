@@ -1,7 +1,7 @@
-/* op/tensor: a typed array of any rank with a layout, and the way between its storage and logical order.
+/* op/tensor: a typed array of any rank with a layout, and the conversion between its storage and logical order.
  *
- * Logical order is N,C,H,W for activations (of volumes N,C,D,H,W) and K,C/groups,R,S for filters, innermost last; all data and references
- * are made in logical order, and packed into the layout a variant asks for when they are uploaded. */
+ * Logical order is N,C,H,W for activations (N,C,D,H,W for volumes) and K,C/groups,R,S for filters, innermost last. bench makes all data and
+ * references in logical order, and packs them into a variant's layout when it uploads them. */
 #pragma once
 
 #include "base/dtype.h"
@@ -30,8 +30,8 @@ enum tensor_values {
 };
 /* The part of a tensor that a masked work must move: all; all if any output is active; its marked pixels; its active outputs. */
 enum tensor_share { SHARE_WHOLE, SHARE_ANY, SHARE_INPUTS, SHARE_OUTPUTS };
-/* Properties of one of an op's tensors. Code that walks all tensors of a work uses these properties; code that needs a certain tensor asks
- * for its name. */
+/* Properties of one of an op's tensors. Code that loops over all tensors of a work uses these properties; code that needs a certain tensor
+ * asks for its name. */
 struct tensor_role {
     const char *name; /* its name in heads, messages and foreign functions */
     int slot;         /* distinct within an op, below OP_MAX_TENSORS: index in op_data, heads and steps */

@@ -95,11 +95,11 @@ void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes
 enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
 extern const char *const data_kind_names[];
 
-/* Of values that an op only moves or compares, on nearby shapes: N(0, 1); so large at most that their squares are finite; up to the largest
+/* The size of values that an op only moves or compares, on nearby shapes: N(0, 1); up to a size whose square is finite; up to the largest
  * of the type. */
 enum sizes { SIZES_USUAL, SIZES_SQUARED, SIZES_ALL };
-/* Of each line only some values are not 0: all of these, or every second, or the others. ONES: all values are 1 or -1, of a further input 2
- * or -2, so that sums are whole numbers. */
+/* Only some values of each line are not 0: all of these, every second one, or the others. ONES: all values are 1 or -1, those of a further
+ * input 2 or -2, so that sums are whole numbers. */
 enum few { FEW_NONE, FEW_ALL, FEW_EVEN, FEW_ODD, FEW_ONES };
 /* What may be set apart by side or axis: its symbol, and the number that it is otherwise. Pads of the top and of rows are `pad` itself. */
 #define WORK_SIDES(X) \
@@ -123,8 +123,8 @@ enum work_side { WORK_SIDES(SIDE_ENUM) SIDE_COUNT };
 /* Padding that follows from the sizes, as ONNX's auto_pad does: outputs = inputs / stride, rounded up; upper: the odd one at the end. */
 enum same_pad { SAME_NONE, SAME_UPPER, SAME_LOWER };
 
-/* Tensors of a network's layer may be slices: some channels of a larger NHWC tensor. Channels of that tensor, which are the elements from
- * one pixel to the next; 0: the tensor lies alone. */
+/* Tensors of a network's layer may be slices: some channels of a larger NHWC tensor. The channels of that tensor, i.e. the elements from
+ * one pixel to the next; 0: the tensor is no slice. */
 struct pitches {
     int64_t input, other, output; /* other: the residual, or the second tensor */
 };

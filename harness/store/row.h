@@ -1,6 +1,6 @@
 /* store/row: one row: everything known of one variant, in one configuration, on one case and device.
  *
- * The row owns its strings (malloc'd; NULL or "" = absent). Each number says how it is absent. */
+ * The row owns its strings (malloc'd; NULL or "" = absent). Each number's comment says which value means absent. */
 #pragma once
 
 #include "base/hash.h"

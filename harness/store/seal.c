@@ -1,7 +1,8 @@
-/* store/seal: SQLite has no checksum of what it stores, so a flipped bit in a value is read as another value. A finished run has a seal in
- * the table `seal`: the SHA-256 of its own line, and the sum of its rows and cases. Only stored values count, each with its column's name,
- * so that a column which a later bench adds changes no seal. The sum of a row is computed when it is stored, lies beside it
- * (result.sum), and goes with it into other databases: a seal reads no row again. A sum is not proof against forgery. */
+/* store/seal: SQLite has no checksum of what it stores, so it would return a value with a flipped bit as another value. A finished run
+ * has a seal in the table `seal`: the SHA-256 of its own line, and the sum of its rows and cases. Only stored values count, each with
+ * its column's name, so that a column which a later bench adds changes no seal. bench computes the sum of a row when it stores the row,
+ * keeps it beside the row (result.sum), and copies both into other databases: a seal reads no row again. A sum does not protect against
+ * forgery. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "store/seal.h"
@@ -15,8 +16,8 @@
 
 static const char table[] = "CREATE TABLE IF NOT EXISTS seal (run INTEGER PRIMARY KEY, head TEXT NOT NULL, lines TEXT NOT NULL) STRICT";
 
-/* The lines of a run in the order of their keys. Each reads from where rows.c reads: SQLite takes a value from an
- * index that has it, so a damaged table, or index, must be seen by both. */
+/* The lines of a run in the order of their keys. Each query reads from the same place as rows.c: SQLite takes a value from an index that
+ * contains it, so both must see a damaged table, or index. */
 #define CASES "SELECT x.* FROM \"case\" x NOT INDEXED WHERE x.run = ?1 ORDER BY x.case_key"
 #define RESULTS \
     "SELECT x.*, (SELECT c.\"case\" FROM \"case\" c WHERE c.case_key = +x.case_key) case_of FROM result x INDEXED BY result_row WHERE " \

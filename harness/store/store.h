@@ -27,8 +27,8 @@ struct run {
     char *asked; /* not stored: text of a scenario whose answers a report gives; NULL: those of scenario_text */
 };
 void run_clear(struct run *run);
-/* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock
- * of the database until store_run_end or death. */
+/* Starts a run (run->id 0: fills it; > 0: continues that run, as --resume does). `started` is filled if empty. Holds the write lock of the
+ * database until store_run_end or the end of the process. */
 bool store_run_begin(struct store *store, struct run *run, struct error *err);
 /* when: NULL is now. */
 bool store_run_end(struct store *store, int64_t run_id, const char *when, struct error *err);
@@ -62,8 +62,8 @@ void runs_free(struct runs *runs);
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
 /* The rows of a run, by case_index, then row_index; two cases never share a case_index. -1 on error. Free each row and the array. */
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
-/* The same of those rows that `pick` names; NULL: any. Reads only their lines, so it cannot compare the run with its seal (store/seal.h),
- * unless `sealed` asks for that. brief: of the lists of a row only `parts`. */
+/* The same for the rows that `pick` names; NULL: any. Reads only their lines, so it cannot compare the run with its seal (store/seal.h),
+ * unless `sealed` asks for that. brief: only `parts` of a row's lists. */
 struct store_pick {
     const char *id, *case_id;
     bool brief, sealed;

@@ -31,10 +31,10 @@
  * memory of sm_107 is what ptxas 13.5 takes with --enable-extended-smem, which for every other chip is the driver's limit of a block. SMs,
  * clocks, caches and rates are unknown: 0.
  *
- * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is
- * 132 SMs x 4096 at 1.83 GHz, but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat
- *. Boards sold with other clocks report their own to the driver. A rate halved on GeForce (fp32 accumulation) stands at the
- * silicon's full value for the same reason. L2 bandwidth: no figure is published; 0. */
+ * The clock is the highest at which the SM can run, not the "boost" clock behind a data sheet's tensor rate: 989 TFLOP/s of an H200 is 132
+ * SMs x 4096 at 1.83 GHz, but with enough power it runs at up to 1.98 GHz, so only 1,070 TFLOP/s is a rate that nothing can exceed. Boards
+ * sold with other clocks report their own to the driver. For the same reason a rate that is halved on GeForce (fp32 accumulation) has the
+ * silicon's full value. L2 bandwidth: no figure is published; 0. */
 
 #define SM_COMMON \
     .warp_size = 32, .threads_per_block = 1024, .registers_per_sm = 65536, .registers_per_block = 65536, .registers_per_thread = 255, \

@@ -9,6 +9,6 @@ struct dispatch {
     double sm_work;                  /* until the last block ends, if SMs work without a pause and their blocks share them: that of an SM */
     double place_work, place_blocks; /* of the blocks that follow each other in the place that ends last, if each takes its own time */
 };
-/* The work of each block, on so many SMs of so many places. `each`: what a block costs beside its work. False: all blocks do the same
- * work, so that there is nothing to find out. */
+/* The work of each block, on `sms` SMs with `places` places each. `each`: what a block costs in addition to its work. False: all blocks do
+ * the same work, so there is nothing to compute. */
 bool dispatch_blocks(const uint32_t *work, uint64_t blocks, int sms, int places, double each, struct dispatch *out);

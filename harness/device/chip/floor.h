@@ -16,13 +16,13 @@ struct need {
     double flop, read_bytes, write_bytes;
 };
 /* max(flop / (rate of the math's pipe at maximum clock), bytes / peak DRAM bandwidth). `math` is an enum math of base/dtype.h, MATH_NONE
- * for data movement; a math whose tensor pipe the chip lacks falls to f32 SIMT. cold: what is read comes from DRAM; warm: as much as the L2
- * holds may be there already. Either way as much as it holds of what is written may be there still when the kernel is timed as done. Of a
- * chip whose L2 is not known no write, and in warm nothing, is held against it. A launch has no figure in any data sheet: launch_ns is 0.
+ * for data movement; a math whose tensor pipe the chip lacks uses the f32 pipe. cold: reads come from DRAM; warm: L2 may already hold as
+ * many of them as fit. In both cases L2 may still hold as many writes as fit when the kernel ends. If the L2 size of a chip is unknown,
+ * writes do not count, nor do reads in warm. No data sheet states the time of a launch: launch_ns is 0.
  */
 struct floor floor_of(const struct chip *chip, const struct need *need, int math, bool warm);
-/* The same of whatever pipe gives the accuracy of the math mode soonest: f32 also as three products of f16 parts, TF32 also as f16, whose
- * operands have as many bits. */
+/* The same with the fastest pipe that gives the accuracy of the math mode: for f32 also three products of f16 parts, for TF32 also f16,
+ * whose operands have as many bits. */
 struct floor floor_least(const struct chip *chip, const struct need *need, int math, bool warm);
 /* Any floor with a launch, whose cost was measured (0: it was not). */
 struct floor floor_launched(struct floor floor, double launch_ns);

@@ -28,12 +28,12 @@ const char *occupancy_limit_name(enum occupancy_limit limit); /* "regs", "smem",
 /* Waves of a grid: blocks / (blocks_per_sm * sm_count). */
 double occupancy_waves(const struct chip *chip, const struct occupancy *o, double grid_blocks);
 
-/* What one resource alone would have to give so that `blocks` fit as far as it goes: "16 fewer registers (64)", "25600 fewer bytes of
- * shared memory (76800)", "blocks of at most 512 threads". "" when they fit already or never can. */
+/* By how much one resource alone must change so that `blocks` blocks fit: "16 fewer registers (64)", "25600 fewer bytes of shared memory
+ * (76800)", "blocks of at most 512 threads". "" if they fit already or never can. */
 void occupancy_need(const struct chip *chip, const struct occupancy_query *query, enum occupancy_limit limit, int blocks, char *out,
                     size_t bytes);
-/* The most registers a thread with which `blocks` blocks fit on an SM as far as registers go; 0 = never. What launch bounds of that many
- * blocks allow. */
+/* The largest number of registers a thread with which `blocks` blocks fit on an SM, considering registers only; 0 = never. Launch bounds of
+ * that many blocks allow as many. */
 int occupancy_registers(const struct chip *chip, const struct occupancy_query *query, int blocks);
 
 /* The last wave, if all blocks take equally long. Below one wave the only wave is the last. */
@@ -45,6 +45,6 @@ struct occupancy_tail {
 };
 /* False when `waves` is not a positive number. */
 bool occupancy_tail(double waves, struct occupancy_tail *out);
-/* Clusters of `cluster_blocks` blocks that can be resident on the GPU at once: at most this many, for SMs come in groups whose sizes the
- * chip table does not know (a device tells its own count). 0 when not one fits. */
+/* An upper limit of the clusters of `cluster_blocks` blocks that are resident on the GPU at once: the chip table does not have the sizes of
+ * its groups of SMs (a device reports its own number). 0 if none fits. */
 int occupancy_clusters(const struct chip *chip, const struct occupancy *o, int cluster_blocks);

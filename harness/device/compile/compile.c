@@ -116,8 +116,8 @@ static void hash_request(const struct source *s, const struct compile_request *r
     hash_end(h, out);
 }
 
-/* The cache's file is named by content and by how it was made, so that a second checkout finds what the first compiled. Code that holds
- * paths which cannot be changed (paths_bound) is also named by the paths. */
+/* The cache names an entry by its content and by how it was compiled, so that a second checkout finds what the first compiled. If the code
+ * contains paths that cannot be changed (paths_bound), the name depends on the paths, too. */
 static char *entry_name(const struct compiler *c, const char *key, const char *bound, bool apart, bool ptx_only)
 {
     char out[HASH_TEXT];

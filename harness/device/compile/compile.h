@@ -41,8 +41,7 @@ struct compiled {
 /* Options always given: -lineinfo, -std=c++17, -default-device, --ptxas-options=-v, -I the .cu's folder, -I kernels/include, -I the CUDA
  * headers. A compile error is a usage error whose text is the compiler's own lines, at the variant's file and line. */
 bool compile(const struct compile_request *request, struct compiled *out, struct error *err);
-/* The entry in the code of the kernel with this name: of a name expression (KERNEL_INSTANCE) what the log says, else the name. Caller
- * frees. */
+/* The kernel's entry in the code: for a name expression (KERNEL_INSTANCE) the name in the log, else the name itself. Caller frees. */
 char *compile_entry(const char *log, const char *kernel);
 /* `bench worker compile`: one request, from a process that has a driver. Returns the exit status. */
 int compile_serve(void);

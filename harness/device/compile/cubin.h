@@ -32,11 +32,11 @@ int cubin_read(const void *cubin, size_t bytes, struct kernel_facts **facts, str
 unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel);
 /* As ptx_state, of machine code without PTX: the variables of .nv.global* that a relocation names. -1 + err: not to be read. */
 int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, struct error *err);
-/* Makes the module's variables known outside of it, so that a driver finds them by name: variables of a source that is not linked are
- * local. The code stays as it is. What cannot be read is left alone. */
+/* Makes the module's variables global, so that a driver finds them by name: in an unlinked source they are local. The code does not change.
+ * A cubin that cannot be read stays as it is. */
 void cubin_expose(void *cubin, size_t bytes);
-/* Of everything in a cubin that a device loads: no debug section, no name but those of kernels' sections. A comment, a renamed variable or
- * another order of includes leaves it as it is. */
+/* A hash of everything in a cubin that a device loads: no debug section, and no names except those of kernels' sections. A comment, a
+ * renamed variable or another order of includes does not change it. */
 bool cubin_image_hash(const void *cubin, size_t bytes, char out[HASH_TEXT], struct error *err);
 /* Adds spill bytes from the -v log (matched by phrase, not column) and cross-checks registers, stack and shared memory with the ELF:
  * a difference is an internal error naming both values. */

@@ -41,8 +41,8 @@ static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struc
                      n->nvrtcGetErrorString(r));
 }
 
-/* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is
- * loaded first, so that the name is known. Missing, it is NVRTC that says so. */
+/* NVRTC loads its library of built-in functions by name, and a folder of wheels is not on the loader's path. So bench first loads the file
+ * next to NVRTC, which makes the name known. If it is missing, NVRTC reports that. */
 static void open_builtins(struct nvrtc *n)
 {
     int major = 0, minor = 0;
@@ -257,8 +257,8 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     while ((flag = strsep(&rest, " ")))
         if (!quote || strcmp(flag, "-lineinfo")) /* NVRTC writes names between quotes, as they are, and ptxas cannot read that */
             add_option(options, &count, xstrdup(flag));
-    /* NVRTC keeps results of its own beside a driver (~/.nv/ComputeCache), and one that comes from there has no log of ptxas: spills would
-     * be unknown. It is not a flag of the key, since the code is the same. */
+    /* With a driver, NVRTC keeps results in its own cache (~/.nv/ComputeCache), and a result from there has no log of ptxas: spills would
+     * be unknown. This flag is not part of the key, since the code is the same. */
     int major = 0, minor = 0;
     if (sscanf(c->version, "nvrtc %d.%d", &major, &minor) == 2 && major >= 13)
         add_option(options, &count, xstrdup("--no-cache"));

@@ -1,7 +1,7 @@
-/* The paths in compiled code: the cache names an entry by content, so the files that it was made from may lie elsewhere for its next
- * reader. An entry keeps the folders of its writer. Before it is used, the .file lines of the PTX, the folders of the cubin's line table
- * and the places that the log names are changed into the reader's. Code that holds a path otherwise (__FILE__, debug information) cannot be
- * moved. Every offset is checked: a bundle's bytes may be hostile. */
+/* The paths in compiled code. The cache names an entry by content, so its next reader may have the source files elsewhere; the entry
+ * contains its writer's folders. Before it is used, bench replaces the .file lines of the PTX, the folders in the cubin's line table and
+ * the paths in the log by the reader's. Code that contains a path elsewhere (__FILE__, debug information) cannot be moved. Every offset is
+ * checked: a bundle's bytes may be hostile. */
 #include "base/file.h"
 #include "device/compile/elf.h"
 #include "device/compile/private.h"

@@ -50,7 +50,7 @@ void entry_write(struct text *t, const struct compiled *c);
 bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next);
 /* The folders of a compilation, as an entry keeps them; NULL where a name among them cannot be told. Caller frees. */
 char *paths_of(const struct source *s, const char *cuda);
-/* Changes the paths in PTX, line table and log into those of another reader; false where that cannot be done, and the entry is of no use.
+/* Replaces the paths in PTX, line table and log by those of another reader. False: this is impossible, and the entry cannot be used.
  */
 bool paths_move(struct compiled *c, const char *paths);
 bool paths_bound(const struct compiled *c); /* it holds paths that cannot be changed: __FILE__ */

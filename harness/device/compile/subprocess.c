@@ -157,8 +157,8 @@ done:
 
 static bool serving; /* this process is such a program: it starts no further one */
 
-/* The executable to start as `worker compile`: bench itself; from a test program in build/tests, the bench of its tree. NULL: none is
- * needed, or there is none. Caller frees. */
+/* The executable to start as `worker compile`: bench itself; for a test program in build/tests, the bench of its tree. NULL: none is
+ * needed, or none exists. Caller frees. */
 static char *program(void)
 {
     if (serving || !has_driver())

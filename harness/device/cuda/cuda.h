@@ -13,6 +13,6 @@ extern const struct device_ops cuda_device;
 bool cuda_native(struct device *dev, void **context, void **stream, struct error *err);
 /* The device's context becomes that of this thread too. */
 bool cuda_enter(struct device *dev, struct error *err);
-/* Flushes L2 as the device's `flush` does, but by a fill and copies of the driver's alone, and waits: CUPTI takes kernels that are launched
- * for ranges, not those. Persisting lines stay. */
+/* Flushes L2 as the device's `flush` does, but only by the driver's own fill and copies, and waits: CUPTI counts launched kernels as
+ * ranges, but not those. Persisting lines stay. */
 bool cuda_flush_uncounted(struct device *dev, struct error *err);

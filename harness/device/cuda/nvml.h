@@ -13,7 +13,7 @@ struct nvml_sample { /* negative = not available on this machine */
 bool nvml_open(struct error *err);
 void nvml_close(void);
 bool nvml_read(const char *uuid, struct nvml_sample *out);
-/* Processes that have the GPU open to compute: at most `room` pids, as NVML sees them, which in a container may be other numbers than here
- * or none. -1: not to be had. */
+/* Processes that use the GPU for compute: at most `room` pids as NVML reports them, which in a container may differ from those here or be
+ * missing. -1: not available. */
 int nvml_processes(const char *uuid, long *pids, int room);
 bool nvml_driver(char *out, int bytes);

@@ -75,8 +75,8 @@ struct cuda_api {
     CUDA_FUNCTIONS(CUDA_FIELD)
 #undef CUDA_FIELD
 };
-/* Loads the driver's library once a process and calls cuInit; an environment error in words when there is no driver, no GPU or too old a
- * driver. */
+/* Loads the driver's library once a process and calls cuInit. If there is no driver, no GPU, or the driver is too old, returns NULL with an
+ * environment error. */
 const struct cuda_api *cuda_api(struct error *err);
 
 struct cuda_allocation {
@@ -108,7 +108,7 @@ struct cuda_flush {
     size_t bytes;
     uint32_t round;
 };
-/* The kernel that stores time and cycles, into DEVICE_STAMPS notes in host memory; and the stream-blocking kernel with the two words
+/* The kernel that stores time and cycles into DEVICE_STAMPS places in host memory; and the stream-blocking kernel with the two words
  * through which it and the host communicate (clock.c). */
 struct cuda_clock {
     CUmodule module;

@@ -1,6 +1,6 @@
-/* Clears what the threads of a launch leave on the SMs, and what the next launch would find: registers, shared memory, and local memory,
- * which belongs to a place on an SM and not to a thread. A kernel could keep results there. Also replaces the cached instructions: a launch
- * that finds its own is faster, as a library's row was among few rows (docs/notes/2026-11-isolation.md). */
+/* Overwrites what the threads of a launch leave on the SMs and the next launch could read: registers, shared memory, and local memory,
+ * which belongs to a place on an SM and not to a thread. A kernel could keep results there. It also replaces the cached instructions: a
+ * launch that finds its own in the cache is faster, as a library's row was among few rows (docs/notes/2026-11-isolation.md). */
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 #define PARAMETERS "(.param .u64 sink, .param .u32 count, .param .u32 value, .param .u32 strange)\n.maxntid 1024, 1, 1\n"
 
-/* A block takes all the shared memory and all the registers that an SM gives one, so that each block has an SM of its own; the second round
- * of blocks meets those that the first left out. The values are alive together, because none is used before the last one is there. */
+/* A block takes all shared memory and all registers of an SM, so each block has an SM of its own; a second round of blocks reaches the SMs
+ * that the first missed. All values are live at once, because none is used before the last is loaded. */
 static void add_places(struct text *t)
 {
     text_add(t, ".extern .shared .align 16 .b8 room[];\n.visible .entry wipe_places" PARAMETERS "{\n"

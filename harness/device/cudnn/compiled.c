@@ -24,8 +24,8 @@ static char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attri
     return NULL;
 }
 
-/* The key: library and compiler, kind of GPU and driver, graph, engine and knobs. `own`: and this GPU's place, for the plans that cuDNN
- * does not load because another GPU made them. */
+/* The key: library and compiler, kind of GPU and driver, graph, engine and knobs. `own`: also the index of this GPU, for plans that cuDNN
+ * does not load if another GPU made them. */
 static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, bool own)
 {
     char hash[HASH_TEXT], *graph = cudnn_conv_text(conv);
@@ -96,7 +96,7 @@ void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, c
     free(json);
 }
 
-/* Another build of the compiler has another name or size; another checkout has it elsewhere. Of the GPU its place in this machine is left
+/* Another build of the compiler has another name or size; its path may differ between checkouts. The GPU's index in this machine is left
  * out. */
 void cudnn_set_builder(struct cudnn *h, const char *device)
 {

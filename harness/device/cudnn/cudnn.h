@@ -56,8 +56,8 @@ bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err
 void cudnn_compile(struct cudnn *handle, const struct cudnn_conv *conv, int most, int part, int parts);
 /* A plan as text for rows: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
 char *cudnn_plan_text(const struct cudnn_plan_facts *facts);
-/* Restricts cudnn_plans to this plan from now on, since making one takes up to half a second where cuDNN compiles its kernel. NULL: all
- * plans again. Borrowed. */
+/* From now on cudnn_plans returns only this plan: making one takes up to half a second if cuDNN compiles its kernel. NULL: all plans again.
+ * Borrowed. */
 void cudnn_only(struct cudnn *handle, const struct library_plan *which);
 /* All plans of the heuristic modes A, B and FALLBACK that finalize and obey the math mode, without duplicates, at most `most`. 0 with err
  * if the graph is not supported. */
@@ -67,8 +67,8 @@ int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, s
  * Kept as long as the handle. */
 void cudnn_mark_slow(struct cudnn *handle, const struct cudnn_conv *conv, int engine);
 bool cudnn_is_slow(const struct cudnn *handle, const struct cudnn_conv *conv, int engine);
-/* Makes the plans now; the next cudnn_plans with the same arguments returns them. Unless it compiles, only where no kernel must be
- * compiled, or no process can compile for another. */
+/* Makes the plans now; the next cudnn_plans with the same arguments returns them. If `compiles` is false, it does so only if no kernel must
+ * be compiled, or no process can compile for another. */
 void cudnn_prefetch(struct cudnn *handle, const struct cudnn_conv *conv, int most, bool compiles);
 /* A plan with the same engine and knobs for an equal convolution at other addresses, with its own copy of what belongs to the addresses (a
  * 16-bit bias). Made once. NULL on error. */

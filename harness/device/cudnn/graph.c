@@ -1,6 +1,6 @@
-/* A convolution and what is fused behind it, as cuDNN's operation graph:  v0 = conv(x, w); v1 = scale * v0 + residual; v2 = v1 +
- * scale * bias; y = activation(v2). The residual comes first because the patterns of cuDNN's precompiled engines have it so; sums of exact
- * data do not care, and the bound of precision data covers either order. */
+/* A convolution and its fused epilogue as cuDNN's operation graph: v0 = conv(x, w); v1 = scale * v0 + residual; v2 = v1 + scale * bias; y =
+ * activation(v2). The residual comes first because the patterns of cuDNN's precompiled engines have it there. Sums of exact data do not
+ * depend on the order, and the bound of precision data covers both. */
 #include "base/text.h"
 #include "device/cudnn/private.h"
 #include <stdlib.h>

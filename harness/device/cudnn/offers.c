@@ -197,8 +197,8 @@ bool cudnn_plan_sums(const struct cudnn_plan_facts *facts)
     return !strstr(facts->notes, "FFT") && !strstr(facts->notes, "WINOGRAD");
 }
 
-/* What a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data
- * as they are. 16-bit modes with f32 sums: no engine that sums in less. f16_acc16: anything. */
+/* What a math mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on f32 inputs. 16-bit
+ * modes with f32 sums: no engine with less precise sums. f16_acc16: anything. */
 bool cudnn_obeys(enum math math, unsigned notes)
 {
     bool tensor = notes & 1u << NOTE_TENSOR_CORE, narrow = notes & 1u << NOTE_DOWN_CONVERT_INPUTS,

@@ -21,8 +21,8 @@ struct cupti_chip {
     struct cupti_shim_host *host; /* for questions; a plan has its own, for what is added to one can not be taken back */
 };
 
-/* libcupti asks the loader for these by name alone when it is first used, and a folder of wheels is not on the loader's path: the files
- * beside it are loaded first, so that the names are known. Missing, it is CUPTI that says so. */
+/* libcupti loads these by name when it is first used, and a folder of wheels is not on the loader's path. So bench first loads the files
+ * next to it, which makes the names known. If one is missing, CUPTI reports that. */
 static void open_companions(const char *library)
 {
     static const char *const names[] = {"libnvperf_host.so", "libnvperf_target.so"};

@@ -48,8 +48,8 @@ void cupti_plan_free(struct cupti_plan *plan);
 /* The values of a decoded range (device/cupti_range), in the order of `metrics`, which are those that were planned. */
 bool cupti_evaluate(const struct cupti_plan *plan, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics,
                     size_t count, double *values, struct error *err);
-/* Finds functions of libcupti, which is loaded when it is not: `to` points at a pointer of CUPTI's own type. What is missing is an
- * ERROR_ENVIRONMENT. A module lists what it calls as X(field, function), and has a structure of those fields. */
+/* Finds functions of libcupti, and loads it first if necessary: `to` points at a pointer of CUPTI's own type. A missing function is an
+ * ERROR_ENVIRONMENT. A module lists the functions that it calls as X(field, function), and has a structure of those fields. */
 struct cupti_function {
     const char *name;
     void *to;

@@ -1,10 +1,10 @@
-/* device/cupti/pc: where warps stand, and why, by instruction: CUPTI's PC sampling. Every 2^period cycles each scheduler notes the
- * instruction that one of its warps is at and what it waits for; a line's share of the samples is its share of the warps' time. Short
- * periods lose samples: the hardware's buffer cannot be emptied as fast as it is filled (on an H200 none were lost at 2^8 cycles, seven of
- * ten at 2^5).
+/* device/cupti/pc: where warps are and why they wait, by instruction: CUPTI's PC sampling. Every 2^period cycles each scheduler records the
+ * current instruction of one of its warps and the stall reason; a line's share of the samples is its share of the warps' time. Short
+ * periods lose samples, because the hardware's buffer fills faster than it can be emptied (on an H200 none were lost at 2^8 cycles, seven
+ * of ten at 2^5).
  *
- * Modules may be loaded before or after it is opened. Close it before a session of device/cupti_range is opened: the two exclude each
- * other. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One thread samples at a time. */
+ * Modules may be loaded before or after it is opened. Close it before a session of device/cupti_range is opened: only one of them can be
+ * open. If the machine refuses, the error is an ERROR_ENVIRONMENT with the remedy as hint. One thread samples at a time. */
 #pragma once
 
 #include "base/kernel_name.h"

@@ -40,9 +40,9 @@ struct cupti_session {
     struct cupti_chip *chip;
     CUpti_RangeProfiler_Object *profiler;
     bool initialized;
-    /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one,
-     * it reads what is no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts
-     * as long as the profiler is enabled; other metrics enable it anew. */
+    /* The profiler's current configuration. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: after a change
+     * it reads freed memory at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts as long as
+     * the profiler is enabled; for other metrics it is disabled and enabled again. */
     struct cupti_plan plan;
     char **metrics;
     size_t metric_count;

@@ -1,11 +1,11 @@
-/* device/cupti/sass: how often each machine instruction ran, with how many lanes, and what it moved: CUPTI's SASS metrics. CUPTI patches
- * the code for it, so that the kernel counts itself: exact, whatever else the hardware does, and nothing may be timed meanwhile.
+/* device/cupti/sass: how often each machine instruction ran, with how many lanes, and how many bytes it moved: CUPTI's SASS metrics. CUPTI
+ * patches the code so that the kernel counts itself: the counts are exact, whatever else the hardware does, and nothing may be timed
+ * meanwhile.
  *
- * What CUPTI 13.0 does on an H200, and does not say: a process can set the metrics once, and never again after taking them back; and only
- * where PC sampling has been on before (pc.h, opened and closed) is every function patched - else it is the first one that is
- * launched, and no other ever after. So there is one of these in a process, opened behind PC sampling and kept to the end. It is at rest
- * between runs, when PC sampling and the range profiler can work. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One
- * thread at a time. */
+ * Undocumented behaviour of CUPTI 13.0 on an H200: a process can set the metrics only once, even if it removes them. If PC sampling was
+ * used before (pc.h, opened and closed), CUPTI patches every function; otherwise only the first one that is launched. So a process opens
+ * one of these, after PC sampling, and keeps it. Between runs it is inactive, and PC sampling and the range profiler can work. If the
+ * machine refuses, the error is an ERROR_ENVIRONMENT with the remedy as hint. One thread at a time. */
 #pragma once
 
 #include "base/kernel_name.h"

@@ -1,4 +1,4 @@
-/* device/cupti/shim: CUPTI 13's host API as plain C. Its header, cupti_profiler_host.h, is C++ only, so one .cpp file stands between.
+/* device/cupti/shim: CUPTI 13's host API as plain C. Its header, cupti_profiler_host.h, is C++ only, so one .cpp file wraps it.
  *
  * Every function returns CUPTI's own result code (0 = done; error.h puts it into words). Names and lists belong to CUPTI
  * and live as long as the host object, the chips as long as the library. */

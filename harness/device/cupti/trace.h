@@ -1,7 +1,7 @@
 /* device/cupti/trace: every kernel that this process launches, also inside of a library, from CUPTI's activity records: what each was, how
  * long it took.
  *
- * Goes beside a session of device/cupti_range that counts nothing at the moment, and needs no permission that counting needs. A traced
+ * May be used while a session of device/cupti_range is open but not counting, and does not need the permission for counting. A traced
  * launch is some microseconds slower: never time one. One thread traces at a time. */
 #pragma once
 

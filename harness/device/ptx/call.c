@@ -1,5 +1,6 @@
 /* device/ptx/call: parameters in registers. `.func (.reg .u32 r) f (.reg .u32 a)` and `call (x), f, (y, 5);` become what compilers write
- * since PTX 2: parameter variables, stored before the call and loaded behind it, loaded where the body begins and stored where it returns.
+ * since PTX 2: parameter variables, which the caller stores before the call and loads after it, and which the body loads at its beginning
+ * and stores where it returns.
  */
 #include "device/ptx/parser.h"
 #include <string.h>

@@ -113,8 +113,8 @@ const struct name *name_find(const struct parser *p, const char *text)
     return NULL;
 }
 
-/* The innermost range of that stem that has a register of this number: ranges have a name space of their own, and one that is too short
- * hides no longer one of an outer scope. */
+/* The innermost range of that stem that has a register of this number. Ranges have a name space of their own, and a range that is too short
+ * does not hide a longer one of an outer scope. */
 static const struct name *find_range(const struct parser *p, const char *stem, int number)
 {
     for (int i = p->buckets[name_hash(stem)]; i >= 0; i = p->names[i].before)

@@ -208,8 +208,8 @@ static unsigned factor_of(const struct factor_name *names, const char *at, size_
     return 0;
 }
 
-/* Behind the first part of a matrix product: the types of result, two factors and addend (wgmma has no addend; wmma of f16 names result and
- * addend alone; tcgen05 has kinds, of which `kind::f16` is bf16 as well). */
+/* After the first word of a matrix product: the types of result, two factors and addend (wgmma has no addend; wmma of f16 names only result
+ * and addend; tcgen05 has kinds, of which `kind::f16` includes bf16). */
 static unsigned product_factors(struct parts *p)
 {
     static const struct factor_name types[] = {{"f16", FACTOR_F16},

@@ -19,8 +19,8 @@ void ptx_target(const char *ptx, char out[32]);
 unsigned ptx_factors(const char *ptx, const char *entry);
 /* Does an entry, or a function that is not inlined, wait for the launch before it (griddepcontrol.wait)? */
 bool ptx_waits(const char *ptx, const char *entry);
-/* What code could keep from launch to launch: the module's variables in global memory that it refers to (not those that are merely there),
- * and whether it calls malloc, whose memory outlives a launch. How many names; caller frees each and the array. */
+/* What code could keep from launch to launch: the global variables of the module that it refers to (unused ones do not count), and whether
+ * it calls malloc, whose memory outlives a launch. Returns the number of names; caller frees each and the array. */
 int ptx_state(const char *ptx, char ***names, bool *heap);
 /* The first special register in the code that differs from launch to launch: the grid's number, the running graph, a profiler's counters.
  * NULL: none. Clocks do not count: a kernel may time itself. */

@@ -1,11 +1,11 @@
 /* emu/check/races: races in global memory, between blocks, warps and lanes.
  *
- * A tag says who touched a granule (1 << program.global_shift bytes, the smallest write of the program): moment << 8 | TAG_WIDE |
- * TAG_STRONG | warp. Moments count up in each thread of the host, through all its launches: one for each block, each of its barriers, each
- * fence. What is older than the launch lies behind it. A launch first runs with its writes watched alone; where a sector was both read and
- * written, or two blocks wrote one granule, it is put back and run again, reads watched as well; what is a race then runs a last time on
- * one thread, where it is told. So findings and values are the same for any number of threads, and reads of what nobody writes cost
- * nothing. */
+ * A tag says which warp accessed a granule (1 << program.global_shift bytes, the smallest write of the program) and when: moment << 8 |
+ * TAG_WIDE | TAG_STRONG | warp. Each host thread counts moments through all its launches: one for each block, each of its barriers, each
+ * fence. Moments before the launch are in the past of all its accesses. A launch first runs with only its writes tracked. If some sector
+ * was both read and written, or two blocks wrote one granule, memory is restored and the launch runs again with reads tracked, too. If that
+ * finds a race, it runs a last time on one thread, which reports it. So reports and values are the same for any number of threads, and
+ * reads of memory that no block writes cost nothing. */
 #pragma once
 
 #include "emu/handlers.h"
@@ -45,8 +45,8 @@ void races_cluster(struct block *b); /* all blocks of the cluster have come */
 void races_mark(struct launch *l, struct buffer *b, int64_t low, int64_t high);
 void races_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, enum access access);
 void races_lanes(struct warp *w, const struct insn *ip, const struct memo *m, uint64_t offset, uint32_t bytes, bool store);
-/* Are these words the same, or floats, neither large nor small, that differ in their last bits? Sums of the same numbers do, if one of them
- * was rounded more often: Triton's reductions store such to one address, and each of them is right. */
+/* True if these words are equal, or floats, neither large nor small, that differ in their last bits. Sums of the same numbers do, if one
+ * was rounded more often: in Triton's reductions several lanes store such sums to one address, and each of them is right. */
 bool races_rounding(const uint8_t *a, const uint8_t *b, size_t bytes, float scale);
 /* The largest magnitude of an f32 that the lanes of a store write: sums that cancel differ by their parts' rounding. */
 float races_scale(struct warp *w, const struct insn *ip);

@@ -1,11 +1,11 @@
-/* emu/decode/allowed: what ptxas refuses although emu could run it: types that an instruction does not have, and modifiers that it must
- * have. */
+/* emu/decode/allowed: what ptxas refuses although emu could run it: types that an instruction does not have, and missing modifiers that it
+ * requires. */
 #include "emu/decode/decode.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the first line that fits, which has one of the operations and one of the words (NULL: any): the types, by their words, and words of
- * which one is needed; NULL: any, none. The type is the last one that the instruction names. */
+/* The first line that has one of the operations and one of the words (NULL: any) applies: the permitted types, and words of which one is
+ * required (NULL: any type, no word). The type is the last one that the instruction names. */
 static const struct {
     const char *ops, *words, *types, *needs;
 } rules[] = {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instruction with these words (NULL: any; of a list one of it) is of the chips from a number on ("80+"), or of those of the list: "90"
- * is sm_90a and sm_90f, "90a" the first alone; NULL: of all. It is of PTX from a version (x 10) on, where its targets are older; else 0.
- * The lines of one instruction all hold; of several that do not, the first is named: older versions come before younger ones. */
+/* An instruction with these words (NULL: any; a list: one of them) exists on chips from a number on ("80+"), or on the listed ones: "90"
+ * means sm_90a and sm_90f, "90a" only the former; NULL: all. It needs a PTX version (x 10) if that is newer than its targets; else 0. All
+ * lines for one instruction must hold; if several fail, the error names the first: older versions come before newer ones. */
 #define BLACKWELL "100 103 107 110 120 121"
 static const struct {
     const char *ops, *words, *others, *chips;

@@ -278,8 +278,8 @@ static void number_memos(struct program *p)
     }
 }
 
-/* Where the constants lie, and whether an address of them or of a parameter is kept in 32 bits somewhere: from there on it may come back
- * in any register. */
+/* Finds where the constants are, and whether some register of 32 bits holds an address of them or of a parameter: after that, any register
+ * may hold it. */
 static void find_short_addresses(struct decode *d)
 {
     for (const struct ptx_var *v = d->m->vars; v; v = v->next)

@@ -1,8 +1,8 @@
-/* emu/decode/flow: basic blocks of a PTX function, the order they prefer to run in, and where its registers live.
+/* emu/decode/flow: basic blocks of a PTX function, the order in which they should run, and the slots of its registers.
  *
- * NVVM's PTX is in SSA form: thousands of virtual registers. Liveness and a linear scan fold them into few slots of a frame.
- * A slot holds 32 lanes (16, 32, 64 or 128 bit) or one predicate mask. Lanes that parted share slots safely because every
- * write is masked and each lane follows one path. */
+ * NVVM's PTX is in SSA form, with thousands of virtual registers. Liveness and a linear scan map them to few slots of a frame. A slot holds
+ * 32 lanes (16, 32, 64 or 128 bit) or one predicate mask. Diverged lanes can share slots, because every write is masked and each lane
+ * follows one path. */
 #pragma once
 
 #include "device/ptx/ptx.h"

@@ -47,8 +47,8 @@ bool decode_is_type(const char *mod)
     return ptx_type_parse(mod) != T_NONE || ((mod[0] == 'b' || mod[0] == 'e') && mod[1] >= '0' && mod[1] <= '9' && strchr(mod, 'x'));
 }
 
-/* Which modifiers belong to the form, as bits; *whole: all groups that must be there are. Types have an order, and so have state spaces and
- * the layouts of matrices: `ordered` are the modifiers of each kind. */
+/* The modifiers that belong to the form, as bits; *whole: all required groups are present. Types have an order, and so have state spaces
+ * and the layouts of matrices: `ordered` are the modifiers of each kind. */
 static uint32_t match(const struct ptx_instr *in, const char *groups, const uint32_t ordered[3], bool *whole)
 {
     uint32_t used = 0, passed = 0; /* passed: modifiers before the last one of their kind */

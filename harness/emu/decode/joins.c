@@ -1,5 +1,5 @@
-/* emu/decode/joins: of which basic blocks ptxas makes one. It puts a guard on the instructions of a short `if` in place of a branch, so the
- * blocks before, in and behind it are one; and it unrolls short loops. */
+/* emu/decode/joins: which basic blocks ptxas joins. It replaces the branch of a short `if` by guards on its instructions, so the blocks
+ * before, in and after it become one; and it unrolls short loops. */
 #include "base/text.h"
 #include "emu/decode/decode.h"
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static bool is_short_if(const struct graph *g, const int *entries, int b)
            blocks[b].next[0] == b + 1 && blocks[b - 1].next_count == 2 && leads_to(&blocks[b - 1], b) && leads_to(&blocks[b - 1], b + 1);
 }
 
-/* Instructions, less those that ptxas drops or makes a part of another. Halves that load or store count as long: with them joined, a gemm
- * by mma (175 x 232 x 800, f16) was predicted at 91 us, without at 160; an H200 took 147. */
+/* The number of instructions, without those that ptxas drops or merges into another. Halves with a load or store count as long: with them
+ * joined, a gemm by mma (175 x 232 x 800, f16) was predicted at 91 us, without at 160; an H200 took 147. */
 static int length_of(const struct decode *d, const struct graph_block *b)
 {
     int count = 0;
@@ -37,8 +37,8 @@ static int length_of(const struct decode *d, const struct graph_block *b)
     return count;
 }
 
-/* Where the half of an `if` and `else` that begins with block b goes on; -1: it is none, or a long one. `at` becomes the block that works:
- * a jump may stand in front of it. */
+/* The block after the half of an `if` and `else` that begins with block b; -1: it is no half, or a long one. `at` becomes the block that
+ * does the work: a jump may precede it. */
 static int end_of_half(const struct decode *d, const int *entries, int b, int *at)
 {
     const struct graph_block *blocks = d->graph.blocks;

@@ -1,5 +1,5 @@
-/* What an instruction of the PTX becomes for sm_90, counted in the code of NVRTC 13.0 (up to the first exit; none of the paths for unusual
- * operands). */
+/* The number of sm_90 machine instructions for a PTX instruction, counted in the code of NVRTC 13.0 (up to the first exit; without the
+ * paths for unusual operands). */
 #include "emu/decode/decode.h"
 #include <string.h>
 

@@ -178,7 +178,7 @@ static bool chosen(const struct decode *d, const struct ptx_operand *value)
     return is;
 }
 
-/* Is the value what a compare-and-swap of this function expects at first? It is guessed, and the swap tells whether it was right: no race.
+/* Is this the value that a compare-and-swap of this function first expects? Such a value is a guess, and the swap checks it: no race.
  */
 static bool guessed(struct decode *d, const struct ptx_operand *value)
 {

@@ -1,5 +1,5 @@
-/* emu/decode/origin: which variable, or which pointer of the launch, each address was computed from. Where that is beyond doubt, an access
- * outside of it is an error, also where some other array lies there. */
+/* emu/decode/origin: from which variable, or which pointer of the launch, each address was computed. If the origin is certain, an access
+ * outside of it is an error, even if another array is there. */
 #include "base/text.h"
 #include "emu/decode/decode.h"
 #include "emu/decode/flow.h"

@@ -86,8 +86,8 @@ struct totals {
     int code_count, code_room;
     char file[256];
 };
-/* path: the kernel's file, of whose lines are counted; "": the one that its first instruction stands in.
- * buffers: whose `requested` grows, with the parameters of the launch; NULL: none. */
+/* path: the kernel's file, whose lines are counted; "": the file of its first instruction. buffers: the buffers whose `requested` grows,
+ * with the parameters of the launch; NULL: none. */
 void totals_add(struct totals *t, const struct launch *l, const char *path, const struct launch *buffers);
 /* Of the whole (line 0), then of each line what is not 0. */
 void totals_each(const struct totals *t, void (*visit)(void *context, const struct device_counter *counter, int line, double value),

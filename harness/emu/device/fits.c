@@ -1,8 +1,8 @@
 #include "emu/device/fits.h"
 #include <string.h>
 
-/* The rule of ptxas 13.0, which has not seen code that was compiled to PTX alone. For targets with `a` it takes what a block may have (12.9
- * takes 48 KB there, too). */
+/* The rule of ptxas 13.0, which does not see code that was compiled to PTX only. For targets with `a` it accepts the maximum of a block
+ * (12.9 accepts 48 KB there, too). */
 static bool static_fits(const struct chip *chip, const struct program *program, const char *label, struct error *err)
 {
     size_t bytes = program->shared_bytes - SHARED_RESERVED, most = chip->smem_per_block ? chip->smem_per_block : 49152;

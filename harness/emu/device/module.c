@@ -11,8 +11,8 @@
 #define CONSTANT_MAX 65536   /* bytes of a module's constants, as ptxas has it */
 #define KEPT_BYTES (8 << 20) /* of PTX, of unloaded modules: decoded, 25 times as much (mallinfo2, over 400 modules of kernels/) */
 
-/* Unloaded modules, the last one first. A device loads its checks again each time that it is opened, and decoding takes longer than most
- * of their launches. */
+/* Unloaded modules, the last one first. A device loads its checks again each time it is opened, and decoding takes longer than most of
+ * their launches. */
 static struct {
     pthread_mutex_t lock;
     struct device_module *first;

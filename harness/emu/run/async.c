@@ -18,10 +18,10 @@ static bool first_time(uint64_t *seen, int *count, uint64_t value)
     return true;
 }
 
-/* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass): a piece is what of a 32-byte sector of
- * global memory goes to one 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one
- * row of the banks, one of each sector. Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the
- * store's wavefronts: they were added already, as were the sectors. What this takes beyond is not a bank conflict. */
+/* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass). A piece is the part of a 32-byte sector
+ * of global memory that goes to one 32-byte stretch of shared memory; each piece counts. A wavefront writes pieces of one global line into
+ * one row of the banks, one for each sector. If a lane writes zeros, all lanes write them first, like a store. `plain` and `ideal` are the
+ * store's wavefronts, which were added already, as were the sectors. The wavefronts beyond these are no bank conflicts. */
 static void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full,
                              uint32_t mask, uint64_t plain, uint64_t ideal)
 {

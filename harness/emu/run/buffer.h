@@ -12,6 +12,6 @@ bool buffer_repeat(struct buffer *b, const void *tile, size_t bytes, struct erro
 /* Takes the buffer at this address out of the space and frees it. */
 void space_remove(struct address_space *space, uint64_t address);
 
-/* Adds the bytes of its sectors that were read and written since the last clear. stands_for > 1: by blocks that stand for so many each;
- * then as many times the bytes, and at most all of the buffer. */
+/* Adds the bytes of its sectors that were read and written since the last clear. stands_for > 1: the blocks that ran stand for so many
+ * each; then as many times the bytes, and at most all of the buffer. */
 void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, uint64_t *written);

@@ -45,8 +45,8 @@ double narrow_value(uint8_t v, int form)
                                : narrow_get(narrow_form(form), v);
 }
 
-/* As .satfinite (the only form there is). A NaN is all ones but the sign, where the type has none the largest number. A power of two: by
- * its mode, of the magnitude. */
+/* As .satfinite (the only form there is). A NaN becomes all ones except the sign, or the largest number if the type has no NaN. A power of
+ * two is rounded by its mode, from the magnitude. */
 static uint8_t narrow_round(double d, int form, int64_t flags)
 {
     if (form == FORM_UE8M0) {
@@ -316,10 +316,10 @@ static uint32_t reversed_16(uint32_t v)
     return r;
 }
 
-/* PTX ISA, cvt: 13 random bits for each f16, 16 for each bf16. Of four results two share 16 bits: the lower of them takes these bits, the
- * upper takes them from last to first (FlashInfer's authors verified that for e4m3 on sm_100a; the manual shows one layout for all four
- * types of 8 and 6 bits). For e2m1 the 16 bits are a byte of each half, which the authors of quack found for every value of these bytes on
- * a B300. */
+/* PTX ISA, cvt: 13 random bits for each f16, 16 for each bf16. Of four results two share 16 bits: the lower uses them as they are, the
+ * upper in reverse order (FlashInfer's authors verified that for e4m3 on sm_100a; the manual shows one layout for all four types of 8 and 6
+ * bits). For e2m1 each of two results uses a byte of the 16 bits, which the authors of quack found for every value of these bytes on a
+ * B300. */
 static void convert_random(struct warp *w, const struct insn *ip, int i)
 {
     bool half = ip->aux == FORM_F16 || ip->aux == FORM_BF16;

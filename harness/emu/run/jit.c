@@ -1,8 +1,8 @@
-/* emu/run/jit: compiles stretches of a basic block to AVX-512 code: lane-wise operations, loads that hit the same lines as the last
- * time, and the branch that ends them. The code becomes the handler of the first operation of the stretch. If there are enough vectors,
- * registers stay in them: those that are needed soonest; a value that no operation reads again is not stored. A load that needs its handler
- * stores the registers and leaves the stretch; another stretch, without loads, begins behind it. If some lanes are off, separate code runs.
- * Each NaN becomes the canonical one before it is used, so results have the same bits as those of the handlers. */
+/* emu/run/jit: compiles sequences of operations in a basic block to AVX-512 code: lane-wise operations, loads that access the same lines as
+ * the last time, and the branch at the end. The code becomes the handler of the first operation. Registers stay in vector registers if
+ * there are enough: those that are needed soonest; a value that no operation reads again is not stored. A load that needs its handler
+ * stores the registers and leaves the sequence; another sequence, without loads, begins after it. If some lanes are inactive, separate code
+ * runs. Each NaN becomes the canonical one before it is used, so results have the same bits as those of the handlers. */
 #include "emu/run/jit.h"
 #include "emu/ops.h"
 #include <stdlib.h>

@@ -59,8 +59,8 @@ bool jit_can(const struct insn *ip);
 bool jit_can_load(const struct program *p, const struct insn *ip);
 /* Is its result a float, whose NaN is to be the canonical one? */
 bool jit_is_float(const struct insn *ip);
-/* Adds the code of operations [from, end) of the stretch at ip, one half after the other. `full`: they do not fit, and what was added is to
- * be dropped. */
+/* Adds the code of operations [from, end) of the sequence at ip, one half after the other. `full`: they do not fit, and the caller drops
+ * the added code. */
 void jit_operations(struct compiler *j, const struct insn *ip, uint32_t from, uint32_t end);
 /* To be called behind each operation: what is known of the lanes of registers. */
 void jit_follow(struct compiler *j, const struct insn *ip, uint32_t operation);
@@ -72,7 +72,7 @@ struct value jit_hold(struct compiler *j, uint32_t ref, int bytes, enum jit_use 
 /* Register `ref` of 32 bits takes the vector of an operand of the step, if nothing needs that any longer. */
 bool jit_take_over(struct compiler *j, uint32_t from, uint32_t ref);
 /* jit_next.c: sets `next` and `dead` of the recorded accesses of `count` operations. segments[i]: the first operation behind i that uses
- * bytes of the frame as another register than one from i on did before. */
+ * bytes of the frame for another register than an operation from i on did before. */
 void jit_foresee(struct compiler *j, uint32_t count, uint32_t *segments);
 /* Where the accesses of an operation begin, which stand side by side. */
 uint32_t jit_first_access(const struct compiler *j, uint32_t operation);
@@ -85,9 +85,9 @@ void jit_canonical(struct compiler *j, int reg);
 /* Stores what the frame does not hold yet. */
 void jit_flush(struct compiler *j, const struct values *values);
 
-/* jit_reach.c, called by compiled code: they change ordinary registers, T0 to T3 and the masks below K_FIRST only. The running lanes'
- * addresses lie as the memo says, from `first` on. NULL: the load's handler is to run, and nothing is counted yet; else where the first
- * address is in the host's memory, and T0 and T1 are lanes 0 to 15 and 16 to 31 (32 bits), or T0 is all lanes (16 bits). */
+/* jit_reach.c, called by compiled code: these functions change only ordinary registers, T0 to T3 and the masks below K_FIRST. The addresses
+ * of the active lanes follow the memo's pattern, from `first` on. NULL: nothing is counted yet, and the load's handler must run. Otherwise
+ * the result is the first address in host memory; T0 and T1 are lanes 0 to 15 and 16 to 31 (32 bits), or T0 is all lanes (16 bits). */
 enum jit_take { JIT_UNIFORM, JIT_ANY_16, JIT_ANY_32, JIT_ROWS }; /* which patterns, of elements of how many bits; rows of four words */
 const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first, enum jit_take take);
 const uint8_t *jit_shared(struct warp *w, struct memo *m, uint32_t first, enum jit_take take);

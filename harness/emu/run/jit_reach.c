@@ -1,5 +1,5 @@
-/* emu/run/jit_reach: what compiled code calls to check and count a load, and to read it (jit.h). Vectors of the caller stay as they are:
- * these functions use none but those that their instructions name. */
+/* emu/run/jit_reach: what compiled code calls to check, count and read a load (jit.h). The caller's vector registers do not change: these
+ * functions use only those that their instructions name. */
 #include "emu/check/shadow.h"
 #include "emu/handlers.h"
 #include "emu/run/jit.h"
@@ -131,8 +131,8 @@ GENERAL const uint8_t *jit_global(struct warp *w, struct memo *m, uint64_t first
     return take_lanes(m, b->host + (int64_t)at - m->min, take);
 }
 
-/* What watch_read() does: was all of it written in this block, and before the last barrier? Vectors are as wide as what is left: what a
- * masked store wrote is not forwarded to the load that follows. */
+/* As watch_read(): was all of it written in this block, and before the last barrier? Vectors are only as wide as the rest of the data,
+ * because the processor does not forward a masked store to the next load. */
 #define READ_GRAINS(N, V) \
     { \
         uint32_t amiss; \

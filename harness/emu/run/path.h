@@ -1,7 +1,7 @@
-/* emu/run/path: the way of a few warps through the basic blocks of a kernel, of which device/path.c computes how long they run.
+/* emu/run/path: the path of a few warps through the basic blocks of a kernel, from which device/path.c computes their run time.
  *
- * Of a launch the first and the last warp of about eight blocks are followed, of a sample those of one block of each group. Such a warp is
- * left at each basic block, so that the others cost nothing. What a launch computes does not change. */
+ * emu follows the first and the last warp of about eight blocks of a launch; in a sample, those of one block of each group. A followed warp
+ * is interrupted at each basic block, so that the others cost nothing. The results of a launch do not change. */
 #pragma once
 
 #include "emu/exec.h"

@@ -24,8 +24,8 @@ static int by_block(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* A GPU's buffer is a ring of 1 MiB in which the newest overwrite the oldest. Here the last in the order of blocks stay, so that any number
- * of threads leaves the same. */
+/* A GPU's buffer is a ring of 1 MiB in which the newest overwrite the oldest. Here the last texts in the order of blocks stay, so that the
+ * result is the same for any number of threads. */
 #define PRINTED_BYTES (1u << 20)
 
 static void drop_printed(struct launch *l)

@@ -513,8 +513,8 @@ static void run_once(struct launch *l, int threads)
     if (l->cooperative)
         g.size = (int)blocks;
     g.groups = l->sample ? (uint64_t)(l->sample->count - l->sample->ran) : blocks / (uint64_t)g.size;
-    /* A third of the clusters start by themselves. Each may cancel, one after the other, those that lie this many behind it; what it leaves
-     * runs afterwards. A chip promises no more, and which cluster does what depends on nothing else that runs. */
+    /* A third of the clusters start by themselves. Each may cancel, one after the other, those at this distance behind it; the ones that it
+     * does not cancel run afterwards. A chip promises no more, and which cluster does what does not depend on other running threads. */
     g.starts = l->program->cancels && !l->sample && !l->cooperative ? (g.groups + 2) / 3 : g.groups;
     if ((uint64_t)threads > g.starts)
         threads = (int)g.starts;

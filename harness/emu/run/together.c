@@ -38,8 +38,8 @@ static bool is_full(const struct warp *w, uint32_t ref)
     return all == ~0u;
 }
 
-/* Lanes of different masks may run one instruction together, as the tiles of cooperative groups do: those of `rest` that share the first
- * one's. */
+/* Lanes with different masks may execute one instruction together, as the tiles of cooperative groups do: the lanes of `rest` that have the
+ * first one's mask. */
 static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, uint32_t rest, uint32_t *members)
 {
     uint32_t group = 0;

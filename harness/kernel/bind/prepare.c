@@ -1,5 +1,6 @@
 /* Checks the buffers of `prepare:` steps. They run outside the timed part, so they may read only what is the same in every launch: weights,
- * and scratch that an earlier prepare step wrote. They may write only scratch (and symbols): outputs are poisoned before every timed round.
+ * and scratch that an earlier prepare step wrote. They may write only scratch (and symbols): bench poisons outputs before every timed
+ * round.
  */
 #include "kernel/bind/bind.h"
 #include <stdio.h>

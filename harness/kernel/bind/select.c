@@ -30,8 +30,8 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
     return done;
 }
 
-/* Gives the rule the candidate's program, under the rule's name: `conv2d/auto[is=wgmma_rs]`, followed by what completes it. A rule that
- * chooses a rule is what that one chose. */
+/* Gives the rule the candidate's program, under the rule's name: `conv2d/auto[is=wgmma_rs]`, followed by the variants that complete it. If
+ * a rule chooses another rule, it takes that rule's choice. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
     bool named = false;

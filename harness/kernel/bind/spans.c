@@ -64,7 +64,7 @@ static int64_t rounded_up(int64_t n, int64_t by)
 }
 
 /* True if a block computes consecutive pixels, row after row, instead of 32 x 8. Stores of a narrow image, whose rows start anywhere in a
- * cache line, then fill whole lines. Not if each image has its own size (boxes, branches). */
+ * cache line, then fill whole lines. False if each image has its own size (boxes, branches). */
 static bool by_row(const struct stage_image *all, int i, int64_t wide)
 {
     int64_t w = all[i].w;

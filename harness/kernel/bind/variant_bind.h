@@ -13,7 +13,7 @@ bool variant_bind(const struct variant_set *set, const struct variant_config *co
 /* The same for a rule (`select:`) whose choice comes from a search instead of its items; the program has the rule's name. */
 bool variant_bind_choice(const struct variant_set *set, const struct variant_config *rule, const struct variant_config *choice,
                          const struct work *work, const struct chip *chip, struct program *program, struct error *err);
-/* The variants that a rule's `race:` names for this work and that can do it, each in one configuration, without the one that the rule
- * takes: malloc'd if there is one. -1: a broken head. */
+/* The variants that a rule's `race:` names and that support this work, each in one configuration, except the one that the rule takes:
+ * malloc'd if there is one. -1: a broken head. */
 int variant_race(const struct variant_set *set, const struct variant_config *rule, const struct work *work, const struct chip *chip,
                  struct variant_config **configs, struct error *err);

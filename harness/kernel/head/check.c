@@ -1,4 +1,4 @@
-/* Checks a head whose keys are all valid: names that mean nothing or two things, kernel arguments that are tensors the head does not claim.
+/* Checks a head whose keys are all valid: unknown or ambiguous names, and kernel arguments that are tensors the head does not claim.
  */
 #include "kernel/head/head.h"
 #include "base/text.h"

@@ -19,8 +19,8 @@ void variant_show(const struct variant *v, struct text *t);
 bool variant_reads_mask(const struct variant *v);
 /* True if it is a rule (`select:`), whose steps are another variant's. */
 bool variant_selects(const struct variant *v);
-/* True if it is a rule that names other variants to be timed beside its choice (`race:`). Then *hash is that of its file and theirs: what a
- * stored choice depends on. */
+/* True if it is a rule that names other variants to be timed beside its choice (`race:`). *hash then covers its file and theirs: a stored
+ * choice depends on it. */
 bool variant_races(const struct variant_set *set, const struct variant *v, char hash[HASH_TEXT]);
 /* Expands parameters: `override` is a scenario's map {TH: [8, 16], CC: 16} (NULL: defaults only). Values outside the head's list are an
  * error at their place unless the head gives a range. Returns the count, configurations malloc'd; -1 on error. */

@@ -4,8 +4,8 @@
 #include "base/signature.h"
 #include "op/op.h"
 
-/* variant_new: the file's text with a head filled in from the signature of its first __global__ function (or of `kernel_name`), every line
- * explained. variant_new_op: a file for an op that does not exist yet (docs/OP.md), to be filled in. */
+/* variant_new: the file's text with a head made from the signature of its first __global__ function (or of `kernel_name`), with an
+ * explanation for every line. variant_new_op: a template of a file for an op that does not exist yet (docs/OP.md). */
 char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err);
 char *variant_new(const struct op *op, const char *source_text, const char *kernel_name, struct error *err);
 /* The element type of a tensor that a C++ type points to, "f16" of half2; NULL: it does not say. */

@@ -20,8 +20,7 @@
 
 #define AXES 5 /* a grid's, of which the first may be tiles of a row, rows and images */
 
-/* A grid seen as a box, the first of them fastest. Blocks at less than `low` along an axis, or not before `high`, lie at
- * its border. */
+/* A grid as a box; its first axis varies fastest. Blocks below `low` on an axis, or from `high` on, are at its border. */
 struct box {
     uint64_t size[AXES], low[AXES], high[AXES];
     int count;
@@ -297,8 +296,8 @@ static bool find_borders(struct counting *c, struct box *box, struct error *err)
     return true;
 }
 
-/* If the first axis runs over rows of tiles, blocks at the ends of a row inside the grid count otherwise than those beside them. Returns
- * the length of such a row; 0: there is none. */
+/* If the first axis runs over rows of tiles, blocks at the ends of such a row have other counts than the blocks next to them. Returns the
+ * length of such a row; 0: there is none. */
 static bool find_tile_row(struct counting *c, uint64_t *row, struct error *err)
 {
     uint64_t rows[ROWS_MOST], base = c->groups / c->grid[0] / 2 * c->grid[0];
@@ -436,8 +435,8 @@ static bool drop_borders(struct counting *c, struct box *box, struct error *err)
     return true;
 }
 
-/* A few blocks, each of which takes long: one of each class, and more of the largest. Along a line those are spread evenly: of a grid that
- * stays on the chip and goes over many tiles, where the first and the last one may have others to do. */
+/* For blocks that each take long: one of each class, and more of the largest class, spread evenly along a line: in a persistent grid that
+ * loops over many tiles, the first and the last block may have other tiles. */
 static bool count_evenly(struct counting *c, int count, struct blocks *b, struct error *err)
 {
     struct box box = box_of(c, 0), line = {{c->groups}, {1}, {c->groups - 1}, 1};

@@ -1,9 +1,9 @@
 /* measure/count/blocks: the interpreter's counts of a whole launch from a few of its blocks.
  *
- * Blocks that lie alike in the grid (at its corners and borders, or inside) and in the layer count alike: that makes a class. Several
- * blocks of each class run, with the arguments of the true launch; if their counts are equal, one stands for its class and the counts are
- * exact. If not, the class is sampled further, and the estimate has an interval. With a mask, a class is also how many marks a block
- * sees. A block runs alone, so a kernel whose blocks take work from a common queue cannot be counted so. */
+ * Blocks at alike positions in the grid (corners, borders, inside) and in the layer have equal counts: they are a class. Several blocks of
+ * each class run, with the arguments of the true launch; if their counts are equal, one stands for its class and the counts are exact. If
+ * not, more blocks of the class run, and the estimate has an interval. With a mask, a class also depends on the number of marks that a
+ * block reads. A block runs alone, so this cannot count a kernel whose blocks take work from a common queue. */
 #pragma once
 
 #include "measure/count/unequal.h"
@@ -35,7 +35,7 @@ struct blocks_how {
     bool last;                 /* no later step reads what it writes, so that a part of its blocks is enough */
 };
 /* Counts a kernel step of the rig's program on an emu device: leaves the counts of the whole launch in the device's counters. A grid whose
- * blocks wait for each other runs whole. False (err): the counts are not to be had. */
+ * blocks wait for each other runs whole. False (err): counting is not possible. */
 bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struct blocks *b, struct error *err);
 /* What a group that ran costs, in instructions of a warp, in a launch that computes tensor instructions (multiplies) or does not. */
 double blocks_cost_of(const struct device_group *g, bool multiplies);

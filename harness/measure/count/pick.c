@@ -27,7 +27,7 @@ static void pick(const struct counting *c, uint64_t number, double *left, struct
     *left -= cost;
 }
 
-/* Corners of the grid first, the last one foremost: it has the largest addresses. Not where a mask marks inputs: zeros are laid where
+/* Corners of the grid first, and of these the last: it has the largest addresses. Not if a mask marks inputs: zeros are then written where
  * groups that ran have read (measure/trust/layer_values). */
 void blocks_pick(const struct counting *c, struct blocks *b)
 {

@@ -2,7 +2,7 @@
  * and how often each line ran, with how many lanes, and how many bytes it moved, through SASS metrics (device/cupti/sass.h).
  *
  * Each step is sampled by itself, so that two steps with one kernel remain separate. It starts from the state that the steps before it
- * leave, the first step from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that
+ * leave, the first step from the same state as when it is timed (cold or warm). Code that was inlined from a header counts at the line that
  * calls it. Nothing is timed here. */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* measure/count/unequal: what it costs a launch that its blocks do unequal work (device/chip/dispatch). Adds to a step of a row
- * emu.unequal_sm, emu.unequal_place and emu.unequal_blocks, unless all blocks do the same. */
+/* measure/count/unequal: how much longer a launch takes because its blocks do unequal work (device/chip/dispatch). Adds emu.unequal_sm,
+ * emu.unequal_place and emu.unequal_blocks to a step of a row, unless all blocks do the same work. */
 #pragma once
 
 #include "device/chip/dispatch.h"

@@ -8,8 +8,8 @@
 
 #define CODE_MAX_BYTES (1u << 30)
 
-/* KEY.ptx.cubin of kernels/python/bench.py is the machine code that the tool made of the PTX. It has registers and spills, also where emu
- * runs the PTX. On a GPU the driver compiles the PTX, and may come to others. */
+/* KEY.ptx.cubin of kernels/python/bench.py is the machine code that the tool made from the PTX. Its registers and spills count even if emu
+ * runs the PTX. On a GPU the driver compiles the PTX, possibly with others. */
 static void load_beside(const struct unit *u, struct compiled *c)
 {
     SCOPED char *path = text_format("%s.cubin", u->path);

@@ -13,8 +13,8 @@ struct build {
 };
 struct compile_request build_request(const struct job *job, const struct unit *unit);
 bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err);
-/* The same of a program of which only what it computes is asked (a nearby shape, the part that emu verifies): on emu its units may be PTX
- * without machine code. */
+/* The same for a program of which only the values matter (a nearby shape, the part that emu verifies): on emu its units may be PTX without
+ * machine code. */
 bool build_make_values(const struct job *job, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
 /* Scans the images once for all rigs that use them (rig_scan_image). */

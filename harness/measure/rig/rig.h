@@ -1,4 +1,5 @@
-/* measure/rig/rig: a program set up on a device: buffers with guard zones, loaded code, packed arguments; fed, run and checked.
+/* measure/rig/rig: a program set up on a device: buffers with guard zones, loaded code, packed arguments. It fills the inputs, runs the
+ * program and checks the outputs.
  *
  * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
  * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an
@@ -55,8 +56,8 @@ enum rig_left { RIG_AS_ACCEPTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, 
 bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err);
 /* Returns another set whose accepted launch left the outputs that rig_checksum_matches read (the launch replayed a result); -1: none. */
 int rig_checksum_matches_set(const struct rig *rig);
-/* Notes which elements of its inputs launches read from now on; off: no longer. rig_seen: by byte of the tensor's storage, 1 once it was
- * read; NULL: the device does not say, or the tensor is written. */
+/* Records which elements of its inputs launches read from now on; off: stops. rig_seen: for each byte of the tensor's storage, 1 if it was
+ * read; NULL: the device does not record it, or the tensor is written. */
 void rig_watch(struct rig *rig, bool on);
 const uint8_t *rig_seen(const struct rig *rig, int tensor);
 /* True if a launch could find data of an earlier launch: non-constant scratch, or local memory. False for library rows. */
@@ -102,8 +103,8 @@ void rig_scan_free(struct device_memory *memory);
 bool rig_may_remember(const struct device_image *images, int count, struct text *how);
 /* A checksum of all written tensors as the last rig_check read them. Equal outputs have equal checksums. */
 uint64_t rig_output_sum(const struct rig *rig);
-/* An output with that sum was right on the data that the rig was just fed: rig_check then compares no element of such an output again. It
- * learns this by itself of the outputs that it finds right. */
+/* Says that an output with that checksum was right on the inputs that the rig now has: rig_check then does not compare the elements of such
+ * an output again. rig_check records the checksums of outputs that it finds right by itself. */
 void rig_expect(struct rig *rig, uint64_t sum);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);

@@ -73,7 +73,7 @@ static bool tell_change(struct rig *rig, int i, struct text *unsafe, struct erro
     return true;
 }
 
-/* changed: by tensor, then by constant, as the device check found it; NULL: the device did not check. emu also detects writes of equal
+/* changed: by tensor, then by constant, as the device check found; NULL: the device did not check. emu also detects writes of equal
  * values. */
 static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *unsafe, struct error *err)
 {

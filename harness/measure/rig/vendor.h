@@ -9,8 +9,8 @@ struct vendor_library {
     char error[512];     /* the reason; "": not tried yet */
     char *state;         /* identifies everything that stored choices depend on; NULL: the library is not open */
 };
-/* A stored choice stays valid until something changes that may make another plan the fastest. GPUs of one kind have the same state: what
- * one chose, the others take. malloc'd. */
+/* A stored choice stays valid until something changes that may make another plan the fastest. GPUs of one kind have the same state, so they
+ * share their choices. malloc'd. */
 char *vendor_state(const char *version, const struct device *dev, double power_limit_w);
 /* Opens it once, on a device that keeps time. */
 void vendor_open(struct vendor_library *l, struct device *dev);

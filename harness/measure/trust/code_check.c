@@ -23,8 +23,8 @@ void code_take_rounds(const struct plan_row *row, struct program *p, const struc
     p->rounds_known = true;
 }
 
-/* Tensor cores may multiply 8-bit floats, and wider ones that hold all of their values, if all floats that are read are such, or at least
- * two tensors (others are biases, for example). */
+/* Tensor cores may multiply in an 8-bit float type, or a wider one that holds all its values, if all float inputs have such a type, or at
+ * least two of them (the others may be biases). */
 static unsigned tensor_factors(const struct work *work)
 {
     struct tensor list[OP_MAX_TENSORS];

@@ -14,6 +14,6 @@ struct degenerate {
 bool degenerate_cancels(const struct work *work, struct op_data *data);
 /* Marks a row of degenerate work as broken, with the reason; the check runs once per case. This function is for ops in C; */
 bool degenerate_check(struct degenerate *known, const struct job *job, int index, struct row *row, struct error *err);
-/* this one is for ops that are files. kept: the row is timed next on these input sets, so they stay in the store. False (err): bench
- * cannot make the case's own data. */
+/* The same for ops that are files. kept: the row is timed next on these input sets, so they stay in the store. False (err): bench cannot
+ * make the case's own data. */
 bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool kept, int index, struct row *row, struct error *err);

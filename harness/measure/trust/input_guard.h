@@ -1,5 +1,5 @@
 /* measure/trust/input_guard: checks bench's own memory on the device, which holds the input values of all rows of a case. No row gets a
- * pointer to it, but a wild write may hit it and would make every later row wrong. */
+ * pointer to it, but a stray write may hit it and would make every later row wrong. */
 #pragma once
 
 #include "measure/verify/data.h"

@@ -1,5 +1,5 @@
-/* measure/trust/interpreted: runs the PTX of a user's row of a GPU on `emu` as well, which checks each access: a race whose values come out
- * right, reads of memory that was never written, an access out of bounds. bench's own kernels are checked so when they change.
+/* measure/trust/interpreted: runs the PTX of a user's GPU row on `emu` as well, which checks each access: a race that gives the right
+ * values, reads of memory that was never written, an access out of bounds. CI checks bench's own kernels in the same way when they change.
  *
  * It runs on the layer itself, if that does not take long, and on two small nearby shapes. Compile workers do it while nothing is timed. */
 #pragma once

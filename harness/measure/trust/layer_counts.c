@@ -109,8 +109,8 @@ static bool feed_layer(struct counting *k, struct counted_layers *known, struct 
 }
 
 /* ---- launches that were counted ---- */
-/* The code and the numbers of a network's launch, which decide its counts; buffers of one layer are those of its next run. Empty: it is
- * none. */
+/* The code and the numbers of a network's launch, which decide its counts. Runs of one layer differ only in their buffers, which are left
+ * out. Empty: it is no such launch. */
 static void launch_key(const struct counting *k, char out[HASH_TEXT])
 {
     const struct program *p = k->program;

@@ -27,13 +27,13 @@ void layer_counts_free(struct counted_layers *known);
 /* NULL: no row with these launches was counted. */
 const struct row *layer_counts_known(const struct counted_layers *known, const char *launch_hash);
 
-/* Runs blocks of the row's true launches on `counter`, an emu device that checks bounds only (opened here at first), and stores the counts
- * of the layer. *counted: false if they are not to be had from a part of the blocks; the row then has none, and its note says why. An
+/* Runs blocks of the row's true launches on `counter`, an emu device that only checks bounds (opened here on the first call), and stores
+ * the counts of the layer. *counted: false if a part of the blocks does not suffice; the row then has no counts, and its note says why. An
  * access out of bounds decides the row's status. */
 bool layer_counts(const struct job *job, struct device **counter, struct counted_layers *known, int index, const struct build *build,
                   struct row *row, bool *counted, double *executed, struct error *err);
 /* A row that is right on its part, whose faults say more, becomes wrong if it is wrong at full size. */
 void layer_counts_blame(const struct counted_layers *known, struct row *row);
-/* After each launch that verifies a row whose layer was counted, on zeros: if the instructions differ from those of the last one, which had
- * other values, the row loses its counts. row NULL: does nothing. *executed: 0 before the first. */
+/* Called after each launch that verifies a row whose layer was counted on zeros: if the number of instructions differs from that of the
+ * last launch, which had other values, the counts are removed. row NULL: does nothing. *executed: 0 before the first. */
 void layer_counts_compare(struct device *dev, struct row *row, double *executed);

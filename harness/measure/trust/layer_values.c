@@ -152,8 +152,7 @@ static struct device_sample picked(const struct looking *k)
     return sample;
 }
 
-/* Where the blocks read that are looked at, pixels that a mask of inputs leaves out are 0. Before the input is laid: keeps where that
- * is. */
+/* Pixels that an input mask leaves out are 0 where the checked blocks read. Before the input is written: records where that is. */
 static bool keep_read(struct looking *k, struct error *err)
 {
     const int input = program_tensor(k->program, "input");
@@ -266,8 +265,8 @@ static bool read_result(const struct looking *k, size_t logical, double *value)
     return true;
 }
 
-/* For each row before the epilogue the logical index, + 1, of an element that was written there; 0: none was. False: elements that were
- * written were read, too, so that they may not be complete. */
+/* For each row before the epilogue, the logical index + 1 of an element that was written there; 0: none. False: some written elements were
+ * also read, so they may be partial sums. */
 static bool find_rows(const struct looking *k, size_t *found)
 {
     const size_t width = (size_t)k->fold[3], plane = (size_t)k->fold[2] * width, image = (size_t)k->fold[1] * plane,

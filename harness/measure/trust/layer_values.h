@@ -1,8 +1,8 @@
 /* measure/trust/layer_values: what some blocks of a whole layer's launch write, compared with the reference.
  *
- * emu verifies a row on a part of its layer. A kernel that is right there may be wrong at the true size: an index overflows, a stride or a
- * tail block shows only there. Therefore blocks at the corners of the true grid and one of each kind of block run with values in all of
- * their inputs, and a few lines of what they wrote are compared. What no such block wrote is not compared. */
+ * emu verifies a row on a part of its layer. A kernel that is right there may be wrong at the true size: an overflow of an index, a wrong
+ * stride or tail block shows only there. Therefore blocks at the corners of the true grid, and one of each kind of block, run with values
+ * in all their inputs, and bench compares a few lines of what they wrote. Lines that no such block wrote are not compared. */
 #pragma once
 
 #include "measure/count/blocks.h"
@@ -20,8 +20,8 @@ struct layer_look {
     double cost, before;         /* its instructions, and those of the kernels before it */
     bool whole_before;           /* all of their blocks ran */
 };
-/* Fills what the program writes with a pattern by which values that were written are known. Before blocks of an op from a file are counted,
- * which have values in all inputs and are looked at as they are. */
+/* Fills the tensors that the program writes with a pattern, so that written values can be recognised. Called before blocks of an op from a
+ * file are counted: these have values in all inputs and are compared directly. */
 bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err);
 /* Sets row->compared or row->uncompared. Returns what is wrong, a text to free, or NULL. The rig is not used after this. */
 char *layer_values(const struct layer_look *look, struct row *row);

@@ -159,8 +159,8 @@ static bool is_overflowing(const struct work *work)
 
 #define NO_DIFFERENCE 0x1p-40 /* of sums in double; a variance of up to 40 million values differs by more */
 
-/* True if each result, or its square, is the sum of what every second of the few values gives and what the others give: a value of 0 adds
- * nothing then, and no rounding. */
+/* True if each result, or its square, is the sum of the results for every second of the few values and for the others: then a value of 0
+ * adds nothing, and no rounding error. */
 static bool adds(const struct job *job, const struct work *work, const struct op_data *all, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];

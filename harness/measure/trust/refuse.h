@@ -11,7 +11,6 @@ struct tried_list { /* the configurations of the current case, each with differe
     struct tried *items;
     int count;
 };
-/* Refuses a configuration that spills, of which no block fits on an SM, or that makes the same launches of the same machine code as
- * another configuration: marks `row`, which has the compiler's facts, as infeasible with the reason. False: the configuration is worth a
- * run. */
+/* Refuses a configuration that spills, that does not fit on an SM, or whose launches and machine code equal those of another configuration:
+ * marks `row`, which has the compiler's facts, as infeasible with the reason. False: the configuration is worth a run. */
 bool tried_refuse(struct tried_list *tried, const struct job *job, int index, struct row *row);

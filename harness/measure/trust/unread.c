@@ -35,8 +35,8 @@ static bool was_read(const struct tensor *t, const uint8_t *seen, size_t element
     return false;
 }
 
-/* Indices, sorted values and values of files have an order or a meaning that a drawn value may break. In a masked tensor only what is not 0
- * was marked. */
+/* Finds the inputs that may be changed: not indices, sorted values or values of files, whose order or meaning a random value may break. In
+ * a masked tensor only nonzero values were marked. */
 static void find_left(struct unread *u)
 {
     const struct program *p = rig_program(u->rig);
@@ -152,8 +152,8 @@ static bool is_proof(const struct unread *u, enum other how, struct row *row)
     return proof;
 }
 
-/* Steps of a library read what they like, and the reference of a chain, or of an op whose values decide what is active, is no function of
- * single elements. */
+/* Not for steps of a library, which may read anything, and not if the reference is no function of single elements: for a chain, or for an
+ * op whose values decide what is active. */
 static bool applies(const struct rig *rig, const struct work *work)
 {
     const struct program *p = rig_program(rig);

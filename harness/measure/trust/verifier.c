@@ -247,8 +247,8 @@ static bool is_launched_there(const struct trial *t, uint64_t sum)
     return true;
 }
 
-/* Runs the blocks in an order other than by number. A block that waits for one of a lower number then never finishes; that is not a fault,
- * because GPUs start blocks in that order. */
+/* Runs the blocks in an order other than by number. A block that waits for one with a lower number may then never finish; that is not a
+ * fault, because GPUs start blocks in the order of their numbers. */
 static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)
 {
     const struct device_ops *ops = t->dev->ops;
@@ -283,8 +283,8 @@ static bool read_columns(struct trial *t)
     return true;
 }
 
-/* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without, where it must be right again;
- * if the row is timed next, mostly in its first launch there. Not in a race for a rule: the run verifies what it chose. */
+/* Runs on full-precision data twice: on the leftovers of the previous launch with other inputs, then without them; if the row is timed
+ * next, its first launch there usually replaces the second. Both must be right. Not in a race for a rule: the run verifies the winner. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
 {
     struct op_data *data;

@@ -209,8 +209,8 @@ static int look_at(struct writers *w, uint64_t group, bool *found, struct device
     return count;
 }
 
-/* Looks at groups one by one until all that is asked for is written: at the ends of halves, quarters and eighths of the grid, which may
- * be parts of the channels, then, if `all`, at each from both ends of the grid. False: that is not enough, or takes too long. */
+/* Runs groups one by one until everything that is needed is written: first at the ends of halves, quarters and eighths of the grid, which
+ * may be parts of the channels, then, if `all`, each from both ends of the grid. False: that is not enough, or takes too long. */
 static bool hunt(struct writers *w, bool all, struct device_sample *sample)
 {
     SCOPED bool *found = xcalloc((size_t)w->open_count + 1, sizeof *found);

@@ -4,7 +4,7 @@
 #include "measure/rig/rig.h"
 
 /* Appends groups of the step to the sample: those that may write a sector of the buffer at this address whose `open` is not 0. False: none
- * was found. Runs groups one by one. all: looks at all groups, if that is needed.
- * *cost: about what those cost (blocks_cost_of); there may be more of them than cost `most`. */
+ * was found. Runs groups one by one. all: tries all groups if necessary. *cost: the approximate cost of the appended groups
+ * (blocks_cost_of), which may exceed `most`. */
 bool writers_of(struct device *dev, struct rig *rig, int step, uint64_t address, const uint8_t *open, size_t sectors, bool all, double most,
                 double *cost, struct device_sample *sample);

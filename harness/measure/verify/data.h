@@ -41,7 +41,8 @@ bool data_get(struct data_store *d, int row, enum data_part part, int set, struc
 /* How many input sets a row is timed with: DATA_SETS, or one if the device's memory does not hold that many, or if the reference of a large
  * network is made on the CPU. */
 int data_sets(struct data_store *d, int row);
-/* True if the memory holds the data of the row's case, after those of other cases are dropped; else says what it needs, before it is spent.
+/* True if the data of the row's case fit into memory after those of other cases are dropped. Otherwise the error states the needed size,
+ * before anything is allocated.
  */
 bool data_fits(struct data_store *d, int row, struct error *err);
 void data_drop(struct data_store *d, int set, int slot);

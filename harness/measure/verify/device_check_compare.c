@@ -94,9 +94,9 @@ void card_sample_free(struct card_sample *sample)
     sample->columns = NULL;
 }
 
-/* Checks that the CPU's rows and the device's agree. Both sum the same exact products in double, in another order: they differ by at
- * most 2^-52 per product of the sum of magnitudes, of which a bound is at least 2^-24. The bounds may differ by the float rounding
- * errors of themselves and of their terms. */
+/* Checks that the CPU's rows and the device's agree. Both sum the same exact products in double, in different orders: they differ by at
+ * most 2^-52 per product of the sum of magnitudes, of which a bound is at least 2^-24. The bounds may differ by their own float rounding
+ * errors and those of their terms. */
 static bool rows_agree(const struct card_data *d, const struct card_layer *g, const struct card_lines *l, const double *y, const float *e,
                        struct error *err)
 {

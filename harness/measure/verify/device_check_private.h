@@ -96,8 +96,7 @@ union card_arg card_real(double v);
 /* Launches one thread per work item (`count`), or fewer threads that loop. */
 bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                  struct error *err);
-/* Records a checksum of the values after the references are made: whatever made them has not changed the values, or all rows see the
- * same change. */
+/* Records a checksum of the values once the references are made. If making them changed the values, all rows see the same change. */
 bool card_seal(struct card_data *data, struct error *err);
 /* Maps the reference and bounds of that slot until card_leave unmaps all. Otherwise they are unmapped, so that no kernel can reach them.
  * Both functions wait for the device. */

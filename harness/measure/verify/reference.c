@@ -309,8 +309,8 @@ static bool made_some(const struct reference_run *r)
     return false;
 }
 
-/* Runs some blocks of the reference. If a thread makes several elements, the last blocks of its grid make none: then the elements are
- * taken to lie in the first half of the grid, its first third, ... */
+/* Runs some blocks of the reference. If a thread makes several elements, the last blocks of its grid make none: then bench looks for the
+ * elements in the first half of the grid, its first third, ... */
 static bool run_some(struct reference_run *r, size_t wanted[OP_MAX_TENSORS][REFERENCE_WANTED], uint64_t blocks, int most, struct error *err)
 {
     bool ok = true, made = false;

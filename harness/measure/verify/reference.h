@@ -18,13 +18,14 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
 /* Makes inputs and references: op_data_make, for every op. Free with op_data_free. */
 bool reference_data_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                          struct error *err);
-/* The same for values with a mean (work->mean), or larger ones (work->larger): bounds grow by what roundings of the inputs do to the
- * results, which the reference tells. Larger values: roundings to the inputs' type, for a kernel may round where it scales them. */
+/* The same for values with a mean (work->mean), or larger ones (work->larger): bounds grow by the effect of roundings of the inputs on the
+ * results, which bench computes with the reference. For larger values these are roundings to the inputs' type, because a kernel may round
+ * where it scales them. */
 bool reference_conditioned(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                            struct error *err);
 /* References and bounds of a few elements around those at `wanted` of each written tensor, from blocks of the op's reference kernel on emu,
- * into `data`, which has the inputs. *found: by slot, the logical indices, ascending; free them. False (err): also if the op has no such
- * kernel, or gives no magnitude that bounds need. */
+ * into `data`, which has the inputs. *found: for each slot the logical indices, ascending; free them. False (err): also if the op has no
+ * such kernel, or gives no magnitude that bounds need. */
 #define REFERENCE_WANTED 8
 struct reference_found {
     size_t *at, count;

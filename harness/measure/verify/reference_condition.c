@@ -1,5 +1,5 @@
-/* How a result reacts to roundings of its inputs, by the reference itself: it is computed again from inputs that differ a little. A kernel
- * that is right for inputs next to its own is right (backward stability), however ill-conditioned the op is there. */
+/* How results react to roundings of the inputs, measured with the reference itself: bench computes it again from slightly different inputs.
+ * A kernel whose result is exact for inputs close to its own is right (backward stability), however ill-conditioned the op is there. */
 #include "measure/verify/reference.h"
 #include "op/op_file.h"
 #include "op/random.h"
@@ -13,8 +13,8 @@
 #define STEP 0x1p-20 /* relative change of an input: some units in the last place of f32 */
 #define SHORT_LINE 8
 #define LEAST 12.0 /* times the usual change: the largest of many errors, each of some roundings */
-/* Which inputs grow, while the others shrink: every second column; every second pair of columns; some at random; all. A row of few columns
- * that reacts to any difference of them reacts to one of these. */
+/* Which inputs grow, while the others shrink: every second column; every second pair of columns; random ones; all. A row of few columns
+ * that is sensitive to any of their differences is sensitive to one of these. */
 enum change { CHANGE_COLUMNS, CHANGE_PAIRS, CHANGE_SOME, CHANGE_ALL, CHANGES };
 
 static bool grows(enum change how, uint64_t seed, size_t element, size_t column)
@@ -66,8 +66,8 @@ static double unit_roundoff(const struct work *work)
     return u;
 }
 
-/* Adds to the bound of each element how far its row, or a usual one, moves if inputs change by u, times the growth of roundings in a sum.
- * Larger values ask whether the result overflows: half of the element is added. */
+/* Adds to the bound of each element the distance that its row, or a usual one, moves if inputs change by u, times the growth of roundings
+ * in a sum. For larger values the question is whether the result overflows: half of the element is added. */
 static void widen(const struct work *work, struct op_data *data, double *const squares[OP_MAX_TENSORS])
 {
     struct tensor list[OP_MAX_TENSORS];
@@ -86,8 +86,8 @@ static void widen(const struct work *work, struct op_data *data, double *const s
     }
 }
 
-/* False if some line is short. There, an error of the mean changes results as no change of the values does: two normalised values, for
- * example, always stay opposite. */
+/* False if some line is short. In short lines an error of the mean changes results in a way that no change of the values does: two
+ * normalised values, for example, always stay opposite. */
 static bool has_long_lines(const struct work *work)
 {
     struct tensor list[OP_MAX_TENSORS];

@@ -36,7 +36,7 @@ const uint8_t *reference_run_known(const struct reference_run *run, uint64_t add
 bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
 /* The total number of blocks; 0 + err. */
 uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
-/* Compiles, opens and launches, and cross-checks with the device's witness if there is one and the inputs are the work's own, not a sweep.
+/* Compiles, opens and launches, and cross-checks if the device has a cross-check and the inputs are the work's own, not a sweep.
  */
 bool reference_run(struct reference_run *run, const char *compiler, struct error *err);
 /* Interprets some blocks of the kernel on the device's emu device, from the same code and inputs. It does so before the GPU runs the

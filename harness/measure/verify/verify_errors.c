@@ -4,9 +4,10 @@
  *
  * - In a type narrower than f32, a value other than those that results within the bound of the reference round to. A correct kernel rounds
  *   once, when it stores, so it has none. The tolerance of an element must allow a whole rounding more, which hides a bias of the sum.
- * - In f32, an error above LARGE times the usual one: a serial sum, which has the largest errors of all correct orders, stays below it with
- *   SUM_RMS of the bound in the root mean square (op/reference/bound.h). An op's file states its own (`error_rms`), or is an exact sum.
- * Types whose tensor cores cut off are left out, and so are transforms, whose errors lean or mix.
+ * - In f32, an error above LARGE times the usual one: a serial sum, which has the largest errors of all correct orders, stays below it,
+ *   with SUM_RMS of the bound as its root mean square (op/reference/bound.h). An op's file states its own share (`error_rms`), or is an
+ *   exact sum. Types for which tensor cores truncate are left out, because their errors have one sign, and so are transforms, which mix
+ *   errors.
  *
  * Single suspects mean nothing. The output is wrong if they are 1 % of all and in half of the rows, or a fifth of a column or channel (in a
  * narrow type a twentieth). Where a suspect has a probability of 6e-5 (four standard deviations), 4 of 16 have 2e-14, and 1 % in half of

@@ -35,8 +35,8 @@ double verify_rounded(enum dtype t, double v)
     return dtype_get(t, storage, 0);
 }
 
-/* What a relu or a clip at the end of the epilogue leaves is in its range, exactly: a small negative value behind a relu is an error that
- * the tolerance of the sum would hide. */
+/* The range of a relu or a clip at the end of the epilogue, which holds exactly: a small negative value after a relu is an error that the
+ * tolerance of the sum would hide. */
 static void set_range(struct verify_look *look, const struct work *w)
 {
     int last = w->epilogue_count - 1;

@@ -58,8 +58,8 @@ bool verify_is_suspect(const struct verify_look *look, size_t logical, double go
 /* True if their number and places cannot be chance. */
 bool verify_errors_are_odd(const struct verify_look *look);
 void verify_describe_odd(const struct verify_look *look, struct text *t);
-/* Whether so many suspects are at least this share: VERIFY_SUSPECTS makes an output wrong if they are in enough rows; with half of that the
- * device lets the CPU look. */
+/* True if this number of suspects is at least the share: VERIFY_SUSPECTS makes an output wrong if they are in enough rows; from half of it
+ * on, the device asks the CPU to check. */
 #define VERIFY_SUSPECTS 0.01
 bool verify_suspects_matter(int64_t suspects, int64_t all, double share);
 /* The limit of an index of 32 bits at which an output with this first wrong place begins to be wrong, in words; NULL: at none. */

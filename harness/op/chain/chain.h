@@ -10,7 +10,7 @@
 /* Rows that every network has besides those of single variants: the library on every layer, and the fastest variant of each layer. */
 #define CHAIN_ROW_LIBRARY "chain/library"
 #define CHAIN_ROW_BEST "chain/best"
-/* A kernel of op chain is given, beside input and output:
+/* A kernel of op chain gets, in addition to input and output:
  *   filter  all filters one after another, each in logical order (k, c, r, s)
  *   bias    all biases, f32; zeros for a link without one
  *   links   f32, CHAIN_COLUMNS for each link: c, k, source of its input, source of its residual, slope for negative values (1: no
@@ -41,11 +41,11 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err);
  *
  * Reference: the whole net in double, nothing rounded between links, weights as the dtype holds them.
  *
- * Bound: a link's own error is at most b = its bound (op/reference/bound.h) plus one rounding of what it stores, u |y|. It meets the errors
- * of its input, which the filter mixes: as independent quantities they add in squares, e_out^2 = sum over taps of w^2 e_in^2 + e_residual^2
- * + b^2. (A bound that assumes the worst sign at every tap grows by sum |w|, about 19 times a layer at 64 channels, and would accept
- * anything.) The allowed error of the output is CHAIN_SPREAD times its e; the algorithm's factor is on top. So it grows with depth, as the
- * square root of the number of links where activations keep their size. */
+ * Bound: a link's own error is at most b = its bound (op/reference/bound.h) plus one rounding of what it stores, u |y|. The filter mixes
+ * the errors of its input: independent errors add in squares, e_out^2 = sum over taps of w^2 e_in^2 + e_residual^2 + b^2. (A bound that
+ * assumes the worst sign at every tap grows by sum |w|, about 19 times a layer at 64 channels, and would accept anything.) The allowed
+ * error of the output is CHAIN_SPREAD times its e, times the algorithm's factor. If activations keep their size, it grows as the square
+ * root of the number of links. */
 #define CHAIN_SPREAD 4.0
 /* Mean squares of errors, by channel: from sums (times the algorithm's factor), and from rounding stored values. */
 struct chain_errors {
@@ -65,9 +65,9 @@ struct chain_maker {
 /* maker: NULL where no link needs one. */
 bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err);
 
-/* Links whose op is a file (file.c): their tensors `input` and `output` are images, or [rows, cols], which are the pixels and channels of
- * an image stored NHWC. A maker computes the reference. To find how errors of the input propagate, the maker runs again on an input that is
- * off by them. */
+/* Links whose op is a file (file.c): their tensors `input` and `output` are images, or [rows, cols], the pixels and channels of an image
+ * stored NHWC. A maker computes the reference. To find how errors of the input propagate, the maker computes it again from an input with
+ * such errors. */
 /* True if the work can be a layer of a network. */
 bool chain_takes(const struct work *work, struct error *err);
 /* True if one layer's output can be another layer's input. */
@@ -89,8 +89,8 @@ struct chain_file {
 };
 #define CHAIN_PROBES 8
 bool chain_file_constants(const struct work *work, struct op_data *out, struct error *err);
-/* Computes reference and bound in the image's order, the errors that errors of its input (`in`) and second tensor become, and the mean
- * square error of each element, which for large values of a softmax exceeds the channel's. All malloc'd. */
+/* Computes reference and bound in the image's order; what errors of its input (`in`) and second tensor become; and the mean square error of
+ * each element, which for large values of a softmax exceeds the channel's. All malloc'd. */
 bool chain_file_reference(struct chain_file *file, const double *input, const struct chain_errors *in, const struct chain_errors *second,
                           struct op_values *made, struct chain_errors *out, double **local, struct error *err);
 /* True if the op only moves values. */

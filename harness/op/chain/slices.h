@@ -10,8 +10,9 @@ struct chain_slice {
     int64_t first; /* the element of the root's output where it begins */
     int64_t pitch; /* NHWC: channels of the root's output, the elements from one pixel to the next; 0: it lies together */
 };
-/* Places every link's output; out: by link. alone[i]: link i's must lie alone, because its kernel or a reader's takes no slice; NULL: none
- * must. The root of a row of concats is the last one. The chain's input and last output always lie alone. */
+/* Places every link's output; out: by link. alone[i]: link i's output must be a tensor of its own, because its kernel or a reader's cannot
+ * use a slice; NULL: none must. The root of a series of concats is the last one. The chain's input and last output are always tensors of
+ * their own. */
 void chain_slices(const struct chain *chain, const bool *alone, struct chain_slice *out);
 /* True if the link is a concat whose parts lie in its output: no step runs but a copy of each part that was not written there. */
 bool chain_joined(const struct chain *chain, const struct chain_slice *slices, int link);

@@ -1,5 +1,4 @@
-/* op/mask/min_work: the least that must be done for a work's result, by algorithm. Lower bounds: nothing here is an estimate of what a
- * kernel does.
+/* op/mask/min_work: the least work that a result needs, by algorithm. Lower bounds: nothing here estimates what a kernel does.
  *
  * Products of the filter, as FLOP (2 a product), padding left out; with a mask, those of a marked input with an active output:
  * direct: every tap that lies inside the image. collapsed: taps of an output that fall on the same input pixel count once

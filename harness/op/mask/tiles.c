@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* One axis cut into tiles: the outputs of each, and the distinct inputs that these read. `made`: for a chain, how many outputs of each link
- * the tile computes (of the last link its own, of the others those that the next link reads). */
+ * the tile computes (for the last link its own, for the others those that the next link reads). */
 struct span {
     int64_t *outputs, count;
     int64_t *inputs;

@@ -7,8 +7,8 @@
 #define TRANSFORMED 16.0
 #define HALVED \
     4.0 /* of Winograd in 16-bit operands: F(2x2, 3x3) shows 2.1 at most in 300,000 outputs, 0.27 to 0.42 in the root mean square */
-/* More by this behind a mask: the only active pixels of a window may have small values, and its tile others. F(2x2, 3x3) and F(4, 3)
- * show 4.3 of what suffices without a mask at most with 8 channels, 1.4 with 64 and 1.3 with 256. */
+/* Behind a mask the bound is larger by this factor: the only active pixels of a window may have small values, and others of its tile large
+ * ones. F(2x2, 3x3) and F(4, 3) need at most 4.3 times the bound without a mask with 8 channels, 1.4 times with 64 and 1.3 with 256. */
 #define HALVED_MASKED(terms) (1.7 + 432 / (terms))
 #define PARTS 48.0 /* of split3: three times 2^-20, of which parts that are cut off leave each operand and the dropped product one */
 #define BEGUN 3.0  /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
@@ -59,7 +59,7 @@ double bound_sum(enum math math, double terms, double least, double y, double ma
     return error;
 }
 
-/* Transforms mix the values of a tile, so an output has errors of the size of its neighbours', however small its own products are. The
+/* Transforms mix the values of a tile, so an output has errors of the size of adjacent outputs', however small its own products are. The
  * fewer terms, the larger the effect. Bounds of truncated sums have enough slack for it. */
 static double transform_factor(enum math math, double terms)
 {

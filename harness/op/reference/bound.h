@@ -11,21 +11,21 @@
  * times the largest that honest kernels showed in any output on an H200. TF32 operands cost 10000 u A at n = 9 and 350 at n = 9216; two
  * bf16 parts 340 and 10; fp8 in f16_acc16 170 and 5.
  *
- * g = 2 min(n + 2, 6 sqrt(n + 2)) on tensor cores, which cut off instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical
- * behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021), so that errors lean one way; 6 sqrt(n) is the probabilistic form of the worst
+ * g = 2 min(n + 2, 6 sqrt(n + 2)) on tensor cores, which truncate instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical
+ * behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021), so that errors have one sign; 6 sqrt(n) is the probabilistic form of the worst
  * case (Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019). split3 adds 2 sqrt(n + 2) to the g of f32 for that: three times what its sums
- * lose when each step of 16 is cut off, and below the 980 (n = 576) and 240 (n = 9216) that a dropped part costs; and 48 min(6 / sqrt(n),
- * 1), as two parts of 11 bits, cut off, leave 2^-20 of each operand, and the product of the small parts, which is left out, is as much.
+ * lose if each step of 16 is truncated, and below the 980 (n = 576) and 240 (n = 9216) that a dropped part costs; and 48 min(6 / sqrt(n),
+ * 1), because two truncated parts of 11 bits lose 2^-20 of each operand, and the omitted product of the small parts is as large.
  *
- * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
- * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is how many products are not zero. Of a
- * mask's outputs that may be the channels of one marked pixel; without a mask it is n.
+ * tf32 loses bits of the operands first: a relative 2^-10 each if they are truncated (2^-11 if rounded). Truncation makes every product
+ * smaller, on average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is the number of nonzero
+ * products. Behind a mask that may be the channels of one marked pixel; without a mask it is n.
  *
  * i8_acc32 sums whole numbers exactly; only the change to f32 rounds: 2^-23 |y|.
  *
- * Winograd in f16_acc32 and bf16_acc32 rounds transformed inputs and filters to the operands' type (unit roundoff v): 4 times the bound
- * of the direct sum, and 4 min(6 / sqrt(n), 1) v A. F(2x2, 3x3) needs 2.1 of the latter 4 at most (tests/unit/test_bound.c simulates it);
- * operands of 8 bits in place of 11 fall out.
+ * Winograd in f16_acc32 and bf16_acc32 rounds transformed inputs and filters to the operands' type (unit roundoff v): 4 times the bound of
+ * the direct sum, and 4 min(6 / sqrt(n), 1) v A. F(2x2, 3x3) needs at most 2.1 of the latter 4 (tests/unit/test_bound.c simulates it);
+ * operands of 8 bits in place of 11 exceed the bound.
  *
  * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
  * the final store by measure/verify/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
@@ -38,13 +38,13 @@ double bound_share(enum math math, double terms);
 /* Factor on the bound for a sum of terms of one sign (squares), and for ops with roots and quotients: partial sums grow to A, and so do
  * their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
 double bound_one_sign(enum math math, double terms);
-/* What a reference that gives bounds itself (NAME_bound) may ask for: the unit roundoff of the sums of a math mode; and the relative error
- * of a sum of `terms` terms of one sign, in any order. */
+/* For a reference that computes its own bounds (NAME_bound): the unit roundoff of the sums of a math mode; and the relative error of a sum
+ * of `terms` terms of one sign, in any order. */
 double bound_roundoff(enum math math);
 double bound_sum_error(enum math math, double terms);
-/* A sum may start with a bias or a residual v. Its partial sums then have v's size from the start, and each of the n additions rounds by at
- * most half a unit in v's last place, at random: min(n + 2, 3 sqrt(n + 2)) u |v| more. Returns the factor of |v|; 0 for truncated sums,
- * whose bound covers it. */
+/* A sum may start with a bias or a residual v. Its partial sums then have v's size from the start, and each of the n additions has a random
+ * rounding error of at most half a unit in v's last place: min(n + 2, 3 sqrt(n + 2)) u |v| more. Returns the factor of |v|; 0 for truncated
+ * sums, whose bound covers it. */
 double bound_begun(enum math math, double terms);
 /* Factor on the bound if the filter was transformed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1) u A over
  * the bound above (without the part from the operands' type). */

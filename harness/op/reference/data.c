@@ -206,8 +206,8 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
     }
 }
 
-/* True if exact data give results that the type cannot hold: the slope of truncate; weights so fine that a value stored before an epilogue
- * is rounded twice. */
+/* True if exact data give results that the type cannot hold: the slope of truncate; or weights so fine that a kernel which stores before
+ * the epilogue rounds twice. */
 static bool data_round(const struct work *w)
 {
     return (w->slope > 0 && w->slope < 1) ||

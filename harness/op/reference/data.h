@@ -13,8 +13,8 @@ void op_data_free(struct op_data *data);
  * the 270 of KernelBench, 2025). Sets `why` to a sentence, else to NULL. Uses a small version of the work, and takes milliseconds. False:
  * err. */
 bool op_degenerate(const struct work *work, const char **why, struct error *err);
-/* For a work whose epilogue begins with a bias and an activation: makes the bias of each channel such that one value before the activation
- * is close to 0, where a kernel that takes its sign or its slope from another threshold errs. Does nothing for other works. */
+/* For a work whose epilogue begins with a bias and an activation: chooses the bias of each channel so that one value before the activation
+ * is close to 0. There a kernel with another threshold for the sign or the slope is wrong. Does nothing for other works. */
 bool op_data_near_zero(const struct work *work, struct op_data *data, struct error *err);
 /* Makes references and bounds from existing inputs. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);

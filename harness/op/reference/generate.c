@@ -75,9 +75,9 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* For values that are only moved or compared: of eight values two are small, down to the least of the type, and one is 0, except in lines
- * of one sign; one of two lines (or values, without lines) is larger: up to the largest of the type, or (SIZES_SQUARED) so that its square
- * is finite. */
+/* For values that are only moved or compared: two of eight values are small, down to the least of the type, and one is 0, except in lines
+ * of one sign; one of two lines (or values, if there are no lines) is larger: up to the largest of the type, or (SIZES_SQUARED) so that its
+ * square is finite. */
 static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 {
     bool half = r->round_to == DTYPE_F16;
@@ -420,8 +420,8 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
 #define SPECIAL_LINE 64 /* values of a tensor of one axis that count as a line */
 #define LINES_OF_EACH 4 /* with fewer, no line is sure to be infinite */
 
-/* One infinity or NaN in three of four lines, at a place of one of the classes of draw.h; one of eight has nothing but one infinity, and so
- * has one line of each infinity, unless there are very few lines. */
+/* Plants an infinity or NaN in three of four lines, at a position of one of the classes of draw.h. One of eight lines is infinite in all
+ * elements, and so is one line for each sign, unless there are very few lines. */
 static void plant_specials(const struct tensor *t, unsigned specials, uint64_t key, float *to)
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};

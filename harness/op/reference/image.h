@@ -10,7 +10,7 @@ int64_t op_means(const struct work *work);
 bool op_compares(const struct work *work);
 /* How much errors of the inputs may grow in an output: the sum of the magnitudes of its terms if all inputs are 1. */
 double op_gain(const struct work *work);
-/* op_largest: for an op of images without a filter, `most` halved until an output of such inputs stays below `limit`, counted in the
+/* op_largest: for an op of images without a filter, `most`, halved until an output of such inputs stays below `limit`, counted in the
  * fractions that the formula's constants need. op_grain: the fraction of 1 that the weights of its taps need. */
 int64_t op_largest(const struct work *work, int64_t most, double limit);
 double op_grain(const struct work *work);

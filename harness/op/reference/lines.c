@@ -1,5 +1,5 @@
-/* Which elements of an input decide a result together, as far as the op's file says: by the sizes of what it writes, by the number of its
- * terms, or by what a thread of its reference makes. */
+/* Which elements of an input decide a result together, as far as the op's file says: from the sizes of its outputs, the number of its
+ * terms, or the elements that a thread of its reference computes. */
 #include "op/op_file.h"
 #include "op/reference/generate.h"
 #include "op/reference/image.h"

@@ -1,6 +1,6 @@
-/* The least that a row of stages reads of its input. From the result back to the source, each stage says which rows and columns of its
- * input a pixel needs. If a picture of 3840 x 2160 becomes 224 x 224, with four pixels read for each, that is one part in 42: a lower bound
- * that counted the whole picture would be beaten. */
+/* The least that a sequence of stages reads of its input. From the result back to the source, each stage says which rows and columns of its
+ * input a pixel needs. If a picture of 3840 x 2160 becomes 224 x 224, and each pixel reads four, that is one part in 42: a kernel could
+ * beat a lower bound that counted the whole picture. */
 #include "base/text.h"
 #include "op/stage/stage.h"
 #include <math.h>

@@ -1,10 +1,10 @@
-/* op/stage/stage: ops that are stages one behind another, each of them an image to an image: crop, resize, times, minus, into planes
+/* op/stage/stage: ops that are a sequence of stages, each from an image to an image: crop, resize, multiply, subtract, split into planes
  * (docs/OP.md).
  *
- * A stage is one header, kernels/include/stage/NAME.cuh or one beside the op's file: what it does to a pixel, as a template of the type
- * that it computes in, below a head that says its parameters and what it makes of the image's size, channels and type. The variants of the
- * family `stages` are the ways to cut such a row into launches; their code is put together by the compiler from these headers, told which
- * by -D names (stage_defines). The reference is the same stages in double with running error bounds (kernels/ops/stages.cu). */
+ * A stage is one header, kernels/include/stage/NAME.cuh or one beside the op's file: a template of what it does to a pixel, for the type in
+ * which it computes, below a head with its parameters and the resulting size, channels and type. The variants of the family `stages` are
+ * the ways to cut such a sequence into launches. The compiler builds their code from these headers, selected by -D names (stage_defines).
+ * The reference is the same stages in double with running error bounds (kernels/ops/stages.cu). */
 #pragma once
 
 #include "base/node.h"
@@ -38,8 +38,8 @@ struct stage_head {
         const char *name;
         struct expr *value;
     } lets[STAGE_LETS];
-    /* Pixels that it reads for pixel y, x: each of these rows in each of these columns, in all channels or the first `channels`. None
-     * outside the image; NULL: fewer rows or columns. No part at all: unknown. */
+    /* The pixels that it reads for pixel y, x: each of these rows in each of these columns, in all channels or the first `channels`; none
+     * outside the image. NULL: fewer rows or columns. No part at all: unknown. */
     struct {
         struct expr *lines[2][STAGE_READS]; /* by enum axis_of */
     } reads[STAGE_READS];

@@ -26,8 +26,8 @@
 #define FILE_FLOP 4
 #define GROWN_SHARE 0.25      /* of the work of other nearby shapes, for one that is not smaller than the layer */
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
-/* Least short sides of its long shapes. The rows meet every kind of drawn line (kernels/reference/draw.h) at some places each; on one
- * shape, if possible, so many that a kernel that overlooks one lane of each warp overlooks a special value. */
+/* The least short side of long shapes. The rows have every kind of drawn line (kernels/reference/draw.h) at some positions each; on one
+ * shape, if possible, so many that a kernel that overlooks one lane of each warp misses a special value. */
 #define LINES_MANY 88
 #define LINES 20
 #define LINES_LESS 5
@@ -41,9 +41,9 @@ static const struct {
 
 static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
 enum { EIGHTHS = sizeof eighths / sizeof *eighths };
-/* How c and k are drawn. Odd numbers: few layers have them, and many mistakes show there. Round ones: multiples of the row's own, or odd
- * multiples of a power of two. Or the row's own, for code that depends on them. A number that the head ties to the row's own is kept last,
- * and only it, while the other may differ. */
+/* How c and k are drawn. Odd numbers: few layers have them, and they reveal many mistakes. Round ones: multiples of the row's own, or odd
+ * multiples of a power of two. Or the row's own, for code that depends on them. A number that the head ties to the row's own is tried last,
+ * and alone, while the other may differ. */
 enum { STYLES = 3 };
 enum channels { ODD, ROUND, KEPT };
 static const struct {
@@ -140,7 +140,7 @@ static int64_t size_of(enum image image, bool along, int64_t own, const struct l
                           random);
 }
 
-/* Even if its own is odd and odd if it is even, and with another rest by the stride, so that a draw differs from it in kind: the last
+/* Even if its own is odd, odd if its own is even, and with another remainder by the stride, so that the draw differs in kind: the last
  * output reads other columns. */
 static bool is_turned(int64_t own, int64_t size, int64_t stride)
 {
@@ -282,9 +282,9 @@ static void scatter(struct work *work, bool dense)
     m->pattern = MASK_IID;
 }
 
-/* Larger than the row's own along every axis, of its own kind of mask and values: a head promises every size that it does not exclude.
- * First far larger along one axis; later tries keep more of it: its batch size, its channels, multiples of 8. False: none, or too much
- * work. */
+/* Draws a shape larger than the row's own along every axis, with its own kind of mask and values: a head promises every size that it does
+ * not exclude. First far larger along one axis; later tries keep more of the row's own: batch size, channels, multiples of 8. False: none,
+ * or too much work. */
 static bool nearby_grown(const struct plan *plan, const struct plan_row *p, uint64_t seed, double flop, struct work *work,
                          struct program *program)
 {
@@ -315,8 +315,8 @@ static int64_t turns_of(int64_t lines, int64_t length)
     return whole < SWEPT_LEAST ? whole : cheap > SWEPT_LEAST ? cheap : SWEPT_LEAST;
 }
 
-/* Part `part` of a sweep: with as many lines as a line has places, or as the limit allows; heads may ask for multiples. The last part is
- * the one that ends at sweep.of. */
+/* Part `part` of a sweep: with as many lines as a line has positions, or as the limit allows; heads may require multiples. The last part
+ * ends at sweep.of. */
 static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int part, uint64_t seed, double elements, struct work *work,
                          struct program *program)
 {
@@ -350,8 +350,7 @@ static bool nearby_swept(const struct plan *plan, const struct plan_row *p, int 
 
 #define ONES_LENGTH 1000000 /* all sums of so many 1, or squares of 3, are exact in f32 */
 
-/* The row's own shape: its lines are as long as those that code may choose by their length. An op that is never exact meets whole numbers,
- * too. */
+/* The row's own shape, because code may choose a path by the length of lines. An op that is never exact gets whole numbers, too. */
 static bool nearby_few(const struct plan *plan, const struct plan_row *p, bool ones, uint64_t seed, double elements, struct work *work,
                        struct program *program)
 {

@@ -12,7 +12,7 @@
 #define SMALL_REAL 0.01 /* of an epsilon, not a scale */
 #define FEW 3           /* least number of sizes to draw from, if the grain is coarse */
 /* Attempts, in order: every size differs and the code is the same; the same with sizes compiled in; only some sizes, or one, differ and the
- * code is the same; then the next kind; at last, other reals alone. */
+ * code is the same; then the next kind; at last only the reals differ. */
 enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36, ATTEMPT_SAME = 60 };
 
 bool plan_has_nearby(const struct op *op)
@@ -33,8 +33,8 @@ static bool is_size(const struct op_file *f, const struct op_field *field)
     return false;
 }
 
-/* lines: the least number of rows, 0: any. A multiple of the grain other than its own; its own if there is no other. turned: odd if its own
- * is even, and even if that is odd. */
+/* A multiple of the grain other than its own size; its own if there is no other. lines: the least number of rows, 0: any. turned: odd if
+ * its own is even, and even if that is odd. */
 static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t lines, int64_t grain, bool turned,
                          int64_t longest, uint64_t random)
 {
@@ -69,8 +69,8 @@ static int64_t grain_of(int64_t own, int64_t grain)
 }
 
 /* Another value of a real, on the same side of 0 and of 1, within its range: half or double, or for a small one like an epsilon, far more.
- * A kernel that uses another constant instead, or limits it, is wrong there. far: half of the way, in orders of magnitude, to the end of a
- * range that the op's file gives. */
+ * A kernel with another constant in its place, or with a limit, is wrong there. far: half of the way, in orders of magnitude, to the end of
+ * a range that the op's file gives. */
 static double real_near(double own, double least, double most, bool up, bool far)
 {
     double end = up ? most : least;
@@ -123,8 +123,8 @@ void nearby_enlarge(struct work *out)
         out->larger = t == DTYPE_F16 ? 16 : sum ? 0x1p30 : 256;
 }
 
-/* A magnitude at which the exponential of an input, or of a product of two, overflows. 0 if a correct kernel may overflow at a smaller
- * one: in f16, or if it rounds between its steps (`tolerance:`). */
+/* A magnitude at which the exponential of an input, or of a product of two, overflows. 0 if a correct kernel may overflow at a smaller one:
+ * in f16, or with roundings between its steps (`tolerance:`). */
 static double larger_near(const struct work *own)
 {
     const struct op_file *f = own->op->file;
@@ -149,10 +149,10 @@ static double step_of_input(const struct work *own, double *above, double *below
     return step;
 }
 
-/* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) errs. If
- * its type has so few bits there that all values would round to one number, the mean is a little below the middle of two numbers: a few
- * values are the larger one. In a product of two such inputs every right kernel would err, too; so would one that rounds between its steps
- * (`tolerance:`). */
+/* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) is wrong
+ * there. If the type has so few bits there that all values would round to one number, the mean is slightly below the middle of two numbers:
+ * a few values become the larger one. Not for a product of two such inputs, where every right kernel would have large errors, nor for one
+ * with roundings between its steps (`tolerance:`). */
 static double mean_near(const struct work *own, uint64_t random)
 {
     const struct op_file *f = own->op->file;

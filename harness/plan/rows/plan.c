@@ -56,8 +56,8 @@ bool plan_undecided(const struct plan *plan)
     return raced != 0;
 }
 
-/* The configuration that a search found for a variant on a layer; for a rule the best of all variants, else the choice that was measured
- * for it, with the sources of today. NULL: none. */
+/* The configuration that a search found for a variant on a layer; for a rule the best of all variants, else its measured choice, if that
+ * was made from today's sources. NULL: none. */
 static const struct tuned_config *remembered(const struct plan_options *o, const struct variant_set *set, const struct work *work,
                                              const struct variant *variant)
 {
@@ -167,8 +167,8 @@ static bool add_raced(struct plan *plan, const struct plan_options *o, const str
     return true;
 }
 
-/* The work whose stored configuration a row takes: of a rule in a case that the run added, that of the scenario's own case, so that no
- * further density is raced. */
+/* The work whose stored configuration a row takes: for a rule in a case that the run added, the scenario's own case, so that no added
+ * density is raced. */
 static const struct work *work_asked(const struct plan *plan, const struct scenario_case *c, const struct variant *variant)
 {
     const struct work *work = &c->work;
@@ -274,8 +274,8 @@ static bool load_sides(struct plan *plan, const struct plan_options *o, struct e
     return true;
 }
 
-/* A variant of --variants that the scenario does not list runs if it was given as a file, or if the scenario lists nothing of its folder:
- * otherwise the option would have no effect. */
+/* True for a variant of --variants that runs although the scenario does not list it: it was given as a file, or the scenario lists nothing
+ * of its folder. Otherwise the option would have no effect. */
 static bool uninvited(const struct variant_set *set, const struct scenario *s, const struct variant *v)
 {
     bool folder_listed = false;

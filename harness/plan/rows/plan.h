@@ -163,10 +163,10 @@ const char *plan_row_variant(const struct plan_row *row);
  * Malloc'd; NULL on error. */
 int *plan_chain_spans(const struct plan *plan, int row, struct error *err);
 bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
-/* Kinds of nearby shapes that are only of some rows: larger than the layer along every axis, if that is not too much work; for an op of a
- * file, inputs so large that an exponential of them overflows; the layer itself, if that is little work; for an op that selects, with lines
- * of its own length, the first and further parts of a sweep (work.sweep), with `flop` as the limit of all their elements; for an op that
- * sums long lines, its own lines with few values, and with 1 and -1 (work.few), with the same limit. */
+/* Kinds of nearby shapes for some rows only. GROWN: larger than the layer along every axis, if that is not too much work. LARGER: for an op
+ * of a file, inputs so large that an exponential of them overflows. OWN: the layer itself, if that is little work. SWEPT: for an op that
+ * selects, with lines of its own length, the first and further parts of a sweep (work.sweep); `flop` limits all their elements. FEW, ONES:
+ * for an op that sums long lines, its own lines with few values, and with 1 and -1 (work.few), with the same limit. */
 enum { NEARBY_GROWN = 100, NEARBY_LARGER, NEARBY_OWN, NEARBY_FEW, NEARBY_ONES, NEARBY_SWEPT };
 /* Draws a nearby shape: a work like the layer's own, from the seed, which the row's head accepts and its compiled code can run (without
  * what completes the row); if sizes are compiled in, with new code. `number` selects the kind: 0: an image of at most `longest` along each

@@ -34,16 +34,16 @@ struct kept {
     struct tile_stats tiles;
 };
 
-/* The variant that an entry means for an op: "conv2d/naive" as it is, "naive" inside the op's folder. NULL: the entry is not for this op.
+/* The variant that an entry means for an op: "conv2d/naive" in full, "naive" inside the op's folder. NULL: the entry is not for this op.
  */
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
-/* The words of --only: parsed once; does one select the variant of that name (all do when none was given); and must each of them have
- * selected one. */
+/* The words of --only: parses them once; true if one selects the variant of that name (without --only all are selected); checks that each
+ * word selected one. */
 bool plan_only_parse(struct plan *plan, const struct plan_options *o, struct error *err);
 bool plan_only(struct plan *plan, const char *name);
 bool plan_only_check(struct plan *plan, const struct plan_options *o, struct error *err);
-/* True for every case but those that the run added for some variants: there, if the variant (config not NULL: that configuration) is one of
- * them. */
+/* True for every case except those that the run added for some variants: there only if the variant (config not NULL: that configuration) is
+ * one of them. */
 bool plan_wants(const struct scenario_case *c, const struct variant *v, const struct variant_config *config);
 /* The configuration of the variant that a rule took, from its parameters: "ROWS=8,is=mma_any". False: it no longer exists. */
 bool plan_choice_config(const struct variant_set *set, const char *params, const struct op *op, struct variant_config **config);
@@ -65,22 +65,22 @@ struct link_fit {
 };
 bool plan_link_fit(const struct plan *plan, const struct chain_row *row, const struct work *work, int choice, struct link_fit *out,
                    struct error *err);
-/* Where the outputs of a network's links lie if its concats are no copies and these rows run: malloc'd, by link; NULL with err: a broken
+/* Where the outputs of a network's links are if its concats do not copy and these rows run: malloc'd, by link; NULL with err: a broken
  * head. */
 struct chain_slice *plan_chain_slices(const struct plan *plan, const struct chain_row *row, const int *choice, struct error *err);
 /* Binds the copies of the parts of a joined concat that are not written where they belong; the others stay 0. */
 bool plan_bind_copies(const struct plan *plan, const struct chain_row *row, const struct chain_slice *slices, int link,
                       struct program copies[2], struct error *err);
-/* Kinds of nearby shapes. Code that fails from some size on meets large sizes at the cost of little work. beyond: larger than the row's own
- * along one axis; grown: along every axis. */
+/* Kinds of nearby shapes. They show code that fails from some size on, with little work. beyond: larger than the row's own along one axis;
+ * grown: along every axis. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES, IMAGE_GROWN = IMAGES };
 #define NEARBY_NARROW 8    /* the short sides of one that is long */
 #define NEARBY_FARTHER 256 /* one that is grown is up to so much longer than twice the row's own along an axis */
 /* Draws sizes for an op with tensors of its own. Later attempts ask for more common divisors, for fewer other sizes, and at last for
  * another kind. lines: the least of the short sides of a long shape. True: its code may be compiled again. */
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t lines, int64_t longest, struct work *out);
-/* The work with values of a nearby shape and, as far as fields say how many lines there are, about so many lines: a multiple of the grain;
- * 0: as many as it has. */
+/* The work with values of a nearby shape and about `lines` lines, as far as fields set their number: a multiple of the grain; 0: as many as
+ * it has. */
 void nearby_draw_swept(const struct work *own, uint64_t seed, int64_t lines, int64_t grain, struct work *out);
 /* Makes the inputs of an op that sums larger than N(0, 1): by so much that its results are finite in their type. */
 void nearby_enlarge(struct work *out);

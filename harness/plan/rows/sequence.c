@@ -62,8 +62,8 @@ static bool make_works(const struct scenario *s, const struct scenario_sequence 
     return true;
 }
 
-/* Each layer without its epilogue, as the op that takes changes. Their mask is made on the device; rules that choose a variant see how
- * much of the first input changes, or of a video some of it. */
+/* Each layer without its epilogue, as the op of changes. The device makes their masks; rules that choose a variant see how much of the
+ * first input changes (for a video, of some frames). */
 static bool take_changes(const struct scenario_sequence *q, const struct chain *layers, struct chain_link *links, struct error *err)
 {
     const struct mask changes = q->video ? (struct mask){.pattern = MASK_BLOBS, .density = 0.1, .radius = 24} : q->changes;

@@ -1,5 +1,5 @@
-/* Operators with axes of their own. Those that only move values change the view of an image (onnx_view.c); the others work on channels, so
- * a view in which their axis is the channels comes first. */
+/* Operators with axes of their own. Those that only move values change the view of an image (onnx_view.c). The others work on channels, so
+ * they first get a view in which their axis is the channels. */
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
 #include <math.h>

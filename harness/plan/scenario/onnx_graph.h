@@ -155,8 +155,8 @@ bool weights_any(const struct graph *g);
 bool weights_write(const struct graph *g, const char *folder, struct error *err);
 void weights_free(struct made_weights *w);
 
-/* onnx_move.c, onnx_resize.c, onnx_axes.c, onnx_join.c, onnx_fold.c: as graph_node, of an operator that moves values; of one with axes of
- * its own; of one that is an item of an epilogue. */
+/* onnx_move.c, onnx_resize.c, onnx_axes.c, onnx_join.c, onnx_fold.c: as graph_node, for an operator that moves values; for one with axes of
+ * its own; for one that becomes an item of an epilogue. */
 graph_maker move_concat, move_shuffle, resize_image, move_slice, move_pad, move_rename, axes_reshape, axes_transpose, axes_split,
     axes_slice, axes_gather, axes_expand, axes_softmax, axes_matmul, axes_layer_norm, axes_reduce, join_concat, join_pad, fold_add,
     fold_sum, fold_multiply, fold_divide, fold_normalise, fold_negate, fold_hard_sigmoid, fold_activation, fold_gelu, nodes_product,

@@ -204,8 +204,8 @@ static bool pad_axis(struct graph *g, const struct onnx_node *n, struct place *x
     return join_axes(g, &joined, axis, why);
 }
 
-/* Pads by axis of the tensor: those of pixels as a layer, or of the convolution behind it; those of channels, or of what the second axis
- * is, joined. */
+/* Padding by axis of the tensor: for pixels a layer, or the padding of the convolution after it; for channels, or whatever the second axis
+ * is, a concat. */
 bool join_pad(struct graph *g, const struct onnx_node *n, const char **why)
 {
     struct place *x = graph_in(g, n, 0);

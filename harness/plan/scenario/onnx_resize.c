@@ -1,5 +1,5 @@
-/* Resize: a layer of an op, or two products with constant matrices, along rows and along columns, for what no op has: antialias and
- * exclude_outside. */
+/* Resize: a layer of an op or, for what no op supports (antialias and exclude_outside), two products with constant matrices, along rows and
+ * along columns. */
 #include "plan/scenario/onnx_graph.h"
 #include "base/text.h"
 #include <math.h>

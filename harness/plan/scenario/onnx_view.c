@@ -1,5 +1,5 @@
-/* Tensors as views of images: Reshape, Transpose, Slice and Expand change the view alone. An operator that does the same to each element
- * works on the image seen; for the others a layer (op view) makes the image n, c, h, w of the view. */
+/* Tensors as views of images: Reshape, Transpose, Slice and Expand only change the view. An elementwise operator works on the underlying
+ * image; for the others a layer (op view) makes the image n, c, h, w of the view. */
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
 #include <math.h>

@@ -3,9 +3,9 @@
  *   (str_vals=(type=Convolution),nda_vals=(filts=(dims=(out_chan=96,in_chan=3,y=11,x=11)),in=(dims=(img=20,chan=3,y=227,x=227)),
  *    in_pad=(dims=(y=0,x=0)),stride=(dims=(y=4,x=4)),out=(dims=(...)),...))
  *
- * A value is a word or a list of KEY=VALUE in parentheses. Read are type, in, filts, stride (1), in_pad (0), kern_sz, out, biases,
- * out_chans and conv_has_relu; what stands twice must agree, and the output's size must follow from the rest. Other keys are passed over.
- * Blank lines and lines that begin with # are too. */
+ * A value is a word or a list of KEY=VALUE in parentheses. The keys read are type, in, filts, stride (1), in_pad (0), kern_sz, out, biases,
+ * out_chans and conv_has_relu. Values given twice must agree, and the output's size must follow from the rest. Other keys, blank lines and
+ * lines that begin with # are ignored. */
 #pragma once
 
 #include "base/error.h"

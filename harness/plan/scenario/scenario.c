@@ -212,7 +212,7 @@ bool scenario_network_takes(const struct scenario_network *network, const char *
     return list_takes(node_get(network->root.node, "variants"), row);
 }
 
-/* Checks that each pattern of the `variants` of a layer or network selects something; `more`: names beside those of the scenario, or NULL.
+/* Checks that each pattern of the `variants` of a layer or network selects something; `more`: further names beside the scenario's, or NULL.
  */
 static bool list_check(const struct scenario *s, const char *what, const char *of, const struct node *n, const char *const *more,
                        struct error *err)

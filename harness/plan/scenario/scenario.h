@@ -1,7 +1,7 @@
 /* plan/scenario/scenario: YAML scenarios: layers, axes, masks, networks, variants, timing; and their expansion into cases.
  *
- * Grammar: docs/SCENARIO.md. Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and
- * expands has no error left. */
+ * Grammar: docs/SCENARIO.md. Every error names FILE:LINE:COLUMN and the nearest valid key. A scenario that loads and expands has no errors
+ * left, so none stops a run half-way. */
 #pragma once
 
 #include "base/error.h"

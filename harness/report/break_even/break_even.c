@@ -159,8 +159,8 @@ struct ask {
     int by_count;
 };
 
-/* Do cases that differ in this have curves of their own? Type and math always: a sparse row is compared with the library in the same
- * arithmetic. */
+/* True if cases that differ in this have curves of their own. They always do for type and math: a sparse row is compared with the library
+ * in the same arithmetic. */
 static bool tells_apart(const struct ask *ask, const char *name)
 {
     bool listed = ask->everything || strcmp(name, "dtype") == 0 || strcmp(name, "math") == 0;
@@ -380,8 +380,8 @@ static double reach(const struct break_line *l)
 
 ORDER(by_reach, struct break_line, reach(x) != reach(y) ? (reach(x) > reach(y) ? -1 : 1) : strcmp(x->name, y->name))
 
-/* One line for each machine code: a line that has another's at all densities becomes a further name of it. What skips nothing at any
- * density is dense, and no line; a sparse network schedules all work where a mask has grown over its layers, and stays one. */
+/* Joins lines with equal machine code: a line that equals another at all densities becomes a further name of it. A line that skips nothing
+ * at any density is dense and is dropped. A sparse network whose mask has grown over its layers schedules all work, and stays. */
 static void fold_lines(struct break_group *g)
 {
     SCOPED int *into = xcalloc((size_t)g->line_count + 1, sizeof *into); /* of each line: the other's index + 1; 0: none */

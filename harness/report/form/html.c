@@ -373,8 +373,8 @@ static void write_block(struct text *t, const struct block *b, struct page_state
 
 /* ---- what is packed ---- */
 
-/* On a large page the script unpacks deflated parts when a fold is opened: the content of folds after their first list; on a brief page
- * all of it, per section. */
+/* On a large page the script unpacks deflated parts when the reader opens a fold: the content of folds after their first list; on a brief
+ * page all of it, per section. */
 #define PART_ENDS "\n<!--part-->\n"
 struct folded {
     bool brief, open, row, said; /* a fold is open, a row's page; its first list is written */

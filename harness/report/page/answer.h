@@ -38,8 +38,8 @@ bool side_has(const struct side *s, const struct row *row);
 /* As sentences name it: an imported row with its tool. */
 const char *answer_side_name(const struct side *s);
 void answer_say_imported(struct block *list, const struct side *side);
-/* Of rows that keep no time: a run of the stored times that all verified rows of the sides have, of two sides at least where there are;
- * NULL: one has none, or they are timed. */
+/* For rows without times: the stored run that has times of all verified rows of the sides (at least two sides, if there are two); NULL:
+ * there is none, or the rows are timed. */
 const struct stored_origin *answer_stored(const struct ask *ask, const struct side *sides, int count);
 /* The row's time, where the view is `by_stored` the stored one; NaN: it has none. */
 double answer_ns(const struct case_view *c, const struct view *v);

@@ -1,6 +1,6 @@
-/* report/page/answer_compare: `compare: {what, than}`, each variant at its best configuration, and `compare: {what, than, over}`: at equal
- * parameters and along an axis, with the turning points and what the slower row does more of. `imported` in place of `than`: the rows of
- * another tool. */
+/* report/page/answer_compare: `compare: {what, than}`, each variant at its best configuration; `compare: {what, than, over}`: at equal
+ * parameters and along an axis, with the turning points and the counts in which the slower row exceeds the other. `imported` in place of
+ * `than`: the rows of another tool. */
 #include "report/page/answer.h"
 #include "report/limits.h"
 #include "report/view/number.h"

@@ -16,7 +16,7 @@ void case_document_short(struct document *d, const struct case_view *c);
 
 /* ---- its parts ---- */
 
-/* Options of the command that made the run, without which another command does not find the same rows: its variants and device, its folder.
+/* Options of the command that made the run which another command needs to find the same rows: its variants and device, its folder.
  */
 void case_options(struct text *t, const struct run *run, bool variants, bool out);
 
@@ -27,8 +27,8 @@ void case_column(struct table *t, const struct counter_place *p, enum detail det
 void case_limits(struct document *d, const struct case_view *c, bool folded);
 /* Every counter and metric, in the sections of the counter groups. */
 void case_counters(struct document *d, const struct case_view *c);
-/* "H200 · nvrtc 13.0.88 sm_90a · isolated, cold · 42 rounds · A/A ±0.31 %" / "emu ... no time and no ranking"; `machine`: with what is the
- * whole run's. */
+/* "H200 · nvrtc 13.0.88 sm_90a · isolated, cold · 42 rounds · A/A ±0.31 %" / "emu ... no time and no ranking"; `machine`: includes what is
+ * common to the whole run. */
 void case_conditions(const struct case_view *c, bool machine, struct text *t);
 /* "H200 · nvrtc 13.0.88 sm_90a". */
 void case_machine(const struct case_view *c, struct text *t);
@@ -37,7 +37,7 @@ void case_work(const struct case_view *c, bool machine, struct text *t);
 /* "tconv: 213 us whole; without store 190 (-11 %), bias 212 (-0.5 %)": an item for each row that was run without its parts. */
 void case_ablations(const struct case_view *c, struct block *list);
 /* Where to look first: each row's bottleneck and its estimated gain, the fastest row first; on emu first the source lines that cost most.
- * Brief: no sentence twice. */
+ * brief: no sentence twice. */
 void case_why(const struct case_view *c, struct block *list, bool brief);
 /* The source lines of one row that cost most, by emu's counts or the GPU's (--source). */
 void case_lines(const struct case_view *c, const struct view *v, struct block *list);

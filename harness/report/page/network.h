@@ -9,8 +9,8 @@
 void network_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 /* An item each: the sum with the fastest verified row of each layer, and the library's. */
 void network_sentences(struct block *list, const struct run *run, struct row *const *rows, int count);
-/* An item for each network that was timed whole: its fastest way, and the fastest of each value of the parameter `by`, each with the share
- * that layout changes take of it. */
+/* An item for each network that was timed whole: the fastest layout plan, and the fastest for each value of the parameter `by`, each with
+ * the share of its time that layout changes take. */
 void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by, const char *question);
 /* A line for each verified and timed way of running the network whole: its time, the end-to-end and layer-wise speed-up, and the
  * difference from the sum of its layers. One line in all if nothing was timed. */

@@ -1,5 +1,5 @@
 /* report/page/row_units: tables of the units of an SM and the levels of memory: pipes, schedulers, and each kind of access at each level,
- * from hardware counters; from emu, which has no caches, the accesses alone. */
+ * from hardware counters; from emu, which has no caches, only the accesses. */
 #include "report/view/number.h"
 #include "report/page/row_document.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* report/page/runs_document: several runs in one report: what each was made of, how each row changed, and every row's page, so that any
- * two can be put side by side. Runs are not interleaved, so their times are not paired and a comparison is weaker than a gate's. */
+/* report/page/runs_document: several runs in one report: the compiler and versions of each, how each row changed, and every row's page, so
+ * that the reader can compare any two. Runs are not interleaved, so their times are not paired and a comparison is weaker than a gate's. */
 #include "base/file.h"
 #include "report/page/case_document.h"
 #include "report/source/disassemble.h"

@@ -14,8 +14,8 @@
 
 /* ---- distributions ---- */
 
-/* One block: the outline of how often rounds took how long, from the 1st to the 99th of a hundred; in per cent of
- * the median, so that rows of very different times have one scale. */
+/* One block of data: the outline of the distribution of a row's rounds, from the 1st to the 99th percentile, in per cent of the median, so
+ * that rows with very different times share a scale. */
 static bool add_shape(struct text *data, const struct view *v, int row, double *low, double *high)
 {
     const struct row_time *t = v->time;

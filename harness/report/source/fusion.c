@@ -63,8 +63,8 @@ static void add_rung(struct text *t, const struct view *v, const struct view *be
         text_addf(t, ", %s %s", number_si(bytes, "B", n), isnan(v->moved_bytes) ? "of DRAM" : "asked for");
 }
 
-/* From the fastest row (without times: the one that moves least) to the row that it was derived from (`from:`); 0: that one has no more
- * launches. */
+/* From the fastest row (without times: the one that moves the fewest bytes) to the row from which it was derived (`from:`); 0: that one has
+ * no more launches. */
 static int ladder_of(const struct case_view *c, const struct view *ladder[LADDER_MOST])
 {
     const struct view *top = NULL;
@@ -219,8 +219,8 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
     block_text(list, "fusing", layer, &t);
 }
 
-/* The points along one axis of a layer whose other axes are fixed. It is a question of fusing where the rows that do not fuse launch more
- * along the axis. */
+/* The points along one axis of a layer whose other axes are fixed. The axis is about fusing if the rows that do not fuse launch more along
+ * it. */
 static void knee_of(const struct run *run, struct row *const *rows, int count, const char *layer, const char *axis,
                     const struct judge *judge, struct block *list)
 {

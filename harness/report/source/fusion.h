@@ -1,12 +1,13 @@
-/* report/source/fusion: what fusing launches saves, step by step along `from:`, and up to which chain length another fused stage is free.
+/* report/source/fusion: how much fusing launches saves, step by step along `from:`, and up to which length of a chain one more fused stage
+ * costs nothing.
  */
 #pragma once
 
 #include "report/form/document.h"
 #include "report/view/view.h"
 
-/* "fusing  stages/backwards: apart 78.0 us, 30 launches; horizontal 19.4 us, 6 launches; ...": from the fastest row (without times: the
- * one that moves least) to the row that it was derived from; nothing unless that has more launches. */
+/* "fusing stages/backwards: apart 78.0 us, 30 launches; horizontal 19.4 us, 6 launches; ...": from the fastest row (without times: the one
+ * that moves the fewest bytes) to the row from which it was derived; nothing unless that has more launches. */
 void fusion_steps(const struct case_view *c, struct block *list);
 /* All rows of such a case: launches, traffic over the minimum, registers, spills, stack, code size, the first call. */
 void fusion_table(struct document *d, const struct case_view *c);

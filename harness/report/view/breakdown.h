@@ -56,6 +56,6 @@ struct breakdown breakdown_of(const struct case_view *c, const struct view *v, d
 void breakdown_text(const struct breakdown *a, struct text *t, const char *indent);
 /* "12.3", in us, with the digits of the unit. */
 const char *breakdown_us(const struct breakdown *a, long units, char out[32]);
-/* FLOP a byte at "dram", "l2" or "l1", of a step or (step < 0) of the row: the group roofline's, else `flop` over the bytes that the basic
- * groups count. NaN when neither was counted. */
+/* FLOP a byte at "dram", "l2" or "l1", of a step or (step < 0) of the row: from the group roofline, else `flop` over the bytes that the
+ * basic groups count. NaN if neither was counted. */
 double breakdown_intensity(const struct view *v, int step, double flop, const char *level);

@@ -11,8 +11,8 @@ bool predict_blocks_differ(const struct view *v);
 double predicted_value(const struct case_view *c, const struct view *v, const char *name);
 /* "412 us (350 to 520), DRAM": false, and nothing, without a prediction. */
 bool predicted_text(const struct view *v, struct text *t);
-/* What a table of one case or of several says under it: where stored times come from, with the library's; the error of predicted times on
- * rows that were held out, and how many stored times of these rows lie outside their interval. */
+/* The lines under a table of one or several cases: the origin of stored times and of the library's; the error of predicted times on
+ * held-out rows; and how many stored times of these rows are outside their interval. */
 struct predicted_sum {
     const struct stored_times *stored;
     const struct stored_time *library; /* of the last case that has one */

@@ -56,8 +56,8 @@ static double balance(const struct case_view *c, const struct row *row)
     return rate > 0 && chip->dram_bytes_s > 0 ? rate / chip->dram_bytes_s : NAN;
 }
 
-/* The share of the time that the bytes take at the rate of a copy. An emulated row has the data sheet's rate in place of a measured one,
- * and a predicted time, which may be too short. */
+/* The share of the time that the bytes take at the rate of a copy. For an emulated row it uses the data sheet's rate in place of a measured
+ * one, and a predicted time, which may be too short. */
 static double near_memory(const struct case_view *c, const struct view *v, double share)
 {
     return v->predicted.ns > 0 ? fmin(100, percent(share / c->model->constant[PREDICT_copy_share])) : percent(share);
@@ -257,8 +257,8 @@ static bool precedes(const struct verdict *a, const struct verdict *b)
     return !isnan(a->gain) && !(a->gain <= b->gain);
 }
 
-/* By insertion: among equals the order of the files stays. Of findings about no unit whose gains differ by no more than two runs of one
- * row do, the first in the order of the files leads, so that the row has one bottleneck in both runs. */
+/* Insertion sort, so that equal findings keep the order of the files. Among findings about no unit whose gains differ by no more than those
+ * of two runs of one row, the first in the order of the files leads, so that the row has the same bottleneck in both runs. */
 static void sort(struct verdicts *v, double lead, double differ)
 {
     for (int i = 1; i < v->count; i++)

@@ -25,8 +25,8 @@ int worker_registers(const struct plan *plan, int row, int step, const char *com
 
 /* The hidden verb `bench worker`: serves commands on fd 3 until it closes, and ends the process. Returns 2 when there is no fd 3. */
 int worker_main(void);
-/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify; on emu, of the
- * part of a layer that a run verifies. Writes to `told` also if the row is wrong. `which`: the library's plan as a stored row names it;
+/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, fill the inputs, prepare, `repeat` runs, verify; on emu, for
+ * the part of a layer that a run verifies. Writes to `told` also if the row is wrong. `which`: the library's plan as a stored row names it;
  * NULL = the first that its heuristics list. save: a folder for its tensors as .npy files; NULL: none. */
 struct library_plan;
 struct alone {

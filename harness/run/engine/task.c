@@ -141,8 +141,8 @@ static bool wrap(struct task *t, const char *part, json_t *told, struct text *te
     return ok;
 }
 
-/* Copies the database if it has changed, then tells the state. A reader sees whole files only: each is written beside its place and
- * renamed. */
+/* Copies the database if it has changed, then reports the state. A reader sees whole files only, because each is written under another name
+ * and renamed. */
 static bool hand_over(struct task *t, const char *state, int code, struct text *text, struct error *err)
 {
     SCOPED char *database = file_join(t->dir, "bench.db"), *log = text_format("%s-wal", database), *part = file_join(t->dir, "part.db"),

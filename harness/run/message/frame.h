@@ -9,6 +9,6 @@
 
 /* Takes the reference to the message. False: a text of it is not UTF-8. */
 bool frame_write(struct text *out, json_t *message);
-/* A line, without its end, behind which there are `behind` bytes. *packed: how many of them belong to it; if that is more than there are,
- * the rest is on its way. NULL: no JSON. */
+/* Parses a line, without its end, which is followed by `behind` bytes. *packed: how many of them belong to it; if that is more than there
+ * are, the rest has not arrived yet. NULL: no JSON. */
 json_t *frame_read(const char *line, size_t length, size_t behind, size_t *packed);

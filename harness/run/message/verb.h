@@ -118,8 +118,8 @@ enum event { EVENTS(EVENT_ID) EVENT_UNKNOWN };
 #undef COMMAND_ID
 #undef EVENT_ID
 
-/* A message with the members that the table names, and takes the references of JSON members. members NULL: none is set. event_new: NULL
- * if a text is not UTF-8. New reference. */
+/* A message with the members that the table names; it takes the references of JSON members. members NULL: none is set. event_new: NULL if a
+ * text is not UTF-8. New reference. */
 json_t *command_new(enum command what, const struct message *members);
 json_t *event_new(enum event what, const struct message *members);
 /* Texts and JSON members belong to the JSON, which must live as long; message_free frees the arrays. */
