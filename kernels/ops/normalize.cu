@@ -1,7 +1,7 @@
 /* The definition, in double: one thread a set, whose elements are `apart` elements from each other; in two passes.
  *
- * bound: the mean has an error of `sum_error` times the mean magnitude; a difference from it has that error and a rounding of both; the variance has its sum's
- * error and those of the differences; the root halves the latter. */
+ * bound: the mean errs by `sum_error` of the mean magnitude, a difference from it by that and a rounding of both; the variance by its sum's error and by what the
+ * differences' errors make of it; the root halves the latter. */
 extern "C" __global__ void normalize_reference(const float *input, double *output, double *bound, long long n, long long sets, long long of, long long apart, long long centred,
                                                double eps, double sum_error, double roundoff)
 {

@@ -1,5 +1,5 @@
-/* The definition, in double: one thread a row. All summands are positive, so errors are proportional to the result. The root halves the error of the sum. `lost` is the part of
- * it that a thread loses if it adds one by one: squares below half a unit of its sum. */
+/* The definition, in double: one thread a row. Everything that is added is positive, so errors are in proportion to the result; the root halves that of the sum, of which `lost`
+ * is what a thread that adds one after another loses: squares below half a unit of what it has. */
 extern "C" __global__ void rmsnorm_reference(const float *input, const float *gain, double *output, double *bound, long long rows, long long cols, double eps,
                                              double sum_error, double roundoff)
 {

@@ -1,8 +1,8 @@
 /* The definition, in double: one thread a row.
  *
- * bound: a correct kernel has its sum's error (`sum_error`: all terms have one sign); a rounding of each exponent z = x - m, which is one part in |z| of its power, here and
- * (`spread`, on average) in the sum; and the errors of exp, of the quotient and of a few changes of m on the way. A thread that adds one by one loses terms below half a unit of
- * its sum (`lost`). This error has one sign; a sum in f32 shows its size (`serial`). error_rms, a share of the bound, is for errors of either sign: so 12 times as much. */
+ * bound: a right kernel errs by its sum's error (`sum_error`: all terms have one sign), by a rounding of each exponent z = x - m, which is one of |z| parts in its power, here and
+ * (`spread`, on average) in the sum, and by those of exp, of the quotient and of a few changes of m on the way. A thread that adds one after another loses terms below half a
+ * unit of what it has (`lost`). That leans to one side, by what a sum in f32 shows (`serial`); error_rms, a share of the bound, is of errors that do not: so 12 times as much. */
 extern "C" __global__ void softmax_reference(const float *input, double *output, double *bound, long long rows, long long cols, double sum_error, double roundoff)
 {
     long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
-/* The definition, in double: one thread a pixel. Its bound is that of softmax.cu; for a logarithm the roundings of each element count four times, so that correct kernels
- * use the same share of the bound (error_rms, of sums) there. */
+/* The definition, in double: one thread a pixel. Its bound is that of softmax.cu; that of a logarithm is four times as wide in the roundings of each element, so that the
+ * share of the bound which correct kernels use (error_rms, of sums) holds for it too. */
 extern "C" __global__ void softmax_channels_reference(const float *input, double *output, double *bound, long long n, long long c, long long pixels, long long logarithm,
                                                       double sum_error, double roundoff)
 {

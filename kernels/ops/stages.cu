@@ -1,7 +1,6 @@
-/* The reference of ops made of stages (docs/OP.md): the stages' arithmetic in double, with a running bound of float rounding errors.
+/* The reference of ops made of stages (docs/OP.md): the stages' own maths in double, with a running bound of what float roundings may cost.
  *
- * Its structure differs from that of the kernels (stage/chain.cuh): no images between stages, no spans, one thread for each element of the
- * output. */
+ * It is put together in another way than the kernels are (stage/chain.cuh): no images between, no spans, one thread an element of the output. */
 #include "stage/pixel.cuh"
 
 #define UNIT 5.9604644775390625e-8 /* half of the distance of two floats around 1 */
