@@ -215,24 +215,45 @@ static bool write_page(const struct session_options *o, const struct stored_run 
     return report_whole(&page, form, &r->run, r->rows, r->count, o->out_dir, err) && file_write(path, page.data, page.len, err);
 }
 
-/* Writes SCENARIO.html and .md, at the same time; for part of a scenario whose whole has a page, SCENARIO-runN.html and .md. */
-static bool write_pages(const struct session_options *o, const struct stored_run *r, struct error *err)
+/* SCENARIO.html and .md, written by processes beside this one; for part of a scenario whose whole has a page, SCENARIO-runN.html and .md.
+ */
+enum page { PAGE_HTML, PAGE_MD, PAGES };
+struct pages {
+    char *path[PAGES];
+    pid_t writer[PAGES];
+};
+static const struct form *const forms[PAGES] = {&form_html, &form_markdown};
+
+static struct pages pages_begin(const struct session_options *o, const struct stored_run *r)
 {
+    struct pages p;
+    struct error ignored = {0};
     char part[32] = "";
-    int status = -1;
     if (is_part(o, r))
         snprintf(part, sizeof part, "-run%lld", (long long)r->run.id);
-    SCOPED char *html = text_format("%s/%s%s.html", o->out_dir, r->run.scenario, part),
-                *md = text_format("%s/%s%s.md", o->out_dir, r->run.scenario, part);
     fflush(NULL);
-    pid_t beside = fork();
-    if (!beside)
-        _exit(!write_page(o, r, &form_markdown, md, err));
-    bool ok = write_page(o, r, &form_html, html, err);
-    if (beside < 0 || waitpid(beside, &status, 0) < 0 || status) /* again, for its error */
-        ok = ok && write_page(o, r, &form_markdown, md, err);
+    for (int i = 0; i < PAGES; i++) {
+        p.path[i] = text_format("%s/%s%s.%s", o->out_dir, r->run.scenario, part, i == PAGE_MD ? "md" : "html");
+        p.writer[i] = fork();
+        if (!p.writer[i])
+            _exit(!write_page(o, r, forms[i], p.path[i], &ignored));
+    }
+    return p;
+}
+
+/* False: the error of the first page that cannot be written. */
+static bool pages_end(struct pages *p, const struct session_options *o, const struct stored_run *r, struct error *err)
+{
+    bool ok = true;
+    for (int i = 0; i < PAGES; i++) {
+        int status = -1;
+        if (p->writer[i] < 0 || waitpid(p->writer[i], &status, 0) < 0 || status) /* again, for its error */
+            ok = ok && write_page(o, r, forms[i], p->path[i], err);
+    }
     if (ok)
-        cli_say(cli_json() ? stderr : stdout, "report  %s  %s\n", html, md);
+        cli_say(cli_json() ? stderr : stdout, "report  %s  %s\n", p->path[PAGE_HTML], p->path[PAGE_MD]);
+    for (int i = 0; i < PAGES; i++)
+        free(p->path[i]);
     return ok;
 }
 
@@ -244,6 +265,10 @@ static int run_finish(const struct session_options *o, const struct session_resu
     if (!cli_run_open(&r, o->database, result->run_id, err))
         return cli_fail(err);
     int code = result->interrupted ? 130 : session_exit_code(r.rows, r.count);
+    bool writes = (show & CLI_SHOW_PAGES) && !result->interrupted;
+    struct pages pages = {0};
+    if (writes)
+        pages = pages_begin(o, &r);
     if (cli_json()) {
         report_json(&t, &r.run, r.rows, r.count);
         cli_print_json(&t);
@@ -258,7 +283,7 @@ static int run_finish(const struct session_options *o, const struct session_resu
         else if (!result->interrupted)
             say_untried_own(o, r.rows, r.count);
     }
-    if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
+    if (writes && !pages_end(&pages, o, &r, err))
         code = cli_fail(err);
     if (result->interrupted)
         cli_say(stderr, "bench: interrupted; stored rows are kept\nhint: the same command with --resume continues\n");
