@@ -5,6 +5,7 @@ import ctypes
 import importlib.metadata
 import inspect
 import io
+import json
 import os
 import re
 import shutil
@@ -330,7 +331,8 @@ class Cute:
                 given.append(cutlass.Float32(value) if isinstance(value, float) else cutlass.Int32(value))
                 args.append(number(value))
         rest = iter(given)
-        made = cute.compile(work.entry.function, *(constants[name] if name in constants else next(rest) for name in names))
+        with self.launches() as seen:
+            made = cute.compile(work.entry.function, *(constants[name] if name in constants else next(rest) for name in names))
         ptx = made.__ptx__
         if ptx and os.path.exists(str(ptx)):
             with open(ptx) as file:
@@ -338,12 +340,38 @@ class Cute:
         entries = re.findall(r"\.entry\s+([\w$.]+)", ptx or "")
         if len(entries) != 1:
             raise bench.Refused(f"{work.entry.name} launches {len(entries)} kernels; a row of compiled code has one: use @bench.call")
-        return launch_of(work, ptx, entries[0], args, name=work.entry.name)
+        grid, block, smem = seen[0] if len(seen) == 1 else (None, None, None)
+        keys = work.entry.keys
+        made = launch_of(work, ptx, entries[0], args, block, name=work.entry.name)
+        if "grid" not in keys:
+            if grid is None:
+                raise bench.Mistake(f"{work.entry.name}: grid= is missing, and its launch has no numbers for it")
+            made.grid = grid
+        if "smem" not in keys and re.search(r"\.extern\s+\.shared", ptx):
+            if smem is None:
+                raise bench.Mistake(f"{work.entry.name} has dynamic shared memory: say smem=BYTES here, or a number in its launch(smem=...)")
+            made.smem = smem
+        return made
+
+    @staticmethod
+    @contextlib.contextmanager
+    def launches():
+        """(grid, block, shared memory) of each launch that the function asks for; None where it is no number yet."""
+        import cutlass
+        seen, kind = [], getattr(cutlass, "LaunchConfig", None)
+        whole = lambda sizes: list(sizes) if all(type(n) is int for n in sizes) else None
+        before = getattr(kind, "__post_init__", None)
+
+        def note(config):
+            before(config)
+            seen.append((whole(config.grid), whole(config.block), config.smem if type(config.smem) is int else None))
+        with mock.patch.object(kind, "__post_init__", note) if before else contextlib.nullcontext():
+            yield seen
 
 
 class Warp:
-    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32", "u32": "uint32",
-             "i64": "int64", "u64": "uint64", "bool": "bool"}
+    KINDS = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "u16": "uint16", "i32": "int32",
+             "u32": "uint32", "i64": "int64", "u64": "uint64", "bool": "bool", "e4m3": "uint8", "e5m2": "uint8", "e2m1": "uint8", "e8m0": "uint8"}
 
     def takes(self, function):
         return module_of(function) == "warp"
@@ -353,28 +381,53 @@ class Warp:
 
     def make(self, work):
         import warp
-        from warp._src.types import array_t
-        keys, folder = work.entry.keys, tempfile.mkdtemp()
+        keys, function, folder = work.entry.keys, work.entry.function, tempfile.mkdtemp()
+        pairs = work.arguments(parameters_of(work, function.func))
+        if function.is_generic:
+            function = function.add_overload([self.concrete(kind, work, *pair) for kind, pair in zip(function.adj.arg_types.values(), pairs)])
+        block = [work.value(keys.get("block", 256))]
+        module = function.module
+        module.options["block_dim"] = block[0]  # by which tiles are spread over threads
         try:
             warp.config.quiet, warp.config.lineinfo = True, True
-            warp.compile_aot_module(work.entry.function.module, device=None, arch=work.cc, module_dir=folder, use_ptx=True)
-            ptx = "".join(open(os.path.join(folder, name)).read() for name in os.listdir(folder) if name.endswith(".ptx"))
+            warp.compile_aot_module(module, device=None, arch=work.cc, module_dir=folder, use_ptx=True)
+            files = {name.split(".")[-1]: open(os.path.join(folder, name)).read() for name in os.listdir(folder) if name.endswith((".ptx", ".meta"))}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         dim = bench.three(work.value(keys.get("dim", 1)), "dim")
-        block = [work.value(keys.get("block", 256))]
         shape = (ctypes.c_uint32 * (len(dim) + len(dim) % 2))(*dim)
         args = words_of_struct(shape) + [product(dim), 1]
-        for word, value in work.arguments(parameters_of(work, work.entry.function.func)):
-            if value is None:
-                size, sizes = {"f64": 8, "f32": 4, "i32": 4, "u32": 4}.get(work.dtype(word), 1 if work.dtype(word)[1:] == "8" else 2), work.shape(word)
-                args += words_of_struct(array_t(1, 0, len(sizes), sizes, [n * size for n in strides_of(sizes)]), word)
-            else:
-                args.append(number(value))
-        work.entry.keys.setdefault("grid", lambda f, p, t: 1)
-        made = launch_of(work, ptx, entry_of(ptx, work.entry.name + "_"), args, block, name=work.entry.name)
+        for (name, kind), (word, value) in zip(function.adj.arg_types.items(), pairs):
+            args += self.array(work, name, kind, word) if value is None else [number(value)]
+        keys.setdefault("grid", lambda f, p, t: 1)
+        entry = function.get_mangled_name() + "_cuda_kernel_forward"
+        made = launch_of(work, files["ptx"], entry, args, block, name=work.entry.name)
         made.grid = [-(-product(dim) // product(made.block))]
+        made.smem = made.smem or json.loads(files.get("meta", "{}")).get(entry + "_smem_bytes", 0)
         return made
+
+    def concrete(self, kind, work, word, value):
+        """The type of an argument where the kernel says typing.Any."""
+        import warp
+        if not warp._src.types.type_is_generic(kind):
+            return kind
+        if value is None:
+            return warp.array(dtype=getattr(warp, self.KINDS[work.dtype(word)], None), ndim=len(work.shape(word)))
+        return warp.float32 if isinstance(value, float) else warp.int32
+
+    def array(self, work, name, kind, word):
+        """A tensor as the kernel's annotation has it: of vectors or matrices, the last dimensions belong to the element."""
+        import warp
+        from warp._src.types import array_t, type_scalar_type
+        shape, given = list(work.shape(word)), getattr(warp, self.KINDS[work.dtype(word)], None)
+        if not hasattr(kind, "ndim"):
+            raise bench.Refused(f"its parameter {name} is {kind}: bench has tensors for warp.array alone")
+        item = list(getattr(kind.dtype, "_shape_", ()))
+        sizes = shape[:len(shape) - len(item)]
+        if warp._src.types.type_to_warp(type_scalar_type(kind.dtype)) != given or len(sizes) != kind.ndim or shape[len(sizes):] != item:
+            raise bench.Refused(f"its parameter {name} is {warp._src.types.type_repr(kind)}, {word} is {work.dtype(word)}{shape}")
+        size = ctypes.sizeof(given._type_) if hasattr(given, "_type_") else 1
+        return words_of_struct(array_t(1, 0, len(sizes), sizes, [n * size for n in strides_of(shape)[:len(sizes)]]), word)
 
 
 class TileLang:

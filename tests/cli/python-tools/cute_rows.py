@@ -35,3 +35,26 @@ def default(a: cute.Tensor, y: cute.Tensor, n: cutlass.Int32, step: cutlass.Floa
 @cute.jit
 def wrong(a: cute.Tensor, y: cute.Tensor, n: cutlass.Int32, step: cutlass.Float32):
     line(a, y, n, step, 128).launch(grid=(cute.ceil_div(n, 128), 1, 1), block=(128, 1, 1))
+
+
+@cute.kernel
+def through(a: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
+    lane, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    kept = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(64), 16)
+    i = block * 64 + lane
+    if i < n:
+        kept[63 - lane] = a[i].to(cutlass.Float32)
+        y[i] = (kept[63 - lane] * 2.0 + 3.0).to(y.element_type)
+
+
+@op.kernel(args="a y n", tool="cute", what="grid, block and shared memory are those of its launch")
+@cute.jit
+def launched(a: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
+    through(a, y, n).launch(grid=(cute.ceil_div(a.shape[0], 64), 1, 1), block=(64, 1, 1), smem=256)
+
+
+@op.kernel(args="a y n", tool="cute", what="nothing says how much shared memory")
+@cute.jit
+def unsaid(a: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
+    through(a, y, n).launch(grid=(cute.ceil_div(a.shape[0], 64), 1, 1), block=(64, 1, 1))
