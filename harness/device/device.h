@@ -61,6 +61,9 @@ struct param {
     uint32_t offset; /* in the packed parameter buffer */
     bool untyped;    /* PARAM_INT of PTX's .b32 or .b64, which may be a float, too */
 };
+/* Writes a number as the parameter's type has it. `name`: the argument's, for messages. */
+struct value;
+bool device_pack_number(const struct param *param, const char *name, const struct value *number, void *to, struct error *err);
 struct device_launch {
     uint32_t grid[3], block[3], cluster[3];
     uint32_t smem; /* dynamic, bytes */

@@ -254,6 +254,22 @@ static void what_a_type_holds(void **state)
         }
 }
 
+/* A parameter of the reference that cannot hold a field: 300 would be 44 in its eight bits. */
+static void what_a_parameter_holds(void **state)
+{
+    static const int64_t at[] = {255, 300};
+    for (int i = 0; i < 2; i++) {
+        struct error err = {0};
+        struct op_data data = {0};
+        struct work w = of_values("narrow", DTYPE_F32, (const int64_t[]){3, at[i]}, 2);
+        bool made = reference_data_make(dev, NULL, &w, DATA_PART_PRECISION, &data, &err);
+        if (made != (at[i] == 255) || (!made && !strstr(err.text, "argument at = 300 does not fit the kernel's 1-byte parameter")))
+            fail_msg("%ld: %s", (long)at[i], made ? "taken" : err.text);
+        if (made)
+            op_data_free(&data);
+    }
+}
+
 /* The nearest whole number is right there, too, and the one below it is not (test_verify_tolerance is of the CPU's comparison). */
 static void whole_numbers_may_be_rounded(void **state)
 {
@@ -342,6 +358,11 @@ static void write_op(void)
     put("byte.yaml", "about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
                      "tensors: {x: {shape: [rows]}, y: {shape: [rows], dtype: u8, written: yes}}\n"
                      "reference: {kernel: number, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n");
+    put("narrow.yaml", "about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
+                       "tensors: {x: {shape: [rows]}, y: {shape: [rows], written: yes}}\n"
+                       "reference: {kernel: narrow, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n");
+    put("narrow.cu", "extern \"C\" __global__ void narrow(const float *x, double *y, int rows, unsigned char at)\n"
+                     "{\n    if (threadIdx.x < rows)\n        y[threadIdx.x] = at;\n}\n");
     put("byte.cu", "extern \"C\" __global__ void number(const float *x, double *y, int rows, int at)\n"
                    "{\n    if (threadIdx.x < rows)\n        y[threadIdx.x] = at;\n}\n");
 }
@@ -379,6 +400,7 @@ int main(void)
                                        cmocka_unit_test(what_the_device_drew_does_not_cancel),
                                        cmocka_unit_test(the_witness_touches_what_it_writes),
                                        cmocka_unit_test(faults_are_seen),
+                                       cmocka_unit_test(what_a_parameter_holds),
                                        cmocka_unit_test(what_a_type_holds),
                                        cmocka_unit_test(whole_numbers_may_be_rounded)};
     return cmocka_run_group_tests(tests, set_up, tear_down);

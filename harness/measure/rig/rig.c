@@ -1,5 +1,6 @@
 /* Buffers, code, arguments; running. */
 #include "base/clock.h"
+#include "base/expr.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/rig/rig_private.h"
@@ -25,21 +26,6 @@ static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, s
     if (!rig->dev->ops->tensor_map)
         return error_set(err, ERROR_ENVIRONMENT, "this device has no tensor maps (TMA)");
     return rig->dev->ops->tensor_map(rig->dev, &d, out, err);
-}
-
-static bool pack_int(const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
-{
-    bool whole = arg->kind != ARG_REAL || (fabs(arg->d) < 0x1p63 && arg->d == floor(arg->d));
-    int64_t v = arg->kind == ARG_REAL && whole ? (int64_t)arg->d : arg->i;
-    if (!whole)
-        return error_set(err, ERROR_USAGE, "argument %s is %g, but the kernel's parameter is an integer", arg->name, arg->d);
-    int64_t limit = param->bytes >= 8 ? INT64_MAX : (INT64_C(1) << (8 * param->bytes)) - 1; /* signedness is not in the signature */
-    int64_t least = param->bytes >= 8 ? INT64_MIN : -(INT64_C(1) << (8 * param->bytes - 1));
-    if (v > limit || v < least)
-        return error_set(err, ERROR_USAGE, "argument %s = %lld does not fit the kernel's %u-byte parameter", arg->name, (long long)v,
-                         param->bytes);
-    memcpy(to, &v, param->bytes); /* little endian */
-    return true;
 }
 
 /* One argument for a whole structure. */
@@ -104,14 +90,8 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
     case ARG_INT:
     case ARG_REAL: break;
     }
-    if (param->kind == PARAM_INT)
-        return pack_int(arg, param, to, err);
-    double v = arg->kind == ARG_REAL ? arg->d : (double)arg->i;
-    enum dtype type = param->bytes == 8 ? DTYPE_F64 : param->bytes == 4 ? DTYPE_F32 : DTYPE_F16;
-    if (!isnan(v) && !dtype_holds(type, v))
-        return error_set(err, ERROR_USAGE, "argument %s: %s cannot hold %.9g", arg->name, dtype_name(type), v);
-    dtype_set(type, to, 0, v);
-    return true;
+    struct value number = arg->kind == ARG_REAL ? value_real(arg->d) : value_int(arg->i);
+    return device_pack_number(param, arg->name, &number, to, err);
 }
 
 static bool find_functions(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)

@@ -111,14 +111,7 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
         v = value_real(bound_sum_error(r->work->math, (double)work_terms(r->work)));
     else if (!work_symbol(r->work, name, &v) || v.kind == VALUE_TEXT)
         return error_set(err, ERROR_USAGE, "argument %s is not a number", name);
-    double real = v.kind == VALUE_INT ? (double)v.i : v.d;
-    float single = (float)real;
-    int64_t whole = v.kind == VALUE_INT ? v.i : (int64_t)v.d;
-    if (v.kind == VALUE_REAL && p->kind == PARAM_INT)
-        return error_set(err, ERROR_USAGE, "argument %s is a real number, but the kernel's parameter is an integer", name);
-    bool as_real = p->kind == PARAM_FLOAT || (p->kind == PARAM_ANY && v.kind == VALUE_REAL); /* a cubin does not contain the type */
-    memcpy(packed + p->offset, !as_real ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
-    return true;
+    return device_pack_number(p, name, &v, packed + p->offset, err);
 }
 
 /* As many threads as the op says, or one for each element of its first result. */
