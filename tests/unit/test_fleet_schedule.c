@@ -29,8 +29,8 @@ struct measured {
 };
 static const struct measured edsr = {"edsr",
                                      0.5,
-                                     0.4,
-                                     0.065,
+                                     0.58,
+                                     0.059,
                                      1.4,
                                      {{"head", 1.2},
                                       {"body_1", 1.65},
