@@ -11,6 +11,8 @@
 #define SECTOR 32.0
 #define SCHEDULERS 4
 #define XU_LANES 16
+#define L1_CYCLES 41.0 /* of a load, as emu's path has them (emu/device/path.c) */
+#define L2_CYCLES 280.0
 
 const char *const predict_unit_names[UNIT_COUNT] = {"issue slots", "tensor pipe", "L1 data banks",      "L2",
                                                     "DRAM",        "latency",     "start of the kernel"};
@@ -113,6 +115,14 @@ static double path_of(const struct predict_counts *c, const struct loads *l)
     return (c->path_l1 + (c->path_l2 - c->path_l1) * near + (c->path_dram - c->path_l2) * far) / c->blocks;
 }
 
+/* The share of these cycles in which the warp waits for global data. If the data come from L2 and not from L1, each wait is longer by the
+ * difference of the two latencies, so the difference of the two paths is the number of waits. */
+static double waits_of(const struct predict_counts *c, double path)
+{
+    const double waits = (c->path_l2 - c->path_l1) / (L2_CYCLES - L1_CYCLES) / c->blocks;
+    return path > 0 ? fmax(0, fmin(1, 1 - (c->path_l1 / c->blocks - L1_CYCLES * waits) / path)) : NAN;
+}
+
 /* Cycles of the warps of a block that share an SM with others: more registers keep more loads on their way. */
 static double shared_cycles(const struct chip_model *m, const struct predict_counts *c, double machine)
 {
@@ -134,13 +144,16 @@ static double pipes(const struct chip *chip, const struct predict_counts *c, dou
  * together than SMs that share their work among more or fewer blocks. Where blocks end sooner than the chip launches new ones, places stay
  * empty. */
 static void put_residence(const struct predict_counts *c, struct prediction *out, double sms, double uneven, double filled,
-                          double launch_ns)
+                          double launch_ns, double blocks_ns)
 {
     double most = 0;
     for (int i = 0; i < UNIT_LATENCY; i++)
         most = fmax(most, out->unit_ns[i]);
     bool waits = out->unit_ns[UNIT_LATENCY] > most;
+    most = fmax(most, out->unit_ns[UNIT_LATENCY]);
     out->sm_busy = waits && !(c->unequal_sm > 0) && c->blocks >= sms ? sqrt(1 / uneven) : 1 / uneven;
+    if (c->unequal_sm > 0) /* a block without work takes its time, too */
+        out->sm_busy += (1 - out->sm_busy) * fmin(1, blocks_ns / most);
     out->resident = fmin(1, filled / out->sm_busy * (waits ? fmin(1, out->alone_ns / launch_ns) : 1));
 }
 
@@ -161,21 +174,22 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
         [UNIT_ISSUE] = pipes(chip, c, machine / SCHEDULERS) * per_sm_ns,
         [UNIT_TENSOR] = c->tensor_macs > 0 ? 2 * c->tensor_macs / tensor_rate(chip, c->math) * per_sm_ns : 0,
         [UNIT_L1] = (c->shared_wavefronts + c->waves) * per_sm_ns,
-        [UNIT_L2] = (loads.from_l2 + SECTOR * (c->sectors_async + c->sectors_st)) / k[PREDICT_l2_bytes_s] * 1e9 +
-                    c->sectors_st_part * k[PREDICT_part_sector_ps] / 1e3,
+        [UNIT_L2] = (loads.from_l2 + SECTOR * (c->sectors_async + c->sectors_st)) / k[PREDICT_l2_bytes_s] * 1e9,
         [UNIT_DRAM] = (c->read_bytes - c->kept_bytes + c->written_bytes) / chip->dram_bytes_s * 1e9,
     };
     const double share[UNIT_COUNT] = {k[PREDICT_issue_share], c->groups ? k[PREDICT_tensor_group_share] : k[PREDICT_tensor_warp_share],
                                       k[PREDICT_l1_share], 1, k[PREDICT_dram_share]};
     for (int i = 0; i < UNIT_LATENCY; i++)
         out->unit_ns[i] = peak[i] / share[i] * (i <= UNIT_L1 ? uneven : 1);
+    out->unit_ns[UNIT_L2] += c->sectors_st_part * k[PREDICT_part_sector_ps] / 1e3; /* the counter of L2's sectors does not see it */
     /* The chip launches one block after the other: those that it holds at once, and later ones no faster than that. */
     double each = fmax(k[PREDICT_block_ns], k[PREDICT_warp_ns] * c->warps_per_block), first = each * fmin(c->blocks, slots);
     out->alone_ns = blocks / ghz * k[PREDICT_cycles_per_block] +
                     rounds / ghz * fmax(shared_cycles(m, c, machine), k[PREDICT_path_scale] * path_of(c, &loads));
+    out->waits = waits_of(c, path_of(c, &loads));
     out->unit_ns[UNIT_LATENCY] = first + fmax(each * c->blocks - first, out->alone_ns);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
-    put_residence(c, out, sms, uneven, waves / rounds, each * c->blocks);
+    put_residence(c, out, sms, uneven, waves / rounds, each * c->blocks, blocks / ghz * k[PREDICT_cycles_per_block]);
     /* L2 still holds the last bytes that a launch wrote when it ends. */
     const double written = fmax(0, c->written_bytes - k[PREDICT_l2_keeps_bytes]);
     peak[UNIT_DRAM] = (c->read_bytes - c->kept_bytes + written) / chip->dram_bytes_s * 1e9;

@@ -93,6 +93,8 @@ struct prediction {
     double sm_busy;          /* share of the SMs' time in which they have a block */
     double alone_ns;         /* of the latency: blocks that follow each other in one place, without their launch */
     double resident;         /* blocks in an average cycle of an SM that has one, as a share of those that fit */
+    double waits;            /* share of a warp's time in which it waits for global data; NaN: not known */
+    double longer;           /* other than 0: what the shares are, if the time is ns times this */
     char why[160];           /* why there is none */
 };
 /* One launch. */

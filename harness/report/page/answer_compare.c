@@ -100,8 +100,10 @@ static void add_point(struct curve *y, const struct case_view *c, const struct v
     p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
     if (apart && winner_reason(c, slow, fast, WHY_UNNAMED, &words) && words.len)
         p.reason = text_format("%s %s", slow->name, text_get(&words));
+    SCOPED_TEXT limit = {0};
+    verdict_words(slow, &limit);
     if (slow->verdicts.count)
-        p.limit = text_format("%s is limited by %s: %s", slow->name, verdict_word(slow), slow->verdicts.items[0].says);
+        p.limit = text_format("%s is limited by %s: %s", slow->name, text_get(&limit), slow->verdicts.items[0].says);
     *APPEND(y->points, y->count) = p;
 }
 

@@ -56,7 +56,9 @@ static void row_facts(struct table *t, const struct case_view *c, const struct v
 /* The first bottleneck, with its sentence; absent when no rule holds. */
 static void verdict_cell(struct table *t, const struct view *v)
 {
-    table_cell(t, PAINT_NONE, "%s", verdict_word(v));
+    SCOPED_TEXT names = {0};
+    verdict_words(v, &names);
+    table_cell(t, PAINT_NONE, "%s", text_get(&names));
     if (v->verdicts.count) {
         const struct verdict *first = v->verdicts.items;
         SCOPED_TEXT about = {0};

@@ -75,7 +75,8 @@ static void case_why_add_row(struct shown_rows *shown, const struct view *v, str
     } else {
         SCOPED_TEXT gain = {0};
         bool estimated = verdict_speedup(first, &gain);
-        text_addf(&says, "%s%s%s%s: %s", verdict_word(v), estimated ? " (" : "", text_get(&gain), estimated ? ")" : "", first->says);
+        verdict_words(v, &says);
+        text_addf(&says, "%s%s%s: %s", estimated ? " (" : "", text_get(&gain), estimated ? ")" : "", first->says);
         for (int i = 1; i < v->verdicts.count && i <= SHOWN_ALSO; i++)
             if (v->verdicts.items[i].close && v->verdicts.items[i].rule->bottleneck != first->rule->bottleneck)
                 text_addf(&says, "; as likely %s: %s", counter_bottleneck_names[v->verdicts.items[i].rule->bottleneck],

@@ -34,7 +34,7 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
         }
         json_array_append_new(parts, part);
     }
-    return json_pack("{s:o,s:o,s:o}", "bottleneck", v->verdicts.count ? json_string(verdict_word(v)) : json_null(), "rules", rules,
+    return json_pack("{s:o,s:o,s:o}", "bottleneck", verdict_word(v)[0] ? json_string(verdict_word(v)) : json_null(), "rules", rules,
                      "breakdown", a.known ? parts : (json_decref(parts), json_null()));
 }
 

@@ -243,10 +243,13 @@ static bool add_unknown(const struct case_view *c, const struct view *winner, st
     return count > 0;
 }
 
-/* What limits the row: its first verdict, else what the prediction says; "": neither is known. */
-static const char *counted_limit(const struct view *v)
+/* What limits the row: its first verdict, and the second where it is open which; else what the prediction says; "": neither is known. */
+static void counted_limit(const struct view *v, struct text *t)
 {
-    return v->verdicts.count ? v->verdicts.items[0].says : v->predicted.ns > 0 ? predict_unit_names[v->predicted.limit] : "";
+    const struct verdicts *all = &v->verdicts;
+    text_add(t, all->count ? all->items[0].says : v->predicted.ns > 0 ? predict_unit_names[v->predicted.limit] : "");
+    if (all->open && all->count > 1 && all->items[1].close)
+        text_addf(t, "; or %s", all->items[1].says);
 }
 
 /* Without times: the fastest row by stored times, else by predicted ones; what limits it, and what to try. */
@@ -256,7 +259,7 @@ static void glance_counted(struct table *t, const struct case_view *c)
     const struct view *winner = predicted_winner(c);
     const struct view *next = counted_next(c, winner);
     const struct prediction *p = winner ? &winner->predicted : NULL;
-    SCOPED_TEXT name = {0}, verified = {0}, open = {0}, perhaps = {0}, not_known = {0};
+    SCOPED_TEXT name = {0}, verified = {0}, open = {0}, perhaps = {0}, not_known = {0}, limit = {0};
     double us = winner ? counted_us(winner) : NAN, library = c->stored_library ? c->stored_library->us : NAN;
     if (winner)
         winner_name(winner, &name);
@@ -279,7 +282,9 @@ static void glance_counted(struct table *t, const struct case_view *c)
         table_note(t, "%s%s", next->name, next_words(winner, next));
     table_number(t, PAINT_NONE, measured ? library / us : NAN, number_3(library / us, a));
     const char *why = winner ? "" : no_prediction(c);
-    table_cell(t, PAINT_NONE, "%s%s", *why ? "no prediction: " : "", winner ? counted_limit(winner) : why);
+    if (winner)
+        counted_limit(winner, &limit);
+    table_cell(t, PAINT_NONE, "%s%s", *why ? "no prediction: " : "", winner ? text_get(&limit) : why);
     add_verified(c, &verified);
     table_cell(t, PAINT_NONE, "%s", text_get(&verified));
     table_cell(t, PAINT_DIM, "%s", winner && winner->verdicts.count ? winner->verdicts.items[0].remedy : "");
@@ -470,8 +475,8 @@ static void glance_line(const struct case_view *c, struct text *t)
     char us[NUMBER_TEXT], ratio[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
     const struct view *next = counted_next(c, winner);
-    const char *limit = winner ? counted_limit(winner) : "", *why = winner ? "" : no_prediction(c);
-    SCOPED_TEXT name = {0}, verified = {0};
+    const char *why = winner ? "" : no_prediction(c);
+    SCOPED_TEXT name = {0}, verified = {0}, limit = {0};
     text_addf(t, "%s: ", case_short(c->rows[0]));
     add_verified(c, &verified);
     if (winner) {
@@ -488,7 +493,8 @@ static void glance_line(const struct case_view *c, struct text *t)
             text_add(t, "; ");
         if (add_unknown(c, winner, t))
             text_add(t, "; ");
-        text_addf(t, "%s%s", limit, *limit ? "; " : "");
+        counted_limit(winner, &limit);
+        text_addf(t, "%s%s", text_get(&limit), limit.len ? "; " : "");
     } else if (*why) {
         text_addf(t, "no prediction: %s; ", why);
     }

@@ -309,8 +309,8 @@ static char *row_title(const struct view *v)
         text_add(&t, row_status_name(v->row->status));
     else if (v->ranked)
         text_add(&t, number_time(v->time->median_ns, n));
-    if (verdict_word(v)[0])
-        text_addf(&t, "%s%s", t.len ? " · " : "", verdict_word(v));
+    text_add(&t, t.len && v->verdicts.count ? " · " : "");
+    verdict_words(v, &t);
     return text_take(&t);
 }
 

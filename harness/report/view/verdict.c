@@ -1,6 +1,7 @@
 #include "report/view/verdict.h"
 #include "base/dtype.h"
 #include "device/chip/occupancy.h"
+#include "report/view/number.h"
 #include "report/view/predict.h"
 #include "report/view/resources.h"
 #include "store/step_facts.h"
@@ -83,6 +84,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         return counted(v);
     double ns = v->ranked ? a->step_ns : predicted_value(c, v, "time_ns");
     bool known = a->known || (v->predicted.ns > 0 && a->roof_ns > 0);
+    double roof = v->ranked ? a->roof_ns : fmax(a->roof_ns, predicted_value(c, v, "launch_ns")); /* NaN gives way */
     const struct {
         const char *name;
         double value;
@@ -96,13 +98,13 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"bytes", v->row->bytes},
         {"time_ns", ns},
         {"launch_ns", machine_launch_ns(&c->machine)},
-        {"near", known ? percent(a->roof_ns / ns) : NAN},
+        {"near", known ? percent(roof / ns) : NAN},
         {"headroom", isnan(ns) ? NAN
-                     : known   ? fmax(0, 100 - percent(a->roof_ns / ns))
+                     : known   ? fmax(0, 100 - percent(roof / ns))
                                : 100},
         {"near_memory", known ? near_memory(c, v, a->memory_ns / ns) : NAN},
         {"near_compute", known ? percent(a->compute_ns / ns) : NAN},
-        {"idle_places", cropped || predict_blocks_differ(v) || v->predicted.ns > 0 ? NAN : idle_places(v, a, step)},
+        {"idle_places", cropped || c->counts ? NAN : idle_places(v, a, step)}, /* on emu it is not known how long the blocks take */
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
         {"pipe_idle", a->tensor == 0 && a->pipe_width > 1 ? a->pipe_width : 1},
@@ -156,7 +158,6 @@ struct judging {
     struct verdicts *out; /* NULL: only asked */
     struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
-    bool open;    /* the fullest unit may be busy: only units over active cycles and large wastes are named */
     double idle;  /* from this share on a unit is busy; 0: the limit of that name */
     char lift[200];
 };
@@ -207,12 +208,6 @@ static void keep(void *context, const struct counter_finding *f)
            idle = j->idle > 0 ? j->idle : case_limit(j->c, "idle"), unit = busy >= idle && j->share >= MOST ? busy : NAN,
            gain = over_launch(name, f->gain, active);
     gain = (gain > left ? left : gain) * j->share;
-    bool about_unit =
-        f->rule->unit && (f->rule->bottleneck == COUNTER_BOTTLENECK_MEMORY || f->rule->bottleneck == COUNTER_BOTTLENECK_COMPUTE);
-    if (j->open && !about_unit && !(gain >= case_limit(j->c, "waste_large")))
-        return;
-    if (j->open && !about_unit)
-        unit = NAN;
     if (gain < least && !isnan(unit) && !f->group->least_gain)
         gain = NAN; /* a full unit is worth a sentence without a gain */
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
@@ -281,13 +276,58 @@ static void sort(struct verdicts *v, double lead, double differ)
     }
 }
 
-/* Does it depend on the usual error of a predicted time whether a unit is busy? */
-static bool undecided(const struct judging *j)
+/* Makes the first finding of *other the second one, if no close finding is about the same bottleneck. `when`: what it holds for. */
+static void put_second(struct verdicts *all, struct verdicts *other, const char *when)
 {
-    const struct prediction *p = &j->v->predicted;
-    double idle = case_limit(j->c, "idle"), most = fullest(j->c, j->v, &j->breakdown, false);
-    double margin = 1 + case_limit(j->c, "share_error") / 100;
-    return p->ns > 0 && !j->v->stored && most < idle && most * margin >= idle;
+    const int at = all->count ? 1 : 0;
+    struct verdict *lead = other->items;
+    int there = at; /* it may stand there already */
+    for (int i = 0; i < all->count; i++)
+        if ((!i || all->items[i].close) && all->items[i].rule->bottleneck == lead->rule->bottleneck)
+            return;
+    while (there < all->count && (all->items[there].rule != lead->rule || all->items[there].step != lead->step))
+        there++;
+    struct verdict item = *lead;
+    if (there < all->count) {
+        item = all->items[there];
+    } else {
+        APPEND(all->items, all->count);
+        item.says = text_format("%s%s", lead->says, when);
+        item.remedy = xstrdup(lead->remedy);
+    }
+    memmove(&all->items[at + 1], &all->items[at], (size_t)(there - at) * sizeof *all->items);
+    item.close = true;
+    all->items[at] = item;
+}
+
+static void judge_again(const struct judging *j, const struct view *v, double idle, struct verdicts *other)
+{
+    struct judging again = *j;
+    again.v = v;
+    again.out = other;
+    again.idle = idle;
+    judge_step(&again);
+    sort(other, case_limit(j->c, "lead"), case_limit(j->c, "gains_close"));
+}
+
+/* A predicted time may be as much shorter or longer as predictions usually are wrong. If another finding leads then, none is the
+ * bottleneck. */
+static void add_doubt(const struct judging *j, struct verdicts *all)
+{
+    const double margin = 1 + case_limit(j->c, "share_error") / 100, longer[] = {1 / margin, margin};
+    const int first = all->count ? (int)all->items[0].rule->bottleneck : -1;
+    for (int k = 0; k < 2 && j->v->predicted.ns > 0 && !j->v->stored; k++) {
+        struct view v = *j->v;
+        struct verdicts other = {0};
+        char when[64], n[NUMBER_TEXT];
+        snprintf(when, sizeof when, " (if the row takes %s us)", number_3(v.predicted.ns * longer[k] / 1e3, n));
+        v.predicted.longer = longer[k];
+        judge_again(j, &v, 0, &other);
+        all->open = all->open || first != (other.count ? (int)other.items[0].rule->bottleneck : -1);
+        if (other.count)
+            put_second(all, &other, when);
+        verdicts_free(&other);
+    }
 }
 
 /* Whether a unit near the limit is busy may be otherwise in another run or on another card: the finding that leads then is close. */
@@ -296,28 +336,11 @@ static void add_other_side(const struct judging *j, struct verdicts *all)
     double idle = case_limit(j->c, "idle"), margin = 1 + case_limit(j->c, "busy_differs") / 100,
            most = fullest(j->c, j->v, &j->breakdown, false);
     struct verdicts other = {0};
-    struct judging again = *j;
     if (!all->counted || !all->count || !(most >= idle / margin && most < idle * margin))
         return;
-    again.out = &other;
-    again.idle = most >= idle ? idle * margin : idle / margin;
-    judge_step(&again);
-    sort(&other, case_limit(j->c, "lead"), case_limit(j->c, "gains_close"));
-    bool said = !other.count;
-    for (int i = 0; i < all->count && !said; i++)
-        said = (!i || all->items[i].close) && all->items[i].rule->bottleneck == other.items[0].rule->bottleneck;
-    if (!said) {
-        APPEND(all->items, all->count);
-        memmove(&all->items[2], &all->items[1], (size_t)(all->count - 2) * sizeof *all->items);
-        all->items[1] = other.items[0];
-        all->items[1].close = true;
-        other.items[0] = (struct verdict){0};
-        for (int i = 2; i < all->count; i++) /* it may stand there already */
-            if (all->items[i].rule == all->items[1].rule && all->items[i].step == all->items[1].step) {
-                verdict_free(&all->items[i]);
-                memmove(&all->items[i], &all->items[i + 1], (size_t)(--all->count - i) * sizeof *all->items);
-            }
-    }
+    judge_again(j, j->v, most >= idle ? idle * margin : idle / margin, &other);
+    if (other.count)
+        put_second(all, &other, "");
     verdicts_free(&other);
 }
 
@@ -334,7 +357,6 @@ static void judge_row(struct case_view *c, struct view *v)
         j.breakdown.step = v->predicted.step;
         j.share = fmin(1, v->predicted.step_ns / v->predicted.ns);
     }
-    j.open = undecided(&j);
     judge_step(&j);
     const struct judging longest_step = j;
     int longest = j.breakdown.step;
@@ -349,6 +371,7 @@ static void judge_row(struct case_view *c, struct view *v)
     }
     sort(&v->verdicts, case_limit(c, "lead"), case_limit(c, "gains_close"));
     add_other_side(&longest_step, &v->verdicts);
+    add_doubt(&longest_step, &v->verdicts);
 }
 
 void case_judge(struct case_view *c, const struct judge *j)
@@ -370,7 +393,18 @@ void verdicts_free(struct verdicts *v)
 
 const char *verdict_word(const struct view *v)
 {
-    return v->verdicts.count ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck] : "";
+    return v->verdicts.count && !v->verdicts.open ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck] : "";
+}
+
+void verdict_words(const struct view *v, struct text *t)
+{
+    unsigned said = 0;
+    for (int i = 0; i < v->verdicts.count && (!i || v->verdicts.open); i++) {
+        const unsigned bit = 1U << v->verdicts.items[i].rule->bottleneck;
+        if ((!i || v->verdicts.items[i].close) && !(said & bit))
+            text_addf(t, "%s%s", i ? " or " : "", counter_bottleneck_names[v->verdicts.items[i].rule->bottleneck]);
+        said |= bit;
+    }
 }
 
 bool verdict_reads(const struct view *v, const char *name)

@@ -19,6 +19,7 @@ struct verdicts {
     int count;             /* 0: no rule holds, or the row was not judged */
     bool judged;           /* the row is verified and the rule files were found */
     bool counted;          /* the row has hardware counters */
+    bool open;             /* which of the close findings leads depends on the usual error of a predicted time */
 };
 
 struct view {
