@@ -98,6 +98,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"bytes", v->row->bytes},
         {"time_ns", ns},
         {"launch_ns", machine_launch_ns(&c->machine)},
+        {"part_sector_ps", c->model ? c->model->constant[PREDICT_part_sector_ps] : NAN},
         {"near", known ? percent(roof / ns) : NAN},
         {"headroom", isnan(ns) ? NAN
                      : known   ? fmax(0, 100 - percent(roof / ns))
