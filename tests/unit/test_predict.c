@@ -149,7 +149,7 @@ static void the_path_of_a_block(void **state)
     c.path_dram = 264 * 9000;
     c.read_bytes = 32 * c.sectors_ld;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 2 * 9000 / 2.0); /* two rounds; 2 GHz */
+    near(p.unit_ns[UNIT_LATENCY], 2 * 9000 / 2.0);        /* two rounds; 2 GHz */
     near(p.waits, 1 - (1000 - 41 * 2000 / 239.0) / 9000); /* each of 2000 / 239 waits takes 41 cycles from L1, 280 from L2 */
     c.read_bytes /= 4;
     predict_launch(&m, h200, &c, &p);

@@ -88,7 +88,7 @@ static bool significant(const struct case_view *c, const struct view *a, const s
 
 static void add_point(struct curve *y, const struct case_view *c, const struct view *a, const struct view *b, const char *at)
 {
-    SCOPED_TEXT words = {0};
+    SCOPED_TEXT words = {0}, limit = {0};
     struct point p = {.at = xstrdup(at),
                       .x = a->row->density_in,
                       .ratio = cost(c, b) / cost(c, a),
@@ -100,9 +100,7 @@ static void add_point(struct curve *y, const struct case_view *c, const struct v
     p.sign = !apart ? 0 : p.ratio > 1 ? 1 : -1;
     if (apart && winner_reason(c, slow, fast, WHY_UNNAMED, &words) && words.len)
         p.reason = text_format("%s %s", slow->name, text_get(&words));
-    SCOPED_TEXT limit = {0};
-    verdict_words(slow, &limit);
-    if (slow->verdicts.count)
+    if (verdict_words(slow, &limit))
         p.limit = text_format("%s is limited by %s: %s", slow->name, text_get(&limit), slow->verdicts.items[0].says);
     *APPEND(y->points, y->count) = p;
 }

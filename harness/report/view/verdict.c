@@ -397,7 +397,7 @@ const char *verdict_word(const struct view *v)
     return v->verdicts.count && !v->verdicts.open ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck] : "";
 }
 
-void verdict_words(const struct view *v, struct text *t)
+bool verdict_words(const struct view *v, struct text *t)
 {
     unsigned said = 0;
     for (int i = 0; i < v->verdicts.count && (!i || v->verdicts.open); i++) {
@@ -406,6 +406,7 @@ void verdict_words(const struct view *v, struct text *t)
             text_addf(t, "%s%s", i ? " or " : "", counter_bottleneck_names[v->verdicts.items[i].rule->bottleneck]);
         said |= bit;
     }
+    return said;
 }
 
 bool verdict_reads(const struct view *v, const char *name)

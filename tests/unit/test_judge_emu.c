@@ -1,0 +1,91 @@
+/* The judge on rows of emu (harness/report/view/verdict): its findings follow from a predicted time, which has an error. */
+#include "store/family.h"
+#include "measured_rows.h"
+#include "report/view/predict.h"
+#include "report/view/verdict.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void emu(struct row *r, const char *name, double value)
+{
+    row_add_member(r, FAMILY_EMU, 0, 0, name, "", "emu", value);
+}
+
+static struct case_view judged(struct fixture *f, struct judge *j)
+{
+    struct case_view c;
+    judge_open(j);
+    assert_true(j->ready);
+    case_view_make(&c, &f->run, f->rows, f->count);
+    case_judge(&c, j);
+    return c;
+}
+
+/* A row on emu, of 40 waves of blocks whose warps wait for half of their time. */
+static void emu_row(struct fixture *f, double instructions)
+{
+    const int blocks = 132 * 8 * 40;
+    struct row *r = row_of(f, "conv2d/mine", 0, 0);
+    r->time_count = 0;
+    r->flop = r->bytes = 1e6;
+    row_set(&r->device, "emu:GH100");
+    r->steps[0].grid[0] = blocks;
+    r->steps[0].grid[1] = r->steps[0].grid[2] = 1;
+    r->steps[0].waves = 40;
+    emu(r, "warp_instructions", instructions * blocks);
+    emu(r, "unique_bytes_read", 5e5);
+    emu(r, "unique_bytes_written", 5e5);
+    emu(r, "path_l1_cycles", 9e3 * blocks);
+    emu(r, "path_l2_cycles", 20e3 * blocks);
+    emu(r, "path_dram_cycles", 20e3 * blocks);
+    emu(r, "global_requests_ld", 1e4);
+    emu(r, "global_sectors_ld", 1.5e4);
+    emu(r, "load_phases", 1e4);
+}
+
+/* emu: if the usual error of a predicted time decides which finding leads, the row has no bottleneck, and both are named. */
+static void the_error_of_a_time_decides_nothing(void **state)
+{
+    int named[2] = {0}, open = 0;
+    for (double instructions = 2000; instructions < 60000; instructions *= 1.06) {
+        struct fixture f = {0};
+        struct judge j;
+        fixture_run(&f.run, "edsr", "emu:GH100", "emu");
+        emu_row(&f, instructions);
+        struct case_view c = judged(&f, &j);
+        const struct view *v = &c.views[0];
+        double issue = predicted_value(&c, v, "issue_active");
+        SCOPED_TEXT words = {0};
+        verdict_words(v, &words);
+        assert_true(v->verdicts.count > 0);
+        if (issue > 60 * 1.13) {
+            assert_string_equal(verdict_word(v), "compute");
+            named[1]++;
+        } else if (issue < 60 / 1.13) {
+            assert_string_equal(verdict_word(v), "latency");
+            named[0]++;
+        } else if (issue > 60 / 1.11 && issue < 60 * 1.11) {
+            assert_string_equal(verdict_word(v), "");
+            assert_string_equal(text_get(&words), issue < 60 ? "latency or compute" : "compute or latency");
+            assert_true(v->verdicts.items[1].close);
+            open++;
+        }
+        case_view_free(&c);
+        judge_close(&j);
+        fixture_free(&f);
+    }
+    assert_true(named[0] > 1 && named[1] > 1 && open > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_error_of_a_time_decides_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
