@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MOST ((size_t)1 << 26) /* elements of all inputs of an op from a file, whose values are all made */
+#define FILE_MOST ((size_t)1 << 27) /* elements of all inputs of an op from a file, whose values are all made: 0.5 GiB */
 #define STAGE_S 120.0
 #define METRIC_NAME sizeof(((struct row_metric *)0)->name)
 #define ALIKE 0.01 /* instructions on two sets of inputs, of a kernel that does not look at values */
@@ -63,7 +63,7 @@ static struct refusal refuses(const struct job *job, const struct program *p)
         if (p->steps[i].kind == STEP_CALL)
             return by_library;
     for (int i = 0; i < p->tensor_count; i++)
-        all += tensor_elements(&p->tensors[i]);
+        all += p->tensors[i].written ? 0 : tensor_elements(&p->tensors[i]);
     return w->op->file && all > FILE_MOST ? by_size : no_refusal;
 }
 
