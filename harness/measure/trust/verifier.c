@@ -51,7 +51,7 @@ static bool count_step(void *context, int step, struct error *err)
     struct trial *t = context;
     struct device *dev = t->dev;
     t->step = step;
-    if (code_instructions(dev) > 0) {
+    if (code_instructions(dev) > 0 && program_same_steps(t->program, plan_program(&t->v->job->plan, t->index))) {
         dev->ops->counters(dev, count_metric, t);
         unequal_count(dev, &t->program->steps[step], t->row, step);
         if (t->program->steps[step].kind == STEP_KERNEL)

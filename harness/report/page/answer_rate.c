@@ -4,6 +4,7 @@
 #include "base/stats/quantile.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
+#include "report/view/predict.h"
 #include "report/view/verdict.h"
 #include <math.h>
 #include <stdio.h>
@@ -229,13 +230,14 @@ static void add_share(struct shares *s, const struct view *v, double share)
     *APPEND(s->values, s->count) = share;
 }
 
-static struct shares find_shares(const struct ask *ask, const char *value, const struct side *side)
+/* predicted: of the row that is the fastest by stored and predicted times, as emu's model of the chip has it. */
+static struct shares find_shares(const struct ask *ask, const char *value, const struct side *side, bool predicted)
 {
     struct shares s = {0};
-    for (struct case_walk w = ask_walk(ask, false); case_next(&w);) {
-        const struct view *v = w.view.rows[0]->like_case ? NULL : fastest_of(&w.view, side);
+    for (struct case_walk w = ask_walk(ask, predicted); case_next(&w);) {
+        const struct view *v = w.view.rows[0]->like_case ? NULL : predicted ? predicted_winner(&w.view) : fastest_of(&w.view, side);
         if (v)
-            add_share(&s, v, share_in(&w.view, v, value));
+            add_share(&s, v, predicted ? predicted_value(&w.view, v, value) : share_in(&w.view, v, value));
     }
     return s;
 }
@@ -271,16 +273,18 @@ void answer_share(const struct ask *ask, struct block *list)
     const struct node *of = node_get(ask->answer, "of");
     const char *head = counter ? counter->head : !strcmp(value, "speed_of_light") ? "SOL" : value;
     SCOPED char *question = text_format("How high is %s in the fastest row of each case?", head);
-    SCOPED_BY(shares_free) struct shares all = find_shares(ask, value, NULL);
+    bool predicted = ask_has_no_time(ask) && ask->judge && ask->judge->ready;
+    SCOPED_BY(shares_free) struct shares all = find_shares(ask, value, NULL, predicted);
     SCOPED_TEXT t = {0};
     if (all.count) {
+        text_add(&t, predicted ? "predicted from emu's counts and the stored or predicted time: " : "");
         say_shares(&t, &all);
         text_addf(&t, all.count > 1 ? "; the least of %s, the most of %s" : "; of %s", all.least_of, all.most_of);
     }
-    for (int i = 0; all.count && of && i < of->count; i++) {
+    for (int i = 0; all.count && !predicted && of && i < of->count; i++) {
         SCOPED_BY(side_free) struct side side = {0};
         side_read(&side, of->items[i]->text);
-        SCOPED_BY(shares_free) struct shares own = find_shares(ask, value, &side);
+        SCOPED_BY(shares_free) struct shares own = find_shares(ask, value, &side, false);
         if (own.count) {
             text_addf(&t, "; %s: ", answer_side_name(&side));
             say_shares(&t, &own);

@@ -45,8 +45,8 @@ static void add_how_to_read(struct document *d, bool counts)
         const char *name, *text;
     } lines[] = {
         {1, NULL,
-         "Every count is exact and the same on every machine: bench interprets the kernel's PTX warp by warp. Nothing is timed, so nothing "
-         "is ranked."},
+         "bench interprets the kernel's PTX warp by warp: its counts are the same on every machine, and exact where all blocks ran (column "
+         "ran). It measures no time: rows are in the order of times that are stored for the same machine code, then of predicted times."},
         {1, "sect/req", "32-byte sectors per load or store request; in parentheses the fewest that its bytes need."},
         {1, "moved / compulsory",
          "bytes of all moved sectors over the compulsory bytes, which any kernel must move once. 1 is the minimum."},
@@ -128,7 +128,7 @@ static void say_break_evens(struct document *d, const struct break_group *groups
         text_add(&lines, "\n");
     }
     if (!made && asked)
-        text_add(&lines, "no answer: this device measures no time; the tiles and the work above are exact\n");
+        text_add(&lines, "no answer from times of this run, since emu measures none; its answers by stored times are above\n");
     document_lines(d, BREAK_EVENS, "break-even", &lines);
 }
 
