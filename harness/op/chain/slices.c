@@ -1,7 +1,7 @@
 #include "op/chain/slices.h"
 #include <string.h>
 
-#define SLICE_GRAIN 16 /* bytes: of the copy engine, of vectors that threads load, and what cuDNN is told of its addresses */
+#define SLICE_GRAIN 16 /* bytes: for TMA, for vectors that threads load, and for the addresses that cuDNN gets */
 
 /* In NCHW the channels of several images do not lie together. */
 static bool is_concat(const struct work *w)

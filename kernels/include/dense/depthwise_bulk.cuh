@@ -1,4 +1,4 @@
-/* dense/depthwise_bulk: a depthwise convolution of NHWC tensors whose lines come and leave by the copy engine, for sm_90. Its variants:
+/* dense/depthwise_bulk: a depthwise convolution of NHWC tensors whose lines come and leave by TMA, for sm_90. Its variants:
  *   conv2d/depthwise_bulk     16-bit elements
  *   conv2d/depthwise_bulk_s8  whole numbers of 8 bits, results of 4 bytes
  *
@@ -19,7 +19,7 @@ constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE
 
 extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, ring, two lines of results, barriers */
 
-/* The copy engine's swizzle of boxes with ROW bytes a row; none of 16. */
+/* TMA's swizzle of boxes with ROW bytes a row; none of 16. */
 template <int ROW> static __device__ __forceinline__ unsigned swizzled(unsigned at) { return at ^ (at >> 3 & ROW - 16); }
 
 /* The weight of channel k of the filter's row r for column `output` of a pair and pixel x under it, as a word of `one`s in which it is the number `at`; or 0. */

@@ -1,4 +1,4 @@
-/* dense/depthwise_line: sums, operands and products of a depthwise convolution whose lines come by the copy engine, for sm_90. Used by
+/* dense/depthwise_line: sums, operands and products of a depthwise convolution whose lines come by TMA, for sm_90. Used by
  * dense/depthwise_planes.cuh (NCHW); dense/depthwise_bulk.cuh (NHWC) has its own.
  *
  * A line of the input is added to all LIVE lines of outputs that it belongs to, whose sums are in registers. Which sums these are repeats

@@ -1,4 +1,4 @@
-/* dense/depthwise_planes: a depthwise convolution of NCHW tensors whose lines come by the copy engine, for sm_90. Its variants:
+/* dense/depthwise_planes: a depthwise convolution of NCHW tensors whose lines come by TMA, for sm_90. Its variants:
  *   conv2d/depthwise_bulk_nchw       16-bit elements
  *   conv2d/depthwise_bulk_s8_nchw    whole numbers of 8 bits, results of 4 bytes
  *   conv2d/depthwise_bulk_tf32_nchw  f32 that is multiplied in TF32

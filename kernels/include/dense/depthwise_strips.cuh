@@ -21,7 +21,7 @@ constexpr int LIVE = (R - 1) * DILATION_Y / STRIDE_Y + 1, PERIOD = LIVE * STRIDE
 
 extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, ring, four lines of results, barriers */
 
-/* The copy engine's swizzle of boxes with ROW bytes a row; none of 16. */
+/* TMA's swizzle of boxes with ROW bytes a row; none of 16. */
 template <int ROW> static __device__ __forceinline__ unsigned swizzled(unsigned at) { return at ^ (at >> 3 & ROW - 16); }
 
 static __device__ __forceinline__ unsigned bytes_of_two(unsigned a, unsigned b, unsigned which)

@@ -1,7 +1,7 @@
-/* dense/staged_pixels: the results of a warpgroup whose products have pixels as rows and output channels as columns go to an NHWC tensor through shared memory and the
- * copy engine, 64 pixels by STORE_BOX channels at a time. dense/staged_store.cuh is the same for products the other way round and says why.
+/* dense/staged_pixels: the results of a warpgroup whose products have pixels as rows and output channels as columns go to an NHWC tensor through shared memory and 
+ * TMA, 64 pixels by STORE_BOX channels at a time. dense/staged_store.cuh is the same for products the other way round and says why.
  *
- * There are two places to stage: while the copy engine reads one, the other is filled. A place is [64 pixels][STORE_BOX channels], swizzled as the copy engine's
+ * There are two places to stage: while TMA reads one, the other is filled. A place is [64 pixels][STORE_BOX channels], swizzled as TMA's
  * boxes are. A residual comes the other way into the same place. Needs TYPE, BLOCK_K, PIXEL_BLOCKS,
  * SQUARE_BLOCKS (a block of 64 pixels is 8 x 8, and not 64 of a row), TILE_W, STORE_BOX, EPI_RESIDUAL and those of element/epilogue.cuh. */
 #pragma once
@@ -76,7 +76,7 @@ struct staged_pixels {
         store_matrix_4(at, m);
     }
 
-    /* After them. The whole warpgroup. What lies past the last pixel or channel is cut off by the copy engine. */
+    /* After them. The whole warpgroup. What lies past the last pixel or channel is cut off by TMA. */
     __device__ __forceinline__ void store(const float sum[PIXEL_BLOCKS][BLOCK_K / 2], const tensor_map *map, const tensor_map *residual_map, int K, int k0,
                                           int n, int p0, int q0)
     {

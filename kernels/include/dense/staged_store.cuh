@@ -1,10 +1,10 @@
-/* dense/staged_store: the results of a warpgroup, 64 output channels by PIXELS pixels of one image row, go to the tensor through shared memory and the copy engine.
+/* dense/staged_store: the results of a warpgroup, 64 output channels by PIXELS pixels of one image row, go to the tensor through shared memory and TMA.
  *
  * If registers were stored directly, a row of results would be 32 instructions a thread, each of which touches four lines, and the stores would take longer than the
  * row's products. Here a warp writes four 8x8 blocks with one stmatrix, transposed for NHWC, and one thread starts the copy of the whole row. TMA drops what lies past
  * the last pixel or channel.
  *
- * The staging area has the layout of the copy engine's boxes, swizzled so that the eight rows of an 8x8 block lie in different banks:
+ * The staging area has the layout of TMA's boxes, swizzled so that the eight rows of an 8x8 block lie in different banks:
  *   NHWC  [64 / BOX][PIXELS][BOX channels]; BOX is 64, or for depth_to_space what divides its lines
  *   NCHW  [PIXELS / 64][64 channels][64 pixels]
  * A residual comes the other way into the same place: each warp reads the blocks that it is going to overwrite. With RESIDUAL_AHEAD there are two such areas, and the
@@ -52,7 +52,7 @@ template <int PIXELS> struct staged_rows {
     {
         int m = threadIdx.x % 32 / 8, row = threadIdx.x % 8, channel = threadIdx.x / 32 % 4 * 16 + m % 2 * 8, pixel = m / 2 * 8;
         unsigned at = NCHW ? (channel + row) * ROW + pixel * 2 : channel / STORE_BOX * (PIXELS * ROW) + (pixel + row) * ROW + channel % STORE_BOX * 2;
-        return area + (at ^ (at >> 3 & ROW - 16)); /* the copy engine's swizzle of boxes with 128, 64 or 32 bytes a row */
+        return area + (at ^ (at >> 3 & ROW - 16)); /* TMA's swizzle of boxes with 128, 64 or 32 bytes a row */
     }
     /* Of the blocks at pixel 8 j and 8 (j + 1), j even. */
     __device__ __forceinline__ unsigned block(unsigned first, int j) const

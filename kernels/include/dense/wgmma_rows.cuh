@@ -8,7 +8,7 @@
  * row in shared memory is an operand as it lies, and the next tap is the same operand 128 bytes further on: no im2col, nothing is read twice.
  *
  * A block walks down a strip of the image, STRIP_WIDTH pixels wide. Its three warpgroups:
- *   producer   one thread asks the copy engine for the weights and then for the next image row, as soon as the oldest of the RING buffers is free. Rows and
+ *   producer   one thread asks TMA for the weights and then for the next image row, as soon as the oldest of the RING buffers is free. Rows and
  *              pixels outside the image arrive as zeros: that is the padding. Fewer than 64 channels, too.
  *   consumers  with SPLIT 1 they take output rows in turn; with SPLIT 2 each row goes to both, which hold the weights of different 64 channels.
  *              One computes while the other stores (`turn`): the tensor cores never wait for a store, as long as everything that a consumer does beside
@@ -77,7 +77,7 @@ static __device__ __forceinline__ void ask_weights(unsigned to, unsigned barrier
 #include "dense/turned_rows.cuh"
 #else
 constexpr int STAGES = 0, STAGE_BYTES = 0;
-constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128; /* what the copy engine brings */
+constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128; /* what TMA brings */
 
 /* One thread. `wait_weights`: until the weights have left the place that the later rows go to. */
 template <typename WAIT> static __device__ __forceinline__ void produce(const ring &ring, const share &own, const tensor_map *map, int pad, WAIT wait_weights)

@@ -38,7 +38,7 @@ __device__ __forceinline__ void cluster_sync()
 {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
-/* Arrives, and announces bytes that the copy engine will bring. */
+/* Arrives, and announces bytes that TMA will bring. */
 __device__ __forceinline__ void barrier_arrive_expect(unsigned barrier, unsigned bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -99,7 +99,7 @@ __device__ __forceinline__ void prefetch_bytes(const void *from, unsigned bytes)
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 __device__ __forceinline__ void prefetch_map(const tensor_map *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
-/* Ordinary stores to shared memory become visible to wgmma and the copy engine. */
+/* Ordinary stores to shared memory become visible to wgmma and TMA. */
 __device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* A box from shared memory to the tensor; what lies outside the tensor is not written. Belongs to the calling thread's group of stores. */

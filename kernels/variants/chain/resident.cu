@@ -65,21 +65,21 @@ steps:
     attributes: {cooperative: yes}
 */
 
-/* A residual network of 64 channels on a small image is not limited by arithmetic: 48 x 48 pixels are 0.17 GFLOP a layer, a fifth of a microsecond. It is
- * limited by what lies between layers: a launch, the drain of the last block, the fetch of 74 KB of weights by every SM, and the trip of the activations
- * through L2. So this kernel runs all layers in one launch.
+/* Arithmetic does not limit a residual network of 64 channels on a small image: 48 x 48 pixels are 0.17 GFLOP a layer, a fifth of a microsecond. What limits it happens between
+ * layers: a launch, the drain of the last block, the load of 74 KB of weights by every SM, and the way of the activations through L2. So this kernel runs all layers in one
+ * launch.
  *
  *  - A block owns a tile of TH x TW pixels and KB output channels, the same ones in every layer. 6 x 6 pixels and 32 channels make 128 blocks of 48 x 48 x 64:
  *    as many as there are SMs, each with half of a layer's weights. Larger images give a block two tiles, one after another in each layer.
- *  - There is no barrier between layers, not even a flag beside the data: two channels and the number of the layer that made them are one 8-byte word, which
- *    is written and read whole. A block polls the words of its own halo until they are of the layer it needs. So a layer costs one store and one load through
- *    L2, where a flag costs a fence, a store, a poll and then the load.
- *  - Numbers go on from launch to launch (each block counts its launches), so nothing has to be cleared. A block that is waited for is always resident
- *    (cooperative launch) and never waits for a later layer, so there is no deadlock.
- *  - Two buffers are enough: who writes layer l over layer l - 2 has read words of layer l - 1 from each of its neighbours, who therefore have read all that they
- *    need of l - 2. A residual comes from two links back, which is the very word that is written over, by the same thread, or from the chain's input.
- *  - The weights of layer l + 1 depend on nothing, so they travel while layer l ends. They were put in the order of the instruction's fragments once
- *    (order_weights): a lane loads its share of 16 x 16 weights as 16 bytes, without conflicts. Biases are in shared memory from the start.
+ *  - There is no barrier between layers, not even a flag beside the data: one 8-byte word holds two channels and the number of the layer that computed them, and is written and
+ *    read as a whole. A block polls the words of its own halo until they belong to the layer it needs. So a layer costs one store and one load through L2; with a flag it would
+ *    cost a fence, a store, a poll and then the load.
+ *  - Layer numbers continue from launch to launch (each block counts its launches), so nothing has to be cleared. A block that others wait for is always resident (cooperative
+ *    launch) and never waits for a later layer, so there is no deadlock.
+ *  - Two buffers are enough: a block that writes layer l over layer l - 2 has read words of layer l - 1 from each adjacent block, so these have read all that they need of l - 2.
+ *    A residual comes from two links back, which is the word that the same thread now overwrites, or from the chain's input.
+ *  - The weights of layer l + 1 depend on nothing, so they are loaded while layer l ends. order_weights has put them in the order of the instruction's fragments: a lane loads its
+ *    share of 16 x 16 weights as 16 bytes, without conflicts. Biases are in shared memory from the start.
  *  - The depth of 9 x 64 is split between SPLIT warps for each 16 pixels, because one chain of 36 dependent products would take longer than anything else here.
  *    The sums meet in shared memory.
  *

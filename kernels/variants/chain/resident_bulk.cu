@@ -1,5 +1,5 @@
 /* bench 1
-what: the copy engine brings the weights two layers ahead, once for each cluster of blocks
+what: TMA brings the weights two layers ahead, once for each cluster of blocks
 like: resident
 params:
   CLUSTER: {values: [1, 2, 4], default: 1}    # blocks that share what they fetch of the weights
@@ -25,13 +25,13 @@ steps:
 
 /* What changed from resident: the weights.
  *
- *  - They depend on nothing, so they can be brought as early as there is room: those of layer l + 2 as soon as those of layer l have been read. One thread asks the copy
- *    engine for all of them; no thread spends instructions on it, and a barrier in shared memory says when they are there.
- *  - All blocks together want 4.7 MB of weights a layer from L2, which takes longer than the arithmetic. CLUSTER blocks of the same channels each fetch a part and
- *    send it to all of them: a quarter of the traffic with four. A part may be sent when all blocks of the cluster have read what it replaces: they arrive at the
- *    cluster's barrier after their products, and wait there after they have stored.
+ *  - Weights depend on nothing, so they can be loaded as early as there is room: those of layer l + 2 as soon as those of layer l have been read. One thread starts all copies by
+ *    TMA, so no other thread spends instructions on them, and an mbarrier says when they have arrived.
+ *  - All blocks together load 4.7 MB of weights a layer from L2, which takes longer than the arithmetic. CLUSTER blocks with the same channels each load a part and multicast it to
+ *    all of them: a quarter of the traffic with four. A part may be sent once all blocks of the cluster have read what it replaces: they arrive at the cluster's barrier after their
+ *    products, and wait there after their stores.
  *
- * It needs sm_90: the copy engine, and clusters. On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take (older code,
+ * It needs sm_90: TMA, and clusters. On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take (older code,
  * reports/networks/edsr_x2_48-h200.md) 102.4 us in the whole network. With two tiles a block it is level with one launch a layer: 157.8 us for two such images, 159.8 us at 64 x 64;
  * with four it took 306 us at 96 x 96, 0.865 x the library, so it does not claim that (reports/networks/body_sizes-h200.md). Clusters of two were slower, and with
  * clusters of four 128 blocks do not fit the card at once. */

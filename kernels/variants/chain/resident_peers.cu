@@ -69,24 +69,24 @@ steps:
     attributes: {cooperative: yes, cluster: groups_k}
 */
 
-/* What changed from resident_bulk, for images so small that a block has one tile: what a layer costs beside its products. On 48 x 48 pixels these are a tenth of it.
+/* What changed from resident_bulk, for images so small that a block has one tile: the overhead of a layer beside its products. On 48 x 48 pixels these are a tenth of it.
  *
- *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
- *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 600 cycles a layer.) Only
+ *  - The blocks of a tile, each with its channels, are a cluster: they store their outputs directly into each other's halo tile, which takes a fifth of the time through L2. An
+ *    mbarrier there counts the bytes. (Plain stores and an arrival with release semantics would wait for all stores of the thread, also those to L2: 600 cycles a layer.) Only
  *    what other tiles read goes through L2: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
- *  - What goes through L2 carries no number. A word of four channels is absent while it is four negative zeros, and no output is one; so it takes half the bytes of a
- *    word that says of which layer it is. Each link has a place of its own, which the launch clears for the launch after the next: two sets, and the end of a kernel
- *    between clearing and writing. (With three places in turn, cleared by the link before, it is a little faster; but then only fences say that a word was cleared before
- *    it is read again, and those cost more wherever they stand.) What a launch has not touched lately is prefetched to L2 a link ahead, for caches that are cold.
- *  - A launch begins with what waits for nothing: barriers, then the weights; biases and slopes are read by the thread that needs them, one link ahead.
- *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
- *    layer in which it read it. The same holds for what a block keeps for itself.
- *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
- *    to a scheduler, took longer than the products.
- *  - A warp has its weights in registers before the activations come: it asks for these, then loads the weights. It takes the same 16 channels of every tap, so
- *    that its addresses are constants behind a base.
- *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
- *  - A residual from two links back is what the thread itself made: it stays in a register.
+ *  - Words that go through L2 carry no layer number. A word of four channels is absent while it is four negative zeros, which no output is; so it takes half the bytes of a word
+ *    with a number. Each link has a buffer of its own, which the launch clears for the launch after the next: two sets, and the end of a kernel between clearing and writing.
+ *    (Three buffers in rotation, cleared by the link before, are slightly faster; but then only fences would ensure that a word is cleared before it is read again, and those
+ *    cost more wherever they are.) Words that a launch has not touched recently are prefetched to L2 a link ahead, for cold caches.
+ *  - A launch begins with what depends on nothing: barriers, then the weights. The thread that needs biases and slopes reads them one link ahead.
+ *  - There are two halo tiles. If a block writes into the next one of another block, it has received that block's outputs of the layer before, so the other has finished the
+ *    layer in which it read that tile. The same holds for the block's own outputs.
+ *  - Addresses do not change from layer to layer: a thread computes once what it reads, where that goes, and what it stores. A dozen divisions a layer and thread, with three
+ *    warps to a scheduler, took longer than the products.
+ *  - A warp loads its weights into registers while it waits for the activations, which it requests first. It has the same 16 channels of every tap, so its addresses are a base
+ *    plus constants.
+ *  - The product is transposed: its 16 rows are channels, its 8 columns pixels. 36 pixels need five products, where they needed three rows of 16.
+ *  - A residual from two links back was computed by the same thread: it stays in a register.
  *
  * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 are in it in the whole network's 86.4 us (a graph, cold, f16, older code), against 223.9 us of
  * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). The body alone at other sizes: 71.3 us at 32 x 32, 97.0 us at 64 x 64 in tiles of 8 x 8
@@ -292,8 +292,8 @@ static __device__ __forceinline__ finishing finishing_of(int link, const outgoin
     return f;
 }
 
-/* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
- * what this thread made. */
+/* This thread's part of a link, from the sums. The residual comes from the halo tile (the link's input), from the chain's input, or from two links back: that one this
+ * thread computed. */
 static __device__ __forceinline__ void make(const float *sums, const finishing &f, int link, const unsigned char *halo, const TYPE *input, const outgoing &out,
                                             uint2 made[2][ITEMS])
 {

@@ -54,16 +54,16 @@ columns:
   tiles_active: active[0]
 */
 
-/* Two launches of conv2d/sparse_tile write the first layer's output to memory and read it again, and each of them first looks at a mask and fetches weights.
- * Where little is active these are most of the time. Here one launch looks once, with the 5x5 field of both layers, and does for each active tile
+/* Two launches of conv2d/sparse_tile write the first layer's output to memory and read it again, and each first reads a mask and loads weights. With few active pixels, this
+ * takes most of the time. Here one launch reads the mask once, with the 5x5 receptive field of both layers, and does for each active tile
  *   producer      the four warps copy the tile's inputs, 12 x 12 marked pixels for 8 x 8 outputs, and find out which of the first layer's outputs are active
  *   first layer   a warpgroup: 10 x 10 outputs of the first layer, 0 where that has none (beside the marks, outside of the image), as planes of 8 channels
  *   second layer  a warpgroup: 8 x 8 outputs
  * one behind another on consecutive tiles. Each warpgroup has its layer's weights in registers, put in the order of the instruction once (order_weights), so that no
  * shared memory has to be free for them.
  *
- * The price is in the halo: 100 outputs of the first layer for 64 of the second. In shared memory all rows are 12 pixels apart, so an 8 x 8 tile's first layer is 118
- * columns of a product side by side, of which 18 are nothing. Of a tile with few active pixels only the columns and rows that hold them are multiplied.
+ * The cost is the halo: 100 outputs of the first layer for 64 of the second. In shared memory all rows are 12 pixels apart, so the first layer of an 8 x 8 tile is 118 adjacent
+ * columns of a product, of which 18 are unused. If a tile has few active pixels, only the columns and rows that contain them are multiplied.
  *
  * Measured on an H200, 64 -> 64 twice at 720p, f16, cold, each row one graph (reports/gallery/two_layer-h200.csv): blobs of 1, 5 and 20 % of the inputs take 20.3 us, 40.9 us and
  * 103.2 us, sparse_tile twice 27.6 us, 42.0 us and 80.6 us; 0.1 % of single pixels 38.3 us against 43.3 us. Fused and twice sparse_auto cross between 5 and

@@ -25,10 +25,10 @@ steps:
     args: input, filter, bias, links, mask_in, mask_out, output, h, w
 */
 
-/* The rules are those of a single sparse layer (conv2d/sparse_naive), applied twice: the first layer's output is computed where a marked input is under its filter
- * and is nothing elsewhere, also where its bias would be something; the second layer's is computed where one of those is under its filter. The values between
- * the layers are rounded to the type in which they would be stored. Three rows of 34 pixels of the first layer are made for 32 outputs, so the work is
- * three times what it has to be and more: chain/two_layer has larger tiles. */
+/* The rules of a single sparse layer (conv2d/sparse_naive), applied twice: the first layer's output is computed where a marked input is under its filter and is
+ * zero elsewhere, even with a bias; the second layer's is computed where one of those outputs is under its filter. Values between the layers are rounded to the
+ * type in which they would be stored. A warp computes three rows of 34 pixels of the first layer for 32 outputs, so it does more than three times the necessary
+ * work: chain/two_layer has larger tiles. */
 #include "element/element.cuh"
 #include "element/mask_bits.cuh"
 

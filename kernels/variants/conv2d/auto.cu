@@ -198,10 +198,10 @@ race:
   - {variant: cudnn_s8, when: dtype == i8 and groups == 1 and cc >= 80}
 */
 
-/* No kernel: a rule, and where it is known to err, a race: on a layer that is new to a GPU bench times its choice and those of `race:` in a few launches, and stores
- * the fastest. The report shows which variant it took, and the distance to the row's best is what the rule costs; after a run over many layers the line
- * `selector` counts the cases where it is off. scenarios/auto_grid.yaml and auto_unseen.yaml are such runs, the second over shapes that no kernel was tuned for
- * (reports/gallery; random-h200.md there is one over layers that seeds drew: ci/random-layers). What they showed is either a condition here or, better, the
- * `claims:` of a variant: whoever claims a shape is at par with the library there, and where nobody does the library is taken.
+/* No kernel but a rule. Where it is known to err, it is a race: on a layer that is new to a GPU, bench times its choice and those of `race:` in a few launches, and
+ * stores the fastest. The report shows which variant it took; the distance to the best row is the cost of the rule, and after a run over many layers the line
+ * `selector` counts the cases in which it was not the best. scenarios/auto_grid.yaml and auto_unseen.yaml are such runs, the second over shapes for which no kernel
+ * was tuned (reports/gallery; random-h200.md there covers randomly drawn layers: ci/random-layers). Their results became conditions here or, better, the `claims:`
+ * of variants: a variant that claims a shape is at par with the library there, and if none claims it the rule takes the library.
  *
- * The variants it does not take are chapters on the way here, or for older chips: each says what it costs, and none claims what it does not reach. */
+ * The other variants are steps of the tutorial, or for older chips: each states what it costs, and none claims what it does not reach. */

@@ -10,5 +10,5 @@ steps:
   - cudnn: conv2d
 */
 
-/* Row 0. Nothing is compiled here: the harness asks cuDNN's heuristics for plans under the case's math mode, times the first of them and keeps
- * the fastest; engine, knobs and workspace are columns. What cuDNN cannot fuse (depth_to_space, always) runs as further timed steps. */
+/* Row 0. Nothing is compiled here: bench asks cuDNN's heuristics for plans in the case's math mode, times the first of them and keeps the
+ * fastest; engine, knobs and workspace are columns. Operations that cuDNN cannot fuse (always depth_to_space) run as further timed steps. */

@@ -5,5 +5,5 @@ needs: activation(epilogue) != 'none' and activation(epilogue) != 'relu' and act
 epilogue: [bias, silu, sigmoid, tanh, gelu, gelu_tanh, clip]
 */
 
-/* cuDNN compiles such an engine when the plan is made; where none takes the graph, the row says so. Where this row wins it is the denominator, as with
- * cudnn_plain. */
+/* cuDNN compiles such an engine when the plan is made; if no engine takes the graph, the row says so. If this row is the fastest of the library's, it
+ * is the denominator, as with cudnn_plain. */

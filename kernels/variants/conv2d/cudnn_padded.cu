@@ -48,9 +48,9 @@ steps:
     when: deep
 */
 
-/* cuDNN's tensor-core engines want channels in eights; for 3, 20 or 36 of them its heuristics fall back to engines that are several times slower. Whoever
- * pads the tensor by hand gets the fast ones: this row does, and pays for it, so that the denominator of such layers is not a weak one. Filter and bias are
- * padded once, before (`prep us`).
+/* cuDNN's tensor-core engines need multiples of eight channels; for 3, 20 or 36 of them its heuristics fall back to engines that are several times slower.
+ * A user who pads the tensor gets the fast ones. This row does so, and its time includes the padding, so that the denominator of such layers is not a weak
+ * one. Filter and bias are padded once, before the timing (`prep us`).
  *
  * A thread pads eight channels of one pixel: up to eight loads of single elements, one store of 16 (or 32) bytes. */
 #include "element/element.cuh"

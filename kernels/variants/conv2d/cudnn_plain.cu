@@ -4,5 +4,5 @@ like: cudnn
 epilogue: null
 */
 
-/* Some of cuDNN's engines exist only without an epilogue, and may beat its fused ones by more than a further pass costs. Where this row wins, it is
- * the denominator: the ratio's base is the fastest of the library's rows. */
+/* Some of cuDNN's engines exist only without an epilogue, and may beat its fused ones by more than a further pass costs. If this row is the fastest
+ * of the library's, it is the denominator of all ratios. */

@@ -5,5 +5,5 @@ dtype: {input: i8, filter: i8, output: f32, accumulate: i32}
 math: [i8_acc32]
 */
 
-/* cuDNN's tensor-core engines for 8 bits store 8 bits again, scaled and cut off; a layer here keeps its exact sums, as f32. For that cuDNN 9 offers two engines,
- * both without tensor cores: what this row shows is how slow the way around is, not how fast 8 bits can be. */
+/* cuDNN's tensor-core engines for 8 bits store 8 bits again, scaled and saturated; a layer here keeps its exact sums, as f32. For that cuDNN 9 offers two
+ * engines, both without tensor cores: this row shows how slow they are, not how fast 8 bits can be. */

@@ -20,9 +20,9 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad_top
 */
 
-/* What changed from delta_tile: an input channel is read by one output channel only, so there is nothing to share and nothing to stage. A warp's lanes are
- * neighbouring channels of the same pixel: a load is coalesced, and whether it is made is the same for all of them. Each value serves up to R * S sums in
- * registers. */
+/* What changed from delta_tile: only one output channel reads an input channel, so nothing can be
+ * shared or staged. A warp's lanes are adjacent channels of the same pixel: a load is coalesced,
+ * and all lanes agree whether to make it. Each value serves up to R * S sums in registers. */
 #include "sparse/delta_marks.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -45,7 +45,7 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad_top
 */
 
-/* sparse/delta_tile.cuh says how. The tiles are DeltaCNN's: 6 x 6 in f32, 5 x 5 in half2, 3 x 3 with a stride; and like it, in f32 with 3x3 filters, tiles of up to four
- * marked inputs are computed input by input unless VERY_SPARSE is 0 (delta_very_sparse has that number as a parameter). With f16 data and f32 sums (f16_acc32) inputs become f32 as
- * they come to shared memory, and the arithmetic is that of f32. How it stands to DeltaCNN's own kernel on an H200: reports/gallery/deltacnn_peers-h200.md. */
+/* sparse/delta_tile.cuh explains the method. The tiles are DeltaCNN's: 6 x 6 in f32, 5 x 5 in half2, 3 x 3 with a stride; and like DeltaCNN, in f32 with 3x3 filters, it computes
+ * tiles of up to four marked inputs input by input unless VERY_SPARSE is 0 (delta_very_sparse has that number as a parameter). With f16 data and f32 sums (f16_acc32) inputs become
+ * f32 on their way to shared memory, and the arithmetic is in f32. Comparison with DeltaCNN's own kernel on an H200: reports/gallery/deltacnn_peers-h200.md. */
 #include "sparse/delta_tile.cuh"

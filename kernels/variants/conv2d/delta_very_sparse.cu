@@ -10,5 +10,5 @@ define:
   FEW: null
 */
 
-/* What changed from delta_tile: FEW is a parameter, for every type and stride. A tile of n <= FEW marked inputs makes n * R * S products of each input channel in place of
- * TILE * TILE * R * S, but loads the same weights, and its sums n * R * S take registers from all tiles. */
+/* What changed from delta_tile: FEW is a parameter, for every type and stride. A tile of n <= FEW marked inputs computes n * R * S products of each input channel in place
+ * of TILE * TILE * R * S. But it loads the same weights, and its n * R * S sums take registers from all tiles. */

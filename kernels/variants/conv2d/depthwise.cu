@@ -46,16 +46,16 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top, strips, groups_p, n
 */
 
-/* A depthwise convolution has no channels to sum over: r * s products for each value that is read. At 3x3 in f32 that is 18 FLOP for 8 bytes moved, so DRAM is the limit
- * and everything else has only to stay out of its way. Shared memory would be one more stop.
+/* A depthwise convolution has no channels to sum over: r * s products for each value that is read. At 3x3 in f32 that is 18 FLOP for 8 bytes moved, so DRAM is the limit,
+ * and everything else must only not slow it down. Shared memory would be one more copy.
  *
- * What changed from naive: a thread makes PX by PY outputs. It reads each line of the input under them once, as a strip in registers, and every tap of that line takes its
- * operands from there: at 3x3, 4x2 outputs cost 4 x 6 loads instead of 72. In NHWC its channels may be several neighbours, so that 16-bit elements move two or four at a
- * time. All taps are unrolled, so a line belongs to output row i where
- * (line - i * stride) is a multiple of the dilation, and the compiler decides that, not the thread.
+ * What changed from naive: a thread computes PX by PY outputs. It reads each line of the input under them once, as a strip in registers, and every tap of that line takes
+ * its operands from there: at 3x3, 4x2 outputs cost 4 x 6 loads instead of 72. In NHWC a thread may have several adjacent channels, so that 16-bit elements move two or
+ * four at a time. All taps are unrolled, so a line belongs to output row i if (line - i * stride) is a multiple of the dilation, and the compiler decides that, not the
+ * thread.
  *
- * Who stands beside whom is naive's rule again: channels in NHWC, so that a warp reads neighbouring channels of one pixel, and their weights too (hence RSCK); strips of one
- * plane in NCHW, where a warp's reads are PX words apart, and the caches put that right.
+ * Adjacent lanes are as in naive: channels in NHWC, so that a warp reads adjacent channels of one pixel, and their weights too (hence RSCK); strips of one plane in NCHW,
+ * where a warp's reads are PX words apart, and the caches make up for it.
  *
  * What it costs: the halo lines of neighbouring threads are read again (from L1 or L2, mostly), and the borders are checked at every load. k = m * c outputs (a channel
  * multiplier) read the same plane m times. */

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: depthwise on tensor cores, NHWC, sm_90 - a product has 16 pairs of outputs, four channels and four pixels of depth; lines come and leave by the copy engine
+what: depthwise on tensor cores, NHWC, sm_90 - a product has 16 pairs of outputs, four channels and four pixels of depth; lines come and leave by TMA
 from: depthwise_mma
 needs: groups == c and k == c and c % 8 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648 and live <= 16
 layout: {input: NHWC, filter: RSCK, output: NHWC}
@@ -87,15 +87,15 @@ steps:
     args: input_map, output_map, filter, bias, p, pad_top, pad_left, parts_k, tiles_x, rows, parts
 */
 
-/* What changed from depthwise_mma: what a product is, and who moves the lines. There it has the 8 channels of two taps, and one element in eight of the weights' matrix counts. Here
- * its depth is four pixels by four channels, and its columns are two neighbouring outputs by the same four channels: an element counts if its channel is the column's, and
- * nearly always its pixel lies under the output's filter. So 7x7 takes 2 products for a row of the filter, where it took 3.5.
+/* What changed from depthwise_mma: the shape of a product, and the copies of lines. There a product has the 8 channels of two taps, and one element in eight of the weights' matrix
+ * counts. Here its depth is four pixels by four channels, and its columns are two adjacent outputs by the same four channels: an element counts if its channel is the column's, and
+ * nearly always its pixel is under the output's filter. So 7x7 takes 2 products for a row of the filter, where it took 3.5.
  *
  *  - A lane has all eight channels of one pixel: 16 bytes of shared memory are two registers of the left operand for channels 0, 1, 4, 5 and two for 2, 3, 6, 7. So its results are four
- *    neighbouring channels of one pixel.
- *  - The block's warps have neighbouring channels, so that lines come and leave as whole sectors, by the copy engine (dense/depthwise_bulk.cuh): nobody computes addresses.
+ *    adjacent channels of one pixel.
+ *  - The block's warps have adjacent channels, so that TMA loads and stores lines as whole sectors (dense/depthwise_bulk.cuh): no thread computes addresses.
  *
- * Cost: c must be a multiple of 8, and the chip's copy engine is needed. Zeros times what is there make NaN of an infinity, also in neighbouring outputs and channels. */
+ * Cost: c must be a multiple of 8, and the chip must have TMA. Zero weights times an infinity are NaN, also in adjacent outputs and channels. */
 #include "dense/depthwise_bulk.cuh"
 
 constexpr int WORDS = 2 * FOURS + TWO, WARPS = BLOCK_CHANNELS / (8 * EIGHTS_FIT) * TILES_FIT; /* words of weights, for a row of the filter and four channels */

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: depthwise in f32, NHWC, sm_90 - a lane has some outputs of a line, of one channel; lines come by the copy engine
+what: depthwise in f32, NHWC, sm_90 - a lane has some outputs of a line, of one channel; lines come by TMA
 from: depthwise_rows
 needs: groups == c and k == c and c % 4 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648 and live <= 16
 layout: {input: NHWC, filter: RSCK, output: NHWC}
@@ -83,10 +83,10 @@ steps:
     args: input_map, filter, bias, output, p, q, pad_top, pad_left, parts_k, tiles_x, rows, parts
 */
 
-/* What changed from depthwise_rows: how a line comes. There a thread has the next line on its way into registers, which bound what is on
- * its way. Here the copy engine brings lines of 32 channels for the whole block, for 3x3 and 7x7 as many at once as sums repeat
- * after, with zeros for what is outside of the image; weights and sums keep all registers. A warp reads a pixel's 32 channels with one
- * load, and stores them with one.
+/* What changed from depthwise_rows: how lines are loaded. There a thread loads the next line into
+ * registers, which limit the bytes in flight. Here TMA loads lines of 32 channels for the whole block,
+ * for 3x3 and 7x7 a whole period of sums at once, with zeros outside the image; all registers are free
+ * for weights and sums. A warp reads a pixel's 32 channels with one load, and stores them with one.
  *
  * It computes tf32 layers in f32, as depthwise_rows does. Its bottleneck is the FMA pipe for 7x7, DRAM below. */
 #include "element/epilogue.cuh"
@@ -97,8 +97,8 @@ constexpr int STRIP = (PIXELS - 1) * STRIDE_X + (S - 1) * DILATION_X + 1;
 
 extern __shared__ unsigned char shared_raw[]; /* up to 127 bytes in front, ring, barriers */
 
-/* Line u of a period under all rows of the filter; sums begin with the first row. Also to outputs that nobody stores: a branch for each row
- * of the filter costs more. */
+/* Line u of a period under all rows of the filter; sums begin with the first row. It also adds to outputs that are not stored: a branch for
+ * each row of the filter costs more. */
 static __device__ __forceinline__ void add_line(float sum[LIVE][PIXELS], const float line[STRIP], const float weights[R * S], int u,
                                                 float own_bias)
 {

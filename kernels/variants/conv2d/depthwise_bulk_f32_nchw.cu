@@ -33,12 +33,12 @@ define:
   FOURS: q % 4 == 0
 */
 
-/* What changed from depthwise_rows: how a line comes. There a thread has the next line on its way into registers, which bound what is on
- * its way. Here lines come whole by the copy engine, a period at a time (dense/depthwise_planes.cuh), and weights and sums keep all
- * registers. A lane reads its columns as vectors of 16 bytes, neighbours beside each other, and stores four outputs at once.
+/* What changed from depthwise_rows: how lines are loaded. There a thread loads the next line into registers, which limit the bytes in
+ * flight. Here TMA loads whole lines, a period at a time (dense/depthwise_planes.cuh), and all registers are free for weights and sums.
+ * Adjacent lanes read their columns as adjacent vectors of 16 bytes, and store four outputs at once.
  *
- * It computes tf32 layers in f32, as depthwise_rows does. Cost: lines of whole 16 bytes, the chip's copy engine, and 128 outputs side by
- * side a warp: for wide images. */
+ * It computes tf32 layers in f32, as depthwise_rows does. Cost: lines of whole 16 bytes, TMA, and 128 adjacent outputs a warp: for wide
+ * images. */
 #include "dense/depthwise_planes.cuh"
 
 static __device__ __forceinline__ void load_shared_4_if(float v[4], unsigned address, unsigned there)

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: depthwise on tensor cores, NCHW, sm_90 - depthwise_mma_nchw with whole lines that come by the copy engine into a ring of the block's
+what: depthwise on tensor cores, NCHW, sm_90 - depthwise_mma_nchw with whole lines that come by TMA into a ring of the block's
 from: depthwise_mma_nchw
 needs:
   - groups == c and k == c and w * size(input) % 16 == 0
@@ -103,12 +103,12 @@ steps:
     args: input, filter, bias, output, k, h, p, pad_top, tiles_x, all, share
 */
 
-/* What changed from depthwise_mma_nchw: how a line comes. There its operands are loaded straight into registers, so that what is on its
- * way is bounded by them: 1 KiB of a warp. Here lines come whole by the copy engine, a period at a time (dense/depthwise_planes.cuh), with
- * zeros between them, so that nobody asks which columns are there, or in most periods which lines.
+/* What changed from depthwise_mma_nchw: how lines are loaded. There operands are loaded straight into registers, which limit the bytes in
+ * flight to 1 KiB a warp. Here TMA loads whole lines, a period at a time (dense/depthwise_planes.cuh), with zeros between them, so that no
+ * thread checks which columns exist or, in most periods, which lines.
  *
- * Cost: lines of whole 16 bytes, the chip's copy engine, and 128 outputs side by side a warp: for wide images. As there, an infinity
- * spreads to the outputs of its eights. */
+ * Cost: lines of whole 16 bytes, TMA, and 128 adjacent outputs a warp: for wide images. As there, an infinity spreads to its group of eight
+ * outputs. */
 #include "dense/depthwise_bands.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)

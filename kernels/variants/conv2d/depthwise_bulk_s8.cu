@@ -84,10 +84,10 @@ steps:
     args: input_map, output_map, filter, bias, p, pad_top, pad_left, parts_k, tiles_x, rows, parts
 */
 
-/* What changed from depthwise_bulk: the instruction. Its depth of 32 is eight pixels by four channels of 8 bits, the whole window of two outputs of 7x7; 3x3 takes the one that is 16 deep.
- * Sums are exact in 32 bits.
+/* What changed from depthwise_bulk: the instruction. Its depth of 32 is eight pixels by four channels of 8 bits, the whole window of two outputs of 7x7; 3x3 uses the instruction that is
+ * 16 deep. Sums are exact in 32 bits.
  *
- * The results are 4 bytes, four fifths of all that moves: they are what it takes. */
+ * The results have 4 bytes, four fifths of all bytes moved: they take most of the time. */
 #include "dense/depthwise_bulk.cuh"
 #include "tensor_core/mma_s8.cuh"
 

@@ -5,5 +5,5 @@ dtype: {input: f32, filter: f32, output: f32}
 math: [tf32]
 */
 
-/* A lane's word is one column, so a product is 8 columns deep, and 7x7 takes two of them for a row of the filter. What is loaded is
- * rounded to TF32 once for all rows. */
+/* A lane's word is one column, so a product is 8 columns deep, and 7x7 takes two of them for a row of the filter. Loaded values are rounded
+ * to TF32 once for all rows. */

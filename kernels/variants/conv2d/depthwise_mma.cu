@@ -59,16 +59,16 @@ steps:
     args: input, filter, bias, output, h, w, p, q, pad_top, pad_left, parts_k, tiles_x, rows, parts, n
 */
 
-/* What changed from depthwise_rows: who multiplies, as in depthwise_mma_nchw. There a line of one plane is a row of the product; here neighbours in memory are channels, which
- * have nothing in common. So the left operand is 16 pixels by 8 channels under one tap, beside it the same under the next tap, and the right one has the weights of both taps
- * on the diagonals of two 8 x 8 matrices. One product of eight counts, of a rate that is 16 times as high: still twice the FMA pipe, and nothing is converted.
+/* What changed from depthwise_rows: tensor cores multiply, as in depthwise_mma_nchw. There a row of the product is a line of one plane; here adjacent values in memory are
+ * channels, which have nothing in common. So the left operand is 16 pixels by 8 channels under one tap, beside it the same under the next tap, and the right one has the
+ * weights of both taps on the diagonals of two 8 x 8 matrices. One product in eight counts, at 16 times the rate: still twice the FMA pipe, and no value is converted.
  *
- *  - A lane of a quad has 2 * EIGHTS neighbouring channels of its pixel, and the order of channels within a product is such that these are what it needs: one load from shared
- *    memory is a fragment of EIGHTS products, and what a lane has in the end are neighbours again.
+ *  - A lane of a quad has 2 * EIGHTS adjacent channels of its pixel, and the products take channels in such an order that these are the lane's: one load from shared memory is
+ *    a fragment of EIGHTS products, and a lane's results are adjacent again.
  *  - A weight is a register for each tap and eight of channels, with zeros in three lanes of four.
- *  - Lines come by cp.async into a ring of each warp's own, AHEAD of them on their way: no barrier, and no register waits.
+ *  - cp.async loads lines into a ring of each warp's own, AHEAD of them in flight: no barrier, and no register waits.
  *
- * Cost: c must be a multiple of 8. Zeros times what is there make NaN of an infinity, also in the outputs of the seven channels beside it. */
+ * Cost: c must be a multiple of 8. Zero weights times an infinity are NaN, also in the outputs of the seven channels beside it. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

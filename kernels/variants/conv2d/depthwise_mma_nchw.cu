@@ -68,17 +68,17 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top, pad_left, tiles_x, rows, parts, n
 */
 
-/* What changed from depthwise_rows: who multiplies. 7x7 in f16 is 49 products for 4 bytes, more than the FMA pipe makes while DRAM brings the bytes. One line of a plane under
- * one row of the filter is a matrix product: row m of the left operand is the 16 columns of input under outputs 8 m to 8 m + 7, and column n of the right one is the row of the
- * filter, moved down by n. Of 16 x 8 products 8 s count, 44 % for seven taps, of a rate that is 16 times as high.
+/* What changed from depthwise_rows: tensor cores multiply. 7x7 in f16 is 49 products for 4 bytes, more than the FMA pipe computes while DRAM delivers the bytes. One line of a plane times one row
+ * of the filter is a matrix product: row m of the left operand is the 16 columns of input under outputs 8 m to 8 m + 7, and column n of the right one is the row of the filter, moved down by n. Of
+ * 16 x 8 products 8 s count, 44 % for seven taps, at 16 times the rate.
  *
- *  - A lane's registers of a fragment are pairs of neighbouring columns, and those of a warp 64 columns that follow one another: four loads of 128 bytes, from global memory to
- *    where they are multiplied. Results lie in the same way.
- *  - A band matrix is 2 registers for a row of the filter. It is made once and stays.
- *  - A line of the input belongs to `live` lines of outputs, whose sums are in registers, as in depthwise_rows, and which sum a line adds to repeats after `live` lines; AHEAD lines are on their way.
- *  - 16 eights of outputs need not lie side by side: ACROSS of them do, the others are the same columns of parts of the image further down.
+ *  - A lane's registers of a fragment are pairs of adjacent columns, and those of a warp 64 consecutive columns: four loads of 128 bytes, from global memory straight into the operands. Results
+ *    have the same layout.
+ *  - A band matrix is 2 registers for a row of the filter. It is built once and kept.
+ *  - A line of the input belongs to `live` lines of outputs, whose sums are in registers, as in depthwise_rows; the sum to which a line adds repeats after `live` lines. AHEAD lines are in flight.
+ *  - 16 groups of eight outputs need not be adjacent: ACROSS of them are, the others are the same columns of parts of the image further down.
  *
- * Cost: the products beside the band are zeros times what is there, so that an infinity or NaN of the input spreads to the outputs of its eights. */
+ * Cost: the elements beside the band are zeros times inputs, so an infinity or NaN of the input spreads to its group of eight outputs. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

@@ -75,15 +75,15 @@ steps:
     args: input, filter, bias, output, h, w, p, q, pad_top, pad_left, strips, rows, parts, n
 */
 
-/* What changed from depthwise: nothing is read twice by one thread. There a thread makes two lines of outputs and reads r + 1 lines of input for them, and the weights again
- * for each line. Here it keeps the weights, and the sums of all lines of outputs that the current line of the input belongs to, and goes down ROWS lines. After STEP lines of
- * outputs the sums move up by so many; in between every index is known to the compiler.
+/* What changed from depthwise: no thread reads anything twice. There a thread computes two lines of outputs and reads r + 1 lines of input for them, and the weights again
+ * for each line. Here it keeps the weights, and the sums of all lines of outputs to which the current line of the input belongs, and goes down ROWS lines. After STEP lines
+ * of outputs the sums move up by as many; in between the compiler knows every index.
  *
- *  - While a line is multiplied the next one is on its way into registers: PX + s - 1 loads a thread.
- *  - NCHW: a thread's columns begin at a multiple of PX, and lines at a multiple of 4, 2 or 1 elements (GRAIN); so a line is loaded as vectors of that many, each inside the
- *    image or outside of it as a whole.
+ *  - While a line is multiplied, the next one is loaded into registers: PX + s - 1 loads a thread.
+ *  - NCHW: a thread's columns begin at a multiple of PX, and lines at a multiple of 4, 2 or 1 elements (GRAIN); so a line is loaded as vectors of that size, each of which is
+ *    wholly inside or outside the image.
  *  - 8-bit whole numbers are multiplied as f32: the products of up to 121 taps are exact, and so is their sum.
- *  - It computes tf32 layers in f32: no tensor core has less work to do here, and f32 is the better result.
+ *  - It computes tf32 layers in f32: tensor cores would save no work here, and f32 is more accurate.
  *
  * Its bottleneck is the FMA pipe for 7x7 (49 products for 8 bytes of f32), DRAM below. */
 #include "element/element.cuh"

@@ -76,15 +76,15 @@ steps:
     args: input_map, output_map, filter, bias, p, pad_top, pad_left, parts_k, tiles_x, rows, parts
 */
 
-/* What changed from depthwise_bulk: a product belongs to one channel, as in NCHW. There its depth is pixels by four channels and three elements of four are zeros; here it is the 16 pixels
- * under eight outputs, so 7x7 takes one product for a row of the filter and 128 outputs, where it took two.
+/* What changed from depthwise_bulk: a product belongs to one channel, as in NCHW. There its depth is pixels by four channels, and three elements of four are zeros; here it is the 16
+ * pixels under eight outputs, so 7x7 takes one product for a row of the filter and 128 outputs, where it took two.
  *
- *  - Two pixels of a channel make a register. In memory two channels of a pixel are side by side, so a lane loads four channels of two pixels and sorts them by PRMT: as many as words.
- *  - Lanes of odd rows load the two pixels in the other order, and sort by another selector: half of the bank conflicts.
- *  - A line is loaded while the one before is multiplied. No barrier of the block: warps say when they have read a line and when they have written one, and a thread of one
- *    more warp asks for lines and stores them.
+ *  - Two pixels of a channel make a register. In memory two channels of a pixel are adjacent, so a lane loads four channels of two pixels and reorders them by PRMT: one for each word.
+ *  - Lanes of odd rows load the two pixels in the other order, and use another selector: half of the bank conflicts.
+ *  - A line is loaded while the one before is multiplied. There is no block barrier: warps arrive at mbarriers when they have read a line and when they have written one, and a thread of
+ *    one more warp loads and stores lines.
  *
- * Cost: 128 outputs side by side, and so many registers that an SM has 8 warps for 7x7. Zeros times what is there make NaN of an infinity, also in neighbouring outputs. */
+ * Cost: 128 adjacent outputs, and so many registers that an SM has 8 warps for 7x7. Zero weights times an infinity are NaN, also in adjacent outputs. */
 #include "dense/depthwise_strips.cuh"
 
 constexpr int SIZE = sizeof(INPUT_T), WORDS = SIZE / 2; /* WORDS: of eight pixels of a channel */

@@ -41,8 +41,8 @@ steps:
 /* What changed from general_tiled: a word is four channels. __dp4a(a, b, sum) multiplies the four pairs of bytes of two words and adds them to a 32-bit sum: an instruction of the
  * integer pipe for four multiply-adds, and every load, in memory and in shared memory, brings four channels. The sums are exact; the only rounding is the change to f32 at the store.
  *
- * What it costs: half the chip's rate of f32 in instructions, four products each: twice the multiply-adds of f32, where tensor cores (mma_sync_s8) have 32 times. But it
- * needs only c % 4 == 0, and Pascal has it. */
+ * Cost: half the chip's rate of f32 in instructions, four products each: twice the multiply-adds of f32, where tensor cores (mma_sync_s8) have 32 times. But it only needs c % 4 ==
+ * 0, and runs on Pascal. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 

@@ -41,11 +41,11 @@ steps:
     args: input, weights, bias, residual, output, images, select(flat, 1, h), select(flat, columns, w), k, rows, columns, pad_top, tiles_x, tiles_y
 */
 
-/* What changed from mma_any: what multiplies. A piece is four channels of a pixel; a thread has 4 or 8 pixels and as many channels or half, so a piece of each pixel and four of
- * weights for each channel, both in loads of 16 bytes, are 64 to 256 multiply-adds. Lanes side by side have neighbouring pixels, whose pieces fall into all banks, or
- * neighbouring channels, which are one line; all others are the same address.
+/* What changed from mma_any: the FMA pipe multiplies. A piece is four channels of a pixel; a thread has 4 or 8 pixels and as many channels or half. So a piece of each pixel and
+ * four weights for each channel, both in loads of 16 bytes, serve 64 to 256 multiply-adds. Adjacent lanes have adjacent pixels, whose pieces are in different banks, or adjacent
+ * channels, which are one line; all others read the same address.
  *
- * halo_regs and winograd are ahead where pixels and channels are many; this one takes what they do not: strides, dilations, few pixels, channels of any number. */
+ * halo_regs and winograd are faster with many pixels and channels; this one is for what they do not support: strides, dilations, few pixels, any number of channels. */
 #include "dense/any_tile.cuh"
 
 constexpr int LANES_P = 32 / LANES_K, EACH_P = 32 / LANES_P, VECTORS = EACH_K / 4;

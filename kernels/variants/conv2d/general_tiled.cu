@@ -49,17 +49,17 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups, k_blocks
 */
 
-/* What changed from tiled_halo: nothing about the shape is taken for granted. The tile in shared memory is whatever the outputs of the block look at,
- * (TY - 1) * stride + (r - 1) * dilation + 1 lines of it; a group is a small convolution of its own, so a block belongs to one; and what is ragged
- * (the last pixels, channels, groups) is zero in shared memory and guarded at the store.
+/* What changed from tiled_halo: it supports every shape. The tile in shared memory is what the outputs of the block read, (TY - 1) * stride + (r - 1) * dilation + 1 lines; a
+ * group is a small convolution of its own, so a block belongs to one; and incomplete tiles (the last pixels, channels, groups) are zero in shared memory and guarded at the
+ * store.
  *
- * Two things feed the multiply-adds. A thread holds PX pixels of KB channels: one step loads PX inputs and KB weights for PX * KB products. Its pixels are TX
- * apart, so that a warp's threads read neighbouring words at stride 1 and store neighbouring pixels. The weights of a tap lie side by side: 16 bytes a load, the
- * same for the whole warp.
+ * Two things reduce the loads. A thread holds PX pixels of KB channels: one step loads PX inputs and KB weights
+ * for PX * KB products. Its pixels are TX apart, so that a warp's threads read adjacent words at stride 1 and
+ * store adjacent pixels. The weights of a tap are contiguous: 16 bytes a load, the same for the whole warp.
  *
- * What it costs: at stride 2 and 4 the reads of shared memory are 2- and 4-way conflicts, and dilation loads pixels that nobody uses. 1x1 with many channels is a matrix
- * product with a wide, flat tile; a group of fewer than KB channels leaves sums idle (depthwise has its own chapter). The parameters are there to be tuned
- * for the layer: bench tune.
+ * Cost: at stride 2 and 4 the reads of shared memory have 2- and 4-way conflicts, and dilation loads pixels that no
+ * output uses. 1x1 with many channels is a matrix product with a wide, flat tile; a group of fewer than KB channels
+ * leaves sums unused (for depthwise there are other variants). Tune the parameters for the layer: bench tune.
  *
  * On an H200 (older code, reports/tune/breadth-h200.md, f32): 64 -> 64 in 4 groups at 180 x 320 takes 85.2 us, cuDNN 94.0 us; dilated by 2, 307.9 us and 123.2 us; 7x7 of stride
  * 2 from 3 channels, 134.9 us and 78.1 us; 1x1 from 96 channels, 173 us and 31.38 us. It is there to be right everywhere. */

@@ -51,17 +51,17 @@ steps:
  * For each input channel and filter row it loads 8 + s - 1 pixels once, slides the s taps over them in registers, and loads 8 weights for each tap.
  * For 3x3 that is 9 loads for 192 multiply-adds; tiled_halo needs one load for 4.
  *
- *  - The tile lies in planes, one a channel, so that 4 pixels are 16 bytes. From NHWC, cp.async of 4 bytes transposes it on the way: 8 channels by 4
- *    pixels of a warp go to banks 4 * channel + pixel (PLANE is 4 mod 32). From NCHW the lanes are pixels.
+ *  - The tile is stored in planes, one a channel, so that 4 pixels are 16 bytes. From NHWC, cp.async of 4 bytes transposes it: 8 channels by 4 pixels of a warp go to banks 4
+ *    * channel + pixel (PLANE is 4 mod 32). From NCHW the lanes are pixels.
  *  - A warp is 4 groups of 8 pixels by 2 rows by 4 groups of channels. PITCH is an odd number of 16-byte pieces: the two rows fall between each other's
  *    banks.
- *  - STAGES buffers of CC channels: copies for the next stages fly while this one is multiplied, one barrier a stage.
+ *  - STAGES buffers of CC channels: copies for the next stages are in flight while this one is multiplied, one barrier a stage.
  *
- * What it costs: 64 accumulators and about 110 registers in all, so 512 threads an SM at most. The filter must lie as CRSK, permuted once. The limit is the
- * rate of FFMA: two of the three operands of every one are reused from registers, which is as good as this gets without tensor cores.
+ * Cost: 64 accumulators and about 110 registers in all, so at most 512 threads an SM. The filter must be in CRSK order, permuted once. The limit is the rate of FFMA: two of
+ * its three operands are reused from registers, the best possible without tensor cores.
  *
- * Up to 32 output channels take blocks of 32, or half of every product would be for nothing. On an H200 (cold, older code, reports/gallery/auto_grid-h200.md) 64->64 in f32 at
- * 270 x 480 takes 244.4 us, 1.29 x the library, its 1x1 57.6 us, 1.99 x. */
+ * Up to 32 output channels get blocks of 32, because otherwise half of every product would be wasted. On an H200 (cold, older code, reports/gallery/auto_grid-h200.md) 64->64
+ * in f32 at 270 x 480 takes 244.4 us, 1.29 x the library, its 1x1 57.6 us, 1.99 x. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

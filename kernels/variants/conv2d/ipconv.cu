@@ -33,8 +33,8 @@ steps:
     args: input, filter, bias, output, n, k, depth
 */
 
-/* What changed from k1conv: one output pixel an image is no work for a tile, and the filter is read once: its bytes are the limit. So a block takes few channels, its threads read
- * their filters and images from end to end side by side, and their sums meet at the end. */
+/* What changed from k1conv: one output pixel an image is no work for a tile, and the filter is read once: its bytes are the limit. So a block has few channels, its threads read
+ * filters and images consecutively from end to end, and their sums are added at the end. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 

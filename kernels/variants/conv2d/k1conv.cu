@@ -45,6 +45,6 @@ steps:
     args: input, weights, bias, output, n, depth, k, pixels, channels
 */
 
-/* What changed from tconv: a filter of one tap needs no lines, so the pixels of all images are one row, and several input channels are in shared memory between two
- * barriers instead of one. The model in the head says what a point costs. Boda writes the blocks of the input out beforehand; here a thread brings pixels side by side. */
+/* What changed from tconv: a filter of one tap needs no lines, so the pixels of all images are one row, and several input channels are in shared memory between barriers.
+ * The head's model states a configuration's cost. Boda writes the input blocks out beforehand; here consecutive threads load consecutive pixels. */
 #include "dense/tile_product.cuh"

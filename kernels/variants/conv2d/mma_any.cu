@@ -115,20 +115,20 @@ steps:
     args: input, weights, bias, residual, output, images, select(flat, 1, h), select(flat, columns, w), k, rows, columns, pad_top, tiles_x, tiles_y
 */
 
-/* What changed from mma_sync: nothing is asked of the shape. Channels that are no multiple of 8 would have to be padded in memory first, NCHW turned, and both undone
- * behind it: three launches where the layer is often worth one. Here the padding and the turning are how the tile is loaded.
+/* What changed from mma_sync: it supports every shape. Otherwise a number of channels that is no multiple of 8 would have to be padded in memory first, NCHW transposed, and
+ * both undone afterwards: three launches, often longer than the layer. Here the load of the tile pads and transposes.
  *
- *  - The unit is a piece of 16 bytes: eight channels of 16 bits, four of tf32. ldmatrix moves pieces, and one product is two of them deep, any two: the second half of the
- *    lanes has an address of its own. So 24 channels by 3 taps are 9 pieces, 5 products, and 8 channels by 7 taps 4.
- *  - A block has the halo of PIECES pieces at a time. Where a pixel's channels begin at whole words, cp.async brings them; else threads gather two elements a word, on their
- *    way in registers while the pieces before are multiplied. From NCHW a warp takes 8 pixels by 4 words, which fall into all banks, pixels PITCH bytes apart.
- *  - Weights are put in order once, before: what a step (PIECES pieces under all rows of the filter, or under one) needs lies in one piece of memory as shared memory wants
- *    it, padded with zeros.
- *  - Small layers have few outputs and a long depth: WARPS_D warps make every so manieth product of a step each, and their sums are added where results are staged.
- *  - Results of a warp alone leave it as in mma_sync, channels in an order that makes neighbours of what a lane has; else they are staged as f32 and leave in rows of the
- *    output, as wide as its alignment allows.
+ *  - The unit is a piece of 16 bytes: eight channels of 16 bits, four of tf32. ldmatrix moves pieces, and one product is any two of them deep: the second half of the lanes
+ *    has an address of its own. So 24 channels by 3 taps are 9 pieces, 5 products, and 8 channels by 7 taps 4.
+ *  - A block has the halo of PIECES pieces at a time. If a pixel's channels begin at whole words, cp.async loads them; otherwise threads gather two elements a word into
+ *    registers while the pieces before are multiplied. From NCHW a warp loads 8 pixels by 4 words, which are in different banks, pixels PITCH bytes apart.
+ *  - Weights are put in order once, before the timing: what a step (PIECES pieces under all rows of the filter, or under one) needs is contiguous, in the order of shared
+ *    memory, padded with zeros.
+ *  - Small layers have few outputs and a long depth: each of WARPS_D warps computes every WARPS_D-th product of a step, and their sums are added where results are staged.
+ *  - If a warp alone has a result, it stores it as in mma_sync, with channels in an order that gives each lane adjacent ones; otherwise results are staged as f32 and stored
+ *    in rows of the output, as wide as its alignment allows.
  *
- * Cost: mma.sync's rate, and the weights come from L2 for every tile. Where channels are whole pieces, wgmma_pixels and mma_sync are ahead on large layers. */
+ * Cost: mma.sync's rate, and each tile loads the weights from L2. If channels are whole pieces, wgmma_pixels and mma_sync are faster on large layers. */
 #include "dense/any_tile.cuh"
 
 constexpr int FRAGMENTS = PIXELS / 16 / WARPS_M, COLUMNS = BLOCK_K / 8 / WARPS_N; /* of a warp: 16 pixels, 8 channels */

@@ -50,22 +50,22 @@ steps:
     args: input, filter, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
-/* What changed from mma_sync: the depth. A first layer has 3 channels, and a depth of 16 channels a tap would multiply 13 zeros. But in NHWC the values under
- * one filter row, s * c of them, are neighbours: 9 for 3x3 and 3 channels. Padded to 10 for each row, a filter is 30 deep: two products of 16.
+/* What changed from mma_sync: the depth. A first layer has 3 channels, and a depth of 16 channels a tap would multiply 13 zeros. But in NHWC the values under one filter row, s * c of them, are contiguous: 9 for 3x3 and 3 channels. Padded to 10 for each row, a filter is 30 deep:
+ * two products of 16.
  *
- *  - A lane's share of a fragment is pairs of neighbours. Pair i of pixel x lies at a constant distance from the pixel's first value, so a fragment is
- *    one 4-byte load a register, with no ldmatrix. Where a pixel begins at an odd value, 4 bytes would not be aligned: the tile is stored a second
- *    time, one value to the left.
- *  - What the padding pairs read is masked to zero: it may be a neighbour's infinity.
- *  - Weights are stationary in registers (32 for 3x3, 3 -> 64). The next tile is on its way in registers while one is computed: it is only 2 KB.
+ *  - A lane's share of a fragment is pairs of adjacent values. Pair i of pixel x is at a constant distance from
+ *    the pixel's first value, so a fragment is one 4-byte load a register, with no ldmatrix. If a pixel begins
+ *    at an odd value, 4 bytes would not be aligned: so the tile is stored a second time, shifted by one value.
+ *  - What the padding pairs read is masked to zero: it may be an infinity of the adjacent pixel.
+ *  - Weights stay in registers (32 for 3x3, 3 -> 64). The next tile is loaded into registers while one is computed: it is only 2 KB.
  *  - The columns are permuted as in mma_sync: a quad stores 64 bytes of a pixel.
- *  - 3x3 leaves one pair of 16 over. It carries the bias: a pixel's values there are 1 and 1, the weights what the type holds of the bias and what remains of it (22 bits
- *    together in f16, 16 in bf16). Neither a register nor an addition is left of it; and two results are rounded by one instruction: a third of all instructions less.
+ *  - 3x3 leaves one pair of 16 over. It carries the bias: the pixel's values there are 1 and 1, the weights are the bias rounded to the type and the remainder (22 bits together in f16, 16 in bf16). So the bias needs neither a register nor an addition; and one instruction rounds
+ *    two results: a third of all instructions less.
  *
  * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones.
  * Measured on an H200, 3 -> 64 at 720p, cold: 39.5 us, 3.1 x (older code) cuDNN's best. A block gathers
  * the weights' fragments once, with the first tile already on its way; when every warp gathered them for itself, 64 loads of 2 bytes a lane, it was slower, and with fragments of
- * pixels from global memory, no tile and no barrier, much slower: 16 loads of 2 bytes in place of 8 of 4. Three blocks of 80 registers spill. What is left to try: results through stmatrix and the copy engine, as dense/staged_store.cuh does, which frees the warp from its stores. */
+ * pixels from global memory, no tile and no barrier, much slower: 16 loads of 2 bytes in place of 8 of 4. Three blocks of 80 registers spill. What is left to try: results through stmatrix and TMA, as dense/staged_store.cuh does, which frees the warp from its stores. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

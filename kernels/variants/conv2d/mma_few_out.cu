@@ -41,15 +41,15 @@ steps:
     args: input, filter, bias, residual, output, h, w, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
-/* What changed from mma_sync: the shape. A last layer makes 3 channels of 64 or of 16. Its work is reading the input (64 -> 3 at 1440p on an H200: seven times as long as the products), and a tile of 64 or even 32 output channels would multiply mostly zeros.
+/* What changed from mma_sync: the shape. A last layer computes 3 channels from 64 or 16. Its work is reading the input (64 -> 3 at 1440p on an H200: seven times as long as the products), and a tile of 64 or even 32 output channels would be mostly zeros.
  *
- *  - The columns of the product are 8, the narrowest there is, so 3 of 8 columns work. That is still a tenth of what the tensor cores can do in the
- *    time that the input needs.
+ *  - The product has 8 columns, the narrowest there is, so 3 of 8 are used. That is
+ *    still a tenth of what the tensor cores can do in the time that the input needs.
  *  - All weights are r * s * c / 8 registers a lane (72 for 3x3 and 64 channels), loaded once; shared memory holds pixels only, and two or more blocks
  *    fit an SM, so that one computes while the other waits.
- *  - A warp makes 4 rows of 16 pixels. A fragment of pixels is loaded once for all filter rows: 6 rows for 4 x 3 products.
+ *  - A warp computes 4 rows of 16 pixels. A fragment of pixels is loaded once for all filter rows: 6 rows for 4 x 3 products.
  *
- * Stores are 2 bytes a lane, neighbours across the warp: 4 % of the traffic here. */
+ * Stores are 2 bytes a lane, contiguous across the warp: 4 % of the traffic here. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "dense/halo_tile.cuh"

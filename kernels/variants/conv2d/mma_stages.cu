@@ -41,17 +41,17 @@ steps:
     args: input, filter, bias, residual, 0, 0, output, h, w, k, p, q, pad_top
 */
 
-/* What changed from mma_sync: nothing stays. There a block keeps the weights of its output channels, which at 128 channels are more than an SM of a GeForce
- * holds. Here the depth of the product, taps times channels, is cut into steps of one tap and 32 channels; STAGES of them are on their way at a time. A block makes
+/* What changed from mma_sync: no weights stay. There a block keeps the weights of its output channels, which at 128 channels are more than an SM of a GeForce
+ * holds. Here the depth of the product, taps times channels, is cut into steps of one tap and 32 channels; STAGES of them are in flight at a time. A block computes
  * 8 x 16 pixels by BLOCK_K channels, and its eight warps 32 pixels by half of the channels each.
  *
- *  - A tap's pixels are fetched for that tap alone, 16 bytes each, zeros where the image ends: nine times from L2 for a 3x3, which pays while BLOCK_K channels use
- *    them. A thread knows for its two pixels which taps lie inside (one bit a tap).
- *  - With a mask that bit also says whether the input is marked: what is not is a zero that is not read. A tile without a bit ends before it loads anything
+ *  - A tap's pixels are loaded for that tap alone, 16 bytes each, zeros outside the image: nine times from L2 for a 3x3, which pays while BLOCK_K channels use
+ *    them. A thread knows for its two pixels which taps are inside (one bit a tap).
+ *  - With a mask that bit also says whether the input is marked: an unmarked one is a zero that is not read. A tile without any bit ends before its first load
  *    (sparse_stages is this file with a mask).
- *  - Output channels are permuted as in mma_sync, so that a lane stores eight neighbours at once.
+ *  - Output channels are permuted as in mma_sync, so that a lane stores eight adjacent ones at once.
  *
- * Cost: L2 instead of shared memory feeds the taps. Where the weights fit, mma_sync is the faster one. */
+ * Cost: the taps are loaded from L2 instead of shared memory. If the weights fit there, mma_sync is faster. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

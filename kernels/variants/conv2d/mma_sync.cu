@@ -53,22 +53,22 @@ steps:
     args: input, filter, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
-/* What changed from tiled_halo: the multiply-adds. mma.m16n8k16 makes 2048 of them in one instruction of a warp, so everything else must become rare.
+/* What changed from tiled_halo: the multiply-adds. mma.m16n8k16 computes 2048 of them in one instruction of a warp, so all others must be rare.
  *
  *  - The convolution is a matrix product: rows are pixels, columns are output channels, and the depth is c * r * s. For one tap the rows of the left matrix
- *    are pixels of the halo tile, so the next tap is the same tile read from a shifted address. Nothing like im2col is ever stored.
- *  - A block keeps all weights of its output channels in shared memory and walks over tiles (persistent), so weights are read once a block. While
- *    it computes one tile, cp.async brings the next: 16 bytes each, straight to shared memory, zeros where the image ends (that is the padding).
- *  - ldmatrix hands 16 bytes a lane to the layout that mma wants. Rows are pixels (or output channels), `2 * C + 16` bytes apart: an odd number of
- *    16-byte pieces, so eight rows fall into eight different bank groups, without the arithmetic of a swizzle: every tap and every 16 channels is
- *    a constant in the instruction.
+ *    are pixels of the halo tile, so the next tap is the same tile, read from a shifted address. No im2col matrix is ever stored.
+ *  - A block keeps all weights of its output channels in shared memory and loops over tiles (persistent), so weights are read once a block. While it
+ *    computes one tile, cp.async loads the next: 16 bytes each, straight to shared memory, zeros outside the image (that is the padding).
+ *  - ldmatrix loads 16 bytes a lane into the layout of mma. Rows are pixels (or output channels), `2 * C + 16` bytes apart: an odd number of 16-byte
+ *    pieces, so eight rows are in eight different bank groups, without the arithmetic of a swizzle: every tap and every 16 channels is a constant in the
+ *    instruction.
  *  - A warp makes WARP_ROWS rows of 16 pixels by 32 channels. A fragment of pixels serves every filter row it belongs to, so for 3x3 it is loaded
  *    twice in 4 rows x 3 taps instead of three times; 12 ldmatrix feed 48 mma.
- *  - The columns of the product may be any permutation of the output channels. Column 8 * j + 2 * t + e holds channel 8 * t + 2 * j + e, and so the
- *    eight sums that lane t of a quad ends up with for one pixel are eight neighbouring channels: one 16-byte store, and a quad fills 64 bytes.
+ *  - The columns of the product may be any permutation of the output channels. Column 8 * j + 2 * t + e holds channel 8 * t + 2 * j + e, so the eight sums
+ *    of lane t of a quad for one pixel are eight adjacent channels: one 16-byte store, and a quad fills 64 bytes.
  *
- * What it costs: 1 or 2 blocks an SM, so latency is hidden by the double buffer and not by other blocks; ragged edges waste up to a tile; C is a compile-time
- * constant. The limit is the rate of mma.sync itself, about 62 % of what wgmma reaches on the same H200 (wgmma_rows). */
+ * Cost: 1 or 2 blocks an SM, so the double buffer hides latency, not other blocks; incomplete tiles waste up to a tile; C is a compile-time constant. The
+ * limit is the rate of mma.sync itself, about 62 % of what wgmma reaches on the same H200 (wgmma_rows). */
 #include "dense/mma_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)

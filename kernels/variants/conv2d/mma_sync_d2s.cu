@@ -17,12 +17,12 @@ steps:
     args: input, filter, bias, 0, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
-/* What changed from mma_sync: where a finished pixel goes. The kernel is that file, compiled with D2S_BLOCK and D2S_CRD.
+/* What changed from mma_sync: the address of a result. The kernel is that file, compiled with D2S_BLOCK and D2S_CRD.
  *
- * depth_to_space gives each output channel k a pixel (dy, dx) of a block and a channel c of the shallow image. If k counts in the order (dy, dx, c), which is
- * DCR, then all channels of one dy are neighbours in row p * block + dy of the result, and those of the next pixel follow them: the store of a
- * plain NHWC convolution with another row pitch. PyTorch's order CRD counts (c, dy, dx); that only means that the weights, which every block
- * loads once into shared memory, are fetched from other rows of the filter. The bias follows.
+ * depth_to_space maps each output channel k to a pixel (dy, dx) of a block and a channel c of the result. If k counts in the order (dy, dx, c), which is DCR,
+ * all channels of one dy are contiguous in row p * block + dy of the result, and those of the next pixel follow them: the store of a plain NHWC convolution
+ * with another row pitch. PyTorch's order CRD counts (c, dy, dx); for it, every block loads the weights, once, from other rows of the filter. The bias
+ * follows.
  *
- * So the shuffle is free: the same number of bytes, the same 16-byte stores, none of the three to seven passes that the graph would run. A lane's eight
- * channels must belong to one (dy, dx), hence k % (8 * block * block) == 0. */
+ * So the shuffle is free: the same number of bytes, the same 16-byte stores, and none of the graph's three to seven passes. A lane's eight channels must
+ * belong to one (dy, dx), hence k % (8 * block * block) == 0. */

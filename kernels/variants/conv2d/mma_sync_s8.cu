@@ -6,13 +6,13 @@ dtype: {input: i8, filter: i8, accumulate: i32}
 math: [i8_acc32]
 */
 
-/* What changed from mma_sync_tf32: what a word means. Four neighbouring channels of 8 bits are as wide as one f32, so the whole machinery that moves pieces of four words, the
- * pitch, ldmatrix and the places of the fragments stays as it is; a step is 64 channels in place of 16. mma.m16n8k32 takes the words for four products each and sums in 32 bits,
- * exactly: no order of summation, no rounding, until the result becomes an f32 at the store, where bias and activation are.
+/* What changed from mma_sync_tf32: the meaning of a word. Four adjacent channels of 8 bits are as wide as one f32, so the code that moves pieces of four words, the pitch,
+ * ldmatrix and the layout of fragments stay the same; a step is 64 channels in place of 16. mma.m16n8k32 computes four products for each word and sums exactly in 32 bits: there
+ * is no rounding until the store, where the result becomes an f32 and gets bias and activation.
  *
- * No scale is applied: the result is the sum itself, as f32, with bias and activation.
+ * There is no scale: the result is the sum itself, as f32, with bias and activation.
  *
- * What it costs: channels must be a multiple of 16, and a step of 64 channels wastes what is missing to 64. dp4a takes multiples of 4. */
+ * Cost: channels must be a multiple of 16, and a step of 64 channels is padded with zeros. dp4a needs multiples of 4 only. */
 #include "dense/gemm_words.cuh"
 #include "tensor_core/mma_s8.cuh"
 

@@ -36,17 +36,17 @@ steps:
     args: input, filter, bias, output, n, c, h, w, k, p, q, pad_top
 */
 
-/* What changed from mma_sync: f32 tensors, and no shape that the tile must fit. TF32 keeps the exponent of f32 and 10 bits of the fraction; mma.m16n8k8 multiplies such numbers exactly
- * and sums in f32, at half the rate of f16. It is another arithmetic than f32, so only a case that says `math: tf32` takes it.
+/* What changed from mma_sync: f32 tensors of any shape. TF32 keeps the exponent of f32 and 10 bits of the fraction; mma.m16n8k8 multiplies such numbers exactly and sums in f32, at
+ * half the rate of f16. The arithmetic differs from f32, so only a case with `math: tf32` uses it.
  *
- * Rows of the left matrix are output pixels of the whole batch, counted through; its depth is every tap of every channel, 16 channels a step. Nothing of the image stays in
- * shared memory from one tap to the next: the caches do that, and in return any filter, stride and dilation is the same code. While a step is multiplied, the pieces of the
- * next AHEAD steps are on their way into registers. They are rounded (to nearest, ties away) when they are put into shared memory, once, instead of at every use.
+ * Rows of the left matrix are the output pixels of the whole batch; its depth is every tap of every channel, 16 channels a step. No part of the image stays in shared memory from one
+ * tap to the next: the caches keep it, and in return any filter, stride and dilation uses the same code. While a step is multiplied, the pieces of the next AHEAD steps are loaded into
+ * registers. They are rounded (to nearest, ties away) once, on their way to shared memory, instead of at every use.
  *
- * ldmatrix knows 16-bit elements only, but moves 16 bytes a row: four f32 are as good as eight halves, and a lane ends up with exactly the one element of a row that the
- * TF32 fragments want there.
+ * ldmatrix is for 16-bit elements, but it moves 16 bytes a row: four f32 instead of eight
+ * halves, and a lane gets exactly the element of a row that the TF32 fragment needs.
  *
- * What it costs: every input is read from L1 or L2 once a tap. wgmma_rs_tf32 keeps it, where its shape fits.
+ * Cost: every input is read from L1 or L2 once a tap. wgmma_rs_tf32 keeps it, if its shape fits.
  *
  * On an H200 64 -> 64 3x3 at 360 x 640 takes 249 us, 0.33 x cuDNN's speed (older code, reports/tune/breadth-h200.md): the price of reading nine times. */
 #include "dense/gemm_words.cuh"

@@ -31,15 +31,15 @@ steps:
     args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride_y, pad_top, dilation_y, groups
 */
 
-/* Where every ladder starts: the definition of a convolution, once per thread.
+/* The start of the tutorial: the definition of a convolution, one output a thread.
  *
- * The one thing it gets right is who stands beside whom. A warp stores neighbouring elements of the output: pixels of one channel in NCHW,
- * channels of one pixel in NHWC. So its stores are whole sectors, and its loads are neighbours (or one value for all lanes) in at least one of the
- * two inputs: NCHW reads pixels side by side and one filter value, NHWC reads one pixel and filter values side by side (hence RSCK).
- * naive_uncoalesced is this kernel with that one thing wrong.
+ * One thing is right: the order of the lanes. A warp stores adjacent elements of the output: pixels of one channel in NCHW, channels of one pixel
+ * in NHWC. So its stores are whole sectors, and its loads are contiguous (or one value for all lanes) in at least one of the two inputs: NCHW
+ * reads adjacent pixels and one filter value, NHWC reads one pixel and adjacent filter values (hence RSCK). naive_uncoalesced is this kernel with
+ * only that changed.
  *
  * Cost: two loads for one multiply-add. Each input element is loaded r * s * k times; caches save the bandwidth of DRAM but not the instructions,
- * and those are the limit: about 7 instructions a multiply-add. Every tap is checked against the border.
+ * and those are the limit: about 7 instructions a multiply-add. Every tap is compared with the border.
  *
  * On an H200 EDSR's body (64 -> 64, 720p, f16 NHWC) takes 12613 us, cuDNN 145.8 us (the L1's data banks are busy nearly all of the
  * time); the notebook's image, f32, 46.4 us, cuDNN 22.4 us (older code, notebook-h200.csv). */

@@ -8,11 +8,11 @@ steps:
     args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride_y, pad_top, dilation_y, groups
 */
 
-/* What changed from naive: threadIdx.x counts rows instead of columns, which is what `row, col = cuda.grid(2)` gives in numba, and nothing else.
+/* What changed from naive, and nothing else: threadIdx.x counts rows instead of columns, as in numba's `row, col = cuda.grid(2)`.
  *
- * Neighbouring lanes now lie a whole image row apart, so a warp's load or store of 32 values touches 16 or 32 sectors of 32 bytes instead of 2 to 4,
- * and uses one value of each. L1 saves part of the loads (the next tap of the same lane is in the same sector); nothing saves the stores.
- * The sectors per request in the report are the whole story.
+ * Adjacent lanes are a whole image row apart, so a warp's load or store of 32 values touches 16 or 32 sectors
+ * of 32 bytes instead of 2 to 4, and uses one value of each. L1 saves part of the loads (the next tap of the
+ * same lane is in the same sector); nothing saves the stores. The sectors per request in the report show it.
  *
  * On an H200: the notebook's image takes 46.9 us in blocks of 16 x 16, naive 46.4 us (older code), since then L1 keeps the lines until the neighbours come; in blocks of 32 x 32,
  * its own choice there, and on EDSR's body it falls far behind. */

@@ -17,6 +17,6 @@ steps:
     when: deep
 */
 
-/* What changed from cudnn_padded: who convolves. The copy engine wants 16 bytes of a pixel, so wgmma_pixels and its kin cannot read 354 channels either; 360 they
- * can, and from some millions of products a pixel on that gains more than two passes over the tensors cost. mma_any pads on the way into shared memory instead, which
- * costs no pass and is what small layers want. */
+/* What changed from cudnn_padded: our kernel convolves. TMA needs 16 bytes of a pixel, so wgmma_pixels and the like cannot read 354 channels either, but they can
+ * read 360. From some millions of products a pixel on, that gains more than two passes over the tensors cost. mma_any pads on the way into shared memory instead,
+ * which needs no pass and is better for small layers. */

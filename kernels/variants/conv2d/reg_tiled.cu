@@ -16,22 +16,22 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups
 */
 
-/* What changed from naive: a thread makes 4x4 outputs of one channel. For 3x3 they need a 6x6 window of the input, so 36 loads serve 144
- * multiply-adds: 2.25 loads an output and channel instead of 9, with no barrier, no shared memory and no halo to copy twice.
+/* What changed from naive: a thread computes 4x4 outputs of one channel. For 3x3 they need a 6x6 window of the input, so 36 loads serve 144 multiply-adds: 2.25 loads an output and channel instead
+ * of 9, with no barrier, no shared memory and no halo to copy twice.
  *
- * The window is never held whole. One of its rows is loaded, given to each of the up to r output rows that it belongs to, and forgotten. The border is
- * decided once per thread for the columns (a bit each) and once per row for the rows.
+ * No register holds the whole window. A thread loads one of its rows, uses it for each of the up to r output rows to which it belongs, and drops it. It compares with the border once per thread
+ * for the columns (a bit each) and once per row for the rows.
  *
- * Lanes stand side by side as in naive. In NCHW they are 4 pixels apart, so one load of a warp touches 4 times the sectors, and L1 serves the same
- * sectors again for the next three: the price for keeping the outputs of a thread together. In NHWC lanes are channels: the window is one
- * address for the whole warp, the filter is 32 neighbours.
+ * The order of lanes is as in naive. In NCHW they are 4 pixels apart, so one load of a warp touches 4 times the
+ * sectors, and L1 serves the same sectors again for the next three: the price for keeping the outputs of a thread
+ * together. In NHWC lanes are channels: the window is one address for the whole warp, the filter is 32 adjacent values.
  *
- * With groups a thread walks only over its own group's channels; depthwise, that is one.
+ * With groups a thread loops only over its own group's channels; for depthwise, that is one.
  *
  * Cost: 16 accumulators, a row of the window and (up to 25 taps) the filter in registers.
  *
- * On an H200 the notebook's image takes 11.7 us, tiled_halo 22.8 us, cuDNN 22.4 us (older code): for one channel registers win. EDSR's body takes 4265 us, tiled_halo 9023 us; what is left idle is
- * the tensor cores, 14 times as wide. */
+ * On an H200 the notebook's image takes 11.7 us, tiled_halo 22.8 us, cuDNN 22.4 us (older code): for one channel registers are better. EDSR's body takes 4265 us, tiled_halo 9023 us; tensor cores,
+ * which are 14 times as fast, stay unused. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"

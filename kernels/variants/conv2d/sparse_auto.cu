@@ -61,5 +61,5 @@ race:
   - {variant: cudnn, when: instead and (thin or not half) and cc >= 80}
 */
 
-/* No kernel: a rule, as conv2d/auto is for dense layers. The host knows the shape only; which way of computing a mask wants, sparse_either finds out on the device,
- * where the mask is; only that all is marked the rule knows before. Rows of a dense variant (`is`) take part in no network with masks. */
+/* No kernel but a rule, as conv2d/auto is for dense layers. The host knows only the shape. sparse_either chooses the method for a mask on the device, where the
+ * mask is; the rule knows beforehand only whether all pixels are marked. Rows of a dense variant (`is`) take part in no network with masks. */

@@ -19,7 +19,7 @@ define:
   SWITCH: null
 */
 
-/* Every block adds up how many tiles are active and how many inputs are marked, and comes to the same choice, so it costs no launch and is inside the time.
+/* Every block counts the active tiles and the marked inputs, and makes the same choice, so the choice needs no launch and is part of the time.
  *
  * On an H200 (reports/gallery/sparse_auto_grid-h200.md and sparsity_targets-h200.md) inputs win from three active tiles a block on, while a tile has fewer than about 8
  * of them, which has to count them, with longer code. When those pages were made a few tiles were taken by inputs as well: single pixels, 9 to 16 % behind

@@ -32,10 +32,10 @@ steps:
     args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles, shares, per_share
 */
 
-/* What changed from sparse_tile, which reads and writes the image in place: the active tiles are copied with their halos to memory side by side, one after
- * another by rank; the product then is a dense batch of tiles; its results are copied back to where they belong. That is how a library without sparse
- * kernels is used. cuDNN itself cannot be the middle step here: how many tiles there are is known on the device only, and a plan has a fixed batch; so the
- * product is sparse_tile's, reading one piece of memory a tile. It is the lower bound of what gathering costs. */
+/* What changed from sparse_tile, which reads and writes the image in place: it copies the active tiles with their halos to contiguous memory, in the order
+ * of their ranks; the product is then a dense batch of tiles; and it copies the results back. This is how one uses a library without sparse kernels. cuDNN
+ * itself cannot be the middle step here: only the device knows the number of tiles, and a plan has a fixed batch; so the product is sparse_tile's, on
+ * contiguous tiles. Its time is a lower bound for gathering. */
 #include "sparse/tiles.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)

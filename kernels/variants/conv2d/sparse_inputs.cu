@@ -19,8 +19,8 @@ define:
   INPUTS: 1
 */
 
-/* What changed from sparse_tile: where marks are scattered most tiles are active and few of their outputs; and what is not marked is zero. So the columns of a
- * product are marked inputs, wherever they are, and each is read once for the part of a tile that it reaches, where very_sparse reads it for every tap.
+/* What changed from sparse_tile: if marks are scattered, most tiles are active but few of their outputs, and unmarked inputs are zero. So the columns of a product are marked
+ * inputs from anywhere, and each is read once for each part of a tile that it reaches, where very_sparse reads it for every tap.
  *
  * Measured on an H200, 64 -> 64 3x3 at 720p, cold (reports/gallery/sparsity_targets-h200.md): 1 % of the inputs at random 28.6 us, where sparse_tile takes 64.3 us and wgmma_rs
  * 92.8 us; with blobs it loses, 113.4 us against 29.9 us at 10 %.

@@ -82,9 +82,9 @@ columns:
   tiles_active: active[0]
 */
 
-/* What changed from sparse_tile: the instruction, and so the shapes. wgmma wants 64 output channels and 16 input channels at a time and stationary weights; mma.sync takes
- * 16 x 8 x 16, so a filter's depth is counted in pieces of 8 channels of any taps (volume/mma.cuh), and channels that fill no piece cost what the piece costs.
+/* What changed from sparse_tile: the instruction, and so the shapes. wgmma needs 64 output channels, 16 input channels at a time and weights in registers; mma.sync
+ * computes 16 x 8 x 16, so the depth of a filter is counted in pieces of 8 channels of any taps (volume/mma.cuh), and channels that fill no piece cost as much as a piece.
  *
- * Where wgmma has its shape it is the better one. To try: tiles by weight where a stride leaves few of them, and a warpgroup that only copies. */
+ * Where wgmma supports the shape, it is faster. To try: tiles by weight if a stride leaves few of them, and a warpgroup that only copies. */
 #define ROWS_OF_TILE ROWS
 #include "volume/schedule.cuh"

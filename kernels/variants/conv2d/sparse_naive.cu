@@ -28,9 +28,9 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, c, h, w, k, r, s, p, q, stride_y, pad_top, dilation_y, groups
 */
 
-/* A warp is 32 output pixels side by side, which is one word of the output's mask: each lane asks the input's mask about its own receptive field, and the
- * ballot is the word, with zeros behind the last column because no lane there is active. An active lane then computes all channels of its pixel
- * and reads no input that is not marked; an inactive one ends without a store. Slow, as naive is, and for the same reason right. */
+/* A warp has 32 adjacent output pixels, one word of the output's mask: each lane reads the input's mask in its own receptive field, and the ballot is the
+ * word, with zeros behind the last column because no lane there is active. An active lane then computes all channels of its pixel and reads only marked
+ * inputs; an inactive one ends without a store. It is slow, like naive, and simple enough to be right. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"

@@ -37,10 +37,10 @@ steps:
     attributes: {carveout: 100, pdl: yes}
 */
 
-/* What changed from sparse_tile: a block that has looked at its share of the mask puts its active tiles in a queue (sparse/queue.cuh) and
- * goes on with those of any block that are there. So it needs no ranks of tiles, for which all must have looked, and no cooperative launch.
+/* What changed from sparse_tile: a block that has read its share of the mask puts its active tiles in a queue (sparse/queue.cuh) and
+ * continues with any tiles there. So it needs neither ranks of tiles, for which all must have read the mask, nor a cooperative launch.
  *
- * On an H200 it was faster with blobs and with nothing active; the cooperative launch was a small part of that. Tiles with four inactive
+ * On an H200 it was faster with blobs and without marks; avoiding the cooperative launch was a small part of that. Tiles with four inactive
  * rows as products of 32 columns, not 64, were no faster. */
 #define SLICE C
 #define GATHERED 0
@@ -67,8 +67,8 @@ struct consumer {
 static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 #include "sparse/whole.cuh"
 
-/* The filter of channels k0 .. k0 + 63 comes to shared memory, as in sparse/tiles.cuh. Channels past the last are copies of the first ones,
- * computed and not stored; if all were copies of one, all blocks would wait for the same lines of L2. */
+/* Copies the filter of channels k0 .. k0 + 63 to shared memory, as in sparse/tiles.cuh. Channels past the last are copies of the first
+ * ones, computed and not stored; if all were copies of one, all blocks would wait for the same lines of L2. */
 static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, int K)
 {
     unsigned come = shared_address(&weights_come);

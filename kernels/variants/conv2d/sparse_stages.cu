@@ -12,5 +12,5 @@ steps:
     args: input, filter, bias, 0, mask_in, mask_out, output, h, w, k, p, q, pad_top
 */
 
-/* What changed from mma_stages: the mask, which the kernel there knows already. It is the sparse kernel for chips without wgmma and layers whose weights fit into no
- * shared memory; one block a tile, found by nobody before it begins: at few percent most blocks only look and leave. */
+/* What changed from mma_stages: the mask, which that kernel supports. It is the sparse kernel for chips without wgmma and for layers whose weights do not fit into
+ * shared memory. A block has one tile, active or not: at a few percent most blocks only read marks and end. */

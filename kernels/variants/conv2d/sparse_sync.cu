@@ -19,11 +19,11 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
-/* What changed from mma_sync: a look at the mask before anything is loaded. A block walks over its tiles as there, a warp for each of the next eight: a lane has a row, 32 bits
- * of the tile's inputs; an output is active where one of those under its filter is marked, and that is the output's mask. What nobody looks at is not loaded, weights
- * included, and a block without an active tile is over after that.
+/* What changed from mma_sync: it reads the mask before it loads anything. A block loops over its tiles as there, a warp for each of the next eight: a lane has a row, 32 bits
+ * of the tile's inputs; an output is active if one of those under its filter is marked, and that is the output's mask. Unused data is not loaded, weights included, and a block
+ * without an active tile then ends.
  *
- * Inputs that are not marked arrive as zeros, whatever lies there: a layer before this one leaves them as they were. Up to 32 channels a tile is so little work that
+ * Unmarked inputs arrive as zeros, whatever is stored there, because the layer before did not overwrite them. With up to 32 channels a tile is so little work that
  * sparse_tile's search for a fair share takes longer than the products. */
 #include "dense/mma_tile.cuh"
 #include "element/mask_bits.cuh"

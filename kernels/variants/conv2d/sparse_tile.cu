@@ -63,9 +63,9 @@ columns:
   tiles_active: active[0]
 */
 
-/* What changed from wgmma_rs: the work is a list of tiles and not a strip of rows. An 8 x 8 tile with its halo is 100 pixels for 64 outputs, against 130 for 128, so
- * whole images pay for it; but 14 % of the tiles is 14 % of the work. Finding them is part of the one launch: each block looks at a share of the mask and all
- * exchange what they saw. The output's mask, which is the next layer's input mask, is written on the way.
+/* What changed from wgmma_rs: the work is a list of tiles and not a strip of rows. An 8 x 8 tile with its halo is 100 pixels for 64 outputs,
+ * against 130 for 128, so whole images cost more; but 14 % of the tiles is 14 % of the work. One launch includes finding them: each block
+ * reads a share of the mask, and all exchange their results. The launch also writes the output's mask, which is the next layer's input mask.
  *
  * Measured on an H200, 64 -> 64 3x3 at 720p, cold: blobs of 5 and 25 % of the inputs 22.7 us and 47.4 us, everything active 123.5 us, where cuDNN takes 146.4 us and
  * wgmma_rs 91.9 us. Nothing active 9.18 us (older code, reports/gallery/sparsity_targets-h200.md).
@@ -73,6 +73,6 @@ columns:
  * Where that goes, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the
  * first of them pass 17,000 cycles: 3,000 until the block has looked at its share of the mask, 4,700 until it has all notes, 4,600 until its tiles are listed (6,300 when all
  * four warps waited for the words of each share), 3,000 for the marks and the first copies, 1,700 until those are there. With everything active a tile takes 1490 cycles, and waits for the reads of halos, pixel by pixel: without
- * these it is as fast as its products, without stores it is not. To ask L2 for the next tile beforehand was slower, a hint of 256 bytes no faster; to hand the tensor cores over earlier, or not at all, changed nothing. To try: the copy engine for tiles that are
+ * these it is as fast as its products, without stores it is not. To ask L2 for the next tile beforehand was slower, a hint of 256 bytes no faster; to hand the tensor cores over earlier, or not at all, changed nothing. To try: TMA for tiles that are
  * all marked; tiles of 8 x 16 where neighbours are active; less code between the look and the first tile. */
 #include "sparse/tiles.cuh"

@@ -9,18 +9,18 @@ let:
   pitch: 48                                        # bytes of 16 channels and a gap: eight rows fall into eight different bank groups
 */
 
-/* What changed from mma_sync_tf32: how a number is put into shared memory, and three products instead of one.
+/* What changed from mma_sync_tf32: how a number is stored in shared memory, and three products instead of one.
  *
- * x = high + low / 2048: high is x rounded to f16 (11 bits), low what that lost, times 2048 so that it does not sink below what f16 can hold (then another 11 bits). So
+ * x = high + low / 2048: high is x rounded to f16 (11 bits); low is the rounding error times 2048, so that f16 can hold it (another 11 bits). So
  *     x w = high high' + (high low' + low high') / 2048 + low low' / 2^22,
  * and the last term is dropped: it is below 2^-22 of the product. Every product of two halves is exact in f32; the two kinds of sums are kept apart, in f32, and meet at the end, so
  * that the small ones are not lost one by one.
  *
- * What it is not: IEEE f32. An operand has 22 bits instead of 24, and |x| must stay below 65504, where f16 ends (it becomes infinite, and the check sees it); below 6e-5 bits are lost,
- * as f16 loses them. It is checked against the bound of f32 with the factor 2 of `split3`, and its row says split3.
+ * The result is not IEEE f32. An operand has 22 bits instead of 24, and |x| must stay below 65504, the end of f16 (above, it becomes infinite, and the check fails); below 6e-5 bits
+ * are lost, as in f16. bench checks it with the bound of f32 times the factor 2 of `split3`, and its row says split3.
  *
- * What it costs: three times the products of f16, so a third of its rate at the best: by the data sheet of an H200 five times that of its f32 pipe. Twice the sums in
- * registers. */
+ * Cost: three times the products of f16, so at best a third of its rate: by the data
+ * sheet of an H200 five times that of its f32 pipe. Twice the sums in registers. */
 #include "element/epilogue.cuh"
 #include "dense/gemm_tile.cuh"
 #include "tensor_core/mma.cuh"

@@ -66,17 +66,17 @@ steps:
     args: input, filter, bias, residual, output, h, w, p, q, pad_top, strips, rows_all, rows_block
 */
 
-/* What changed from mma_few_out: the taps of a filter row moved from the depth of the product to its columns. There a pixel was a row of nine products, shifted each
- * time, and was loaded 18 times for 4 output rows. Nsight Compute showed neither DRAM nor tensor cores busy at 64 channels (43 and
- * 29 %), but two warps a scheduler, a third of whose time went into waiting for ldmatrix and a third for products.
- * Here a pixel is multiplied once: by all taps and output channels at the same time, 3 * 3 = 9 of 16 columns.
+/* What changed from mma_few_out: the taps of a filter row moved from the depth of the product to its columns. There a pixel was a row
+ * of nine products, shifted each time, and was loaded 18 times for 4 output rows. Nsight Compute showed that neither DRAM nor tensor
+ * cores were busy at 64 channels (43 and 29 %); the two warps of a scheduler spent a third of their time waiting for ldmatrix and a
+ * third for products. Here a pixel is multiplied once: by all taps and output channels at the same time, 3 * 3 = 9 of 16 columns.
  *
- *  - Column (s, k) of pixel x is what it adds to output x - s. The sum over s is made afterwards, over neighbouring rows of the fragment: a shuffle a tap, once a row
- *    of outputs, not once for every 16 channels.
- *  - A warp walks down a strip. An image row adds to R rows of outputs, whose sums stay in registers; one is finished each time. So no pixel is read twice, and there is
- *    nothing to share: no shared memory, no barrier, only the last S - 1 pixels of a strip are its neighbour's too (L1).
- *  - The depth may be any permutation of the channels: lane t of a quad takes eight neighbours, 16 bytes, and calls them columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of two
- *    products. A fragment is a plain load, ROWS_AHEAD rows before it is used.
+ *  - Column (s, k) of pixel x is its contribution to output x - s. The sum over s is computed afterwards, over adjacent rows of the fragment: a shuffle a tap, once a row of
+ *    outputs, not once for every 16 channels.
+ *  - A warp goes down a strip. An image row adds to R rows of outputs, whose sums stay in registers; one is finished each time. So no pixel is read twice, and nothing is
+ *    shared: there is no shared memory and no barrier, and only the last S - 1 pixels of a strip belong to the next one, too (L1).
+ *  - The depth may be any permutation of the channels: lane t of a quad loads eight adjacent ones, 16 bytes, and uses them as columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of two
+ *    products. A fragment is a plain load, ROWS_AHEAD rows before its use.
  *
  * Cost: S - 1 of every 16 to 48 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. A warp has up to 254 registers, so eight
  * warps fit an SM, and the bytes on their way are what ROWS_AHEAD makes of that: one row ahead gives 0.82 of a copy at 64 channels, three rows of 32 pixels 0.92.

@@ -64,21 +64,21 @@ steps:
     args: input, filts, bias, output, n, c, h, w, k, p, q, pad_top
 */
 
-/* What changed from tiled_halo: everything that was a fixed shape became a parameter, and a model in the head says beforehand what a point costs.
+/* What changed from tiled_halo: every fixed size became a parameter, and a model in the head states the cost of a configuration beforehand.
  *
- * The lines of all images, one below the other, are cut into blocks of blk_y, each line into pieces of pels pixels. A thread makes one piece for out_chan
- * channels: pels * out_chan sums. A block's threads are blk_y lines by out_chan_tile groups of channels. For each input channel the block loads the lines
- * under its outputs (in_lines x blk_x floats); for each filter row of it, s x out_chan x out_chan_tile weights. A thread reads its strip of the line,
- * blk_x floats, once for all s taps.
+ * The lines of all images, one below the other, are cut into blocks of blk_y, each line into pieces of pels pixels. A thread
+ * computes one piece for out_chan channels: pels * out_chan sums. A block's threads are blk_y lines by out_chan_tile groups
+ * of channels. For each input channel the block loads the lines under its outputs (in_lines x blk_x floats); for each filter
+ * row of it, s x out_chan x out_chan_tile weights. A thread reads its strip of the line, blk_x floats, once for all s taps.
  *
- * Where a block's lines belong to two images, the lines under the last output of one and the first of the next do not overlap: `images` counts that.
+ * If a block's lines belong to two images, the lines under the last output of one and the first of the next do not overlap: `images` counts that.
  *
  * The model: `smem` is exact, and equals what the compiler reports. `registers` counts what must be live at once; past 224 it spills. Boda's issue 21 is the
  * point MT=32 NT=16 MB=8 NB=16 on AlexNet's first layer: 1056 + 13230 floats are 57144 bytes, and 663 registers. Boda takes fewer pixels a thread than MT where
  * the whole batch has so few that a fifth would be wasted; here MT is what it says.
  *
- * What it costs: two barriers for every filter row, and one input channel at a time is little work between them; the default tile of 8 lines of 8 pixels
- * reads its halo 1.6 times; neighbouring threads are groups of channels, so a store scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
+ * Cost: two barriers for every filter row, with only one input channel's work between them; the default tile of 8 lines of 8 pixels reads its halo 1.6 times; adjacent threads are groups of channels, so a store
+ * scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
 #include "element/ablate.cuh"
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

@@ -23,8 +23,8 @@ steps:
   - {variant: layout/convert, input: y, output: output, with: {c: k, h: p, w: q, layout: NHWC, to: NCHW}}
 */
 
-/* What changed from wgmma_rs_nchw: nothing is asked of the shape. A row of NCHW whose width is no multiple of 8 begins anywhere, and the copy engine can neither
- * stride such rows nor store them. This is what the library does for every NCHW shape, with layout changes that run at the speed of a copy (layout/convert) where
- * its own take two to ten times as long.
+/* What changed from wgmma_rs_nchw: it supports every shape. A row of NCHW whose width is no multiple of 8 begins at any element, and TMA can neither address nor
+ * store such rows. The library converts every NCHW shape in this way, too; the layout changes here run at the speed of a copy (layout/convert), the library's
+ * take two to ten times as long.
  *
  * Cost: input and output are read and written once more. Where wgmma_rs_nchw can run it is faster. */

@@ -20,11 +20,11 @@ steps:
     args: input, bias, output, c, h, w, k, r, s, p, q, pad_top, dilation
 */
 
-/* What changed from tiled_nohalo: the filter stands in constant memory, so it must fit the 64 KiB there. All lanes of a warp want the same filter
- * value at the same time, which is what the constant cache serves: one broadcast, as an operand of the multiply-add instead of a load.
+/* What changed from tiled_nohalo: the filter is in constant memory, so it must fit into 64 KiB. All lanes of a warp need the same filter value at the same
+ * time, which the constant cache broadcasts as an operand of the multiply-add, without a load.
  *
- * What it costs: the copy into the symbol. The notebook pays it with every call (UPLOAD=per_call: a step of its own in the timed row), although
- * weights change once in training and never afterwards (UPLOAD=prepare).
+ * Cost: the copy into the symbol. The notebook copies in every call (UPLOAD=per_call: a step of its own in the timed row), although weights do not change
+ * after training (UPLOAD=prepare).
  *
  * On an H200 the notebook's image takes 35.3 us with the copy prepared, where tiled_nohalo takes 37.3 us (older code); in each call the copy is timed too. */
 #include "element/element.cuh"

@@ -10,15 +10,15 @@ steps:
     args: input, filter, bias, output, c, h, w, k, r, s, p, q, pad_top, dilation
 */
 
-/* What changed from naive: a block first copies, channel by channel, the pixels under its own outputs to shared memory, and reads its taps from there.
- * It is the shared-memory version that the notebook found slower than naive, and the reasons can be counted.
+/* What changed from naive: a block first copies, channel by channel, the pixels under its own outputs to shared memory, and reads its taps from there. The notebook
+ * found this shared-memory version slower than naive, and the reasons can be counted.
  *
  *  - The tile has no halo, so the outer threads miss it. For 16x16 and 3x3 that is 8 % of the taps but 23 % of the threads, and since a warp is two
  *    rows of 16, every warp holds some of them: every warp runs both sides of the branch.
  *  - Two barriers a channel, where naive has none.
  *  - With one channel and a 3x3 filter there is little to save: L1 already held those nine taps.
  *
- * A thread is one pixel in NHWC too, so there its loads and stores stride a pixel's channels; in NCHW they are neighbours.
+ * In NHWC, too, consecutive threads are pixels, so there their loads and stores are a pixel's channels apart; in NCHW they are contiguous.
  *
  * On an H200 the notebook's image takes 37.3 us, naive 46.4 us (older code): the tile pays here, if little, and most cycles issue instructions. EDSR's body in NHWC
  * takes several times naive's time, for the stride. */

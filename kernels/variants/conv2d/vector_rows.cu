@@ -28,11 +28,11 @@ steps:
     args: input, bias, output, h, w, k, p, q
 */
 
-/* What changed from reg_tiled: how the window comes and the outputs go. There a lane loads single elements, four apart from its neighbour's, and every load of a warp is
- * four times as wide as what it brings; stores too. Here both are vectors of 4 that begin at multiples of 4: an image row of the window is three of them for 3x3, and as
- * the width is a multiple of 4 a vector lies inside the image or outside, so the border costs one question a vector.
+/* What changed from reg_tiled: how the window is loaded and the outputs are stored. There a lane loads single elements, four apart from the next lane's, and every load of
+ * a warp spans four times the bytes that it uses; stores too. Here both are vectors of 4 that begin at multiples of 4: an image row of the window is three of them for 3x3.
+ * As the width is a multiple of 4, a vector is wholly inside or outside the image, so there is one border check a vector.
  *
- * The filter is in constant memory. With every loop over it unrolled, a tap is an operand of the multiplication itself: no register holds it, no instruction loads it.
+ * The filter is in constant memory. With all loops over it unrolled, a tap is an operand of the multiplication itself: it needs no register and no load.
  *
  * Cost: a vector to the left and to the right is loaded for one element each; L1 has them. With few channels this is a streaming kernel, and what is left are the latencies
  * of its launch and of its first load: one channel of 1000 x 2000 takes 10.6 us on an H200 with 3x3 and 11.9 us with 5x5, reg_tiled 11.7 us

@@ -21,6 +21,6 @@ define:
 specialise: [c, r, s, stride, dilation]
 */
 
-/* What changed from sparse_tile: scattered pixels make most tiles active and few of their pixels. Here the columns of a product are 64 active pixels, wherever
- * they are. Nothing is shared between the taps of a pixel, so each comes on its own: 8 KiB of shared memory a tap and 64 pixels; but an input that is not
- * marked is a zero that is not read, and a lone marked one is read nine times, eight of them from L2. */
+/* What changed from sparse_tile: with scattered marks most tiles are active, but few of their pixels. Here the columns of a product are 64 active pixels from
+ * anywhere. The taps of a pixel share nothing, so each is loaded by itself: 8 KiB of shared memory a tap and 64 pixels. An unmarked input is a zero that is
+ * not read, and an isolated marked one is read nine times, eight of them from L2. */

@@ -30,18 +30,18 @@ steps:
     args: input_map, filter_map, output_map, residual_map, bias, c, k, p, pad_top, strips, pairs, blocks_k, tiles
 */
 
-/* What changed from wgmma_rows: with 128 channels and more the weights of 64 output channels are 147 KB and up, too much for shared memory, let alone for
- * registers. So both operands stream, and the tile must be large enough that the L2 cache can deliver them:
+/* What changed from wgmma_rows: with 128 channels and more the weights of 64 output channels are 147 KB and up, too much for shared memory, and far too much
+ * for registers. So both operands are streamed, and the tile must be large enough for the bandwidth of L2:
  *
  *     128 output channels x 2 rows of 128 pixels: for 64 input channels 9 x 16 KB of weights and 4 x 16.6 KB of rows serve 9216 cycles of products,
  *     23 bytes a cycle and SM. One row a block would need 37, and the L2 gives 24 to 39.
  *
- *  - The four rows of a slice of 64 channels are loaded once and serve all taps of both output rows, as in wgmma_rows; two slices are in shared memory.
- *    Weights come one tap at a time, AHEAD of them on their way.
- *  - Each of the two consumers makes one output row of 128 channels: two products share the row operand.
- *  - Blocks are persistent: while the consumers store, the producer already fetches for the next tile.
- *  - Results go out through the copy engine (dense/staged_store.cuh), 64 channels of a row at a time.
- *  - The last slice may have fewer than 64 channels: only the products of 16 channels that there are get made.
+ *  - The four rows of a slice of 64 channels are loaded once and serve all taps of both output rows, as in wgmma_rows; two slices are in shared memory. Weights
+ *    come one tap at a time, AHEAD of them in flight.
+ *  - Each of the two consumers computes one output row of 128 channels: two products share the row operand.
+ *  - Blocks are persistent: while the consumers store, the producer already loads the next tile.
+ *  - TMA stores the results (dense/staged_store.cuh), 64 channels of a row at a time.
+ *  - The last slice may have fewer than 64 channels: only products of existing channels, 16 at a time, are computed.
  *
  * Cost: the tensor cores idle while both consumers store, and shared memory is nearly full: a pair of products reads 2 x 2 KB of weights and twice 4 KB of
  * pixels, 96 of 128 cycles, and 23 bytes a cycle come in. Measured on an H200, 64->64 at 720 x 1280, cold: 139 us (older code). With nothing loaded and nothing

@@ -4,7 +4,7 @@ what: wgmma turned round - pixels are the rows of the product and all output cha
 from: wgmma_blocks
 needs:
   - stride == 1 and groups == 1 and r <= 7 and s <= 7
-  - c * size(input) % 16 == 0 and k * size(output) % 16 == 0     # the copy engine's grain: 16 bytes of a pixel
+  - c * size(input) % 16 == 0 and k * size(output) % 16 == 0     # TMA's granularity: 16 bytes of a pixel
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16, f32, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
@@ -104,23 +104,23 @@ steps:
     args: input_map, filter_map, output_map, residual_map, filter, bias, residual, output, c, k, p, q, pad_top, tiles_x, tiles_y, blocks_k, tiles
 */
 
-/* What changed from wgmma_blocks: which side of the product is which. wgmma's left operand has always 64 rows, its right one 8 to 256 columns in steps of 8. With channels
- * as rows 96 of them are two times 64, a quarter of the products for nothing; as columns they are 96. Pixels come in any number, so they are the rows.
+/* What changed from wgmma_blocks: the operands change sides. wgmma's left operand always has 64 rows, its right one 8 to 256 columns in steps of 8. With channels as rows, 96 of them are two times 64, and a
+ * quarter of the products is wasted; as columns they are 96. Any number of pixels is possible, so they are the rows.
  *
- *  - What 64 pixels are is free as well: 64 of an image row, or 8 x 8 of them (SQUARE), because the distance from one 8 rows of an operand to the next is a field of
- *    its descriptor. 48 x 48 pixels are 36 squares and nothing is cut off.
- *  - The price is shared memory: 64 pixels take 16 cycles to read and N channels N / 4, for N / 2 cycles of products. At 96 channels that is 40 of 48, at 48 channels
- *    more than there is: there wgmma_rs is better.
- *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
- *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
- *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
- *  - A pixel's row in shared memory is 128 bytes and one product 32 bytes deep whatever the type: 64 channels of 16 bits, 32 of tf32, 128 of 8 bits. The loop does not
- *    know; the type decides what the sums are (exact in 32 bits for whole numbers) and, being 4 bytes, how they are stored (dense/direct_pixels.cuh). tf32 is read as f32 and
- *    cut off, not rounded.
- *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
+ *  - The 64 pixels may be 64 of an image row, or 8 x 8 (SQUARE), because the distance between two groups of 8 rows of an operand is a field of its descriptor. 48 x 48 pixels are 36 squares, without a
+ *    remainder.
+ *  - The cost is shared memory: reading 64 pixels takes 16 cycles and N channels N / 4, for N / 2 cycles of products. At 96 channels that is 40 of 48, at 48 channels more than there is: there wgmma_rs is
+ *    better.
+ *  - While a consumer stores results it computes no products, so another one must. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns; above, two tiles would need more bytes
+ *    from L2 than it delivers, so both share one.
+ *  - Weights stay in shared memory if they fit (`resident`); otherwise they are streamed, one tap at a time, from L2, into which all blocks together load them at the start.
+ *  - A pixel's row in shared memory is 128 bytes and one product 32 bytes deep for every type: 64 channels of 16 bits, 32 of
+ *    tf32, 128 of 8 bits. The loop is the same; the type decides the type of the sums (exact in 32 bits for whole numbers)
+ *    and, if they have 4 bytes, how they are stored (dense/direct_pixels.cuh). tf32 is read as f32 and truncated, not rounded.
+ *  - The taps of a dilated filter are further apart in the tile, which grows accordingly; nothing else changes.
  *
- * Its bottleneck is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
- * products. It takes longer than that sum, also with 80, 128 and 192 channels, so the head's cost model has it with a factor 5 / 4.
+ * Its bottleneck is shared memory. Counted for own tiles of 96 channels, in cycles: 40 for operands, 6 for weights and 4 for pixels that arrive, 2 for results, for 48 of products. The measured time is longer
+ * than that sum, also with 80, 128 and 192 channels, so the head's cost model multiplies it by 5 / 4.
  *
  * Measured on an H200, cold, against the library in the same run (older code, reports/gallery/auto_grid-h200.md; above 1 it is faster), at 270 x 480:
  *     80->80      36.4 us, 1.63 x     96->96       39.87 us, 1.15 x    128->128    60.0 us, 1.03 x    160->160          91.1 us, 1.30 x
@@ -155,7 +155,7 @@ using sum_type = typename sum_of<TYPE>::type;
 extern __shared__ unsigned char shared_raw[];
 
 /* Addresses in shared memory. Slices (CHANNELS channels of a tile and its border) and taps (their weights) are counted over the whole life of the block; each has a
- * barrier for "has come" and one for "is free". */
+ * barrier "full" and a barrier "empty". */
 struct buffers {
     unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty, turn;
     __device__ __forceinline__ unsigned slice(int i) const { return slices + i % SLICES * SLICE_BYTES; }
@@ -190,7 +190,7 @@ static __device__ __forceinline__ void wait_for_layer_before()
 
 /* Slices and taps have a producer each: neither waits for the other's place. */
 #ifdef RAGGED
-/* BYTES of channels from c on of a tile and its border, to where the copy engine would put them. What is no channel or no pixel is zero. Of narrow tiles several rows at once. */
+/* BYTES of channels from c on of a tile and its border, to where TMA would put them. What is no channel or no pixel is zero. Of narrow tiles several rows at once. */
 template <int BYTES> static __device__ __forceinline__ void copy_slice(unsigned to, const TYPE *image, int c, int y0, int x0, int H, int W)
 {
     constexpr int WORD = GRAIN == 8 ? 8 : 4, UNITS = BYTES / WORD, ABREAST = LOADERS / UNITS; /* pixels at once */

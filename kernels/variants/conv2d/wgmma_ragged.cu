@@ -49,9 +49,9 @@ steps:
     args: input, filter_map, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, blocks_k, tiles
 */
 
-/* What changed from wgmma_pixels: who brings the pixels. The copy engine wants pixels whose channels are a multiple of 16 bytes. Here 224 threads copy 8 bytes each, 4 or 2 if
- * c is no multiple of 4 or 2, to where the copy engine would have put them, with zeros up to the depth of a product (16 channels), and the products do not know.
+/* What changed from wgmma_pixels: threads load the pixels. TMA needs pixels whose channels are a multiple of 16 bytes. Here 224 threads copy 8 bytes each, or 4 or 2 if c is
+ * no multiple of 4 or 2, to where TMA would have put them, with zeros up to the depth of a product (16 channels), so the products are the same.
  *
- *  - A thread always has the same bytes of a pixel and the same columns of the tile: a copy is an addition to either address and a question whether the row is in the image.
- *  - No thread waits for its copies: cp.async arrives at the slice's barrier by itself. It writes as ordinary stores do, so the consumers fence before their products.
- *  - Results leave from registers (dense/ragged_pixels.cuh). The order of channels in a product is such that what a lane has are neighbours: weights are arranged, too. */
+ *  - A thread always has the same bytes of a pixel and the same columns of the tile: a copy is an addition to both addresses and a test whether the row is in the image.
+ *  - No thread waits for its copies: cp.async arrives at the slice's mbarrier by itself. It writes as ordinary stores do, so the consumers fence before their products.
+ *  - Results are stored from registers (dense/ragged_pixels.cuh). The order of channels in a product gives each lane adjacent ones: the weights are ordered accordingly. */

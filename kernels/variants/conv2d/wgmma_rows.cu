@@ -4,7 +4,7 @@ what: Hopper's wgmma on whole image rows - weights and a TMA ring of rows in sha
 from: mma_sync
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64
-  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: the copy engine's grain
+  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: TMA's granularity
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -58,16 +58,16 @@ steps:
     args: input_map, filter_map, output_map, residual_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
-/* What changed from mma_sync: the instruction, and with it who moves the data. wgmma multiplies 64 x 128 x 16 for four warps at once and reads its operands
- * from shared memory by itself, so no thread loads fragments; the copy engine (TMA) brings image rows by itself, so no thread computes addresses.
- * What is left for threads is to wait and to store. The whole design stands in kernels/include/dense/wgmma_rows.cuh.
+/* What changed from mma_sync: the instruction, and with it the data movement. wgmma multiplies 64 x 128 x 16 for four warps at once and reads its operands from
+ * shared memory by itself, so no thread loads fragments; TMA loads image rows by itself, so no thread computes addresses. Threads only wait and store.
+ * kernels/include/dense/wgmma_rows.cuh describes the whole design.
  *
  * Traffic: the library's implicit matrix product reads every pixel nine times from L2. Here a pixel is read once (plus two rows a block and two columns a
  * strip), and the nine taps read it from shared memory.
  *
  * Its bottleneck is shared memory. For one product of 64 x 128 x 16 the tensor cores need 64 cycles; reading the weights takes 16 of them and the pixels 32. That
- * is 75 % before anything is copied in. wgmma_rs takes the weights out of that sum. More than 64 output channels are several blocks, each of which
- * reads the image again. */
+ * is 75 % before any copy arrives. wgmma_rs removes the weights from that sum. More than 64 output channels are several blocks, each of which reads the image
+ * again. */
 
 #include "dense/wgmma_rows.cuh"
 

@@ -20,17 +20,17 @@ define:
   RESIDUAL_AHEAD: 1
 */
 
-/* What changed from wgmma_rows: wgmma takes its left operand from registers too, and all 64 x 576 weights of a 3x3 filter fit there: 144 registers a thread,
- * loaded once. With 64 for the sums and the addresses a consumer needs about 235; the producer's warpgroup gives its own away (setmaxnreg).
+/* What changed from wgmma_rows: wgmma can also take its left operand from registers, and all 64 x 576 weights of a 3x3 filter fit there: 144 registers a thread, loaded
+ * once. With 64 for the sums and the addresses a consumer needs about 235; the producer's warpgroup releases its own (setmaxnreg).
  *
- * Shared memory now reads 32 of 64 cycles, at any width of the strip, which leaves room for the ring's traffic; and 72 KiB of it are free, so that up to 128
- * output channels are one block: the two consumers hold different halves of the filter and read the same rows.
+ * Shared memory is now read in 32 of 64 cycles, at any width of the strip, which leaves time for the ring's traffic; and 72 KiB of it are free, so that up to 128 output
+ * channels are one block: the two consumers hold different halves of the filter and read the same rows.
  *
- * With operands resident a pair of products takes the ideal 128 cycles on an H200. What remains is feeding it: 2304 cycles an output row against 16.6 KB of input and
- * 16.4 KB of output. What gained on the way, by weight: results through the copy engine (stored by the threads a row's epilogue took longer than the other consumer's
- * products), no division in the loop over rows, relu on pairs, weights through the copy engine. Without stores, and without loads too, it is hardly faster: the products
- * are what it takes, at the clock that the power limit leaves.
+ * With all operands in place a pair of products takes the ideal 128 cycles on an H200. The rest is loading: 2304 cycles an output row against 16.6 KB of input and 16.4 KB
+ * of output. The optimisations, by effect: results by TMA (stored by the threads, a row's epilogue took longer than the other consumer's products), no division in the loop
+ * over rows, relu on pairs, weights by TMA. Without stores, and even without loads, it is hardly faster: the products take the time, at the clock that the power limit
+ * permits.
  *
- * A residual is asked for a row ahead, into the staging area that the row before has left: asked for with its row's products it came after them. At 720 x 1280 it costs 10.2 %
- * over the bare convolution, 2.3 % when the same copies come from L2, and 3.2 % under sustained load: what is left is the clock, which falls with what DRAM moves
+ * A residual is loaded one row ahead, into the staging area of the row before: loaded with its row's products it arrived after them. At 720 x 1280 it costs 10.2 % over the
+ * bare convolution, 2.3 % when the same copies come from L2, and 3.2 % under sustained load: the rest is the clock, which falls with the DRAM traffic
  * (reports/gallery/residual-h200.txt). */

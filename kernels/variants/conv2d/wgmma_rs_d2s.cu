@@ -32,10 +32,10 @@ steps:
     args: input_map, filter_map, output_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
-/* What changed from wgmma_rs: where a row of results goes, and from which rows of the filter the weights come; mma_sync_d2s.cu explains both. The copy
- * engine does it: for one dy the B * C' channels of a pixel are neighbours in the output, so the output is described to it as [n][p * B][q][B * C'] and
- * a staged row goes out in boxes of up to 64 of these channels. With 128 output channels and a block of 2, one consumer makes the upper and the other the
- * lower row of every pair of output rows. Not an instruction more than wgmma_rs. */
+/* What changed from wgmma_rs: where a row of results is stored, and from which rows of the filter the weights come; mma_sync_d2s.cu explains both. TMA
+ * does it: for one dy the B * C' channels of a pixel are contiguous in the output, so its tensor map is [n][p * B][q][B * C'] and a staged row is stored
+ * in boxes of up to 64 of these channels. With 128 output channels and a block of 2, one consumer computes the upper and the other the lower row of every
+ * pair of output rows. It has not one instruction more than wgmma_rs. */
 
 #include "dense/wgmma_rows.cuh"
 

@@ -1,9 +1,9 @@
 /* bench 1
-what: wgmma_rs on 8-bit whole numbers - up to 128 channels, exact sums in 32 bits, results of 4 bytes through shared memory and the copy engine
+what: wgmma_rs on 8-bit whole numbers - up to 128 channels, exact sums in 32 bits, results of 4 bytes through shared memory and TMA
 like: wgmma_rs
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 128
-  - c % 16 == 0 and k % 4 == 0                          # 16 bytes of a pixel: the copy engine's grain
+  - c % 16 == 0 and k % 4 == 0                          # 16 bytes of a pixel: TMA's granularity
   - c * h * w < 2147483648 and k * p * q < 2147483648
 dtype: {input: i8, filter: i8, output: f32, accumulate: i32}
 math: [i8_acc32]
@@ -34,13 +34,13 @@ steps:
     args: input_map, filter_map, output_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
-/* What changed from wgmma_rs: an element has one byte, so that a pixel's 128 bytes are 128 channels and a product is 32 deep; the tensor cores take it at twice the rate.
- * Registers hold the weights of 128 channels and nine taps, as many bytes as before, and shared memory still serves pixels only: 32 of a product's 64 cycles.
+/* What changed from wgmma_rs: an element has one byte, so a pixel's 128 bytes are 128 channels and a product is 32 deep, at twice the rate of tensor cores. Registers
+ * hold the weights of 128 channels and nine taps, as many bytes as before, and shared memory still serves pixels only: 32 of a product's 64 cycles.
  *
- * The results are 4 bytes: four times as much goes out as comes in, and stored from registers they keep a warpgroup longer than its products do (wgmma_ragged,
- * wgmma_pixels). Here they pass through shared memory (dense/staged_words.cuh).
+ * The results have 4 bytes, four times the bytes of the input, and storing them from registers takes longer than a warpgroup's products (wgmma_ragged, wgmma_pixels).
+ * Here they go through shared memory (dense/staged_words.cuh).
  *
- * Of an image of 480 columns, five strips of 96 compute no column in vain, and four of 128 compute 32. */
+ * For an image of 480 columns, five strips of 96 waste no column, and four of 128 waste 32. */
 #define EPI_RESIDUAL 0
 #include "tensor_core/wgmma_narrow.cuh"
 #include "dense/wgmma_rows.cuh"

@@ -41,19 +41,19 @@ steps:
 */
 
 /* What changed from wgmma_rs: the elements have 4 bytes. 64 x 576 weights would be 288 registers a thread, so each consumer holds those of 32 input channels, 144
- * registers again, and both work on every output row. A pixel is 256 bytes, which is two rows of an operand: an image row arrives as two planes of 32
- * channels, and each consumer reads its own.
+ * registers again, and both work on every output row. A pixel is 256 bytes, which is two rows of an operand: an image row arrives as two planes of 32 channels,
+ * and each consumer reads its own.
  *
- * Then the two halves of a sum must meet. Thread i of one consumer holds the same places of the result as thread i of the other, so one leaves its 64 sums in
- * the staging area, as two planes of 32 channels again, and the other adds its own to them there and gives the row to the copy engine; they swap roles with
- * every row, and each thread only ever waits for its counterpart. While one stores, the other already multiplies the next row. Row g of a warp's 16 is channel
- * 2 g and row g + 8 channel 2 g + 1 here, so that a thread's two channels are 8 bytes, and the swizzle spreads a warp's over all banks. A residual is
- * brought to the staging area first, and both add to it.
+ * Then the two halves of a sum must be added. Thread i of one consumer holds the same elements of the result as thread i of the other, so one writes its 64 sums
+ * to the staging area, as two planes of 32 channels again, and the other adds its own to them there and starts the copy of the row. They swap roles with every
+ * row, and each thread only waits for its counterpart. While one stores, the other already multiplies the next row. Row g of a warp's 16 is channel 2 g and row g
+ * + 8 channel 2 g + 1 here, so that a thread's two channels are 8 bytes, and the swizzle spreads a warp's over all banks. A residual is loaded into the staging
+ * area first, and both add to it.
  *
- * The weights are rounded to tf32; of the pixels the tensor cores ignore the low 13 bits, which is a truncation. That is within what tf32 promises, but is
- * not what a library that rounds both would give.
+ * The weights are rounded to tf32; the tensor cores ignore the low 13 bits of the pixels, which is a truncation. That is within the accuracy of tf32, but differs
+ * from a library that rounds both.
  *
- * Cost: tf32 has half the rate of fp16 and twice the bytes; both floors double. The weights pass through shared memory one consumer's after the other's. */
+ * Cost: tf32 has half the rate of fp16 and twice the bytes, so both lower bounds double. The consumers' weights pass shared memory in turn. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 
@@ -138,8 +138,8 @@ static __device__ __forceinline__ void boxes(bool load, unsigned staged, const t
     }
 }
 
-/* One half of a row's sums goes to the staging area: the first, or (not `gives`) on top of it, with what follows the convolution. `at`: of this lane's first
- * pixel, 2 * (lane % 4). The next one's swizzle differs in 16 bytes; eight pixels on, all is the same. */
+/* Writes one half of a row's sums to the staging area: the first, or (not `gives`) added to it, with the epilogue. `at`: of this lane's first pixel, 2 *
+ * (lane % 4). The swizzle of the next one differs in 16 bytes; eight pixels further on it is the same. */
 static __device__ __forceinline__ void put_half(unsigned at, const float sum[SUMS], bool gives, float bias0, float bias1)
 {
 #pragma unroll

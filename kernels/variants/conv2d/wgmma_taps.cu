@@ -86,23 +86,23 @@ steps:
     args: input, arranged, bias, residual, output
 */
 
-/* What changed from wgmma_ragged: a product's depth. In an image of channels last, the pixels that a row of the filter covers are
- * neighbours, and so are their s * c values: the depth of a product runs through them, and is rounded up to 32 bytes once a row of the
- * filter, not once a tap. 3x3 of 20 channels in 16 bits take 12 products where 18 were.
+/* What changed from wgmma_ragged: the depth of a product. In NHWC the pixels under a row of the filter are contiguous, and so are their s *
+ * c values: the depth of a product runs through them, and is rounded up to 32 bytes once a row of the filter, not once a tap. 3x3 of 20
+ * channels in 16 bits take 12 products instead of 18.
  *
- *  - Pixels are the rows of a product, in registers: a lane loads its values from the image row as it lies in memory, which only has to
- *    be brought to shared memory whole, by a copy of bytes. So no channel is filled up, and no tile has a border of its own: 64 pixels of
- *    a strip go on in its next row. A strip is as wide as the shared memory allows.
- *  - Where a tap lies beside the image, or the depth ends, the lane loads a zero.
- *  - A lane loads 8 bytes at once, or 16 where a pixel is a multiple of 64 bytes. Which pixel is which row of the product is so chosen that
- *    no two lanes meet at a bank, unless a pixel is a multiple of 128 bytes: 64->64 at 720p in 16 bits takes an H200 2.5 times as long as
- *    with wgmma_rs.
- *  - Pixels that are no whole sectors leave a warp's line in shared memory by the copy engine, if its parts are whole 16 bytes.
- *  - Each warpgroup takes every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, a lane each asks for
- *    them before anything else: that the block waited for its bias first was 7 % of the time of 20->100 at 270x480, cold. Without a warp
- *    for that, four warpgroups have 128 registers a thread.
- *  - Warpgroups multiply in turn. All at once, they also stored all at once, while the tensor cores had nothing to do: 36->36 at 811x639
- *    takes 7 % less in turn. */
+ *  - Pixels are the rows of a product, in registers: a lane loads its values from the image row as it is in memory, which a bulk copy
+ *    brings to shared memory whole. So no channel is padded, and no tile has a border of its own: the 64 pixels of a tile continue in the
+ *    strip's next row. A strip is as wide as the shared memory allows.
+ *  - Where a tap is outside the image, or the depth ends, the lane loads a zero.
+ *  - A lane loads 8 bytes at once, or 16 if a pixel is a multiple of 64 bytes. The assignment
+ *    of pixels to rows of the product avoids bank conflicts, unless a pixel is a multiple of
+ *    128 bytes: 64->64 at 720p in 16 bits takes an H200 2.5 times as long as with wgmma_rs.
+ *  - If pixels are no whole sectors, TMA stores a warp's line from shared memory, provided its parts are whole 16 bytes.
+ *  - Each warpgroup has every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, the lanes of a warp
+ *    start the copies, one each, before anything else: waiting for the bias first was 7 % of the time of 20->100 at 270x480, cold. Without
+ *    a warp for that, four warpgroups have 128 registers a thread.
+ *  - Warpgroups multiply in turn. Otherwise they also all stored at once, while the tensor cores were idle: 36->36 at 811x639 takes 7 %
+ *    less in turn. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma_narrow.cuh"
@@ -132,8 +132,8 @@ using sum_of = typename sum_of_bytes<SIZE>::type;
 
 extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights, image rows, zeros, bias, barriers */
 
-/* Where the operands' orders put things: a lane holds PIECE neighbouring bytes of the depth of PAIR products, and 4 neighbouring output
- * channels. */
+/* The layout of the operands: a lane holds PIECE adjacent bytes of
+ * the depth of PAIR products, and 4 adjacent output channels. */
 static __device__ __forceinline__ int depth_at(int step, int byte)
 {
     return step / PAIR * (32 * PAIR) + byte % 16 / 4 * PIECE + step % PAIR * 8 + byte / 16 * 4 + byte % 4;
@@ -169,7 +169,7 @@ struct places {
     unsigned char *lines;
 };
 
-/* What a block does: tiles first .. end - 1. A tile is 64 pixels of a strip. The image rows that they need arrive in order, each once in
+/* The work of a block: tiles first .. end - 1. A tile is 64 pixels of a strip. The image rows that they need arrive in order, each once in
  * a strip, and are counted from the block's first. */
 struct share {
     int first, end, strip, top; /* its first strip, and that one's first image row */
@@ -224,7 +224,7 @@ static __device__ __forceinline__ void produce(const places &at, const share &ow
         const unsigned char *source = reinterpret_cast<const unsigned char *>(input) + from;
         if (!WHOLE_BLOCK)
             barrier_wait(at.empty + slot * 8, i / SLOTS & 1 ^ 1);
-        if (IMAGES * HEIGHT * WIDTH * PIXEL % 16 != 0 && from + bytes > all) { /* the copy engine moves 16 bytes at least; 8 are left */
+        if (IMAGES * HEIGHT * WIDTH * PIXEL % 16 != 0 && from + bytes > all) { /* TMA moves 16 bytes at least; 8 are left */
             bytes -= 16;
             uint2 v = *reinterpret_cast<const uint2 *>(source + bytes);
             asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to + bytes), "r"(v.x), "r"(v.y) : "memory");
@@ -276,7 +276,7 @@ static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *li
     int there = p + 1 < ROWS ? (split + min(16 - split, COLUMNS - left)) * WORDS : 0;
     OUTPUT_T *to = output + (((size_t)image * ROWS + p) * COLUMNS + left + q) * OUTPUTS;
     constexpr int jump = (COLUMNS - WIDE) * OUTPUTS;
-    if (BULK) { /* the copy engine moves them */
+    if (BULK) { /* TMA moves them */
         fence_async();
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
@@ -300,8 +300,8 @@ static __device__ __forceinline__ void send(OUTPUT_T *output, const OUTPUT_T *li
     __syncwarp(); /* before the next pixels are put there */
 }
 
-/* A lane's two pixels of a tile: where their first taps lie in each row of the filter, or zeros; and in which products its tap is of the
- * image. */
+/* A lane's two pixels of a tile: the address of their first taps in each row of the filter, or zeros; and in which products its tap is
+ * inside the image. */
 struct lane_pixels {
     int p[2], q[2];
     unsigned address[2][R];
@@ -343,8 +343,8 @@ struct lane_pixels {
     }
 };
 
-/* All products of a tile are on their way on return, and its pixels are loaded. Warpgroups take turns, so that one's products are made
- * while the others store. */
+/* Issues all products of a tile, and loads its pixels. Warpgroups
+ * take turns, so that one's products run while the others store. */
 static __device__ __forceinline__ void multiply(sum_of sum[BLOCK_K / 2], unsigned v[BUFFERS][STEPS][4], const lane_pixels &own,
                                                 const places &at, int me, int round)
 {

@@ -38,13 +38,13 @@ steps:
     args: left_map, right_map, filter_map, output_map, residual_map, bias, c, k, p, pad_top, n, units, blocks_k
 */
 
-/* What changed from wgmma_blocks: the shape of a tile. Two rows of 128 pixels are two products that each read the weights; one row of 256 is one product
- * that reads them once: 2 KB of weights and 8 KB of pixels from shared memory for 128 cycles, 80 instead of 96 of them, and half as many instructions. Each of
- * the consumers has 64 of the 128 output channels, and both read the same pixels.
+/* What changed from wgmma_blocks: the shape of a tile. Two rows of 128 pixels are two products that each read the weights; one row of 256 is one product that
+ * reads them once: 2 KB of weights and 8 KB of pixels from shared memory for 128 cycles, 80 of them instead of 96, and half as many instructions. Each of the
+ * consumers has 64 of the 128 output channels, and both read the same pixels.
  *
- *  - A row of 64 channels is loaded for R output rows again and again (L2 has it), used for S taps and let go: slices of rows come one by one, not R + 1 together.
- *  - 1356 tiles on 132 SMs are ten waves and a quarter, and the quarter costs a whole one. So what does not fill a wave is cut into tiles of 128 pixels,
- *    of which there are twice as many at half the price. Rows whose width is an odd number of 128 end in such a half, too.
+ *  - A row of 64 channels is loaded again for each of R output rows (from L2), used for S taps and released: slices of rows come one by one, not R + 1 together.
+ *  - 1356 tiles on 132 SMs are ten waves and a quarter, and the quarter takes as long as a whole one. So the remainder is cut into tiles of 128 pixels, twice as
+ *    many at half the time. Rows whose width is an odd number of 128 end in such a half, too.
  *
  * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty: the head does not claim them, wgmma_pixels does.
  *
@@ -62,7 +62,7 @@ constexpr int STORED_BYTES = staged_rows<128>::BYTES;
 extern __shared__ unsigned char shared_raw[];
 
 /* Addresses in shared memory. Slices (64 channels of one image row) and taps (their weights) are counted over the whole life of the block; each has a
- * barrier for "has come" and one for "is free". */
+ * barrier "full" and a barrier "empty". */
 struct buffers {
     unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty, staging, residual;
     __device__ __forceinline__ unsigned slice(int i) const { return slices + i % ROWS * ROW_BYTES; }

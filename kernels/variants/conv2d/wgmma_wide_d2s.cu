@@ -25,4 +25,4 @@ tensor_maps:
   output_map: {dims: "line, q, p * block(epilogue), n", box: "box, 128, 1, 1", swizzle: box * 2}
 */
 
-/* What changed from wgmma_wide: where results go, and from which rows of the filter the weights come; wgmma_rs_d2s.cu says why the copy engine does both. */
+/* What changed from wgmma_wide: where results go, and from which rows of the filter the weights come; wgmma_rs_d2s.cu says why TMA does both. */

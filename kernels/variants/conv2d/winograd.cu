@@ -47,23 +47,23 @@ steps:
  *
  *     output = A' [ (G filter G') * (B' input B) ] A        B' and A' hold 0, 1 and -1 only, G also 1/2
  *
- * For each of the 16 points it is a matrix product over the channels, so a block is 16 products of 32 tiles by 64 channels. Each of 8 warps owns two points
- * and makes 8 x 8 of each a thread.
+ * For each of the 16 points it is a matrix product over the channels, so a block is 16 products of 32 tiles by 64 channels. Each of 8 warps computes two points,
+ * and a thread 8 x 8 of each.
  *
- *  - The filter is transformed once, in a step of its own that is timed apart (`prepare`): 16/9 of its size.
- *  - Inputs are transformed on the way to shared memory: a thread loads the 4x4 values of one tile and channel, 32 additions, 16 stores. The values of the
- *    next 8 channels are on their way while these are multiplied.
- *  - The 16 sums of an output lie in 8 warps; they meet in shared memory, where the operands were.
+ *  - The filter is transformed once, in a step of its own that is timed separately (`prepare`): 16/9 of its size.
+ *  - Inputs are transformed on the way to shared memory: a thread loads the 4x4 values of one tile and channel: 32 additions, 16 stores. The values of the next 8
+ *    channels are loaded while these are multiplied.
+ *  - The 16 sums of an output are in 8 warps; they are combined in shared memory, where the operands were.
  *
- * Cost: 2.25 times fewer multiply-adds, but 128 sums a thread (one block an SM), inputs loaded four times over (from L1), and a different rounding: the
- * transforms add what the direct sum never adds, so the error is a few times larger (`algorithm: winograd` sets that bound). */
+ * Cost: 2.25 times fewer multiply-adds, but 128 sums a thread (one block an SM), inputs loaded four times (from L1), and different rounding: the transforms add
+ * values that the direct sum never adds, so the error is a few times larger (`algorithm: winograd` sets that bound). */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"
 #include "element/tensor.cuh"
 
-/* TILE_PITCH floats from channel to channel: with 36 the 8 channels by 4 tiles that a warp writes fall into 32 banks; with 32 they do when the tiles of a channel
- * lie in another order. */
+/* TILE_PITCH floats from channel to channel: with 36 the 8 channels by 4 tiles that a warp writes are in 32 banks; with 32 they would be if the tiles of a
+ * channel had another order. */
 constexpr int SUM_PITCH = 36;
 constexpr int INPUT_FLOATS = 16 * 8 * TILE_PITCH; /* [point][channel][tile] */
 constexpr int WEIGHT_FLOATS = 16 * 8 * 64;        /* [channel][point][output channel] */

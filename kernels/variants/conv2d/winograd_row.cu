@@ -4,7 +4,7 @@ what: Winograd F(4, 3) along rows on Hopper's tensor cores - inputs are transfor
 from: winograd_rs
 needs:
   - r == 3 and s == 3 and stride == 1 and dilation == 1 and groups == 1
-  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: the copy engine's grain
+  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: TMA's granularity
   - c > 64 and max(pad_top, pad_left, pad_bottom, pad_right) <= 1   # of an output with fewer products, roundings of its neighbours' inputs would be too large a share
   - c * h * w < 2147483648 and k * p * q < 2147483648
   - not has(depth_to_space) or not has(residual) and k % 64 == 0 and line % 32 == 0 # what is stored together lies in one line of the output
@@ -28,7 +28,7 @@ let:
   split: select(2 * left + rests <= blocks, left, 0)
   whole: n * strips * bands - split
   alone: select(whole % blocks == 0, ceil(2 * split + rests, blocks), select(whole % blocks + rests > blocks, 1, 0)) # half rounds behind the whole units
-  one: has(residual) and not has(depth_to_space) and whole + 2 * split + rests <= blocks # item a block: residuals come by the copy engine
+  one: has(residual) and not has(depth_to_space) and whole + 2 * split + rests <= blocks # item a block: residuals come by TMA
   smem: 1024 + 3 * 36864 + 2 * 45056 + select(one, 10, 8) * 2048 + 256 + 112 + 256 + 64 # weights, rows, outputs, bias, barriers, notes, barriers
 candidates:
   unit:
@@ -80,31 +80,31 @@ steps:
  * channels for four outputs, and 18 with F(4, 3) along each row; downwards it stays direct. The points are 0, +-3/4, +-3/2 and infinity, which f16 represents
  * exactly and whose error is about half that of 0, +-1, +-2 (simulated).
  *
- * A warpgroup computes 4 rows by 64 columns of outputs, 64 channels: 16 tiles in each of 4 rows are the 64 rows of its products; or 8 rows by 32 columns, where that leaves fewer
- * places empty: of 96 x 160 pixels and 256 channels every block has one unit then, which were a round and a half. Six sums, one of each point, are 192
- * registers of a thread; four outputs come from them once, at the end. A lane loads pixels of two rows and transforms them in registers; a row that was the lower one is
- * the upper one of the filter's next row. The first two rows of a step are loaded before the last products of the step before. Weights arrive for 16 channels at a time, 36 KiB;
- * pixels for 32, of both warpgroups, four boxes of every fourth pixel each, so that tiles lie side by side and no two lanes meet at a bank. With boxes of 16 channels the copy
- * engine was the limit: about 3.2 cycles for each 32 bytes.
+ * A warpgroup computes 4 rows by 64 columns of outputs, 64 channels: 16 tiles in each of 4 rows are the 64 rows of its products. Or it computes 8 rows
+ * by 32 columns, if that leaves fewer rows unused: for 96 x 160 pixels and 256 channels every block then has one unit instead of one and a half rounds.
+ * Six sums, one of each point, are 192 registers of a thread; it computes four outputs from them once, at the end. A lane loads pixels of two rows and
+ * transforms them in registers; the lower row becomes the upper one for the filter's next row. The first two rows of a step are loaded before the last
+ * products of the step before. Weights arrive for 16 channels at a time, 36 KiB; pixels for 32, of both warpgroups, as four boxes of every fourth pixel
+ * each, so that tiles are adjacent and there are no bank conflicts. With boxes of 16 channels TMA was the limit: about 3.2 cycles for each 32 bytes.
  *
- * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 a step takes about 2000, with its share of the
- * outputs. Neither of the two is the limit: a scheduler has two warps, and what counts is the sequence of one warp. The operands of two products, 16 operations, take it about 107 cycles, nine
- * times a step, so 960; what else it does makes the step longer, above all an instruction whose result arrives late. So two steps are unrolled, and slots and phases are counted without a division.
+ * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 a step takes about 2000, with its share of the outputs.
+ * Neither of the two is the limit: a scheduler has two warps, and the sequence of one warp counts. The operands of two products, 16 operations, take it about 107 cycles, nine times a step, so 960; its other
+ * instructions make the step longer, above all those with a long latency. So two steps are unrolled, and slots and phases are counted without a division.
  *
- * Warp 0 asks for weights, warps 4 to 7 for one phase of the pixels each. If instead the last warp that is done with a slot asks for the next (an atomic counter), no warp waits for the other
- * warpgroup, but the counter's result takes longer than that. A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168. Stores from
- * registers make it 4 % slower than those through shared memory. A map without element strides is worth half a per cent. A cluster of two blocks that shares the weights changes nothing. 64 channels with all
- * weights in shared memory take longer than winograd_rs, also when the warpgroups' units are independent and their pixels come to L2 ahead.
+ * Warp 0 loads weights, warps 4 to 7 one phase of the pixels each. If instead the last warp that has finished with a slot loads the next (by an atomic counter), no warp waits for the other warpgroup, but
+ * the counter's result takes longer than that. A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168. Stores from registers make it 4 %
+ * slower than those through shared memory. A map without element strides gains half a per cent. A cluster of two blocks that shares the weights changes nothing. 64 channels with all weights in shared memory
+ * take longer than winograd_rs, also if the warpgroups' units are independent and their pixels are prefetched to L2.
  *
- * A depth_to_space is only another place: a block's 64 channels are such as lie side by side in a line of the output (wgmma_rs_d2s.cu).
+ * A depth_to_space only changes addresses: a block's 64 channels are chosen to be contiguous in a line of the output (wgmma_rs_d2s.cu).
  *
- * A warp stores a unit in quarters: 32 channels of one of its two rows. Its residuals are loaded where they are added. Loaded a quarter
- * earlier they take more time, since registers are spilled; brought to L2 ahead, or a quarter of a unit by the copy engine, the same time.
- * If each block has one item (ONE_ITEM), a slot of pixels is free before the last two steps: the copy engine brings all residuals to shared
- * memory meanwhile, and results take their place.
+ * A warp stores a unit in quarters: 32 channels of one of its two rows. It loads residuals where it adds them. If they
+ * are loaded a quarter earlier, it takes longer, because registers spill; if they are prefetched to L2, or loaded by
+ * TMA a quarter of a unit ahead, the time is the same. If each block has one item (ONE_ITEM), a slot of pixels is free
+ * before the last two steps: TMA loads all residuals into shared memory meanwhile, and results take their place.
  *
- * The place of an item costs some 30 instructions, too many for each load, every second step. So warps compute it once a unit and keep it in
- * shared memory (notes).
+ * Computing the position of an item takes some 30 instructions, too many for each load,
+ * every second step. So warps compute it once a unit and keep it in shared memory (notes).
  *
  * A few registers are spilled; in the loop some addresses are loaded again. Rounding: the error is 3 to 5 times that of the stored f16, inside the bound of `algorithm: winograd` (tests/unit/test_bound.c
  * simulates it); inputs beyond 11,500 may overflow. */
@@ -130,8 +130,8 @@ struct places {
     unsigned notes, residual; /* 32 bytes of each warp; a barrier of each */
 };
 
-/* What a block does: units of both warpgroups' rows, then halves of units, which its first warpgroup computes alone: of the units that would leave processors idle in
- * the last round, and the last rows of an image, if at most half are left. */
+/* The work of a block: units of both warpgroups' rows, then halves of units, which its first warpgroup computes alone: the units that would leave SMs idle in the
+ * last round, and the last rows of an image, if at most half are left. */
 struct list {
     int whole, split, bands; /* items that are whole units; units in two halves; whole units, one below the other */
 };
@@ -386,8 +386,8 @@ static __device__ __forceinline__ void note_outputs(unsigned at, int leads, cons
     write_note(at, leads, blockIdx.y * 64, to.x + warp % WARPS * 32, to.y + warpgroup_index() * TALL + warp / WARPS * 2, to.image);
 }
 
-/* Where the residuals of a quarter of a warp's outputs go, and then the outputs: the staging area; for the others the slot of pixels that
- * nobody asks for any more, and behind the staging areas. */
+/* Where the residuals of a quarter of a warp's outputs are written, and then the outputs: the staging area; for the others the slot of
+ * pixels that is no longer loaded, and the memory behind the staging areas. */
 static __device__ __forceinline__ unsigned area_of(const places &at, unsigned warp, int quarter)
 {
     unsigned i = warp + (quarter - 1) * 8;

@@ -4,7 +4,7 @@ what: Winograd F(2x2, 3x3) on Hopper's tensor cores - inputs are transformed in 
 from: wgmma_rs
 needs:
   - r == 3 and s == 3 and stride == 1 and dilation == 1 and groups == 1 and c <= 64
-  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: the copy engine's grain
+  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: TMA's granularity
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC}
 dtype: {input: f16, output: f16, bias: f32, accumulate: f32}
@@ -48,22 +48,22 @@ steps:
  * (conv2d/winograd has the transforms). Here they are 20. Points 1 and 2 across, which both columns of outputs need, are transformed down as well: 4 products each.
  * Points 0 and 3 belong to one column each. They are multiplied by the filter's three rows, 6 products each, and so add to the outputs' own sums.
  *
- * A warpgroup computes 2 x 32 tiles: 4 rows by 64 columns of outputs, 64 channels. Tiles are the rows of its products, and the left operand is in registers: a
- * lane loads pixels of its two tiles from shared memory and adds them, two halves at once. Transformed inputs are stored nowhere. The products of points 1 and 2
- * have a sum each; then the two sums are replaced by their sum and difference, to which the products of the outer points add. So four sums are enough, 128 registers
- * of a thread.
+ * A warpgroup computes 2 x 32 tiles: 4 rows by 64 columns of outputs, 64 channels. Tiles are the rows of its products, and
+ * the left operand is in registers: a lane loads pixels of its two tiles from shared memory and adds them, two halves at
+ * once. Transformed inputs are not stored. The products of points 1 and 2 have a sum each; then these are replaced by their
+ * sum and difference, to which the products of the outer points add. So four sums are enough, 128 registers of a thread.
  *
- * What an SM needs for a tile with 64 channels in and out, in cycles: tensor cores 40 (a direct convolution: 72). Shared memory 46: 20 for the weights, which every
- * product reads, 22 for pixels, 4 for the arrival of image rows. Instructions 20. Stores pass the same L1 as shared memory: 8 more. So shared memory is the limit,
- * and of more than 64 channels the weights, 112 KiB for 64 by 64, would have to come from L2 again and again: 14 bytes a cycle, and the pixels once for each stage.
+ * Cycles of an SM for a tile with 64 channels in and out: tensor cores 40 (a direct convolution: 72). Shared memory 46: 20 for the weights, which every product reads, 22
+ * for pixels, 4 for the arrival of image rows. Instructions 20. Stores use the same L1 as shared memory: 8 more. So shared memory is the limit. With more than 64 channels
+ * the weights, 112 KiB for 64 by 64, would have to be loaded from L2 repeatedly: 14 bytes a cycle, and the pixels once for each stage.
  *
  * With two warpgroups an SM has little that hides a latency. Pixels are loaded a batch of products ahead, before the products of this batch are issued; two batches are
  * on their way; outputs of the left column are stored during the last products of the right one. What is left: a store, and memory without products, take most of the
  * time each and overlap in part only. Rows that come to L2 ahead make it slower. On an H200 it is a few per cent ahead of wgmma_rs on large images of 56 or 64 channels, and
  * behind it on small ones and of fewer channels.
  *
- * Rounding: two additions of inputs and the filter's transform round to f16. The error is about twice that of the stored f16 (`algorithm: winograd` sets the bound);
- * inputs beyond 16,000 overflow. A residual is not fused: its loads stand between the last products and the stores. */
+ * Rounding: two additions of inputs and the filter's transform round to f16. The error is about twice that of the stored f16 (`algorithm: winograd` sets the bound); inputs
+ * beyond 16,000 overflow. A residual is not fused: its loads would come between the last products and the stores. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wgmma.cuh"
@@ -291,8 +291,8 @@ static __device__ __forceinline__ void multiply_outer(float one[32], float two[3
     multiply(two, v[1], matrices + 2 * (MATRIX / 16), q, true);
     end_products();
 }
-/* Points 0 and 3 across are not transformed down: three products for each row of outputs. First of image rows 0 .. 3, of which rows 2 and 3 stay in h, then with
- * rows 4 and 5. */
+/* Points 0 and 3 across are not transformed down: three products for each row of outputs. First for image rows 0 .. 3, of which rows 2 and 3 stay in h, then
+ * with rows 4 and 5. */
 static __device__ __forceinline__ void first(operand v[2], unsigned h[2][4], const pixels<4> &d)
 {
 #pragma unroll

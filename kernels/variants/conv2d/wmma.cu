@@ -28,16 +28,16 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top
 */
 
-/* What changed from tiled_halo: the inner loop is a matrix product. Sixteen pixels side by side are the rows of a 16x16 matrix, 16 input channels its columns;
- * for each tap it is multiplied with 16 channels by 16 output channels of the filter, 4096 multiply-adds in one instruction of a warp. The next tap is the
- * same tile from a shifted address, because a pixel's 16 channels are contiguous and pixels are a constant pitch apart, which is all that wmma asks.
+/* What changed from tiled_halo: the inner loop is a matrix product. Sixteen adjacent pixels are the rows of a 16x16 matrix, 16 input channels its columns; for
+ * each tap it is multiplied with 16 channels by 16 output channels of the filter, 4096 multiply-adds in one instruction of a warp. The next tap is the same
+ * tile at a shifted address, because a pixel's 16 channels are contiguous and pixels are a constant pitch apart, which is all that wmma requires.
  *
- * A warp makes a row of 16 pixels by 64 output channels, a block 8 rows.
+ * A warp computes a row of 16 pixels by 64 output channels, a block 8 rows.
  *
- * What it costs, and what mma_sync changes: wmma wants addresses that are multiples of 32 bytes, so no padding keeps 8 rows off each other's banks (they
- * meet in pairs); every load of channels is two barriers apart from its use; operands go through registers on their way to shared
- * memory; nobody knows which lane holds which sum, so the results must go through shared memory to meet their bias; a fragment of pixels is loaded
- * again for every tap. */
+ * Cost, which mma_sync removes: wmma needs addresses that are multiples of 32 bytes, so no padding keeps 8
+ * rows in different banks (they conflict in pairs); every load of channels is two barriers apart from its
+ * use; operands go through registers on their way to shared memory; it is unspecified which lane holds which
+ * sum, so the bias must be added in shared memory; a fragment of pixels is loaded again for every tap. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/wmma.cuh"

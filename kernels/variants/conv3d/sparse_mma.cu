@@ -36,8 +36,8 @@ columns:
   tiles_active: active[0]
 */
 
-/* What changed from mma_sync: the tiles. Which are active is found out inside the launch (volume/schedule.cuh), and each block has an equal share of them. Only marked inputs
- * are read, and only active outputs stored; both are words of the mask, which are on their way while the tile before is multiplied.
+/* What changed from mma_sync: the tiles. The launch itself finds the active ones (volume/schedule.cuh), and each block has an equal share of them. It reads only marked
+ * inputs, and stores only active outputs; both are words of the mask, which are loaded while the tile before is multiplied.
  *
  * Measured on an H200 in f16, cold, balls of radius 8 (reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160: nothing active 10.2 us, 1 % of the inputs
  * 20.1 us, 10 % 43.8 us, 50 % 80.9 us, everything 88.6 us; cuDNN 118.5 us, mma_sync 76.0 us. So it pays against cuDNN at every density; against mma_sync up to somewhere

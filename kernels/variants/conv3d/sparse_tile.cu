@@ -13,12 +13,12 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, c, d, h, w, k, o, p, q
 */
 
-/* What changed from tiled: a block first looks at the marks of the inputs that its tile reads, a warp a row of 32 outputs. Each lane asks about its own window,
- * the ballot is the row's word of the output's mask, and the blocks of the first output channels write it. When no word has a bit the block ends: nothing
- * is read, nothing written. Inputs that are not marked are staged as zeros without being read, and only active voxels are stored.
+/* What changed from tiled: a block first reads the marks of the inputs that its tile uses, a warp a row of 32 outputs. Each lane reads its own window, the
+ * ballot is the row's word of the output's mask, and the blocks of the first output channels write it. If no word has a bit, the block ends without reading or
+ * writing anything else. Unmarked inputs are staged as zeros without being read, and only active voxels are stored.
  *
- * Balls fill tiles badly: at 1 % of the voxels six times the useful work is scheduled, and against cuDNN's tensor cores it
- * pays at next to none. sparse_mma has smaller tiles, on tensor cores. */
+ * Balls fill tiles badly: at 1 % of the voxels the scheduled work is six times the useful work, and it beats cuDNN's tensor cores at almost no density.
+ * sparse_mma has smaller tiles, on tensor cores. */
 #include "element/mask_bits.cuh"
 #include "volume/tile.cuh"
 
@@ -27,8 +27,8 @@ static __device__ __forceinline__ bool voxel_marked(const unsigned *mask, const 
     return z >= 0 && z < v.D && y >= 0 && y < v.H && x >= 0 && x < v.W && (mask[((size_t)z * v.H + y) * ((v.W + 31) / 32) + x / 32] >> (x % 32) & 1);
 }
 
-/* One bit an output of the row that begins at q: does its window hold a marked input? With stride 1 a lane has one row of the window, and its word is the input's
- * words, shifted by each column and ORed; else each lane asks for one output. */
+/* One bit for each output of the row that begins at q: does its window contain a marked input? With stride 1 a lane has one row of the window, and its word is
+ * the input's words, shifted by each column and ORed; otherwise each lane tests one output. */
 static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const volume &v, int o, int p, int q0)
 {
     int q = q0 + threadIdx.x, words = (v.W + 31) / 32;

@@ -39,7 +39,7 @@ steps:
 */
 
 /* What changed from naive: an input is loaded from global memory once per tile and channel block, not once per tap and output channel, and each value that is
- * read from shared memory is used KPT or VOXELS times. The halo is what a tile pays: with 4 x 4 x 32 outputs of a 3 x 3 x 3 filter 2.4 inputs an output.
+ * read from shared memory is used KPT or VOXELS times. The cost is the halo: with 4 x 4 x 32 outputs of a 3 x 3 x 3 filter 2.4 inputs an output.
  *
  * Tensor cores are several times as fast where a type has them: mma_sync. */
 #include "volume/tile.cuh"

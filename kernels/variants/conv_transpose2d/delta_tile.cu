@@ -26,5 +26,5 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad
 */
 
-/* conv2d/delta_tile with the taps turned round: an input at y reaches output y * STRIDE - pad + r through tap r. TILE is a multiple of STRIDE, so for every tile the
+/* conv2d/delta_tile with the taps reversed: an input at y reaches output y * STRIDE - pad + r through tap r. TILE is a multiple of STRIDE, so for every tile the
  * same inputs reach the same outputs, and all indices are constants. */

@@ -6,11 +6,11 @@ params:
   BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y
 */
 
-/* The definition scatters: an input pixel adds its filter to stride x stride outputs and around, which needs atomics. Seen from an output it is a gather: tap
- * (r, s) comes from input row (p + pad - r * dilation) / stride, if that is a whole number inside the image. No atomics, one store, any shape.
+/* The definition scatters: an input pixel adds its filter to stride x stride outputs and around, which needs atomics. For an output it is a gather: tap (r,
+ * s) comes from input row (p + pad - r * dilation) / stride, if that is a whole number inside the image. No atomics, one store, any shape.
  *
- * Cost: only one in stride * stride taps passes the test, and neighbouring threads pass it for different taps, so a warp walks through all of them with most
- * lanes idle: `phases` puts threads of the same taps together. */
+ * Cost: only one in stride * stride taps passes the test, and adjacent threads pass it for different taps, so a warp loops over all of them with most lanes
+ * idle: `phases` groups threads with the same taps. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"

@@ -14,13 +14,13 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups, phase_q
 */
 
-/* What changed from naive: outputs whose (p + pad) and (q + pad) leave the same remainders by the stride see the same taps, every stride-th of each row and
- * column. A block takes outputs of one such phase, so no tap is asked in vain: r * s / stride^2 of them, at constant distances in the filter, and the loop
- * over them has constant steps. This is the identity behind the subpixel convolution: the phases, side by side as channels, are a
- * convolution followed by depth_to_space.
+/* What changed from naive: outputs whose (p + pad) and (q + pad) have the same remainders by the stride use the same taps, every stride-th of each row and
+ * column. A block computes outputs of one such phase, so every tap that it visits counts: r * s / stride^2 of them, at constant distances in the filter,
+ * and the loop over them has constant steps. This is the identity behind the subpixel convolution: the phases, as channels, are a convolution followed by
+ * depth_to_space.
  *
- * Cost: a thread stores every stride-th pixel, so in NCHW a store fills one in stride of its sectors; the phases of a block's neighbours fill the rest
- * in L2. */
+ * Cost: a thread stores every stride-th pixel, so in NCHW a store fills one in
+ * stride of its sectors; the phases of adjacent blocks fill the rest in L2. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"

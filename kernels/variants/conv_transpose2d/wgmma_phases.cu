@@ -62,12 +62,12 @@ steps:
     args: input_map, filter_map, output_map, bias, 4 * k, h, strips, rows_all, rows_block
 */
 
-/* What changed from phases: the products. Along each axis an output of phase d sees at most two inputs, y - 1 + d and the next, through taps pad + 2 - d and pad - d of the
- * filter: for 4x4 with pad 1, 3x3 with pad 1 and output_pad 1 and 2x2 without padding, all that make the output exactly twice as large. So the four phases are convolutions
- * 2x2 of the input, 4 k channels of it, and the store moves their pixels apart: the kernel of upsample_conv2d/collapsed, with other filters in `prepare`. Where the filter
- * has no such tap its place is zero.
+/* What changed from phases: tensor cores multiply. Along each axis an output of phase d depends on at most two inputs, y - 1 + d and the next, through taps pad + 2 - d and
+ * pad - d of the filter: for 4x4 with pad 1, 3x3 with pad 1 and output_pad 1 and 2x2 without padding, which all make the output exactly twice as large. So the four phases
+ * are convolutions 2x2 of the input with 4 k channels, and the store interleaves their pixels: the kernel of upsample_conv2d/collapsed, with other filters in `prepare`.
+ * Taps that the filter does not have are zero.
  *
- * Cost: that of collapsed. 3x3 makes 16 products where 9 would do. */
+ * Cost: that of collapsed. 3x3 computes 16 products where 9 would do. */
 #include "element/element.cuh"
 #define WEIGHTS_SHARED 0
 #include "dense/wgmma_rows.cuh"

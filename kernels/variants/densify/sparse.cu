@@ -9,8 +9,8 @@ steps:
     args: input, stored, mask_in, mask_out, output, c, k, h, w, words
 */
 
-/* DeltaCNN's densify: what its reader wants whole is the state plus what changed. A network gives `stored` as `output` too; here they are two, so that the row
- * can be run again. */
+/* DeltaCNN's densify: a consumer that needs the whole image gets the state plus the changes. A network returns `stored` as `output` too; here they are two, so
+ * that the row can run again. */
 #include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -69,7 +69,7 @@ steps:
     args: input, output, c, h, n * c * h * w
 */
 
-/* What changed from the transpose chain: it is not a transpose. Element (c, y, x) of the output, with dy = y mod r and dx = x mod r, is
+/* What changed from the transpose chain: there is no transpose. Element (c, y, x) of the output, with dy = y mod r and dx = x mod r, is
  *     DCR  input channel C' * (r * dy + dx) + c         CRD  input channel c * r * r + r * dy + dx
  * of pixel (y / r, x / r), so one gather does it. What makes it fast is that a thread never handles single elements:
  *
@@ -81,9 +81,9 @@ steps:
  *             warp's vectors would lie r apart, two or three stores to a sector, 6 % of the time on an H200; so the warp deals its vectors out anew through
  *             shared memory, and each of its stores is one piece.
  *
- * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types).
- * VEC shrinks to what the shape's alignment allows. In NCHW a width that whole vectors do not divide, an odd one say, would leave 2 to 8 bytes a thread: then pieces of rows go
- * through shared memory, where they lie as far from a multiple of 16 bytes as in global memory: movement/shuffle_strip.cuh. */
+ * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types). VEC shrinks to what the shape's alignment allows. If whole
+ * vectors do not divide a width in NCHW, such as an odd one, a thread would have only 2 to 8 bytes: then pieces of rows go through shared memory, with the same offset from a
+ * multiple of 16 bytes as in global memory: movement/shuffle_strip.cuh. */
 #include "element/element.cuh"
 
 #define RR (BLOCK * BLOCK)

@@ -25,11 +25,11 @@ steps:
 */
 
 /* What a framework runs for pixel_shuffle: view the channels as (r, r, C') or (C', r, r), transpose the six axes so that dy follows h and dx follows w,
- * view as one image again. Both views are free; the transpose is a library kernel that knows nothing of the shape.
+ * and view the result as one image again. Both views are free; the transpose is a general library kernel.
  *
- * It is one pass, reads and writes every element once, and its stores are neighbours. Its loads are not: consecutive outputs come from different
- * planes (NCHW) or from channels r * r apart (CRD), so a warp's load touches up to 32 sectors. And for every single element it divides
- * five times to find out where it is: integer division is some 20 instructions. d2s_native removes both. */
+ * One pass reads and writes every element once, and its stores are contiguous. Its loads are not: consecutive outputs come from different planes (NCHW)
+ * or from channels r * r apart (CRD), so a warp's load touches up to 32 sectors. And it divides five times for every element to find its position: an
+ * integer division is some 20 instructions. d2s_native removes both. */
 #include "element/element.cuh"
 
 /* Output index i of an image is (((a * B + b) * D + d) * E + e) * F + f; each axis has its stride in the input. The batch is blockIdx.y. */

@@ -29,9 +29,9 @@ steps:
     args: shuffled, output, select(nhwc, co, hw * block * block), select(nhwc, hw * block * block, co)
 */
 
-/* What changed from two passes: nothing gets better. This is what a network in NHWC pays when the only kernel it has wants NCHW (or the other way round):
- * NHWC -> NCHW, shuffle, NCHW -> NHWC, three reads and three writes of every element, and both conversions transpose the whole image
- * one element a thread. layout/convert does the outer two passes properly; d2s_native makes all of them unnecessary. */
+/* What changed from two passes: one more pass. This is the cost of a network in NHWC whose only kernel needs NCHW (or the reverse): NHWC -> NCHW,
+ * shuffle, NCHW -> NHWC, three reads and three writes of every element, and both conversions transpose the whole image one element a thread.
+ * layout/convert does the outer two passes properly; d2s_native makes all of them unnecessary. */
 #include "element/element.cuh"
 
 /* [rows][cols] -> [cols][rows] of each image. */

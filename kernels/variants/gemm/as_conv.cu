@@ -10,5 +10,5 @@ steps:
   - {variant: conv2d/wgmma_pixels, input: a, filter: turned, output: c, with: {n: 1, c: k, h: 1, w: m, k: n, kernel: 1, stride: 1, pad: 0, dilation: 1, groups: 1, layout: NHWC}}
 */
 
-/* What changed from tiled: nothing of it is left. Rows of a are pixels, its columns channels; the filters of a convolution of one tap are the columns of b,
- * each in one piece, so b is turned first, in a step of its own that is part of the time. */
+/* What changed from tiled: everything. Rows of a are pixels, its columns channels; the columns of b are the filters of a convolution with one tap, each of
+ * them contiguous, so b is transposed first, in a step of its own that is part of the time. */

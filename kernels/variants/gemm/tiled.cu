@@ -14,9 +14,9 @@ steps:
     args: a, b, c, m, n, k
 */
 
-/* What changed from naive: a block brings K_TILE columns of 64 rows of a and K_TILE rows of 64 columns of b into shared memory once; and a thread
- * makes 4 x 4 results, so that 8 values read from there give 16 products instead of one. a lies there turned, so that a thread's four rows are one
- * load of 16 bytes; the rows of the turned tile are 68 long, 16 bytes more than they must be, against bank conflicts of the stores. */
+/* What changed from naive: a block loads K_TILE columns of 64 rows of a and K_TILE rows of 64 columns of b into shared memory once; and a thread
+ * computes 4 x 4 results, so 8 values read from there give 16 products, not one. a is transposed there, so that a thread's four rows are one load
+ * of 16 bytes; its rows have 68 elements, 16 bytes more than necessary, against bank conflicts of the stores. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)

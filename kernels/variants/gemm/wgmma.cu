@@ -1,8 +1,8 @@
 /* bench 1
 op: gemm
-what: 128 x 256 of c a block on the tensor cores, fed by the copy engine; two blocks share what they read of b
+what: 128 x 256 of c a block on the tensor cores, fed by TMA; two blocks share what they read of b
 from: tiled
-needs: k % 8 == 0 and n % 8 == 0                    # the copy engine's grain: rows of whole 16 bytes
+needs: k % 8 == 0 and n % 8 == 0                    # TMA's granularity: rows of whole 16 bytes
 dtype: {a: [f16, bf16], b: same, c: same}
 math: [f16_acc32, bf16_acc32]
 params:
@@ -33,16 +33,16 @@ steps:
     args: a_map, b_map, c_map, k, rows, tiles
 */
 
-/* What changed from tiled: who does what. One thread asks the copy engine for the next 64 terms, as many stages ahead as there is room for, and two warpgroups of
- * 64 rows each give what has come to the tensor cores; they meet at barriers in shared memory and nowhere else. Nothing passes through registers on its way in, so
- * all of them hold sums: 128 a thread.
+/* What changed from tiled: specialised warps. One thread starts the TMA copies of the next 64 terms, as many
+ * stages ahead as there is room for, and two warpgroups of 64 rows each multiply what has arrived; they
+ * synchronise only at mbarriers. Operands do not go through registers, so all of them hold sums: 128 a thread.
  *
- *  - b is stored with columns side by side, where the tensor core's right operand usually has terms side by side; it also reads the other order (wgmma_across), so
- *    nothing is turned.
- *  - A tile of 128 x 256 needs 48 KiB for 1024 cycles of products. With two blocks below each other, each reads half of b's 32 KiB and the copy engine hands it to
- *    both: 32 KiB. Without that the L2 cache limits it.
- *  - Blocks stay and walk over tiles, GROUP rows of clusters at a time, so that what runs together is nearly square and shares rows and columns in L2. While a
- *    tile's results go out (dense/staged_pixels.cuh) the first stages of the next one come in. */
+ *  - b is stored with contiguous columns, while the tensor core's right operand usually has contiguous terms; it can also read the other order (wgmma_across), so
+ *    nothing is transposed.
+ *  - A tile of 128 x 256 needs 48 KiB for 1024 cycles of products. If two blocks are one below the other, each loads half of b's 32 KiB and TMA multicasts it to
+ *    both: 32 KiB. Without that the L2 cache is the limit.
+ *  - Blocks are persistent and loop over tiles, GROUP rows of clusters at a time, so that tiles that run together form nearly a square and share rows and columns
+ *    in L2. While the results of a tile are stored (dense/staged_pixels.cuh), the first stages of the next one are loaded. */
 #define EPI_BIAS 0
 #define EPI_RESIDUAL 0
 #define EPI_SLOPE 1.0f

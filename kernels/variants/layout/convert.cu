@@ -31,13 +31,13 @@ steps:
     when: not whole and shifted
 */
 
-/* What changed from convert_tiled: nothing smaller than 16 bytes moves. There an element was read from shared memory alone, two bytes of a bank's four, and eight
- * were packed to a store. Here a thread reads V vectors of V elements, a square, turns it in registers (one byte permutation a word for 2-byte
- * types, none at all for 4-byte ones) and stores V vectors.
+/* What changed from convert_tiled: all accesses have 16 bytes. There a thread read single elements from shared memory, two of a bank's four bytes, and packed
+ * eight into a store. Here a thread reads V vectors of V elements, a square, transposes it in registers (one byte permutation a word for 2-byte types, none for
+ * 4-byte ones) and stores V vectors.
  *
- *  - Tiles are long: 64 channels by 128 pixels of 2-byte elements. In NCHW that is 256 bytes of a plane at a time instead of 128; planes lie megabytes apart,
- *    and DRAM likes long visits.
- *  - The copy into shared memory is asynchronous, so a block has its whole tile on the way at once and holds no registers for it.
+ *  - Tiles are long: 64 channels by 128 pixels of 2-byte elements. In NCHW that is 256 bytes of a plane at a time instead of 128; planes are megabytes apart, and
+ *    DRAM is faster with long accesses.
+ *  - The copy into shared memory is asynchronous, so a block has its whole tile in flight at once and needs no registers for it.
  *  - Vector L of the tile lies at place L ^ (its square's number mod 8): the eight lanes of a phase, one square apart, read eight different groups of banks.
  *
  * Cost: the shape must allow 16 bytes everywhere. Where c or h * w is no multiple of V the head runs convert_flat instead, or for many channels convert_shifted.

@@ -31,16 +31,16 @@ steps:
     args: input, output, h * w, n * image
 */
 
-/* What changed from convert: neither the channels nor the pixels need be whole vectors, and no image or plane need begin at one.
+/* What changed from convert: neither channels nor pixels need be whole vectors, and images and planes may begin at any element.
  *
- *  - A tile of PIXELS pixels with all their channels is one piece of NHWC, wherever a pixel begins. In shared memory it lies as in NHWC, and as far from a multiple of 16
- *    bytes as there: so 16 bytes move at once.
- *  - A plane of NCHW begins anywhere. Its vectors are cut where the addresses are multiples of 16 bytes, so the first and the last of a tile hang over its edge. To NCHW a tile
- *    stores the vectors that begin in it, and has taken V - 1 pixels more than its own. To NHWC it takes every vector that touches it, and puts what hangs over beside
- *    its pixels, where nothing looks. Elements move alone only where a plane or the tensor ends.
- *  - Between the two an element moves by itself: 2 or 4 bytes of shared memory at a time. Lanes take four channels of eight vectors: 128 bytes of each plane.
- *  - Tiles are small. Where a tensor is one wave of blocks, all of them load, then turn, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of
- *    a plane is whole lines of 128 bytes where it can be: 66 channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
+ *  - A tile of PIXELS pixels with all their channels is contiguous in NHWC, wherever a pixel begins. In shared
+ *    memory it has the layout of NHWC and the same offset from a multiple of 16 bytes: so 16 bytes move at once.
+ *  - A plane of NCHW begins at any element. Its vectors are aligned to 16 bytes, so the first and the last of a tile cross its edge.
+ *    To NCHW a tile stores the vectors that begin in it, and has loaded V - 1 pixels more than its own. To NHWC it loads every
+ *    vector that overlaps it, and ignores the pixels beyond its edges. Single elements move only where a plane or the tensor ends.
+ *  - Between the two, single elements move: 2 or 4 bytes of shared memory at a time. Lanes take four channels of eight vectors: 128 bytes of each plane.
+ *  - Tiles are small. If a tensor is one wave of blocks, all of them load, then transpose, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of a plane should be whole lines of 128 bytes: 66
+ *    channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
  *
  * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.91 x a device copy of the same bytes (older code, reports/gallery/movement-h200.md). Of odd sizes it is no slower than the copy. Back from 66 channels it is behind,
  * and further with blocks of 256 threads and 64 registers each: what is left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */

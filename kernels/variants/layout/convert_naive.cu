@@ -16,8 +16,8 @@ steps:
 */
 
 /* NCHW <-> NHWC is the transpose of a matrix of channels by pixels, for each image. One thread an element, in the order of the output: stores fill whole
- * sectors. The loads of a warp are `cols` elements apart, so each fetches a sector of 32 bytes to use 2 or 4 of them; whether L1 keeps the
- * sector until its neighbours are asked for decides the rest. `convert` goes through shared memory to make both sides whole. */
+ * sectors. The loads of a warp are `cols` elements apart, so each loads a sector of 32 bytes to use 2 or 4 of them; the time depends on whether L1 keeps
+ * the sector until the adjacent elements are read. `convert` goes through shared memory to make both sides whole. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) convert_naive(const ELEMENT_T *input, ELEMENT_T *output, int rows, int cols)

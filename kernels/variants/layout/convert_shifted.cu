@@ -32,14 +32,14 @@ steps:
     args: input, output, rows, cols, n * rows * cols
 */
 
-/* What changed from convert: a row of either matrix may begin at any element. With an odd number of pixels every plane of NCHW begins elsewhere in its first 16 bytes, and
- * convert's squares do not fit. One element at a time (convert_tiled, convert_flat) is bound by the number of instructions, 0.4 to 0.7 of a copy.
+/* What changed from convert: a row of either matrix may begin at any element. With an odd number of pixels every plane of NCHW has another offset in its first 16 bytes,
+ * and convert's squares do not fit. Moving one element at a time (convert_tiled, convert_flat) is limited by the number of instructions, 0.4 to 0.7 of a copy.
  *
- *  - In: a tile's piece of a row is copied from where the row's vectors begin, up to V - 1 elements before the tile, one vector more than the tile has.
- *  - Squares: a thread reads two neighbouring vectors of each of V rows, shifts the tile's V elements out of them, turns the square, and leaves V vectors of the output in
- *    shared memory, as yet aligned to the tile. A shift by a number that is not known to the compiler is three steps of selection: by 4, 2 and 1 elements.
- *  - Out: the vectors of an output row that begin in the tile, wherever that is: again two neighbours and a shift. The last one needs up to V - 1 elements of
- *    the next tile, so V more rows are loaded than the tile has. Elements move alone only where a whole row of the output begins or ends.
+ *  - In: a tile's part of a row is copied from the start of an aligned vector, up to V - 1 elements before the tile, one vector more than the tile has.
+ *  - Squares: a thread reads two adjacent vectors of each of V rows, shifts the tile's V elements out of them, transposes the square, and leaves V vectors of the output
+ *    in shared memory, still aligned to the tile. A shift by a number that the compiler does not know is three selections: by 4, 2 and 1 elements.
+ *  - Out: the vectors of an output row that begin in the tile, at any offset: again two adjacent vectors and a shift. The last one needs up to V - 1 elements of the next
+ *    tile, so V more rows are loaded than the tile has. Single elements move only where a whole row of the output begins or ends.
  *
  * Cost: V of TILE_ROWS + V rows are loaded twice (from L2), and everything passes shared memory twice more than in convert.
  * Measured on an H200, cold, 64 channels of 719 x 1279 in f16 to NCHW: 0.89 x a device copy (older code, reports/gallery/movement-h200.md). */

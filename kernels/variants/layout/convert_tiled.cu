@@ -15,14 +15,14 @@ steps:
     args: input, output, rows, cols
 */
 
-/* What changed from convert_naive: a block reads a tile of the matrix row by row, and writes it column by column, with the turn in shared memory, so
- * global memory sees only whole lines of 128 bytes, 16 bytes a thread.
+/* What changed from convert_naive: a block reads a tile of the matrix row by row, transposes it in shared memory, and writes it column by column, so
+ * all accesses to global memory are whole lines of 128 bytes, 16 bytes a thread.
  *
- * A row of the tile takes 33 words of 4 bytes. Eight neighbouring lanes write 16 bytes each of one row, four rows at once: word 33 * row + 4 * lane + t.
+ * A row of the tile takes 33 words of 4 bytes. Eight adjacent lanes write 16 bytes each of one row, four rows at once: word 33 * row + 4 * lane + t.
  * Eight by four lanes read back a column: word 33 * (v * i + t) + j. The odd pitch spreads both over all 32 banks.
  *
- * Cost: every element passes shared memory once each way, in pieces of 4 bytes down and of one element up, which for 2-byte types is the next limit.
- * Where rows or cols are odd, that side falls back to smaller vectors; the other keeps its own. */
+ * Cost: every element goes through shared memory once each way, in pieces of 4 bytes in and of one element out, which for 2-byte types is the next
+ * limit. If rows or cols are odd, that side uses smaller vectors; the other keeps its own. */
 #include "element/element.cuh"
 
 #define PITCH (TILE + 4 / (int)sizeof(ELEMENT_T))

@@ -20,8 +20,8 @@ steps:
     args: input, output, c, h * w, sets, of, run, eps
 */
 
-/* The definition: the mean, then the variance around it, then the quotients. Element i of a set is channel i of a pixel; or a pixel of a plane, and of a group the
- * next channel follows in NHWC, the next pixel in NCHW, so that neighbouring lanes read neighbours. The second and third pass find the set in a cache. */
+/* The definition: the mean, then the variance around it, then the quotients. Element i of a set is channel i of a pixel; or a pixel of a plane. The next element
+ * of a group is the next channel in NHWC, the next pixel in NCHW: adjacent lanes read adjacent elements. Passes two and three find the set in a cache. */
 #include "element/element.cuh"
 
 static __device__ float total(float x)

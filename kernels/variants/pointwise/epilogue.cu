@@ -40,11 +40,11 @@ steps:
     args: input, residual, bias, output, c, h * w
 */
 
-/* Completes the variants that fuse less than their layer asks for: whatever is left of the epilogue costs at least one read and one write of the
- * whole output, which is what fusing saves. Items are applied in the order bias, residual, activation, the order of every network here; a layer that adds
- * its residual after the activation gets this kernel twice.
+/* Completes the variants that fuse less than their layer asks for: the rest of the epilogue costs at least one read and one write of the whole output,
+ * which fusing saves. Items are applied in the order bias, residual, activation, as in every network here; a layer that adds its residual after the
+ * activation gets this kernel twice.
  *
- * The sum is made in f32 and rounded once. That is one rounding more than a fused kernel has, because the input was rounded when it was stored. */
+ * The sum is computed in f32 and rounded once. That is one rounding more than in a fused kernel, because the input was rounded when it was stored. */
 #include "element/element.cuh"
 #include "element/elu.cuh"
 #include "element/epilogue.cuh"

@@ -37,9 +37,9 @@ steps:
     args: input, residual, bias, mask_in, mask_out, output, c, h, w, words
 */
 
-/* What changed from epilogue: the work is the mask's, as in upsample/sparse_nearest. A warp takes a word of the mask, which is its output's too, numbers the marked
- * pixels and gives PIXEL_LANES lanes to each. It adds the residual where the input is marked; a layer whose residual has a mask of its own
- * would have to OR the two first. */
+/* What changed from epilogue: the mask, as in upsample/sparse_nearest. A warp takes a word of the mask, which is its output's too, numbers the marked pixels and
+ * gives PIXEL_LANES lanes to each. It adds the residual where the input is marked; if the residual of a layer had a mask of its own, the two would have to be ORed
+ * first. */
 #include "element/elu.cuh"
 #include "element/epilogue.cuh"
 #include "movement/marked_pixels.cuh"

@@ -15,8 +15,8 @@ steps:
     args: input, output, c, h * w
 */
 
-/* Neighbouring lanes read neighbouring elements in either layout: pixels of a plane, or channels of a pixel. Eight warps add up parts of the image, and shared
- * memory joins them. */
+/* Adjacent lanes read adjacent elements in both layouts: pixels of a plane, or channels of a pixel. Eight warps add up parts of the image, and shared memory
+ * joins them. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) mean_of_channels(const ELEMENT_T *input, ELEMENT_T *output, int C, int pixels)

@@ -31,8 +31,8 @@ steps:
     args: sums, output, n * c, parts, pixels
 */
 
-/* What changed from element: there a block has 32 channels of a whole image, so 64 channels at 128x128 keep two SMs busy. Here a part of the pixels is enough for a
- * block. In NHWC a warp's lanes take vectors of the channels of one pixel, or of several where the channels are few. */
+/* What changed from element: there a block has 32 channels of a whole image, so 64 channels at 128x128 use only two SMs. Here a block has a part of the pixels. In
+ * NHWC a warp's lanes take vectors of the channels of one pixel, or of several if the channels are few. */
 #include "element/element.cuh"
 
 static __device__ __forceinline__ void add_vector(const ELEMENT_T *from, float sum[VEC])

@@ -26,8 +26,8 @@ steps:
     args: partial, output, parts
 */
 
-/* What changed from naive: blocks share a row, so one long row keeps the whole chip busy; a warp reads whole lines. The parts are joined by a second
- * launch and not by atomics, so the order of the sum, and with it every bit, is the same in every run. */
+/* What changed from naive: blocks share a row, so one long row keeps the whole chip busy; a warp reads whole lines. A second launch joins the parts,
+ * without atomics, so the order of the sum, and with it every bit, is the same in every run. */
 #include "element/element.cuh"
 
 __device__ __forceinline__ float joined(float a, float b)

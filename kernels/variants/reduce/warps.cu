@@ -16,8 +16,8 @@ steps:
     args: input, output, rows, cols / v
 */
 
-/* What changed from two_steps: rows are not cut. Of many short rows each fills a warp, so nothing passes through shared memory, nobody waits at a barrier and nothing
- * is launched to join parts. One long row would keep one warp of the chip busy: that is what parts are for. */
+/* What changed from two_steps: rows are not cut. If rows are many and short, each is enough for a warp, so nothing goes through shared memory, and there is no
+ * barrier and no launch to join parts. One long row would use only one warp of the chip: for that there are parts. */
 #include "element/element.cuh"
 
 __device__ __forceinline__ float joined(float a, float b)

@@ -22,8 +22,8 @@ steps:
     args: input, output, rows, c, h, w, p, q, mul_y, add_y, div_y, mul_x, add_x, div_x, 0.0
 */
 
-/* What changed from element: a thread keeps its column, whose place and weights it works out once for many rows; those of a row are worked out once a block. The loads of
- * NHWC are whole vectors. */
+/* What changed from element: a thread keeps its column, and computes its position and weights once for many rows; a block computes those of a row once. The loads of NHWC
+ * are whole vectors. */
 #include "movement/gather.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)

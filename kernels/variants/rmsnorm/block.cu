@@ -21,8 +21,8 @@ steps:
     args: input, gain, output, cols / v, eps
 */
 
-/* What changed from naive: a block shares a row, so a warp reads whole lines, and what it read for the sum it still holds for the products: every
- * element comes from memory once. HELD is how many vectors a thread has of a row, so that all indices are known and the row lives in registers. */
+/* What changed from naive: a block shares a row, so a warp reads whole lines, and keeps what it read for the sum until the products: every element
+ * is loaded once. HELD is the number of vectors of a row in a thread: a constant, so that all indices are known and the row stays in registers. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)

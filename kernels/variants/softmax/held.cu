@@ -21,8 +21,8 @@ steps:
     args: input, output, cols / v
 */
 
-/* What changed from online: a thread keeps its part of the row, so that every element comes from memory once and is raised to its power once. With the
- * whole row at hand the maximum is known before the sum begins, and nothing has to be scaled again. It fits rows of up to 64 elements a thread. */
+/* What changed from online: a thread keeps its part of the row, so that every element is loaded once and its power computed once. The maximum of the
+ * whole row is known before the sum begins, so the sum is never rescaled. It supports rows of up to 64 elements a thread. */
 #include "element/element.cuh"
 
 constexpr float LOG2_E = 1.44269504f;

@@ -11,8 +11,8 @@ steps:
     args: input, output, rows, cols
 */
 
-/* The definition: the row's maximum, the sum of its powers, the quotients. A warp's 32 threads stand on 32 rows, so each of its loads touches 32
- * lines for 32 elements; and the row comes from memory three times. */
+/* The definition: the row's maximum, the sum of its powers, the quotients. A warp's 32 threads have 32 rows, so each of its loads touches 32
+ * lines for 32 elements; and the row is loaded three times. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(128) softmax(const ELEMENT_T *input, ELEMENT_T *output, int rows, int cols)

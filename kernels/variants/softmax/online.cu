@@ -18,8 +18,8 @@ steps:
 */
 
 /* What changed from naive: a block shares a row, so a warp reads whole lines, 16 bytes a thread. And the row is read twice instead of three times: a
- * thread keeps (m, s), the largest so far and the sum of exp(x - m); when a larger x comes, s is scaled by exp(old m - new m). Two such pairs join
- * in the same way, first in the warp by shuffles, then among warps through shared memory. */
+ * thread keeps (m, s), the maximum so far and the sum of exp(x - m); if x is larger than m, s is scaled by exp(old m - new m). Two such pairs are
+ * joined in the same way, first in the warp by shuffles, then among warps through shared memory. */
 #include "element/element.cuh"
 
 struct partial {

@@ -71,9 +71,9 @@ steps:
     args: input, output, deep, hd, n * deep * hd * wd
 */
 
-/* The inverse of depth_to_space/d2s_native, in both modes and both layouts: the same threads own the same vectors, what was a load is a store. See there
- * for who owns what. Short runs of NHWC, and all of CRD, go through the same tile backwards (movement/shuffle_tile.cuh): a thread that gathers from r * r places for one
- * store reads sectors that its neighbours read again, at 0.2 to 0.7 of a copy. The composition of the two is the identity, which is the test of both. */
+/* The inverse of depth_to_space/d2s_native, in both modes and both layouts: each thread has the same vectors, and loads become stores; that file describes them. Short
+ * runs of NHWC, and all of CRD, go through the same tile in the other direction (movement/shuffle_tile.cuh): a thread that gathers from r * r places for one store reads
+ * sectors that adjacent threads read again, at 0.2 to 0.7 of a copy. The composition of the two is the identity, which is the test of both. */
 #include "element/element.cuh"
 
 #define RR (BLOCK * BLOCK)

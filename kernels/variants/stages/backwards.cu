@@ -9,6 +9,6 @@ steps:
   - stages: whole
 */
 
-/* What changed from vertical: nothing is stored between. A thread of the result asks the last stage, which asks the one before it, down to the pixels of the
- * input that count; whole images that nobody looks at are never made. What is read more than once is computed as often. */
+/* What changed from vertical: no intermediate image is stored. A thread of the result asks the last stage, which asks the one before it, back to the pixels
+ * of the input that count; images that are never used are never computed. A value that is read more than once is computed as often. */
 #include "stage/chain.cuh"

@@ -9,6 +9,6 @@ steps:
   - stages: branches
 */
 
-/* What changed from vertical: a branch pulls its pixels through all stages, those before the branches too. It is what divergent fusion (backwards) puts into one
- * grid: the same code, in as many launches as there are branches, one after another. */
+/* What changed from vertical: a branch computes its pixels through all stages, including those before the branches. Divergent fusion (backwards) puts the same
+ * code into one grid; here there are as many launches as branches, one after another. */
 #include "stage/chain.cuh"

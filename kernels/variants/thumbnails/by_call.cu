@@ -8,8 +8,8 @@ params:
 */
 
 /* What changed from by_hand: times, minus and divided are three functions of a pixel and its operand. Inlined they are the same machine code, however operands are
- * passed; called by value they cost moves; called by reference every one of them writes the pixel to local memory and reads it again
- * (48 bytes of stack a thread; none of the other three has any). */
+ * passed; called by value they cost moves; called by reference each of them writes the pixel to local memory and reads it again (48 bytes of stack a thread; the
+ * other three have none). */
 #include "stage/pixel.cuh"
 #if LARGE
 typedef size_t index_type;

@@ -19,8 +19,8 @@ steps:
     args: input, boxes, output
 */
 
-/* What one writes without stages: the same maths in one function, of sizes that the compiler knows. It is here to be compared with stages/backwards, which the compiler
- * puts together from six headers: what the generality costs is the difference of the two. */
+/* The code without stages: the same arithmetic in one function, with sizes that the compiler knows. It is here to be compared with stages/backwards, which the compiler
+ * builds from six headers: the difference is the cost of the generality. */
 #include "stage/pixel.cuh"
 #if LARGE
 typedef size_t index_type;

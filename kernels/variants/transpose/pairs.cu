@@ -11,9 +11,9 @@ steps:
     args: input, output, rows / 2, cols / 2
 */
 
-/* What changed from tiled: a warp that loads 32 elements of 2 bytes asks for half a line. Here a lane loads a pair, so a warp has a whole line; two words from two rows that follow
- * one another hold a 2 x 2 block, and turned they are a pair each of two rows of the result. A row of the tile is 33 words: of the two rows that a lane reads, each
- * bank serves two lanes. */
+/* What changed from tiled: there a warp that loads 32 elements of 2 bytes reads half a line. Here a lane loads a pair, so a warp reads a whole line; two words from two consecutive
+ * rows hold a 2 x 2 block, which, transposed, is a pair each of two rows of the result. A row of the tile is 33 words: each bank serves two lanes for the two rows that a lane
+ * reads. */
 
 /* rows, cols: in pairs. */
 extern "C" __global__ void __launch_bounds__(256) transpose_pairs(const unsigned *input, unsigned *output, int rows, int cols)

@@ -12,8 +12,8 @@ steps:
     args: input, output, rows, cols
 */
 
-/* What changed from naive: a block reads a tile row by row and writes it column by column; the turn happens in shared memory. The tile's rows are one
- * element longer than they must be: 33 is odd, so the 32 elements of a column lie in 32 different banks. */
+/* What changed from naive: a block reads a tile row by row, transposes it in shared memory, and writes it column by column. The tile's rows are one
+ * element longer than necessary: 33 is odd, so the 32 elements of a column are in 32 different banks. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) transpose(const ELEMENT_T *input, ELEMENT_T *output, int rows, int cols)

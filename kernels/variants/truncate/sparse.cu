@@ -11,8 +11,8 @@ steps:
     args: input, stored, mask_in, mask_out, output, c, k, h, w, words, above, slope
 */
 
-/* DeltaCNN's activation with truncation. PIXEL_LANES lanes measure a pixel's change over its channels, and only if it is large enough go over them again, from the
- * L1, and store: a change that is held back costs its reads and one bit. What a network adds to its state is densify's; kernels/sequence/delta.cu does both at once. */
+/* DeltaCNN's activation with truncation. PIXEL_LANES lanes compute the norm of a pixel's change; only if it is large enough, they read the channels again, from L1, and
+ * store: a suppressed change costs its reads and one bit. densify adds what a network adds to its state; kernels/sequence/delta.cu does both at once. */
 #include "movement/marked_pixels.cuh"
 
 static __device__ __forceinline__ float activated(float v, float slope) { return v < 0.0f ? v * slope : v; }

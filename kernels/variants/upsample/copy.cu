@@ -15,8 +15,8 @@ steps:
     args: input, output, floor(elements, v), block * block, elements % v
 */
 
-/* Row 0 of upsampling, where input and output differ in size: the compulsory traffic, one read of the input and one write of the output, with nothing
- * but the memory system in the way. */
+/* Row 0 of upsampling, where input and output differ in size: only the
+ * compulsory traffic, one read of the input and one write of the output. */
 #include "movement/foil.cuh"
 
 /* Writes the input `copies` times, one after another: not the op, but its bytes. */

@@ -17,9 +17,9 @@ steps:
     args: input, mask_in, mask_out, output, c, h, w, words
 */
 
-/* What changed from nearest_warp: the mask. The warp of the first of the pixels whose copies share a word of the output's mask writes that word, in BLOCK rows; then each warp
- * copies its pixel if it is marked. EARLY asks for the whole block first, which is a barrier and a vote of all warps: it can save only what a warp does for a pixel
- * without a mark, one load of the mask and one test. */
+/* What changed from nearest_warp: the mask. Among the pixels whose copies share a word of the output's mask, the first one's warp writes that word, in BLOCK rows; then each
+ * warp copies its pixel if it is marked. EARLY tests the whole block first, by a barrier and a vote of all warps: it can only save the work of a warp without a mark, one load
+ * of the mask and one test. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)

@@ -24,7 +24,7 @@ steps:
     args: input, output, c, h, w
 */
 
-/* What changed from nearest_warp: threads, not warps, own vectors, so no lane idles whatever the number of channels; and NCHW works too.
+/* What changed from nearest_warp: vectors belong to threads, not to warps, so no lane is idle for any number of channels; and NCHW works too.
  *
  *   NHWC  a thread makes a vector of an output line and stores it to all BLOCK of them. Neighbours store neighbours, and BLOCK of them load the same vector, which L1
  *         gives them. Threads that own input vectors load each once, but store pixels two by two: 0.95 of a copy where this has 0.97. Three channels are no whole

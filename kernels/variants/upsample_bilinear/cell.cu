@@ -35,9 +35,9 @@ steps:
  * There is one row and one column of cells more than pixels; at the edges corners coincide, and half of the outputs lie outside. The mean is taken along one axis first: two
  * instructions for a pair of corners, where four weights would be seven.
  *
- * Threads follow the channels of NHWC in vectors of 16 bytes. In NCHW, and in NHWC where the channels are no whole vectors, they follow the line of the output: a thread
- * makes a vector of it, which is the upper side of one or more cells, and the same vector of the block - 1 lines below; it takes two short pieces of two input lines, in
- * NCHW as one vector and its two neighbours. */
+ * Consecutive threads have consecutive vectors of 16 bytes of NHWC channels. In NCHW, and in NHWC if the channels are no whole vectors, they follow the line of the output:
+ * a thread computes a vector of it, which is the upper side of one or more cells, and the same vector of the block - 1 lines below; it reads two short pieces of two input
+ * lines, in NCHW as one vector and the elements on its two sides. */
 #include "element/element.cuh"
 
 using vec = pack<ELEMENT_T, VEC>;

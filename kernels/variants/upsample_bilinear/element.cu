@@ -4,8 +4,8 @@ what: one thread an output element; any layout
 like: upsample/nearest_element
 */
 
-/* The definition: where the output pixel's centre lies in the input, the four pixels around it, the edge repeated. Every input element is loaded 4 * block * block
- * times, nearly always from L1; three divisions and four loads for one element make the instructions the limit. */
+/* The definition: the position of the output pixel's centre in the input, the four pixels around it, the edge repeated. Every input element is loaded 4 * block *
+ * block times, nearly always from L1; three divisions and four loads for one element make the instructions the limit. */
 #include "element/element.cuh"
 #include "element/tensor.cuh"
 

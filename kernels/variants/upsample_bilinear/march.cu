@@ -29,10 +29,10 @@ steps:
     args: input, output, select(nhwc, 1, c), h
 */
 
-/* What changed from cell: there a thread's place in the image took four divisions by numbers known only at the launch, and every row of the input was mixed twice, for the
- * cells above it and below. Here the shape's numbers are constants, and a thread goes down: it keeps the last row's mean, loads the next row while it stores the lines
- * between, and mixes each row once along itself. 64 channels x2: 72 instructions of a warp (PTX, counted by emu) for 512 bytes moved in place of 83, in NCHW 67 in place of 78. Threads follow the
- * line of the output in both layouts, so a warp stores 512 bytes in one piece, where cell's lay a pixel apart.
+/* What changed from cell: there a thread needed four divisions by run-time numbers to find its position, and interpolated every row of the input twice, for the cells above it and below. Here the
+ * shape's numbers are constants, and a thread goes down: it keeps the last row's mean, loads the next row while it stores the lines between, and interpolates each row along itself once. 64
+ * channels x2: 72 instructions of a warp (PTX, counted by emu) for 512 bytes moved in place of 83, in NCHW 67 in place of 78. Threads follow the line of the output in both layouts, so a warp
+ * stores 512 contiguous bytes, where cell's were a pixel apart.
  *
  * The fewer rows a thread goes down, the fewer lines of the image are open at a time: 1, 2, 4, 8 and 16 rows of 64 channels x2 ran at 0.84, 0.97, 0.99, 0.96 and 0.94 of the
  * foil in NHWC, 0.90, 1.02, 0.99, 0.94 and 0.92 in NCHW; from x4 on one row is best (x4 1.02, x8 0.98; cell 1.01, 0.96). Stores that pass by L2 (.cs) gained 2 % at 8 rows, nothing at 4.

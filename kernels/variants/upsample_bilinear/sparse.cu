@@ -14,8 +14,8 @@ steps:
     args: input, mask_in, mask_out, output, c, h, w, words
 */
 
-/* What changed from warp: each lane first asks the mask about the four inputs of one output; the ballot is a word of the output's mask. Only active outputs are
- * computed, PIXEL_LANES lanes for each, and only marked inputs are read: the weights of the others meet a change of 0. */
+/* What changed from warp: each lane first reads the mask for the four inputs of one output; the ballot is a word of the output's mask. Only active outputs are
+ * computed, PIXEL_LANES lanes for each, and only marked inputs are read: the others are a change of 0. */
 #include "movement/marked_pixels.cuh"
 
 struct place {

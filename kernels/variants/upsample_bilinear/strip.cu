@@ -26,10 +26,10 @@ steps:
 /* What changed from march: rows need not be whole vectors. An image of 3 channels and an odd width has rows that begin at every second byte; a plane of NCHW too. `cell` moved 2 to 4
  * bytes at a time there, 0.3 to 0.5 of the foil.
  *
- *  - In: pieces of ROWS + 1 rows of the input come to shared memory, 16 bytes at a time, as far from a multiple of 16 as in global memory (movement/strip.cuh). The edge's pixel is
- *    put beside the edge, so that nobody asks where it is.
- *  - Between: a thread makes the outputs of PX pixels, or of CG channels of one, and goes down the rows as in march. It reads single elements and stores what is whole: 16
- *    bytes where rows are, else 4.
+ *  - In: pieces of ROWS + 1 rows of the input are copied to shared memory, 16 bytes at a time, with the same offset from a multiple of 16 as in global memory (movement/strip.cuh). The edge's pixel
+ *    is repeated beside the edge, so that no thread tests for it.
+ *  - Between: a thread computes the outputs of PX pixels, or of CG channels of one, and goes down the rows as in march. It reads single elements and stores whole words: 16 bytes if rows are
+ *    multiples of that, else 4.
  *  - Out: the pieces of the output, 16 bytes at a time.
  *
  * Cost: an instruction for an element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, 3 channels x2 of 1440 x 2560: 0.97 x

@@ -11,9 +11,9 @@ steps:
     args: input, output, c, h, w, block
 */
 
-/* What changed from element: the four neighbours are four pieces of memory, and the lanes of a warp walk along them together: whole vectors, and the divisions are
- * paid once per pixel. It wants channels: with 64 of them in 2-byte types and 16 bytes a lane, 8 lanes work and 24 idle; and neighbouring pixels load the same
- * four pieces again. `cell` ends both. */
+/* What changed from element: the four input pixels are four contiguous pieces of memory, and the lanes of a warp read each together: whole vectors, and the
+ * divisions once per pixel. It needs channels: with 64 of them in 2-byte types and 16 bytes a lane, 8 lanes work and 24 are idle; and adjacent pixels load the
+ * same four pieces again. `cell` avoids both. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) bilinear_warp(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)

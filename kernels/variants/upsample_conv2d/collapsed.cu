@@ -35,11 +35,11 @@ steps:
  *     an odd one            f0 + f1      on pixel y,       f2        on pixel y + 1
  *
  * and the filters of the four phases (dy, dx) are 2x2: 4 / 9 of the products, and no large image. The phases are 4 k channels of a convolution of the small image, whose
- * pixels the store moves apart: depth_to_space, DCR. That is wgmma_rs_d2s; new is only that each phase takes its own 2x2 of the 3x3 pixels in reach, another
- * row of the ring and another pixel to begin at. The sums are made once, in `prepare`.
+ * pixels the store interleaves: depth_to_space, DCR. That is wgmma_rs_d2s, except that each phase reads its own 2x2 of the 3x3 pixels in reach: another row of the ring
+ * and another first pixel. The sums of taps are computed once, in `prepare`.
  *
- * Cost: a sum of taps is rounded to the type of the filter, which `algorithm: collapsed` allows for. Where k is no multiple of 64, 64 rows of a product belong to two
- * phases or more; then the filters stay 3x3 and five of nine taps are zeros. */
+ * Cost: a sum of taps is rounded to the type of the filter, which `algorithm: collapsed` permits. If k is no multiple of 64, 64 rows of a product belong to two phases
+ * or more; then the filters stay 3x3 and five of nine taps are zeros. */
 #include "element/element.cuh"
 #define WEIGHTS_SHARED 0
 #include "dense/wgmma_rows.cuh"

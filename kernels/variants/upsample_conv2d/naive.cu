@@ -15,7 +15,7 @@ steps:
 */
 
 /* The definition: tap (r, s) of output (p, q) reads pixel ((p - pad + r) / block, (q - pad + s) / block). The upsampling is a division, and no large image is written;
- * but all r * s products are made, though with a block of 2 and 3x3 only four different pixels lie under them. */
+ * but it computes all r * s products, although with a block of 2 and 3x3 only four different pixels are under them. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"
