@@ -1,5 +1,5 @@
-# Sourced by ci/check --self-test: plants one violation of each rule in a copy of the tree; a check that stays silent is broken itself.
-# $ROOT, $BUILD and $work come from ci/check. The binary is played by a small script, so that no build is needed here.
+# Sourced by ci/check --self-test: plants one violation of each rule in a copy of the tree; a check that reports nothing is broken itself.
+# $ROOT, $BUILD and $work come from ci/check. A small script stands in for the binary, so that no build is needed here.
 status=0
 copy=$work/copy
 prepare() {

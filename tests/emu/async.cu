@@ -1,5 +1,5 @@
-/* Bulk copies, mbarriers, wgmma and clusters, wrong in one place each; and honest kernels that look like them. The line is what test_emu_races.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
+/* Bulk copies, mbarriers, wgmma and clusters, wrong in one place each; and correct kernels that look like them. test_emu_races.c expects
+ * the lines. Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 #define KERNEL extern "C" __global__ void

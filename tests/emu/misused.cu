@@ -1,7 +1,7 @@
-/* Sources of copies overwritten before they are read, mbarriers that count what they cannot or are given up in use, memory written through one
- * proxy and read through the other in another block, lanes that write one place twice, the heap's memory given again. One mistake a kernel, and
- * honest kernels that look like it. The line is what test_emu_races.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
+/* Sources of copies overwritten before they are read, mbarriers with counts beyond their range or invalidated in use, memory written
+ * through one proxy and read through the other in another block, lanes that write one place twice, heap memory allocated again. One mistake
+ * a kernel, and correct kernels that look like it. test_emu_races.c expects the lines. Compiled for sm_90a and sm_100 when a test needs it.
+ * Blocks of 256 threads, 4 of them. */
 #include <cuda_fp16.h>
 #include <mma.h>
 #define KERNEL extern "C" __global__ void

@@ -1,4 +1,4 @@
-/* What seems to order two accesses and does not, one a kernel, and honest kernels that look like it; the line is what test_emu_races.c wants.
+/* What seems to order two accesses and does not, one a kernel, and correct kernels that look like it; test_emu_races.c expects the lines.
  * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 __device__ int flag;

@@ -1,6 +1,6 @@
-/* mbarriers and bulk copies once more (async.cu): what is overwritten, never written, or still read when its block ends; honest ones beside.
- * The line is what test_emu_races.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
+/* mbarriers and bulk copies once more (async.cu): memory that is overwritten, never written, or still read when its block ends; correct
+ * kernels beside. test_emu_races.c expects the lines. Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of
+ * them. */
 #define KERNEL extern "C" __global__ void
 #define WHERE (blockIdx.x * 256 + threadIdx.x)
 typedef unsigned long long mbarrier;

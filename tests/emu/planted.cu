@@ -1,5 +1,5 @@
-/* More planted bugs, and clean kernels that look like them; the line is what test_emu_planted.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. */
+/* More planted bugs, and correct kernels that look like them; test_emu_planted.c expects the lines. Compiled for sm_90a and sm_100 when a
+ * test needs it. */
 #include <assert.h>
 #define KERNEL extern "C" __global__ void
 

@@ -1,7 +1,7 @@
-/* What a bulk copy overwrites: stores of the ordinary proxy without a fence.proxy.async, of lanes that have not met the one that copies, in
- * shared memory, in another block's, in global memory; mbarriers used as data; lanes that tell for others. One mistake a kernel, and honest kernels that look like it.
- * The line is what test_emu_races.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
+/* What a bulk copy overwrites: stores of the ordinary proxy without a fence.proxy.async, or by lanes not synchronised with the copying one,
+ * in shared memory, in another block's, in global memory; mbarriers used as data; lanes that arrive for others. One mistake a kernel, and
+ * correct kernels that look like it. test_emu_races.c expects the lines. Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256
+ * threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 #define PAIR extern "C" __global__ void __cluster_dims__(2, 1, 1)
 #define T threadIdx.x

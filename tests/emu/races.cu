@@ -1,5 +1,5 @@
-/* Races in global memory, one a kernel, and honest kernels that look like them; the line is what test_emu_races.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
+/* Races in global memory, one a kernel, and correct kernels that look like them; test_emu_races.c expects the lines. Compiled for sm_90a
+ * and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 __device__ unsigned arrived;
 __device__ int flag, counter;

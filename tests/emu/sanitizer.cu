@@ -1,5 +1,5 @@
-/* What compute-sanitizer, Oclgrind and others look for beside races in global memory (races.cu): one a kernel, and honest kernels that look like it.
- * The line is what test_emu_races.c wants.
+/* What compute-sanitizer, Oclgrind and others find beside races in global memory (races.cu):
+ * one a kernel, and correct kernels that look like it. test_emu_races.c expects the lines.
  * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 __device__ unsigned at_shared(const void *p)

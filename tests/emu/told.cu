@@ -1,6 +1,6 @@
-/* Who is told of what, and when: phases and lanes of mbarriers, the ends of bulk copies, arrivals without a release, lanes that exchange values
- * and nothing else. One mistake a kernel, and honest kernels that look like it. The line is what test_emu_races.c wants.
- * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
+/* Which lane learns of what, and when: phases and lanes of mbarriers, the ends of bulk copies, arrivals without a release, lanes that only
+ * exchange values. One mistake a kernel, and correct kernels that look like it. test_emu_races.c expects the lines. Compiled for sm_90a and
+ * sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 #define PAIR extern "C" __global__ void __cluster_dims__(2, 1, 1)
 #define WHERE (blockIdx.x * 256 + threadIdx.x)

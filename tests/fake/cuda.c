@@ -1,5 +1,6 @@
-/* A libcuda.so.1 with two H200 that runs no kernel: tests/cli/gpus-driver builds it, so that a run opens GPUs on a machine without one.
- * What it does not define says that it is not supported. FAKE_CUDA_KILL: a file; the process that finds none makes it and kills its parent.
+/* A libcuda.so.1 with two H200 that runs no kernel: tests/cli/gpus-driver builds it, so that a run can open GPUs on a machine without one.
+ * Functions that it does not implement return "not supported". FAKE_CUDA_KILL: a file; the process that does not find it makes it and kills
+ * its parent.
  */
 #include <cuda.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-# A run cut over a real Slurm of four nodes, while kill -9 hits workers, runs, tasks, slurmd, the waiting parent and the join at random: every row
-# is there once, with the status and key of an undisturbed run. KILLS=200 SCENARIO=sparsity_small SHARDS=16: the figure of docs/FLEET.md.
+# A run cut over a real Slurm of four nodes, while kill -9 ends workers, runs, tasks, slurmd, the waiting parent and the join at random:
+# every row is there once, with the status and key of an undisturbed run. KILLS=200 SCENARIO=sparsity_small SHARDS=16: the figure of
+# docs/FLEET.md.
 need nvrtc; need pgrep
 . "$TOP/tests/slurm.sh"
 slurm_start "$PWD/slurm" 4

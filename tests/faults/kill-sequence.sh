@@ -1,5 +1,5 @@
-# A worker that is killed while it runs frames leaves that row to be tried again, with the frame it was at; after Ctrl-C in the next one --resume keeps the rows that are
-# done and runs the rest, to the same results as a run that was left alone.
+# If a worker is killed while it runs frames, its row is tried again, and the reason names the frame; after Ctrl-C in the next run --resume
+# keeps the finished rows and runs the rest, with the results of an undisturbed run.
 need nvrtc
 need script
 cat >frames.yaml <<X

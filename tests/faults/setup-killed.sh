@@ -1,8 +1,8 @@
 # Workers that are killed from outside before they took up anything (out of memory, a person) cost nothing: others are started.
 need nvrtc
 bench run "$TOP/scenarios/smoke.yaml" --device emu -o whole --no-report >/dev/null 2>&1 || fail 'the run that is left alone fails'
-# Kills workers as soon as they are there: the first two, which look at the device; then, when the run has its plan, everyone who is there (the third, which
-# stays and is being set up) and comes (those that compile ahead, and the next), until the run tells of one.
+# Kills workers as soon as they exist: the first two, which query the device; then, once the run has its plan, all present ones (the third,
+# which stays and is being set up) and new ones (those that compile ahead, and the next), until the run reports one.
 strike() { # PID
     before=2 seen=' ' planned=
     while kill -0 "$1" 2>/dev/null && ! grep -qs 'started again' log; do

@@ -65,7 +65,8 @@ static void replace_piece(struct attempt *a, size_t at, size_t removed, const ui
     a->bytes += added - removed;
 }
 
-/* One small damage: a bit, a byte, a word of a size at the edge of its type, a piece cut, doubled or taken from another seed, a digit run.
+/* One small damage: a flipped bit, a changed byte, a word with a value at the edge of its type, a piece cut, doubled or taken from another
+ * seed, a run of digits.
  */
 static void mutate(struct attempt *a, const struct seed *seeds, int count, uint64_t *rng)
 {
@@ -184,8 +185,8 @@ int main(int argc, char **argv)
         if (tries >= (uint64_t)count && !by_format) /* the seeds themselves first */
             for (uint64_t n = next(&rng) % 6 + 1; n; n--)
                 mutate(attempt, seeds, count, &rng);
-        /* An input that computes longer is a hang, on a busy machine too: SIGPROF ends us, the input stays in the file. One that waits for
-         * ever is ended by SIGALRM. */
+        /* An input that computes longer is a hang, also on a busy machine: SIGPROF ends the program, and the input stays in the file.
+         * SIGALRM ends one that waits for ever. */
         setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = 10}}, NULL);
         alarm(300);
         double begun_s = now_s();

@@ -10,7 +10,7 @@
 
 /* Gives the bytes to the parser under test. Whatever they are, it returns; every refusal must carry a text (abort() when it does not). */
 void fuzz_one(const uint8_t *data, size_t bytes);
-/* Optional: damages the input in a way its format allows (a token for another), so that more than the parser is reached. Returns the new
+/* Optional: damages the input in a way that its format allows (replaces a token), so that more than the parser runs. Returns the new
  * length, at most `room`. */
 size_t fuzz_mutate(uint8_t *data, size_t bytes, size_t room, uint64_t *rng) __attribute__((weak));
 /* Optional: reads a seed file that is not an input itself. Returns its length, at most `room`; 0: the file is an input as it is. `times`

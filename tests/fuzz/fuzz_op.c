@@ -1,5 +1,5 @@
-/* The file of an op. What is taken is given small sizes; of an op of images what its formula makes of data is computed, with and without a
- * mask. */
+/* The file of an op. If bench accepts it, its sizes become small; for an op of images the values of its formula are computed, with and
+ * without a mask. */
 #include "fuzz/common.h"
 #include "op/file/private.h"
 #include "op/reference/data.h"

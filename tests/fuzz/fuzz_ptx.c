@@ -1,6 +1,6 @@
-/* PTX on the interpreter: whatever loads is launched, with buffers for its pointers, few blocks and a short time limit. The damage is done
- * by token: one kernel of the file is kept, and in it operands, modifiers, numbers and lines are exchanged, so that most of it still loads
- * and runs. */
+/* PTX on the interpreter: every module that loads is launched, with buffers for its pointers, few blocks and a short time limit. The damage
+ * is by token: one kernel of the file is kept, and operands, modifiers, numbers and lines in it are exchanged, so that most of it still
+ * loads and runs. */
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "device/device.h"
@@ -12,7 +12,7 @@
 
 #define BUFFER_BYTES 2048
 
-/* A source is compiled: for sm_90a, and for sm_100 where it is listed a second time. Without a compiler its text is no PTX, and is refused.
+/* A source is compiled for sm_90a, and for sm_100 if it is listed a second time. Without a compiler its text is no PTX, and is refused.
  */
 size_t fuzz_read_seed(const char *path, int times, uint8_t *data, size_t room)
 {

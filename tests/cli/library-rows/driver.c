@@ -1,4 +1,4 @@
-/* driver ROW.so FUNCTION TENSORS DTYPE...: calls the row once for each type, of one size, in one process, as a worker does that has several
+/* driver ROW.so FUNCTION TENSORS DTYPE...: calls the row once for each type, at one size, in one process, like a worker with several
  * layers. */
 #include "foreign.h"
 #include <dlfcn.h>

@@ -135,8 +135,8 @@ KERNEL rms_norm(const __nv_bfloat16 *x, const __nv_bfloat16 *weight, __nv_bfloat
                  ::"r"(out[0]), "r"(out[1]), "r"(out[2]), "r"(out[3]), "l"(y + (size_t)blockIdx.x * columns + at), "r"(in) : "memory");
 }
 
-/* Causal attention, one head of 64, as fused kernels do it: a warp has 16 queries, keys come in tiles of 32 twice buffered, softmax is carried along in base 2,
- * and the scores' registers become the second product's without leaving the warp. */
+/* Causal attention, one head of 64, as fused kernels compute it: a warp has 16 queries, keys come in double-buffered tiles of 32, softmax
+ * is online in base 2, and the scores' registers become the second product's without leaving the warp. */
 #define HEAD 64
 #define KEYS 32
 static __device__ unsigned row_of(int row, int chunk) { return row * (HEAD * 2) + ((chunk ^ (row & 7)) * 16); }
@@ -240,8 +240,8 @@ KERNEL __launch_bounds__(128) attention(const half *__restrict__ q, const half *
 }
 #endif
 
-/* Dot products of 4-bit weights (a scale for 32) with 8-bit activations, as quantised language models have them: structures of 18 and 36 bytes, loads of two bytes put
- * together, dp4a, the offset taken off at the end, a warp a row. */
+/* Dot products of 4-bit weights (a scale for 32) with 8-bit activations, as in quantised language models: structures of 18 and 36 bytes,
+ * two-byte loads that are joined, dp4a, the offset subtracted at the end, a warp a row. */
 struct weights_4 {
     half scale;
     unsigned char pairs[16];
