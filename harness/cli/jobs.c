@@ -237,7 +237,7 @@ static int wait_for(struct job *job, const char *out_dir)
         cli_say(stderr, "\n");
     if (stopped)
         cli_say(stderr, "bench: stopped waiting; the job goes on%s\nhint: bench jobs wait %s -o %s\n",
-                !strcmp(job->engine->name, "slurm") || !strcmp(job->engine->name, "k8s") ? "" : " when somebody waits for it", job->id,
+                !strcmp(job->engine->name, "slurm") || !strcmp(job->engine->name, "k8s") ? "" : " while a command waits for it", job->id,
                 out_dir);
     else if (t.lost)
         say_lost(job);

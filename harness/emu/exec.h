@@ -356,7 +356,7 @@ struct warp {
     uint32_t wgmma_groups;                        /* committed */
     bool watch_matrix;                            /* wgmma's reads of shared memory are watched */
     uint64_t ticks;                               /* %clock */
-    uint32_t async_groups;                        /* cp.async: groups committed; copies nobody has waited for */
+    uint32_t async_groups;                        /* cp.async: groups committed; copies that no lane has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
     struct copy_source *sources; /* of global memory, where reads are watched */

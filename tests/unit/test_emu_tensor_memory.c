@@ -69,14 +69,14 @@ static void each_fault_is_reported(void **state)
 {
     static const struct {
         const char *kind, *text;
-    } want[] = {{"race", "nobody has waited for an mbarrier of a tcgen05.commit"},
+    } want[] = {{"race", "no warp has waited for an mbarrier of a later tcgen05.commit"},
                 {"tensor_memory", "tcgen05.dealloc is missing"},
                 {"proxy_fence", "no fence.proxy.async between them"},
                 {"async_wait", "may still read"},
                 {"out_of_bounds", "reaches lanes 32 to 63 of tensor memory"},
                 {"out_of_bounds", "column 64 of tensor memory is not allocated"},
                 {"uninitialised", "the product adds to lane 0, column 0"},
-                {"tensor_memory", "512 columns are asked for"},
+                {"tensor_memory", "512 contiguous columns are requested"},
                 {"descriptor", "a product of 96 x 64 with 1 block does not exist"}};
     float out[M * N];
     for (int i = 0; i < (int)(sizeof want / sizeof *want); i++) {

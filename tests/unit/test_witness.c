@@ -66,7 +66,7 @@ static void blocks_are_held(void **state)
         fault_at = faults[i].at;
         error_clear(&err);
         assert_false(reference_of(faults[i].work, &err));
-        assert_non_null(strstr(err.text, "held to emu"));
+        assert_non_null(strstr(err.text, "compared with emu"));
         assert_non_null(strstr(err.text, "on the device, but"));
     }
     struct work again = few; /* further sets of a case are trusted for the first one */

@@ -81,7 +81,7 @@ uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset);
 uint32_t agent_store_tag(struct warp *w, uint32_t group);
 /* The warp ends: reports copies from its shared memory that it has not waited for. */
 void agent_ends(struct warp *w);
-/* The block ends: reports copies to its shared memory that nobody has waited for. */
+/* The block ends: reports copies to its shared memory that no lane has waited for. */
 void agents_end(struct block *b);
 /* The sender's block releases to waiters on an mbarrier in another block: completion has release semantics at cluster scope. */
 void agent_releases(struct warp *w, struct block *b, uint32_t offset);

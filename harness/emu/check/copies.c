@@ -1,4 +1,4 @@
-/* emu/check/copies: cp.async copies that nobody has waited for: what they fill in shared memory, what they read from global memory. */
+/* emu/check/copies: cp.async copies that no lane has waited for: what they fill in shared memory, what they read from global memory. */
 #include "base/text.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"

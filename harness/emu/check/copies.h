@@ -1,4 +1,4 @@
-/* emu/check/copies: cp.async copies that nobody has waited for. */
+/* emu/check/copies: cp.async copies that no lane has waited for. */
 #pragma once
 
 #include "emu/handlers.h"

@@ -13,7 +13,7 @@ struct shadow {
     uint32_t *far_writer, *far_reader[2]; /* dsmem.h; readers of the block itself, of others; NULL: no cluster */
     uint32_t grains;
 };
-#define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */
+#define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that no lane has waited for */
 #define EPOCH_MAX ((1u << 25) - 1) /* what fits a tag */
 #define SHADOW_MANY 63u
 #define SHADOW_ATOMIC 64u

@@ -93,8 +93,7 @@ const struct insn *emu_tensor_alloc(struct warp *w, const struct insn *ip)
     else if (t->relinquished)
         emu_report(w, ip, -1, "tensor_memory", "the block has given up the right to allocate: tcgen05.relinquish_alloc_permit came before");
     else if (run < count)
-        emu_report(w, ip, -1, "tensor_memory", "%u columns are asked for; so many in a row are not free: the instruction waits for ever",
-                   count);
+        emu_report(w, ip, -1, "tensor_memory", "%u contiguous columns are requested and not free: the instruction waits for ever", count);
     if (!sound || t->relinquished || run < count)
         return warp_stop(w);
     for (uint32_t c = first; c < first + count; c++)
@@ -149,8 +148,8 @@ static bool unordered(struct warp *w, const struct insn *ip, const struct tensor
         return false;
     if ((tag & 63) == t->agent)
         emu_report(w, ip, -1, "race",
-                   "%s %s column %u of tensor memory while the tensor core %s it: nobody has waited for an mbarrier of a tcgen05.commit "
-                   "behind that",
+                   "%s %s column %u of tensor memory while the tensor core %s it: no warp has waited for an mbarrier of a later "
+                   "tcgen05.commit",
                    what, issued ? "uses" : "accesses", column, reads ? "reads" : "writes");
     else
         emu_report(w, ip, -1, "race", "%s accesses column %u of tensor memory, which warp %u %s: no barrier between them", what, column,

@@ -210,7 +210,7 @@ void emulate_text_row(const struct emulate_result *r, struct text *t)
     if (wrong)
         text_addf(t, "WRONG: %" PRId64, wrong);
     else
-        text_add(t, r->expectation_count ? "right" : "not looked at");
+        text_add(t, r->expectation_count ? "right" : "not compared");
     if (r->report_count || !r->finished)
         text_addf(t, ", %s", r->report_count ? r->reports[0].kind : r->why);
     text_add(t, "\n");

@@ -61,7 +61,7 @@ struct card_span {
 bool card_sums(const struct card *card, const struct card_span *spans, int count, uint64_t *sums, struct error *err);
 uint64_t card_sum_of(uint64_t word, size_t words);
 bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err);
-/* Checks that bench's master copy of the inputs is unchanged. Kernels get no pointer to it, but a wild write may hit it. */
+/* Checks that bench's master copy of the inputs is unchanged. Kernels get no pointer to it, but a stray write may hit it. */
 bool card_untouched(const struct card_data *data, bool *untouched, struct error *err);
 /* The first byte in which a buffer differs from what card_feed would write; `bytes` if none differs. */
 bool card_first_change(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,

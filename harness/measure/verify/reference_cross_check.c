@@ -144,5 +144,5 @@ bool reference_cross_compare(const struct reference_run *there, const struct ref
     }
     if (ok && !compared)
         return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu ran wrote nothing");
-    return ok || error_where(err, "held to emu");
+    return ok || error_where(err, "compared with emu");
 }

@@ -93,7 +93,7 @@ static bool read_specials(struct op_file_tensor *t, const struct node *n, struct
                 (values == VALUES_INPUT || values == VALUES_OPERAND || values == VALUES_WEIGHT || values == VALUES_BIAS ||
                  values == VALUES_ADDEND || values == VALUES_UNIFORM);
     if (n && !real)
-        return node_error(n, err, "specials: only drawn reals that are read have them");
+        return node_error(n, err, "specials: only an input of random real values can have them");
     for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++) {
         int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "specials", words, err);
         if (word < 0)

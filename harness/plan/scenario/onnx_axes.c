@@ -23,7 +23,7 @@ static bool reshape(struct graph *g, const struct onnx_node *n, struct view *l, 
         return rank == 4 && view_known_move(g, n, l, &done, why) ? done : view_put(g, n, l, why);
     struct place *p = graph_in(g, n, 0);
     return (view_channels(g, n, p, 0, 0, true, l, why) && view_reshape(l, rank, dim) && view_put(g, n, l, why)) ||
-           (*why ? false : graph_lacks(why, "its axes cannot be joined so"));
+           (*why ? false : graph_lacks(why, "bench cannot join its axes in this way"));
 }
 
 bool axes_reshape(struct graph *g, const struct onnx_node *n, const char **why)

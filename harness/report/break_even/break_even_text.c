@@ -130,7 +130,7 @@ static bool is_beaten_there(const struct break_group *g, const struct break_line
     return l->crossing.kind == CROSSING_BETWEEN && is_bracketed(&l->crossing) && break_even_beaten(g, l);
 }
 
-/* "12, told at 11", "8, beaten". */
+/* "12, 11 significant", "8, beaten". */
 static void add_remarks_cell(struct table *t, const struct break_group *g, const struct break_line *l)
 {
     SCOPED_TEXT text = {0};

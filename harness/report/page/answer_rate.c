@@ -165,8 +165,8 @@ void answer_rate_table(const struct ask *ask, struct document *d)
     table_column(t, "cases", "cases", ALIGN_RIGHT);
     table_column(t, "fastest", "fastest GFLOP/s (from to, cases)", ALIGN_RIGHT,
                  .about =
-                     "useful operations over the time of the fastest verified row of each case: geometric mean, least and most, and the "
-                     "number of cases where it is not all");
+                     "useful operations over the time of the fastest verified row of each case: geometric mean, minimum and maximum, and "
+                     "the number of cases if not every case has one");
     for (int i = 0; i < r.side_count; i++)
         table_column(t, "variant", without_folder(r.sides[i].variant), ALIGN_RIGHT, .about = "the same of its fastest row");
     t->wide = true;
