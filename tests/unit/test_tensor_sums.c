@@ -1,5 +1,5 @@
-/* emu/run/tensor_sum and the vectors that add like it: sums of tensor cores, bit for bit. Truth is what an H200 left (data/tensor_sums.txt,
- * written by tests/gpu/tensor_bits.cu); each instruction set of the host has to leave what tensor_sum() says. */
+/* emu/run/tensor_sum and the vectors that add like it: sums of tensor cores, bit for bit, against the results of an H200
+ * (data/tensor_sums.txt, written by tests/gpu/tensor_bits.cu). Each instruction set of the host must give the result of tensor_sum(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +161,7 @@ static uint32_t draw(void)
     return (uint32_t)(random_state >> 33) ^ (uint32_t)(random_state >> 15);
 }
 
-/* kind 0: numbers near 1; 1: any bits, infinities and NaN too; 2: small whole numbers; 3: the ends of the type; 4: the sizes whose
+/* kind 0: numbers near 1; 1: any bits, also infinities and NaN; 2: small whole numbers; 3: the ends of the type; 4: the sizes whose
  * exponents mma.inc keeps in bytes, from 2^-47 to 2^15, and zeros; 5: one size more at both ends */
 static uint32_t draw_code(enum tensor_type t, int kind)
 {

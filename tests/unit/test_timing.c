@@ -5,7 +5,7 @@
 #include "base/stats/estimate.h"
 #include <limits.h>
 
-/* Whatever the order of the rows, the denominator is the fastest of the library's, and a time is what the kernel takes, without the flush.
+/* For every order of the rows, the denominator is the fastest of the library's, and a time is that of the kernel, without the flush.
  */
 static void ratios_are_to_the_fastest_of_the_library(void **state)
 {
@@ -27,8 +27,8 @@ static void ratios_are_to_the_fastest_of_the_library(void **state)
     }
 }
 
-/* How long the host takes to queue a launch is no part of its time, nor of what it prepares. Whose calls wait for the GPU is not held for
- * long, and told. */
+/* The host's time to queue a launch is no part of its time, nor of its preparation's. A row whose calls wait for the GPU is not blocked for
+ * long, and is reported. */
 static void the_host_is_no_part_of_a_time(void **state)
 {
     begin();
@@ -179,8 +179,8 @@ static void who_stops_working_is_wrong(void **state)
     }
 }
 
-/* A row of the tail, 50 times as long as the fastest, is launched no more when it has been timed: its last launch is a timed one, and is
- * looked at as all of them are. Where it was right in all of them it is right. */
+/* A row of the tail, 50 times as long as the fastest, is not launched again after it was timed: its last timed launch is checked like all
+ * of them. If all were right, the row is right. */
 static void the_tail_is_judged_by_timed_launches(void **state)
 {
     for (int i = 0, last = INT_MAX; i < 2; i++) {
@@ -214,8 +214,8 @@ static void the_tail_keeps_nothing(void **state)
     }
 }
 
-/* On further sets of inputs a row is not launched before it warms up: the first warming launch there is looked at as a whole, on the first
- * two of which it has rounds, and whoever is of the tail too. What is wrong in it was wrong before timing. */
+/* On further input sets a row first runs in the warm-up. The first launch there is compared in full, on the first two sets on which the row
+ * has rounds, also for rows of the tail. An error in it is one that was there before timing. */
 static void further_inputs_are_met_while_it_warms_up(void **state)
 {
     static const struct {
@@ -306,7 +306,8 @@ static void one_result_of_all_inputs_is_no_replay(void **state)
     let_go(&r);
 }
 
-/* Rows stand on the same inputs, which the first of them is fed: that it is wrong at once, or on the second set of them, harms nobody else.
+/* Rows share the same inputs, which the first of them fills: if that row is wrong at once, or on the second set, the others are not
+ * affected.
  */
 static void who_is_wrong_first_harms_nobody(void **state)
 {

@@ -1,5 +1,5 @@
-/* worker/time with a library: which of its plans is a row's, and what the row says of it. The library is a stand-in whose engines take
- * known times and whose result is a convolution on the host. */
+/* worker/time with a library: which of its plans becomes a row's, and what the row says of it. The engines of the stand-in take known
+ * times, and its result is a convolution on the host. */
 #include "timing_world.h"
 #include <limits.h>
 
@@ -216,8 +216,8 @@ static double median_of(const struct result *r, const char *name)
     return time_of(r, name, "cold", "isolated")->median_ns;
 }
 
-/* The fastest of them is the row and what ours is compared with; each that was tried is told with its time, and the library remembers it
- * for exactly this convolution. */
+/* The fastest plan becomes the row with which our rows are compared. Each plan that was timed is reported with its time, and the choice is
+ * stored for exactly this convolution. */
 static void the_fastest_plan_is_the_row(void **state)
 {
     begin_library();
@@ -282,8 +282,8 @@ static void a_wrong_plan_is_a_wrong_row(void **state)
     }
 }
 
-/* Two rows on the same convolution: the second takes what the first found, and its other plans do not run again. A choice of an earlier run
- * is told with its day. */
+/* Two rows of the same convolution: the second takes the first one's choice, and its other plans do not run again. A choice of an earlier
+ * run is reported with its date. */
 static void what_is_known_is_not_raced_again(void **state)
 {
     begin_library();
@@ -377,7 +377,7 @@ static void modes_and_epilogues_are_asked_for(void **state)
     }
 }
 
-/* A network of two equal layers: the second takes the first one's plan and is not raced; what its rows are compared with is the library's.
+/* A network of two equal layers: the second takes the first one's plan without a race. The network's rows are compared with the library's.
  */
 static void a_network_takes_a_plan_a_layer(void **state)
 {

@@ -9,8 +9,8 @@
 #define EACH 1
 #endif
 
-/* In a process of its own, as a worker is: what a lost device holds is not given back. 0: the error was told and blamed on the row (NULL:
- * anyone), 1: all was reported as well, 2: something else. */
+/* Runs in a process of its own, like a worker, because the memory of a lost device is not freed. 0: the error was reported and blamed on
+ * the row (NULL: any), 1: everything was reported as well, 2: something else. */
 static int lost(int at, const char *kernel, int from, const char *row)
 {
     int status, child = fork();

@@ -1,5 +1,5 @@
-/* measure/time/search: configurations race on a clock of its own; what is found, what the others are told, and which configurations are no
- * other one. */
+/* measure/time/search: configurations race on a simulated clock: the winner, the notes of the others, and which configurations equal
+ * another one. */
 #include "timing_world.h"
 #include "base/stats/estimate.h"
 #include <sys/wait.h>
@@ -31,8 +31,8 @@ static double told(const struct row *row, const char *metric)
     return m ? m->value : NAN;
 }
 
-/* The fastest of each variant's configurations is named, with how many there were; the others say after how many rounds they left. All are
- * compared with the faster of the library's rows, in the very same rounds. */
+/* The result names the fastest configuration of each variant, and their number; the others say after how many rounds they were dropped. All
+ * are compared with the faster of the library's rows, in the same rounds. */
 static void the_fastest_point_is_found(void **state)
 {
     begin_race();

@@ -1,4 +1,4 @@
-/* measure/verify/verify: kernels that are wrong in one way each, each of which must be caught and named; and right ones, which must pass.
+/* measure/verify/verify: kernels that are wrong in one way each must be found and named, and right ones must pass.
  */
 #include "verify_bench.h"
 #include "base/file.h"

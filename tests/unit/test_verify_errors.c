@@ -1,5 +1,5 @@
-/* measure/verify/verify_errors: honest sums, simulated in several orders by a seed of each run, are never accused; lost bits of all
- * elements, of one column or of one channel are, and so is a bias below the rounding of a 16-bit type. */
+/* measure/verify/verify_errors: correct sums, simulated in several orders from a new seed in each run, always pass; lost bits of all
+ * elements, of one column or of one channel are found, and so is a bias below the rounding of a 16-bit type. */
 #include "verify_bench.h"
 #include "base/expr.h"
 #include "op/op_file.h"

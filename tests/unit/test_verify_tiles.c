@@ -1,5 +1,5 @@
-/* measure/verify/verify_tiles: kernels that leave whole tiles alone and do not say so are understood, and nothing else is. Truth: tiles
- * counted here, output by output. */
+/* measure/verify/verify_tiles: accepts kernels that skip whole tiles without a declaration, and nothing else. The test counts tiles itself,
+ * output by output. */
 #include "verify_bench.h"
 #include "noise.h"
 
@@ -142,7 +142,8 @@ static void nearly_tiles_are_none(void **state)
     assert_true(tried > 20);
 }
 
-/* Who writes everything skips nothing, and may as well ignore the mask: with an active output in each tile that is believed of small ones.
+/* A kernel that writes everything skips nothing, and may simply ignore the mask. If each tile has an active output, the check accepts that
+ * for small tiles only.
  */
 static void tiles_that_skip_nothing_are_small(void **state)
 {

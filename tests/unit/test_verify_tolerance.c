@@ -3,8 +3,8 @@
 #include "verify_bench.h"
 #include "op/reference/bound.h"
 
-/* The store rounds once: beyond the bound of the sum an element may be off by half a unit in its last place and by no more. f16 has 11
- * bits, bf16 8; values near 1.5 have units of 2^-10 and 2^-7. */
+/* The store rounds once: beyond the bound of the sum an element may be off by half a unit in its last place and no more. f16 has 11 bits,
+ * bf16 8; values near 1.5 have units of 2^-10 and 2^-7. */
 static void test_one_rounding(void **state)
 {
     const struct {
@@ -26,7 +26,7 @@ static void test_one_rounding(void **state)
     }
 }
 
-/* The tolerance is the bound, half a unit of what is stored, and half of the smallest number that the type has: 2^-24 in f16, 2^-149 in f32
+/* The tolerance is the bound, half a unit of the stored value, and half of the smallest number of the type: 2^-24 in f16, 2^-149 in f32
  * (IEEE 754) and 2^-133 in bf16. A library's result may have been rounded twice. */
 static void test_smallest_number(void **state)
 {
@@ -46,8 +46,8 @@ static void test_smallest_number(void **state)
     assert_true(fabs(verify_tolerance_of(&look, 0, 1e-60, 0) / 0x1p-134 - 1) < 1e-9);
 }
 
-/* A whole number is stored as the nearest one: of 41.49 that is 41, of 41.4999999, which the kernel's own f32 may have had on the other
- * side of the middle, either neighbour. A reference that rounds itself is met exactly. */
+/* A whole number is stored as the nearest one: 41.49 becomes 41; 41.4999999, which the kernel's own f32 may have had above the middle,
+ * either 41 or 42. A reference that rounds by itself must be met exactly. */
 static void test_whole_numbers(void **state)
 {
     struct verify_look look = {.factor = 1, .roundings = 1};
@@ -116,8 +116,8 @@ static void test_sums_near_zero(void **state)
     }
 }
 
-/* Where the reference of an op gives no magnitude its bounds are a guess: on sizes that nobody chose 1,024 times as much is let pass, not
- * more, and not on the shape that was asked for. */
+/* If an op's reference gives no magnitude, its bounds are a guess: on nearby shapes 1,024 times as much passes, no more, and not on the
+ * requested shape. */
 static void test_guessed_elsewhere(void **state)
 {
     for (int guessed = 0; guessed < 2; guessed++)

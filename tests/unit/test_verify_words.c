@@ -1,5 +1,5 @@
-/* measure/verify/verify: what is said of wrong elements is true to the last of them: names of axes, periods, whose values they are, and
- * where nothing is said. */
+/* measure/verify/verify: the description of wrong elements is true for all of them: names of axes, periods, whose values they hold, and
+ * when there is no description. */
 #include "verify_bench.h"
 #include <stdio.h>
 
@@ -55,8 +55,8 @@ static void rings_of_channels(void **state)
     }
 }
 
-/* One explanation is enough: columns by turns in one channel and the other way round in another are swapped, or the one holds the other,
- * and shifted as well. */
+/* One explanation is enough: if columns alternate in one channel and in the reverse order in another, the channels are swapped, or one
+ * holds the other's values; that they are shifted as well is not said. */
 static void what_is_swapped_is_not_shifted(void **state)
 {
     for (int swapped = 0; swapped < 2; swapped++) {

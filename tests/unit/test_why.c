@@ -101,7 +101,8 @@ static void line(struct row *r, int at, enum metric_family family, const char *w
     row_add_member(r, family, 0, at, word, "", "cupti", value);
 }
 
-/* The counted row of above, sampled too: 93.75 us wait, 40 of 62 for the scoreboard and of that three quarters at line 57; 31.25 us issue.
+/* The counted row of the test above with samples: 93.75 us of waiting, 40 of 62 samples for the scoreboard, three quarters of these at line
+ * 57; 31.25 us of issue.
  */
 static void waits_have_lines(void **state)
 {
@@ -378,8 +379,8 @@ static void words_of(struct fixture *f, int index, struct text *t)
     report_why(t, &f->run, f->rows, f->count, index, &style);
 }
 
-/* A difference within A/A is none; steps that overlap are a part with a minus; a row of two steps is held against the roof with all of its
- * time. */
+/* A difference within A/A is no difference; overlapping steps are a negative part; the whole time of a row of two steps is compared with
+ * the speed of light. */
 static void what_is_no_difference(void **state)
 {
     struct fixture f = {0};
@@ -466,7 +467,7 @@ static void the_other_is_named_or_not(void **state)
     fixture_free(&f);
 }
 
-/* Ten times the bytes, wavefronts or sectors of a unit that hardly works are no reason, and neither is more occupancy; a slower issue is.
+/* Ten times the bytes, wavefronts or sectors of a nearly idle unit are no reason, nor is higher occupancy; a slower issue rate is.
  */
 static void a_reason_can_slow(void **state)
 {

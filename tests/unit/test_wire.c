@@ -103,8 +103,8 @@ static void notes_are_added(void **state)
     row_free(silent);
 }
 
-/* A row that is timed once more, beside one that joined its case, has the times of that bout and not the former ones too: the baseline and
- * whoever is held against it are of one bout. Another mode, and another step, is another time. */
+/* If a row is timed again, together with one that joined its case, it has only the new times: the baseline and the rows compared with it
+ * were timed in one group. For another mode or step it has separate times. */
 static void a_time_is_of_the_last_bout(void **state)
 {
     struct row *row = row_new(), *first = row_new(), *again = row_new();

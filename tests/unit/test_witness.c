@@ -1,5 +1,5 @@
-/* measure/verify/reference_cross_check: a file's reference kernel is held to some of its blocks, interpreted. The device that runs it is
- * emu too here, with a fault planted in what is read back from it. */
+/* measure/verify/reference_cross_check: some blocks of a file's reference kernel are interpreted and compared. The device that runs it is
+ * emu here, too, with a fault planted in what is read back from it. */
 #include "works.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -17,8 +17,8 @@ static void drop(void *context, json_t *event)
     json_decref(event);
 }
 
-/* A worker inside the parent's process begins as empty as one of its own: the data of the very first case are made, each kind of them. What
- * a dense row of a masked case is timed on was thought to be there already, and was NULL. */
+/* A worker inside the parent's process begins without data, like one in its own process: it makes the data of the very first case, each
+ * kind of them. (The input on which a dense row of a masked case is timed was once assumed to exist, and was NULL.) */
 static void data_of_the_first_case_are_made(void **state)
 {
     struct planned p;
@@ -342,8 +342,8 @@ static void obey(void *w, const char *verb, const char *key, json_t *value)
     tell(w, json_pack("{s:s,s:o}", "do", verb, key, value));
 }
 
-/* A row that is compiled for its shape is compiled for its neighbour too, by the compilers that work ahead of the rows: verifying, which
- * nothing goes on beside, finds all of it in the cache. */
+/* A row that is compiled for its shape is also compiled for its nearby shapes, by the compilers that work ahead of the rows: verification,
+ * which runs alone, finds everything in the cache. */
 static void neighbours_are_compiled_ahead(void **state)
 {
     struct planned p;

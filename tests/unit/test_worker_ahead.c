@@ -112,8 +112,8 @@ static bool counted_alloc(struct device *dev, const char *label, size_t bytes, u
     return of_emu->alloc(dev, label, bytes, address, err);
 }
 
-/* What dense rows are timed on is made once for all masks of a layer: it is the layer's without a mask, all outputs of it. It is made anew
- * for another layer, and where somebody has written to it. */
+/* The data for timing dense rows are made once for all masks of a layer: those of the layer without a mask, with all outputs. They are made
+ * again for another layer, and after a kernel has written to them. */
 static void masks_share_what_is_full(void **state)
 {
     struct planned p;
@@ -214,8 +214,8 @@ static size_t some_spare(struct device *dev)
     return spare_bytes;
 }
 
-/* Rows of two cases are verified in turn while compilers work: the data of either case are made once, if there is room for them, and the
- * verdicts are those of the cases one after the other. */
+/* Rows of two cases are verified alternately while compilers work: the data of each case are made once, if they fit into memory, and the
+ * verdicts equal those of the cases one after the other. */
 static void data_of_cases_in_turn_are_kept(void **state)
 {
     struct planned p;

@@ -352,8 +352,8 @@ static void findings_are_of_their_row(void **state)
     row_free(rows[1]);
 }
 
-/* A user's row of a GPU (here emu plays it) is also run on emu, ahead in a compile worker or when it is verified: a race is its status, and
- * what emu could not run is said. */
+/* A user's row of a GPU (which emu plays here) also runs on emu, ahead in a compile worker or during verification. If it has a race, that
+ * is its status; a note says what emu could not run. */
 static void rows_of_a_gpu_are_interpreted(void **state)
 {
     static const struct {

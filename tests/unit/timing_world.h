@@ -1,5 +1,5 @@
-/* A worker on emu with a clock of its own: kernels run for real and are checked for real, and each takes the virtual time that its name
- * stands for. So it is known what every printed time and ratio must be. */
+/* A worker on emu with a simulated clock: kernels really run and are checked, and each takes the virtual time that its name states. So
+ * every printed time and ratio is known. */
 #ifndef BENCH_TESTS_TIMING_WORLD_H
 #define BENCH_TESTS_TIMING_WORLD_H
 
@@ -84,8 +84,8 @@ static bool timed_function(struct device *dev, struct device_module *module, con
     snprintf(timing.known[timing.known_count++].name, sizeof timing.known[0].name, "%s", name);
     return true;
 }
-/* Budgets are of the host's time, which is that of what runs: no other work on this machine spends them. It began long ago, as the
- * machine's did: 0 is before all. */
+/* Budgets are in host time, which here is the simulated time: other work on this machine does not use them up. It starts at a large value,
+ * like a machine's clock, so 0 is before everything. */
 #define HOST_BEGAN_S 1e5
 double clock_s(void)
 {

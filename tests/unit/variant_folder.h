@@ -1,5 +1,5 @@
-/* A folder of variants that a test writes for itself, and whether there is a compiler for them. What is shipped is seen without its
- * variants, all of which a plan would read again and again. */
+/* A folder of variants that a test writes for itself, and whether a compiler is available. It hides the shipped variants, which a plan
+ * would otherwise read again and again. */
 #ifndef BENCH_TESTS_VARIANT_FOLDER_H
 #define BENCH_TESTS_VARIANT_FOLDER_H
 
@@ -11,8 +11,8 @@ static char *variant_home, *variant_folder, *no_compiler; /* why there is none; 
 /* The variants that are seen. */
 #define SHIPPED "conv2d/cudnn.* pointwise/* transpose/naive.cu layout/convert*"
 
-/* Paths are part of what the compiler's cache goes by: the installation is one for all programs (links, made whole before they are named;
- * they stay), and the folder lies beside the program and is called alike each time. */
+/* The key of the compiler's cache contains paths. So all test programs share one installation (links, complete before they are named; they
+ * stay), and the folder is next to the program and has the same name each time. */
 static inline bool variant_folder_open(void)
 {
     struct error err = {0};
