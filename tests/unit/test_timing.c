@@ -5,8 +5,7 @@
 #include "base/stats/estimate.h"
 #include <limits.h>
 
-/* For every order of the rows, the denominator is the fastest of the library's, and a time is that of the kernel, without the flush.
- */
+/* For every order of the rows the denominator is the library's fastest, and a time is the kernel's, without the flush. */
 static void ratios_are_to_the_fastest_of_the_library(void **state)
 {
     static const char *const orders[] = {"[my/cudnn_slow, my/ours, my/cudnn_fast]", "[my/cudnn_fast, my/cudnn_slow, my/ours]"};
@@ -27,8 +26,8 @@ static void ratios_are_to_the_fastest_of_the_library(void **state)
     }
 }
 
-/* The host's time to queue a launch is no part of its time, nor of its preparation's. A row whose calls wait for the GPU is not blocked for
- * long, and is reported. */
+/* The host's time to queue a launch is no part of its time or its preparation's. A row whose calls wait for the GPU is soon unblocked, and
+ * reported. */
 static void the_host_is_no_part_of_a_time(void **state)
 {
     begin();
@@ -215,7 +214,7 @@ static void the_tail_keeps_nothing(void **state)
 }
 
 /* On further input sets a row first runs in the warm-up. The first launch there is compared in full, on the first two sets on which the row
- * has rounds, also for rows of the tail. An error in it is one that was there before timing. */
+ * has rounds, also for rows of the tail. An error in it was there before timing. */
 static void further_inputs_are_met_while_it_warms_up(void **state)
 {
     static const struct {
@@ -306,9 +305,7 @@ static void one_result_of_all_inputs_is_no_replay(void **state)
     let_go(&r);
 }
 
-/* Rows share the same inputs, which the first of them fills: if that row is wrong at once, or on the second set, the others are not
- * affected.
- */
+/* Rows share inputs, which the first of them fills: if it is wrong, at once or on the second set, the others are unaffected. */
 static void who_is_wrong_first_harms_nobody(void **state)
 {
     for (int i = 0; i < 2; i++) {

@@ -65,11 +65,11 @@ columns:
  * The cost is the halo: 100 outputs of the first layer for 64 of the second. In shared memory all rows are 12 pixels apart, so the first layer of an 8 x 8 tile is 118 adjacent
  * columns of a product, of which 18 are unused. If a tile has few active pixels, only the columns and rows that contain them are multiplied.
  *
- * Measured on an H200, 64 -> 64 twice at 720p, f16, cold, each row one graph (reports/gallery/two_layer-h200.csv): blobs of 1, 5 and 20 % of the inputs take 20.3 us, 40.9 us and
- * 103.2 us, sparse_tile twice 27.6 us, 42.0 us and 80.6 us; 0.1 % of single pixels 38.3 us against 43.3 us. Fused and twice sparse_auto cross between 5 and
- * 6.52 % of blobs and between 0.135 and 0.162 % of single pixels; against cuDNN twice between 20 and 100 % of blobs.
- * What holds it is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and not 1.56 times
- * the tile; a third buffer between the layers, so that the first warpgroup need not wait for the second. */
+ * Measured on an H200, 64 -> 64 twice at 720p, f16, cold, each row one graph (reports/gallery/two_layer-h200.csv): blobs of 1, 5 and 20 %
+ * of the inputs take 20.3 us, 40.9 us and 103.2 us, sparse_tile twice 27.6 us, 42.0 us and 80.6 us; 0.1 % of single pixels 38.3 us against
+ * 43.3 us. Fused and twice sparse_auto cross between 5 and 6.52 % of blobs and between 0.135 and 0.162 % of single pixels; against cuDNN
+ * twice between 20 and 100 % of blobs. Its bottleneck is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and
+ * not 1.56 times the tile; a third buffer between the layers, so that the first warpgroup need not wait for the second. */
 #define R 5 /* of both layers together: what the schedule asks of the mask, and the tile with its halo */
 #define S 5
 #define SLICE C

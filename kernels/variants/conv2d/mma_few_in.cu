@@ -62,10 +62,10 @@ steps:
  *  - 3x3 leaves one pair of 16 over. It carries the bias: the pixel's values there are 1 and 1, the weights are the bias rounded to the type and the remainder (22 bits together in f16, 16 in bf16). So the bias needs neither a register nor an addition; and one instruction rounds
  *    two results: a third of all instructions less.
  *
- * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones.
- * Measured on an H200, 3 -> 64 at 720p, cold: 39.5 us, 3.1 x (older code) cuDNN's best. A block gathers
- * the weights' fragments once, with the first tile already on its way; when every warp gathered them for itself, 64 loads of 2 bytes a lane, it was slower, and with fragments of
- * pixels from global memory, no tile and no barrier, much slower: 16 loads of 2 bytes in place of 8 of 4. Three blocks of 80 registers spill. What is left to try: results through stmatrix and TMA, as dense/staged_store.cuh does, which frees the warp from its stores. */
+ * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are used. Measured on an H200, 3 -> 64 at 720p, cold: 39.5 us, 3.1 x
+ * (older code) cuDNN's best. A block gathers the weights' fragments once, while it loads the first tile; it was slower when every warp gathered them for
+ * itself, 64 loads of 2 bytes a lane, and much slower with fragments of pixels from global memory, no tile and no barrier: 16 loads of 2 bytes in place
+ * of 8 of 4. Three blocks of 80 registers spill. To try: results through stmatrix and TMA, as in dense/staged_store.cuh, so that warps need not store. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

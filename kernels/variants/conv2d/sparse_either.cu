@@ -21,6 +21,6 @@ define:
 
 /* Every block counts the active tiles and the marked inputs, and makes the same choice, so the choice needs no launch and is part of the time.
  *
- * On an H200 (reports/gallery/sparse_auto_grid-h200.md and sparsity_targets-h200.md) inputs win from three active tiles a block on, while a tile has fewer than about 8
- * of them, which has to count them, with longer code. When those pages were made a few tiles were taken by inputs as well: single pixels, 9 to 16 % behind
- * sparse_tile there, are why FEW_TILES is. */
+ * On an H200 (reports/gallery/sparse_auto_grid-h200.md and sparsity_targets-h200.md) inputs are faster from three active tiles a block on, while a tile has fewer than
+ * about 8 of them (the code that counts them is longer). When those pages were measured, few tiles were also computed by inputs: single pixels were 9 to 16 % slower
+ * there than with sparse_tile, which is the reason for FEW_TILES. */

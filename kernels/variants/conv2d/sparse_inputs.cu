@@ -25,7 +25,7 @@ define:
  * Measured on an H200, 64 -> 64 3x3 at 720p, cold (reports/gallery/sparsity_targets-h200.md): 1 % of the inputs at random 28.6 us, where sparse_tile takes 64.3 us and wgmma_rs
  * 92.8 us; with blobs it loses, 113.4 us against 29.9 us at 10 %.
  *
- * With 1 % a block has 131 inputs in parts and 608 outputs, four groups. Its 43,000 cycles, by clock64: 7,300 until all notes are there, 7,800 to list tiles, 7,900
- * to list rows and to gather (a warp alone, five times four tiles), then 5,000 a group: 1,500 to 2,000 for the products, 1,800 to add up and store, the rest barriers.
- * To ask for the weights before the notes are there kept those waiting as long. To try: all twelve warps list, since eight have nothing to do then; groups of 32
- * inputs of each consumer's own, so that one multiplies while the other adds up; parts of 8 rows where no more than 64 inputs are marked. */
+ * With 1 % a block has 131 inputs in parts and 608 outputs, four groups. Its 43,000 cycles, by clock64: 7,300 until all notes have arrived, 7,800 to list tiles, 7,900 to list
+ * rows and to gather (a warp alone, five times four tiles), then 5,000 a group: 1,500 to 2,000 for the products, 1,800 to add up and store, the rest barriers. Loading the
+ * weights before the notes arrive delayed the notes by as much. To try: all twelve warps list, since eight are idle then; groups of 32 inputs of each consumer's own, so that
+ * one multiplies while the other adds up; parts of 8 rows if no more than 64 inputs are marked. */

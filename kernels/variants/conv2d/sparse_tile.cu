@@ -70,9 +70,9 @@ columns:
  * Measured on an H200, 64 -> 64 3x3 at 720p, cold: blobs of 5 and 25 % of the inputs 22.7 us and 47.4 us, everything active 123.5 us, where cuDNN takes 146.4 us and
  * wgmma_rs 91.9 us. Nothing active 9.18 us (older code, reports/gallery/sparsity_targets-h200.md).
  *
- * Where that goes, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the
- * first of them pass 17,000 cycles: 3,000 until the block has looked at its share of the mask, 4,700 until it has all notes, 4,600 until its tiles are listed (6,300 when all
- * four warps waited for the words of each share), 3,000 for the marks and the first copies, 1,700 until those are there. With everything active a tile takes 1490 cycles, and waits for the reads of halos, pixel by pixel: without
- * these it is as fast as its products, without stores it is not. To ask L2 for the next tile beforehand was slower, a hint of 256 bytes no faster; to hand the tensor cores over earlier, or not at all, changed nothing. To try: TMA for tiles that are
- * all marked; tiles of 8 x 16 where neighbours are active; less code between the look and the first tile. */
+ * Cycles, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the first of them pass 17,000
+ * cycles: 3,000 until the block has read its share of the mask, 4,700 until it has all notes, 4,600 until its tiles are listed (6,300 when all four warps waited for the words of each
+ * share), 3,000 for the marks and the first copies, 1,700 until those have arrived. With everything active a tile takes 1490 cycles, and waits for the loads of halos, pixel by pixel:
+ * without these it is as fast as its products, without stores it is not. Prefetching the next tile to L2 was slower, a hint of 256 bytes no faster; handing the tensor cores over earlier,
+ * or not at all, changed nothing. To try: TMA for tiles that are all marked; tiles of 8 x 16 if adjacent ones are active; less code between reading the mask and the first tile. */
 #include "sparse/tiles.cuh"

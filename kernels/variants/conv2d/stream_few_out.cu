@@ -78,15 +78,15 @@ steps:
  *  - The depth may be any permutation of the channels: lane t of a quad loads eight adjacent ones, 16 bytes, and uses them as columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of two
  *    products. A fragment is a plain load, ROWS_AHEAD rows before its use.
  *
- * Cost: S - 1 of every 16 to 48 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. A warp has up to 254 registers, so eight
- * warps fit an SM, and the bytes on their way are what ROWS_AHEAD makes of that: one row ahead gives 0.82 of a copy at 64 channels, three rows of 32 pixels 0.92.
- * More than 4 output channels take a block of columns for each tap; of 64 channels that is more than the registers hold (`weights`), and mma_few_out is faster.
+ * Cost: S - 1 of every 16 to 48 rows of the product are unused, and R - 1 image rows at the top of a block's share are read twice. A warp has up to 254 registers, so eight
+ * warps fit an SM, and ROWS_AHEAD decides how many bytes are in flight: one row ahead gives 0.82 of a copy at 64 channels, three rows of 32 pixels 0.92. More than 4 output
+ * channels take a block of columns for each tap; with 64 channels the registers are too few (`weights`), and mma_few_out is faster.
  *
- * Of more input channels the weights do not fit either: then SPLIT warps walk down the same strip, and each reads its share of the channels.
- * Each sums an output row over the taps as before, and has one number for each of its lane's outputs, 256 bytes a warp against the 2 KiB that
- * it has read. The warps write them to shared memory and meet at a named barrier; one of them in turn adds them and stores. Two buffers: the
- * reader of row i reads before it arrives for row i + 1, and row i + 2 is written behind that barrier.
- * Measured on an H200, cold: 64 -> 3 at 1440 x 2560 132.4 us, 4.4 x cuDNN's best; mma_few_out 187.5 us. */
+ * With more input channels the weights do not fit either: then SPLIT warps go down the same strip, and each reads its share of
+ * the channels. Each sums an output row over the taps as before, and has one number for each of its lane's outputs, 256 bytes a
+ * warp for the 2 KiB that it has read. The warps write them to shared memory and synchronise at a named barrier; one of them in
+ * turn adds them and stores. Two buffers: the reader of row i reads before it arrives for row i + 1, and row i + 2 is written
+ * after that barrier. Measured on an H200, cold: 64 -> 3 at 1440 x 2560 132.4 us, 4.4 x cuDNN's best; mma_few_out 187.5 us. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "tensor_core/mma.cuh"

@@ -44,8 +44,8 @@ steps:
  *  - The last slice may have fewer than 64 channels: only products of existing channels, 16 at a time, are computed.
  *
  * Cost: the tensor cores idle while both consumers store, and shared memory is nearly full: a pair of products reads 2 x 2 KB of weights and twice 4 KB of
- * pixels, 96 of 128 cycles, and 23 bytes a cycle come in. Measured on an H200, 64->64 at 720 x 1280, cold: 139 us (older code). With nothing loaded and nothing
- * stored it is hardly faster, so what is left to gain is in the products themselves: wgmma_wide. */
+ * pixels, 96 of 128 cycles, and 23 bytes a cycle arrive. Measured on an H200, 64->64 at 720 x 1280, cold: 139 us (older code). Without loads and stores it is
+ * hardly faster, so only the products themselves can be improved: wgmma_wide. */
 #include "dense/staged_store.cuh"
 
 #ifndef FILTER_BOX

@@ -31,6 +31,6 @@ tensor_maps:
  *    warps in 2304 cycles.
  *  - Output: rows of the result are channels already, so stmatrix does not transpose them, and TMA stores 128 bytes of each of 64 lines.
  *
- * What it costs: 54 KiB for rows on their way, so the ring is shorter, and no room to pass the weights of 128 output channels through it: more than 64
- * are several blocks, each of which reads the image. Widths that are no multiple of 8 pixels are not for TMA.
- * Measured on an H200, 64->64 at 720 x 1280, cold: 101.2 us; wgmma_rs in NHWC 91.6 us (older code). */
+ * Cost: 54 KiB for rows in flight, so the ring is shorter, and no room to pass the weights of 128 output channels through it: more than 64 are several blocks, each
+ * of which reads the image. TMA does not support widths that are no multiple of 8 pixels. Measured on an H200, 64->64 at 720 x 1280, cold: 101.2 us; wgmma_rs in
+ * NHWC 91.6 us (older code). */

@@ -57,10 +57,10 @@ steps:
  * for pixels, 4 for the arrival of image rows. Instructions 20. Stores use the same L1 as shared memory: 8 more. So shared memory is the limit. With more than 64 channels
  * the weights, 112 KiB for 64 by 64, would have to be loaded from L2 repeatedly: 14 bytes a cycle, and the pixels once for each stage.
  *
- * With two warpgroups an SM has little that hides a latency. Pixels are loaded a batch of products ahead, before the products of this batch are issued; two batches are
- * on their way; outputs of the left column are stored during the last products of the right one. What is left: a store, and memory without products, take most of the
- * time each and overlap in part only. Rows that come to L2 ahead make it slower. On an H200 it is a few per cent ahead of wgmma_rs on large images of 56 or 64 channels, and
- * behind it on small ones and of fewer channels.
+ * With two warpgroups an SM has few warps to hide latency. Pixels are loaded a batch of products ahead, before the products of this batch are issued; two batches are in
+ * flight; outputs of the left column are stored during the last products of the right one. The rest: a store, and memory accesses without products, take most of the time
+ * each and overlap only in part. Prefetching rows to L2 makes it slower. On an H200 it is a few per cent faster than wgmma_rs on large images of 56 or 64 channels, and
+ * slower on small ones and with fewer channels.
  *
  * Rounding: two additions of inputs and the filter's transform round to f16. The error is about twice that of the stored f16 (`algorithm: winograd` sets the bound); inputs
  * beyond 16,000 overflow. A residual is not fused: its loads would come between the last products and the stores. */

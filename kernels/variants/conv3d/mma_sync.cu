@@ -81,11 +81,11 @@ steps:
 /* What changed from tiled: tensor cores multiply, and volume/mma.cuh loads their operands. A block keeps all weights of its output channels in shared memory and loops
  * over tiles, so weights are read once a block; a tile of 4 x 8 x 8 outputs of a 3 x 3 x 3 filter reads 2.3 inputs an output, from L2.
  *
- * Measured on an H200 in f16, cold, against cuDNN in the same run (reports/gallery/conv3d-h200.md; above 1 it is faster): 32->32 3x3x3 over 32 x 96 x 160
- * 76.0 us, 1.56 x; 64->64 1x1x1 25.5 us, 0.85 x; 16->32 3x3x3 stride 2 16.8 us, 1.32 x; 8->16 22.4 us, 2.20 x.
- * Pieces of a voxel are in pairs, because every 32 bytes came twice; the last round's tiles are on different SMs. Its bottleneck is mma.sync: warps wait for it or for
- * their own last product. To try: wgmma with voxels as rows. 1x1x1 is bound by memory, and bytes are not what it loses (31 MB come in, as they must): a group's loads,
- * products and stores follow each other, and more tiles on their way change little. To try there: consecutive voxels by TMA, results through shared memory. */
+ * Measured on an H200 in f16, cold, against cuDNN in the same run (reports/gallery/conv3d-h200.md; above 1 it is faster): 32->32 3x3x3 over 32 x 96 x 160 76.0 us,
+ * 1.56 x; 64->64 1x1x1 25.5 us, 0.85 x; 16->32 3x3x3 stride 2 16.8 us, 1.32 x; 8->16 22.4 us, 2.20 x. Pieces of a voxel are in pairs, because otherwise every 32 bytes
+ * were read twice; the tiles of the last round are on different SMs. Its bottleneck is mma.sync: warps wait for it or for their own last product. To try: wgmma with
+ * voxels as rows. 1x1x1 is memory-bound, although it moves only the compulsory 31 MB: a group's loads, products and stores follow each other, and more tiles in flight
+ * change little. To try there: consecutive voxels by TMA, results through shared memory. */
 #include "volume/mma.cuh"
 
 static __device__ __forceinline__ volume_place place_of(int tile, int tiles, int tiles_p, int tiles_q, int tiles_o)

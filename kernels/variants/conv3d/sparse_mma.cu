@@ -39,7 +39,7 @@ columns:
 /* What changed from mma_sync: the tiles. The launch itself finds the active ones (volume/schedule.cuh), and each block has an equal share of them. It reads only marked
  * inputs, and stores only active outputs; both are words of the mask, which are loaded while the tile before is multiplied.
  *
- * Measured on an H200 in f16, cold, balls of radius 8 (reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160: nothing active 10.2 us, 1 % of the inputs
- * 20.1 us, 10 % 43.8 us, 50 % 80.9 us, everything 88.6 us; cuDNN 118.5 us, mma_sync 76.0 us. So it pays against cuDNN at every density; against mma_sync up to somewhere
- * between 25 and 50 %, and with less work in a voxel less far. What it costs is the mask. To try: the first tiles and the weights on their way before all sums are known. */
+ * Measured on an H200 in f16, cold, balls of radius 8 (reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160: nothing active 10.2 us, 1 % of the inputs 20.1 us,
+ * 10 % 43.8 us, 50 % 80.9 us, everything 88.6 us; cuDNN 118.5 us, mma_sync 76.0 us. So it is faster than cuDNN at every density, and than mma_sync up to somewhere between
+ * 25 and 50 % (with less work in a voxel, up to less). The difference is the cost of the mask. To try: load the first tiles and the weights before all sums are known. */
 #include "volume/schedule.cuh"

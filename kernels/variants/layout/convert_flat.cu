@@ -42,8 +42,8 @@ steps:
  *  - Tiles are small. If a tensor is one wave of blocks, all of them load, then transpose, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of a plane should be whole lines of 128 bytes: 66
  *    channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
  *
- * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.91 x a device copy of the same bytes (older code, reports/gallery/movement-h200.md). Of odd sizes it is no slower than the copy. Back from 66 channels it is behind,
- * and further with blocks of 256 threads and 64 registers each: what is left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */
+ * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.91 x a device copy of the same bytes (older code, reports/gallery/movement-h200.md). At odd sizes it is as fast as the copy. Back from 66 channels it is slower,
+ * more so with blocks of 256 threads and 64 registers each: it waits for loads, 4 vectors a thread and no others until these are stored. To try next: two tiles a block, one in flight while the other is stored. */
 #include "element/element.cuh"
 #include "tensor_core/mma.cuh"
 

@@ -34,9 +34,9 @@ steps:
  * channels x2: 72 instructions of a warp (PTX, counted by emu) for 512 bytes moved in place of 83, in NCHW 67 in place of 78. Threads follow the line of the output in both layouts, so a warp
  * stores 512 contiguous bytes, where cell's were a pixel apart.
  *
- * The fewer rows a thread goes down, the fewer lines of the image are open at a time: 1, 2, 4, 8 and 16 rows of 64 channels x2 ran at 0.84, 0.97, 0.99, 0.96 and 0.94 of the
- * foil in NHWC, 0.90, 1.02, 0.99, 0.94 and 0.92 in NCHW; from x4 on one row is best (x4 1.02, x8 0.98; cell 1.01, 0.96). Stores that pass by L2 (.cs) gained 2 % at 8 rows, nothing at 4.
- * cell was 0.95 and 0.92 of the foil (H200, f16, cold).
+ * The fewer rows a thread goes down, the fewer lines of the image are open at a time: 1, 2, 4, 8 and 16 rows of 64 channels x2 ran at 0.84, 0.97, 0.99, 0.96 and 0.94 of the control `copy` in
+ * NHWC, 0.90, 1.02, 0.99, 0.94 and 0.92 in NCHW; from x4 on one row is best (x4 1.02, x8 0.98; cell 1.01, 0.96). Stores that bypass L2 (.cs) gained 2 % at 8 rows, nothing at 4. cell was 0.95 and
+ * 0.92 of the control (H200, f16, cold).
  *
  * Cost: only whole vectors; `strip` takes the rest. A kernel is compiled for each width. */
 #include "element/element.cuh"

@@ -32,9 +32,9 @@ steps:
  *    multiples of that, else 4.
  *  - Out: the pieces of the output, 16 bytes at a time.
  *
- * Cost: an instruction for an element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, 3 channels x2 of 1440 x 2560: 0.97 x
- * a copy of the same bytes (reports/gallery/movement-h200.md). Bank conflicts decide how much a thread makes: 48 bytes of a line in place of 24 are slower at odd widths. At odd widths it is bound by
- * instructions: 99 of a warp for 512 bytes moved (emu). To try next: words in place of single elements where a row's offset is even. */
+ * Cost: an instruction for each element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, 3 channels x2 of 1440 x 2560: 0.97 x a copy of the same bytes
+ * (reports/gallery/movement-h200.md). Bank conflicts limit the outputs of a thread: 48 bytes of a line in place of 24 are slower at odd widths. At odd widths instructions are the limit: 99 of a warp
+ * for 512 bytes moved (emu). To try next: words in place of single elements if a row's offset is even. */
 #include "movement/strip.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
