@@ -112,6 +112,9 @@ struct function {
     uint32_t *params, *results; /* pairs (offset in the frame, bytes a lane) of device functions */
     uint64_t handle;            /* what a function pointer holds */
 };
+struct frame_range {
+    uint32_t at, bytes;
+};
 struct program { /* an entry and everything it may call */
     const struct ptx_module *module;
     struct arena arena;
@@ -132,7 +135,9 @@ struct program { /* an entry and everything it may call */
     uint32_t shared_from;              /* what a kernel may use: SHARED_RESERVED, or SHARED_GROUPS */
     uint32_t param_bytes;
     bool calls, recursive;
-    bool zero_frame;      /* some register may be read before it is written */
+    bool zero_frame;          /* some register of a function may be read before it is written */
+    struct frame_range *zero; /* those of the entry, in their order */
+    uint32_t zero_count;
     bool ordered;         /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
     bool shares;          /* a block may learn what others did, and so take work from them: used results of atomics, volatile loads */
     bool trace_all;       /* some launch read and wrote one sector: reads are watched, too (races.h) */

@@ -359,12 +359,45 @@ static void static_shared_memory(void **state)
     }
 }
 
+/* Registers that only even blocks write: odd blocks, which run behind them on the same warps, read 0 in every run. Sixteen of each kind, so
+ * that they lie apart from each other in the frame. */
+static void registers_that_are_not_written(void **state)
+{
+    enum { BLOCKS = 64, EACH = 16 };
+    SCOPED_TEXT ptx = {0};
+    text_add(&ptx, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 to) {\n"
+                   ".reg .pred %p<3>; .reg .b32 %r<90>; .reg .b64 %d<90>;\n"
+                   "ld.param.u64 %d1, [to]; mov.u32 %r1, %ctaid.x; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0;\n"
+                   "mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, 32, %r3; mul.wide.u32 %d2, %r4, 8; add.u64 %d3, %d1, %d2; mov.u64 %d4, 0;\n");
+    for (int i = 0; i < EACH; i++) /* the others between them die at once */
+        text_addf(&ptx, "@%%p1 mov.u32 %%r%d, %d; @%%p1 mov.u64 %%d%d, %d; mov.u32 %%r%d, 9; add.u64 %%d4, %%d4, 0;\n", 10 + i, 3 + i,
+                  10 + i, 1000 + i, 40 + i);
+    text_add(&ptx, "@%p1 setp.eq.u32 %p2, %r2, 0; @%p2 add.u64 %d4, %d4, 50000;\n");
+    for (int i = 0; i < EACH; i++)
+        text_addf(&ptx, "cvt.u64.u32 %%d%d, %%r%d; add.u64 %%d4, %%d4, %%d%d; add.u64 %%d4, %%d4, %%d%d;\n", 40 + i, 10 + i, 40 + i,
+                  10 + i);
+    text_add(&ptx, "st.global.u64 [%d3], %d4; ret; }\n");
+    const uint64_t want = 50000 + EACH * 1003 + EACH * (EACH - 1);
+    uint64_t got[BLOCKS * 32];
+    struct emu_test t;
+    emu_test_text(&t, "unwritten", text_get(&ptx), "k");
+    uint64_t to = emu_test_buffer(&t, "to", NULL, sizeof got);
+    emu_test_pointer(&t, to);
+    t.launch.grid[0] = BLOCKS;
+    emu_test_run(&t);
+    emu_test_read(&t, to, got, sizeof got);
+    for (int i = 0; i < BLOCKS * 32; i++)
+        assert_int_equal(got[i], i / 32 % 2 ? 0 : want);
+    emu_test_close(&t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),       cmocka_unit_test(shuffles),
-                                       cmocka_unit_test(same_as_c),          cmocka_unit_test(threads_change_nothing),
-                                       cmocka_unit_test(hangs_are_reported), cmocka_unit_test(deadlock_is_reported),
-                                       cmocka_unit_test(traps_and_asserts),  cmocka_unit_test(irreducible),
-                                       cmocka_unit_test(work_of_each_block), cmocka_unit_test(static_shared_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),        cmocka_unit_test(shuffles),
+                                       cmocka_unit_test(same_as_c),           cmocka_unit_test(threads_change_nothing),
+                                       cmocka_unit_test(hangs_are_reported),  cmocka_unit_test(deadlock_is_reported),
+                                       cmocka_unit_test(traps_and_asserts),   cmocka_unit_test(irreducible),
+                                       cmocka_unit_test(work_of_each_block),  cmocka_unit_test(registers_that_are_not_written),
+                                       cmocka_unit_test(static_shared_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,6 +192,28 @@ static void count_uses(struct decode *d)
     }
 }
 
+static int by_place(const void *x, const void *y)
+{
+    const struct frame_range *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* A warp zeroes registers that may be read before they are written, so that a wrong kernel gives the same in each run: those of the entry
+ * alone, for they are few and a frame is large. A call may leave what it likes in a frame: the whole stack is zeroed. */
+static void note_undefined(struct decode *d)
+{
+    struct program *p = d->p;
+    const struct slots *s = &d->slots;
+    if (d->function) {
+        p->zero_frame |= s->undefined_count > 0;
+        return;
+    }
+    p->zero = arena_alloc(&p->arena, ((size_t)s->undefined_count + 1) * sizeof *p->zero);
+    for (int i = 0; i < s->undefined_count; i++)
+        p->zero[p->zero_count++] = (struct frame_range){s->offset[s->undefined[i]], (uint32_t)slot_bytes(d->f->regs[s->undefined[i]])};
+    qsort(p->zero, p->zero_count, sizeof *p->zero, by_place);
+}
+
 static bool decode_function(struct decode *d, int number)
 {
     struct program *p = d->p;
@@ -202,7 +224,7 @@ static bool decode_function(struct decode *d, int number)
         return !(d->failed = true);
     if (!decode_place_function(d, &p->functions[number]))
         return false;
-    p->zero_frame |= d->slots.undefined;
+    note_undefined(d);
     decode_origins(d);
     decode_overtaken(d);
     decode_unread(d);

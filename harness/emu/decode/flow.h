@@ -30,7 +30,8 @@ bool instr_ends_block(const struct ptx_instr *in);
 struct slots {
     uint32_t *offset; /* by register: byte offset in the frame */
     uint32_t bytes;
-    bool undefined; /* some register may be read before it is written */
+    int *undefined; /* registers that may be read before they are written */
+    int undefined_count;
 };
 #define SLOT_SCRATCH 4096u /* the first bytes of every frame: for multi-step instructions */
 bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out,

@@ -277,9 +277,11 @@ bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct 
     intervals(&l);
     out->offset = arena_alloc(arena, ((size_t)n + 1) * sizeof *out->offset);
     out->bytes = scan(&l, out->offset);
-    out->undefined = false;
+    out->undefined = arena_alloc(arena, ((size_t)n + 1) * sizeof *out->undefined);
+    out->undefined_count = 0;
     for (size_t w = 0; w < l.words; w++)
-        out->undefined |= l.in[w] != 0;
+        for (uint64_t bits = l.in[w]; bits; bits &= bits - 1)
+            out->undefined[out->undefined_count++] = (int)(w * 64) + __builtin_ctzll(bits);
     free(l.in);
     free(l.use);
     free(l.def);

@@ -126,6 +126,8 @@ static void warp_start(struct warp *w, int threads)
     uint32_t mask = lanes >= 32 ? ~0u : (1u << lanes) - 1;
     if (p->zero_frame)
         memset(w->stack, 0, w->stack_room);
+    for (uint32_t i = 0; i < p->zero_count; i++)
+        memset(w->stack + p->zero[i].at, 0, p->zero[i].bytes);
     if (w->local) {
         memset(w->local, 0, 32 * w->local_stride);
         memset(w->local_known, 0, 32 * w->local_stride / 8 + 1);
@@ -145,9 +147,7 @@ static void warp_start(struct warp *w, int threads)
     w->ip = NULL;
     w->state = WARP_READY;
     w->carry = 0;
-    w->polls = w->stalls = 0;
-    w->boost = 0;
-    w->turns = 0;
+    w->polls = w->stalls = w->boost = w->turns = 0;
     w->ticks = clock_of(w->block->number);
     w->guarded = false;
     w->async_groups = 0;
@@ -187,15 +187,17 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     b->cluster_count = count;
     b->cluster_arrived = b->cluster_phase = 0;
     b->point_count = 0;
-    if (l->program->uses_mbarrier)
-        memset(b->mbarriers, 0, b->shared_bytes / 64 + 8);
     memset(b->barriers, 0, sizeof b->barriers);
-    memset(b->shared, 0, b->shared_bytes);
-    if (l->checks & CHECK_KNOWN)
-        memset(b->shared_known, 0, b->shared_bytes);
+    if (b->epoch) { /* not the first block here: new memory is zero */
+        memset(b->shared, 0, b->shared_bytes);
+        if (l->checks & CHECK_KNOWN)
+            memset(b->shared_known, 0, b->shared_bytes);
+        if (b->mbarriers)
+            memset(b->mbarriers, 0, b->shared_bytes / 64 + 8);
+    }
     if ((l->checks & CHECK_KNOWN) && l->program->shared_from < SHARED_RESERVED)
         memset(b->shared_known + SHARED_GROUPS, 0xff, SHARED_RESERVED - SHARED_GROUPS);
-    if (b->shadow && (!l->program->simple_races || b->epoch >= EPOCH_MAX / 2)) { /* clocks start again, epochs go on */
+    if (b->shadow && b->epoch && (!l->program->simple_races || b->epoch >= EPOCH_MAX / 2)) { /* clocks start again, epochs go on */
         b->epoch = 0;
         memset(b->shadow->writer, 0, b->shadow->grains * sizeof *b->shadow->writer);
         memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
@@ -205,10 +207,8 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     tensor_memory_begin(b);
     b->ids = (uint32_t)b->warp_count;
     memset(b->matrix_agent, 0, sizeof b->matrix_agent);
-    b->cluster_relaxed = 0;
-    b->cancel_failed = false;
-    b->parted = b->copied = false;
-    b->sent_agent = b->sent_count = 0;
+    b->cancel_failed = b->parted = b->copied = false;
+    b->cluster_relaxed = b->sent_agent = b->sent_count = 0;
     b->cluster_time = DSMEM_BEGUN + 1;
     if (b->touched) {
         memset(b->touched, 0, CLUSTER_MAX * sizeof *b->touched);
