@@ -16,7 +16,10 @@ static bool eval(struct eval *x, const struct term *t, struct value *out);
 
 static __attribute__((noinline)) bool eval_name(struct eval *x, const struct term *t, struct value *out)
 {
-    struct error own = {0};
+    struct error own; /* its 3 kB are not cleared: names are asked for at every pixel */
+    own.kind = ERROR_NONE;
+    own.text[0] = own.hint[0] = own.file[0] = 0;
+    own.line = 0;
     if (x->env && x->env->name && x->env->name(x->env->context, t->name, out, &own))
         return true;
     if (own.kind == ERROR_NONE)

@@ -95,22 +95,28 @@ bool buffer_repeat(struct buffer *b, const void *tile, size_t bytes, struct erro
     return true;
 }
 
+/* How many bytes of `seen` are not 0. A sum of 128 fits into a byte, so the compiler adds a whole vector at a time. */
+static uint64_t marked(const uint8_t *seen, uint64_t count)
+{
+    uint64_t sum = 0, at = 0;
+    for (; at + 128 <= count; at += 128) {
+        uint8_t some = 0;
+        for (int i = 0; i < 128; i++)
+            some = (uint8_t)(some + (seen[at + (uint64_t)i] != 0));
+        sum += some;
+    }
+    for (; at < count; at++)
+        sum += seen[at] != 0;
+    return sum;
+}
+
 void buffer_touched(const struct buffer *b, double stands_for, uint64_t *read, uint64_t *written)
 {
-    uint64_t own[2] = {0}, sectors = (b->bytes + 31) / 32, marks[2];
-    for (uint64_t s = 0; s < sectors; s++) {
-        for (; s + 8 < sectors; s += 8) { /* of a large buffer most is not touched */
-            memcpy(&marks[0], b->read + s, sizeof marks[0]);
-            memcpy(&marks[1], b->written + s, sizeof marks[1]);
-            if (marks[0] | marks[1])
-                break;
-        }
-        uint64_t bytes = b->bytes - s * 32 < 32 ? b->bytes - s * 32 : 32;
-        own[0] += b->read[s] ? bytes : 0;
-        own[1] += b->written[s] ? bytes : 0;
-    }
+    const uint64_t sectors = b->bytes / 32, rest = b->bytes % 32;
     for (int i = 0; i < 2; i++) {
-        double all = stands_for > 1 ? (double)own[i] * stands_for : (double)own[i];
+        const uint8_t *seen = i ? b->written : b->read;
+        uint64_t own = 32 * marked(seen, sectors) + (rest && seen[sectors] ? rest : 0);
+        double all = stands_for > 1 ? (double)own * stands_for : (double)own;
         *(i ? written : read) += all < (double)b->bytes ? (uint64_t)all : b->bytes;
     }
 }
