@@ -282,9 +282,8 @@ static __attribute__((noinline)) bool call_environment(struct eval *x, const str
 
 static __attribute__((noinline)) bool eval_call(struct eval *x, const struct term *t, struct value *out)
 {
-    int builtin = expr_builtin(t->name);
-    if (builtin >= 0)
-        return eval_builtin(x, t, builtin, out);
+    if (t->builtin >= 0)
+        return eval_builtin(x, t, t->builtin, out);
     struct value v[EXPR_MAX_ARGS];
     for (int i = 0; i < t->count; i++)
         if (!eval(x, t->args[i], &v[i]))

@@ -31,7 +31,7 @@ bool expr_fail(const struct expr *e, struct error *err, const char *format, ...)
 static const char *const builtin_names[] = {"ceil", "floor", "min", "max", "abs", "log2", "pow2", "select"};
 enum { BUILTINS = sizeof builtin_names / sizeof *builtin_names };
 
-int expr_builtin(const char *name)
+static int builtin_of(const char *name)
 {
     for (int i = 0; i < BUILTINS; i++)
         if (!strcmp(name, builtin_names[i]))
@@ -220,6 +220,7 @@ static struct term *parse_name(struct parser *p)
     if (!expr_parse_take(p, "("))
         return t;
     t->kind = TERM_CALL;
+    t->builtin = builtin_of(t->name);
     return parse_call_args(p, t);
 }
 
@@ -454,7 +455,7 @@ const char *expr_name(const struct expr *e)
 static const struct term *find_unknown(const struct term *t, bool (*known)(void *context, const char *name, bool call), void *context)
 {
     bool call = t->kind == TERM_CALL;
-    if ((t->kind == TERM_NAME || (call && expr_builtin(t->name) < 0)) && !known(context, t->name, call))
+    if ((t->kind == TERM_NAME || (call && t->builtin < 0)) && !known(context, t->name, call))
         return t;
     const struct term *found = NULL;
     for (int i = 0; i < t->count && !found; i++)

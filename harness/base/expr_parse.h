@@ -16,6 +16,7 @@ struct term {
     enum term_op op;    /* TERM_UNARY, TERM_BINARY */
     struct value value; /* TERM_VALUE */
     char *name;         /* TERM_NAME, TERM_CALL */
+    int builtin;        /* TERM_CALL: index of bench's own function; -1: the environment's */
     struct term **args; /* operands, or arguments of the call */
     int count;
     int height;
@@ -40,6 +41,4 @@ char *expr_needed(const struct expr *e, const struct term *t, bool negated);
 char *expr_values(const struct expr *e, const struct term *t, const struct expr_env *env);
 /* Evaluates a part of the expression, without a message when it fails. */
 bool expr_term_value(const struct expr *e, const struct term *t, const struct expr_env *env, struct value *out);
-/* Index in the table of built-in calls, or -1. */
-int expr_builtin(const char *name);
 bool term_is_comparison(const struct term *t);

@@ -168,7 +168,7 @@ static void put_values(struct values *v, const struct term *t)
 {
     if (is_possession(t))
         return;
-    if (t->kind == TERM_NAME || (t->kind == TERM_CALL && expr_builtin(t->name) < 0))
+    if (t->kind == TERM_NAME || (t->kind == TERM_CALL && t->builtin < 0))
         put_value(v, t);
     else if (term_is_comparison(t) && !is_multiple(t) && t->args[0]->kind != TERM_VALUE)
         put_value(v, t->args[0]); /* `ceil(q, TW) * 2 <= 8`: the left side, then what it is made of */
