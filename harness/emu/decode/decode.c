@@ -192,7 +192,7 @@ static void count_uses(struct decode *d)
     }
 }
 
-static int by_place(const void *x, const void *y)
+static int ranges_by_place(const void *x, const void *y)
 {
     const struct frame_range *a = x, *b = y;
     return (a->at > b->at) - (a->at < b->at);
@@ -211,7 +211,7 @@ static void note_undefined(struct decode *d)
     p->zero = arena_alloc(&p->arena, ((size_t)s->undefined_count + 1) * sizeof *p->zero);
     for (int i = 0; i < s->undefined_count; i++)
         p->zero[p->zero_count++] = (struct frame_range){s->offset[s->undefined[i]], (uint32_t)slot_bytes(d->f->regs[s->undefined[i]])};
-    qsort(p->zero, p->zero_count, sizeof *p->zero, by_place);
+    qsort(p->zero, p->zero_count, sizeof *p->zero, ranges_by_place);
 }
 
 static bool decode_function(struct decode *d, int number)
