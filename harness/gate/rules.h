@@ -1,5 +1,5 @@
-/* gate/rules: the rules of a gate, in YAML (docs/GATE.md): by how much which facts of which rows may change, and which changes are
- * waived until when. */
+/* gate/rules: the rules of a gate, in YAML (docs/GATE.md): how much each fact of a row may change, and which changes are waived, each until
+ * a date. */
 #pragma once
 
 #include "base/glob_list.h"

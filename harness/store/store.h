@@ -14,7 +14,7 @@ bool store_open(const char *path, bool read_only, struct store **store, struct e
 /* Is there anything to read? A run that is killed at its first moment leaves an empty file, which the next run fills. */
 bool store_exists(const char *path);
 void store_close(struct store *store);
-/* In a process that was forked from the one that opened it: gives the lock up here. Only _exit may follow. NULL is ignored. */
+/* Gives the lock up in this process, which was forked from the one that opened the store. Only _exit may follow. NULL is ignored. */
 void store_forked(struct store *store);
 /* Opened for writing: the name of its file system if several hosts see it; it has a rollback journal then. NULL: WAL. */
 const char *store_shared(const struct store *store);

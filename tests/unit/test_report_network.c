@@ -315,7 +315,8 @@ static void the_librarys_layout_changes_are_a_headline(void **state)
                 "layout per_op 1.06 ms (69 % of it layout changes by bench); layout NHWC 1.09 ms; layout given 3.00 ms. With "
                 "the library's kernels: layout NCHW 6.79 ms (51 % of it "
                 "layout changes); layout NHWC 2.75 ms. The plan ends changes the layout before the first and after the last "
-                "layer, per_op before and after each layer; a share is of the sum of its launches with an event between each two"))
+                "layer, and per_op before and after each layer. Each share is that of the launches' times, measured with an event "
+                "between each two launches"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
     fixture_free(&f);

@@ -41,7 +41,8 @@
 #define PREDICT_CONSTANT(name) PREDICT_##name,
 enum predict_constant { PREDICT_CONSTANTS(PREDICT_CONSTANT) PREDICT_CONSTANT_COUNT };
 
-/* Kinds of instructions of which a kernel may have more than the rows behind the model: X(name, counter of emu without its prefix). */
+/* Kinds of instructions. A kernel may have more of one than the rows to which the model was fitted: X(name, counter of emu without its
+ * prefix). */
 #define PREDICT_KINDS(X) \
     X(f64, "warp_f64") \
     X(special, "warp_special") \

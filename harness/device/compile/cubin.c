@@ -367,7 +367,7 @@ unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel)
     return all;
 }
 
-/* Is the section for people and tools, or a table of names? Symbols and what refers to them count by what they say, not by their names. */
+/* True for sections that only people and tools read, and for tables of names: the code does not depend on what symbols are called. */
 static bool is_for_tools(const char *name)
 {
     return strstr(name, "debug") || !strncmp(name, ".note", 5) || !strcmp(name, ".strtab") || !strcmp(name, ".shstrtab") ||

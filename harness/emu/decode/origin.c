@@ -211,7 +211,7 @@ static bool uses_result(const struct ptx_instr *in, const struct ptx_operand *re
 
 enum first { NOTHING_FIRST, ARRIVAL_FIRST, USE_FIRST };
 
-/* What comes first in a block from instruction i on: an arrival, or a use of what was loaded, a barrier or a fence. */
+/* Which of two comes first in a block from instruction i on: an arrival; or a barrier, a fence or the use of a loaded value. */
 static enum first first_of(const struct decode *d, int block, int i, const struct ptx_operand *result)
 {
     for (; i < d->graph.blocks[block].end; i++) {

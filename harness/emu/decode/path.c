@@ -1,4 +1,5 @@
-/* emu/decode/path: how long each instruction of PTX takes, by what an H200 measures and ptxas makes of it (docs/EMU.md, "Counters").
+/* emu/decode/path: how long each instruction of PTX takes, from measurements on an H200 and the machine code that ptxas makes (docs/EMU.md,
+ * "Counters").
  */
 #include "emu/path_code.h"
 #include "base/text.h"

@@ -45,6 +45,6 @@ void mbarrier_explain(const struct warp *w, char *text, size_t room)
         return;
     memcpy(&v, m->owner->shared + m->offset, 8);
     snprintf(text, room,
-             ": the phase of parity %u of the mbarrier at 0x%x; phase %u runs there, of parity %u, and lacks %u arrivals and %d bytes",
+             ": the phase of parity %u of the mbarrier at 0x%x; its current phase %u, of parity %u, still lacks %u arrivals and %d bytes",
              m->parity, m->offset, agent_phases(m->owner, m->offset), MBARRIER_PHASE(v), MBARRIER_PENDING(v), MBARRIER_TX(v));
 }

@@ -201,7 +201,8 @@ static bool sums_whole(const struct work *work, const struct op_data *data)
     return whole[0] || whole[1] || whole[2] || whole[3];
 }
 
-/* The bound of an op that is never exact grows with the length of a line: to that of so few values, and of what is done with each. */
+/* The bound of an op that is never exact grows with the length of a line. Here only few values of a line are summed, so it shrinks to
+ * theirs. */
 static void tighten(const struct work *work, struct op_data *data)
 {
     struct tensor list[OP_MAX_TENSORS];

@@ -27,7 +27,7 @@ struct verdict {
  * says); with data->mask_out, inactive pixels must be as `inactive` says. Threaded. Masks: every bit, those behind the last column
  * included, which must be 0 so that the next layer can count bits, unless the program says otherwise. */
 void verify_tensor(const struct program *program, int tensor, const struct op_data *data, const void *storage, struct verdict *out);
-/* Compares some elements of a tensor, of which alone `data` must have the reference; inactive ones are left out. */
+/* Compares some elements of a tensor, except inactive ones. `data` needs the reference of these elements only. */
 struct verify_place {
     size_t logical;
     double got;

@@ -51,7 +51,7 @@ struct generate_selection {
 };
 bool generate_selects(const struct work *work, struct generate_selection *out);
 #define GENERATE_FEW 8 /* values of a line at most, if it has few: any order of adding 10 is within the bound of a long sum */
-/* True if work->few asks for zeros in this tensor; its lines, and whether it is the input of which generate_selects tells. */
+/* True if work->few asks for zeros in this tensor. Also gives its lines, and whether it is the input that generate_selects finds. */
 bool generate_few(const struct work *work, const struct tensor *t, struct draw_lines *lines, bool *selected);
 /* If work->sweep asks for it, makes r the recipe of lines in which one value decides. */
 void generate_sweep(const struct work *work, const struct tensor *t, struct generate_recipe *r);

@@ -104,7 +104,8 @@ struct plan_row {
     struct row_facts facts;            /* use plan_row_facts */
     char *made_id;                     /* use plan_id; of a layer it is made when needed */
     struct error *broken;              /* why the head could not be bound, or NULL */
-    char *note; /* origin of a configuration that is not the scenario's; for a sequence the layers that other variants run; or NULL */
+    char *note; /* where a configuration comes from that the scenario does not give, or which layers of a sequence other variants run; or
+                   NULL */
 };
 /* With may_lack: a listed variant, or a word of --only, that is missing here, and the error it would be otherwise. */
 struct plan_lack {

@@ -13,7 +13,7 @@ void plan_costs(const struct plan *plan, bool timed, double *seconds);
 int plan_builds(const struct plan *plan, const bool *wanted, int *rows, int *first);
 /* Does the layer's row ask the library for plans? */
 bool plan_asks_library(const struct plan_row *row);
-/* Of wanted rows, the first that asks the library for the same plans, into first[row_count]; other rows stay as they are. */
+/* Sets first[row] of each wanted row to the first wanted row that asks the library for the same plans. The other elements do not change. */
 void plan_asked_alike(const struct plan *plan, const bool *wanted, int *first);
 /* CPU seconds that a first run compiles beside that; later runs take the code from the cache. *kernels: how many. */
 double plan_compile_cost(const struct plan *plan, int *kernels);
@@ -24,5 +24,6 @@ void plan_units(const struct plan *plan, int *unit);
 /* Assigns each case to one of `count` shards: the most expensive unit first, to the shard with the least cost. Fills shard[case_count] with
  * 0 .. count-1. */
 void plan_shards(const struct plan *plan, bool timed, int count, int *shard);
-/* Hash of what the plan's rows are and how they are timed, without device, compiler and cases that the run added: equal for all shards. */
+/* Hash of the plan's rows and of how they are timed. It leaves out device, compiler and the cases that the run added, so all shards have
+ * the same. */
 void plan_identity(const struct plan *plan, bool timed, char out[HASH_TEXT]);

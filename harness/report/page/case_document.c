@@ -149,7 +149,7 @@ static void add_mode(struct block *list, const struct case_view *c, const struct
     block_text(list, "also", NULL, &line);
 }
 
-/* Every mode but the headline and the one that is a column of the table, in the order in which the rows met them. */
+/* All modes except the headline and the mode that is a column of the table, in the order in which the rows first have them. */
 static void add_modes(struct block *list, const struct case_view *c)
 {
     const struct row_time *said[8];

@@ -245,8 +245,8 @@ static const char *plan_words(const struct case_view *c, const char *by)
 {
     for (int i = 0; i < c->count && !strcmp(by, "layout"); i++)
         if (!strcmp(plan_value(&c->views[i], by), "per_op"))
-            return ". The plan ends changes the layout before the first and after the last layer, per_op before and after each layer; a "
-                   "share is of the sum of its launches with an event between each two";
+            return ". The plan ends changes the layout before the first and after the last layer, and per_op before and after each layer. "
+                   "Each share is that of the launches' times, measured with an event between each two launches";
     return "";
 }
 
