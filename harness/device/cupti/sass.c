@@ -102,7 +102,7 @@ static int metric_of(const struct cupti_sass *sass, uint64_t id)
     return -1;
 }
 
-/* The records of what ran: one for each instruction and metric that counts there, the whole GPU in one instance. */
+/* Reads the records: one for each executed instruction and metric that counts there. Each record is of the whole GPU. */
 static bool cupti_sass_take(struct cupti_sass *sass, struct cupti_sass_counts *out, struct error *err)
 {
     CUpti_SassMetricsGetDataProperties_Params size = {.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE,

@@ -58,7 +58,8 @@ const struct tensor *bind_result(const struct bind *b);           /* the tensor 
 enum dtype bind_scratch_dtype(const struct bind *b, int scratch);
 
 /* sides.c */
-/* Value of a symbol of the op. A number for all sides (`pad`) has none where the layer sets them apart: the reason is set, and err. */
+/* Value of a symbol of the op. `pad`, a number for all sides, has no value if the layer sets the sides apart: then reason and err are set.
+ */
 bool bind_symbol(struct bind *b, const char *name, struct value *out, struct error *err);
 /* Checks that a head with code of its own has used the sides that the layer sets apart. */
 bool bind_sides(struct bind *b);

@@ -291,7 +291,7 @@ static bool find_rows(const struct looking *k, size_t *found)
     return true;
 }
 
-/* Marks stretches of columns of a row: the first and the last that are written where `logical` lies, and one between them. */
+/* Marks up to three stretches of the columns of one row, the row of `logical`: the first and the last that are written, and one between. */
 static void ask_columns(const struct looking *k, size_t logical, bool *asked)
 {
     const int64_t stretches = (k->work->q + STRETCH - 1) / STRETCH;
