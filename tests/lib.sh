@@ -1,4 +1,4 @@
-# Sourced before every cli and fault case: the words that they are written in. The case runs in a scratch folder of its own, with
+# Sourced before every cli and fault case: the functions that cases use. A case runs in a scratch folder of its own, with
 # `bench` on PATH, $TOP the source tree, HOME inside the scratch folder.
 
 # `${LONG:+words}` are there when the case has time for all of its work (tests/run --long), `${SHORT:+words}` when it has not.
@@ -33,8 +33,8 @@ expect_exit() { # STATUS COMMAND...
     "$@" || expect_got=$?
     [ "$expect_got" = "$expect_wanted" ] || fail "exit status $expect_got instead of $expect_wanted: $*"
 }
-# Runs a command that must not take long: at most so many seconds of CPU time, which a machine under load does not change. One that waits for
-# ever is the runner's to end.
+# Runs a command with a limit of CPU seconds, which the load of the machine does not change. The runner ends one that
+# waits for ever.
 limited() { # SECONDS COMMAND...
     (ulimit -t $(($1 * ${SLOWER:-1})) && shift && exec "$@")
 }

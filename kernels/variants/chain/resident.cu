@@ -1,6 +1,6 @@
 /* bench 1
 op: chain
-what: one launch for all equal 3x3 layers - activations stay in L2 and carry their own flags, the next layer's weights are on their way
+what: one launch for all equal 3x3 layers - activations stay in L2 and carry their own flags, the next layer's weights are in flight
 needs:
   - r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
   - width >= 16 and width % 16 == 0

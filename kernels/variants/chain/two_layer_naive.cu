@@ -1,6 +1,6 @@
 /* bench 1
 op: chain
-what: the contract of two sparse layers in a row, read aloud - a block makes 32 outputs side by side, and what it needs of the first layer before
+what: the definition of two sparse layers in a row - a block computes 32 adjacent outputs, and first what they need of the first layer
 needs:
   - runs == 2 and straight == 1 and plain == 1 and back == 0 and width > 0
   - r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1

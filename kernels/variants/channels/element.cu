@@ -1,6 +1,6 @@
 /* bench 1
 op: channels
-what: one thread for up to 16 bytes that lie side by side in both tensors
+what: one thread for up to 16 bytes that are contiguous in both tensors
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: the variant that this shape wants, by rule - no timing, no search
+what: the variant for this shape, by rule - no timing, no search
 dtype: {input: [f32, f16, bf16, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
 math: [f32, tf32, f16_acc32, bf16_acc32, i8_acc32]
 epilogue: [bias, residual, relu, leaky_relu, depth_to_space]

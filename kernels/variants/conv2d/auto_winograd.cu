@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: auto where Winograd's larger error is allowed on 16-bit tensor cores
+what: auto, and Winograd where its larger error is allowed, on 16-bit tensor cores
 dtype: {input: f16, filter: same, output: same, bias: f32, accumulate: f32}
 layout: {input: NHWC, output: same}
 epilogue: [bias, residual, relu, leaky_relu, depth_to_space]

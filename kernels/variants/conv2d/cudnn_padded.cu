@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: the library on channels padded with zeros to multiples of 8, the padding and the cutting off inside its time
+what: the library on channels padded with zeros to multiples of 8, its time including padding and cropping
 needs: groups == 1 and (c % 8 != 0 or k % 8 != 0) and n * h * w * c8 < 2147483648 and n * p * q * k8 < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}

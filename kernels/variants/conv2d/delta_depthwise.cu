@@ -1,5 +1,5 @@
 /* bench 1
-what: delta_tile for a filter of each channel's own - a thread has a channel, marks are asked pixel by pixel, nothing is staged
+what: delta_tile for depthwise filters - a thread has a channel, marks are read pixel by pixel, nothing is staged
 like: delta_tile
 needs:
   - groups == c and k == c and r * s <= 49 and c * h * w < 2147483648 and k * p * q < 2147483648

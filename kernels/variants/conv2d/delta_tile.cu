@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: DeltaCNN's way on CUDA cores - every tile its own block that ends at once when nothing is marked; all its sums in registers
+what: DeltaCNN's method on CUDA cores - a block for every tile, which ends at once if nothing is marked; all its sums in registers
 from: naive
 needs:
   - groups == 1 and r * s <= 49 and c * h * w < 2147483648 and k * p * q < 2147483648

@@ -1,5 +1,5 @@
 /* bench 1
-what: depthwise_bulk_nchw in f32 - a lane has PX neighbouring outputs of a line, and no tensor core
+what: depthwise_bulk_nchw in f32 - a lane has PX adjacent outputs of a line, without tensor cores
 like: depthwise_bulk_nchw
 from: depthwise_rows
 needs: groups == c and k == c and w % 4 == 0 and c * h * w < 2147483648 and n * k * p * q < 2147483648 and live <= 16

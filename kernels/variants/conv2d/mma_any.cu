@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: mma.sync for any shape - channels in any number, either layout, any stride; the halo of a few channels at a time in shared memory, the depth shared by warps
+what: mma.sync for any shape - any number of channels, layout and stride; the halo of a few channels at a time in shared memory, the depth shared by warps
 from: mma_sync
 needs: groups == 1 and r <= 11 and s <= 11 and c * h * w < 2147483648 and k * p * q < 2147483648 and n * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: KRSC, output: same, residual: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: tensor cores for up to 4 input channels - the depth is a filter row's neighbouring values, fragments are built by 4-byte loads
+what: tensor cores for up to 4 input channels - the depth is a filter row's adjacent values, fragments are built by 4-byte loads
 from: mma_sync
 needs:
   - dilation_y == 1 and dilation_x == 1 and groups == 1 and stride_y <= 2 and stride_x <= 2 and c <= 4 and k % 8 == 0 and r * ceil(s * c, 2) <= 32

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: tensor cores by mma.sync - weights resident and a double-buffered halo tile in shared memory, taps by pointer shift
+what: tensor cores by mma.sync - weights and a double-buffered halo tile in shared memory, taps by address
 from: tiled_halo
 needs:
   - groups == 1 and c % 16 == 0 and k % 8 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648

@@ -1,5 +1,5 @@
 /* bench 1
-what: naive with threadIdx.x down the rows, as the notebook's numba kernel walks; every warp access strides a whole line
+what: naive with threadIdx.x along the rows, as in the notebook's numba kernel; the lanes of a warp are a whole line apart
 like: naive
 steps:
   - kernel: conv_naive_uncoalesced

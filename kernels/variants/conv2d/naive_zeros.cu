@@ -1,5 +1,5 @@
 /* bench 1
-what: naive into an output that is cleared with every call, as torch.zeros does in the notebook; every element is written afterwards
+what: naive, after clearing the output in every call, as torch.zeros does in the notebook; every element is then written
 like: naive
 layout: {input: NCHW, filter: KCRS}
 dtype: {input: f32}

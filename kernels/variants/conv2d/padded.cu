@@ -1,5 +1,5 @@
 /* bench 1
-what: cudnn_padded with the convolution that auto takes for padded channels - ours, where they are many and pixels enough
+what: cudnn_padded with the convolution that auto chooses for padded channels - ours, if there are enough channels and pixels
 like: cudnn_padded
 steps:
   - kernel: pad_channels

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: the sparse variant that this shape wants, by rule, or a dense one where the mask hardly matters; what the mask wants is decided on the device
+what: the sparse variant for this shape, by rule, or a dense one if the mask hardly matters; what depends on the mask is decided on the device
 dtype: {input: [f32, f16, bf16], output: same, bias: f32}
 math: [f32, tf32, f16_acc32, f16_acc16, bf16_acc32]
 epilogue: [bias, relu, leaky_relu]

@@ -1,5 +1,5 @@
 /* bench 1
-what: sparse_tile for any number of channels - eight tiles at a time, their weights pass through the registers in slices
+what: sparse_tile for any number of channels - eight tiles at a time, their weights go through the registers in slices
 like: sparse_tile
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r <= 9 and s <= 9 and k % 2 == 0

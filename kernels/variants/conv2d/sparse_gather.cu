@@ -1,5 +1,5 @@
 /* bench 1
-what: SBNet's way - gather the active tiles, multiply them as one dense batch, scatter the results; two trips to memory more than sparse_tile
+what: SBNet's method - gather the active tiles, multiply them as one dense batch, scatter the results; two passes over memory more than sparse_tile
 like: sparse_tile
 let:
   shares: min(128, ceil(tiles, 128))

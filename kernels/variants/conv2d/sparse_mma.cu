@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: active tiles by mma.sync - any channels, stride and dilation, and f32 in TF32; inputs that are not marked are neither read nor waited for
+what: active tiles by mma.sync - any channels, stride and dilation, and f32 in TF32; unmarked inputs are not read
 from: sparse_tile
 needs:
   - groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648

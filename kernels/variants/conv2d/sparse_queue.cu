@@ -1,5 +1,5 @@
 /* bench 1
-what: sparse_tile whose blocks put active tiles in a queue as they see them, and wait for no others that look
+what: sparse_tile whose blocks put active tiles in a queue as they find them, and do not wait for the others' search
 like: sparse_tile
 mask: {tile: [8, 8]}
 params:

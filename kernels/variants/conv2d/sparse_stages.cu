@@ -1,5 +1,5 @@
 /* bench 1
-what: mma_stages with a mask - tiles without an active output end at once; inputs that are not marked are zeros that are not read
+what: mma_stages with a mask - tiles without an active output end at once; unmarked inputs are zeros that are not read
 like: mma_stages
 layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 epilogue: [bias, relu, leaky_relu]

@@ -1,5 +1,5 @@
 /* bench 1
-what: mma_sync with a mask - a warp looks at a tile, eight at a time; only active tiles come, only active outputs are stored
+what: mma_sync with a mask - a warp reads the mask of a tile, eight at a time; only active tiles are loaded, only active outputs are stored
 like: mma_sync
 needs:
   - stride_y * stride_x == 1 and (s - 1) * dilation_x <= 16        # 16 outputs look at 32 bits of a row

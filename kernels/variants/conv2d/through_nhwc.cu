@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: NCHW of any width by way of NHWC - both layout changes at copy speed, the convolution that `auto` chooses between them
+what: NCHW of any width through NHWC - both layout changes at copy speed, between them the convolution that `auto` chooses
 from: wgmma_rs_nchw
 needs: groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NCHW, filter: KRSC, output: NCHW, residual: NCHW}

@@ -1,5 +1,5 @@
 /* bench 1
-what: tiled_nohalo with the whole filter in constant memory, uploaded with every call as the notebook does, or once
+what: tiled_nohalo with the whole filter in constant memory, uploaded in every call as in the notebook, or once
 like: tiled_nohalo
 needs: stride == 1 and groups == 1 and k * c * r * s * size(filter) <= 65536 and c * h * w < 2147483648 and k * p * q < 2147483648
 params:

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: wgmma turned round - pixels are the rows of the product and all output channels its columns, so that 48, 80, 96 or 160 channels waste nothing
+what: wgmma with the operands exchanged - pixels are the rows of the product and all output channels its columns, so that 48, 80, 96 or 160 channels waste nothing
 from: wgmma_blocks
 needs:
   - stride == 1 and groups == 1 and r <= 7 and s <= 7

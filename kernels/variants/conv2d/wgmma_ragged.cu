@@ -1,5 +1,5 @@
 /* bench 1
-what: wgmma_pixels for any number of channels - seven warps bring the pixels by cp.async and fill them up with zeros, weights are padded once
+what: wgmma_pixels for any number of channels - seven warps load the pixels by cp.async and pad them with zeros, weights are padded once
 like: wgmma_pixels
 needs:
   - stride == 1 and groups == 1 and r <= 7 and s <= 7 and c * size(input) % 2 == 0 and (size(input) == 2 or c % 4 == 0)

@@ -1,5 +1,5 @@
 /* bench 1
-what: wgmma_rs for NCHW - the producer turns every row once on its way through shared memory
+what: wgmma_rs for NCHW - the producer transposes every row once on its way through shared memory
 like: wgmma_rs
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64

@@ -1,5 +1,5 @@
 /* bench 1
-what: wgmma_rs that fuses nothing - bias, activation, residual and depth_to_space run as further timed steps; what fusing saves is the difference
+what: wgmma_rs without fusion - bias, activation, residual and depth_to_space run as further timed steps; the difference is the gain of fusing
 like: wgmma_rs
 epilogue: null
 define:

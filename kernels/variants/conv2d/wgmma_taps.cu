@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: a filter row's taps side by side - its s * c values of an NHWC image are neighbours, so 20 channels are 60 of a product's 64
+what: all taps of a filter row in one product - its s * c values of an NHWC image are contiguous, so 20 channels are 60 of a product's 64
 from: wgmma_ragged
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7

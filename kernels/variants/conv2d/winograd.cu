@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: Winograd F(2x2, 3x3) in fp32, all three steps in one kernel - 16 multiplications where 36 were
+what: Winograd F(2x2, 3x3) in fp32, all three steps in one kernel - 16 multiplications instead of 36
 from: halo_regs
 needs:
   - r == 3 and s == 3 and stride == 1 and dilation == 1 and groups == 1

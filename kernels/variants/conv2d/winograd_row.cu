@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: Winograd F(4, 3) along rows on Hopper's tensor cores - inputs are transformed in registers, 18 products where 36 were
+what: Winograd F(4, 3) along rows on Hopper's tensor cores - inputs are transformed in registers, 18 products instead of 36
 from: winograd_rs
 needs:
   - r == 3 and s == 3 and stride == 1 and dilation == 1 and groups == 1

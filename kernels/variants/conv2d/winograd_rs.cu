@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: Winograd F(2x2, 3x3) on Hopper's tensor cores - inputs are transformed in registers, 20 products where 36 were
+what: Winograd F(2x2, 3x3) on Hopper's tensor cores - inputs are transformed in registers, 20 products instead of 36
 from: wgmma_rs
 needs:
   - r == 3 and s == 3 and stride == 1 and dilation == 1 and groups == 1 and c <= 64

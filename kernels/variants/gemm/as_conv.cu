@@ -1,6 +1,6 @@
 /* bench 1
 op: gemm
-what: the 1x1 convolution that a matrix product is - b turned, then the tensor core kernel that conv2d takes for that shape
+what: a matrix product as a 1x1 convolution - transposes b, then runs the tensor-core kernel that conv2d uses for that shape
 needs: dtype != f32
 dtype: {a: [f16, bf16], b: same, c: same}
 scratch:

@@ -1,6 +1,6 @@
 /* bench 1
 op: layout
-what: NCHW <-> NHWC of any size - a tile has all channels, so in NHWC it is one piece of memory; vectors on both sides follow the addresses, not the tile
+what: NCHW <-> NHWC of any size - a tile has all channels, so in NHWC it is contiguous; vectors on both sides follow the addresses, not the tile
 from: convert
 needs: layout != to and c * h * w < 2147483648 and c * size(input) <= 2048
 dtype: {input: [f32, f16, bf16], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: layout
-what: NCHW <-> NHWC, one thread an element; stores are neighbours, loads a plane or a pixel apart
+what: NCHW <-> NHWC, one thread an element; stores are contiguous, loads a plane or a pixel apart
 needs: layout != to and c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
 let:

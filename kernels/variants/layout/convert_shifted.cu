@@ -1,6 +1,6 @@
 /* bench 1
 op: layout
-what: NCHW <-> NHWC of any size by 16-byte vectors on both sides - rows that begin anywhere are loaded as they are aligned, and shifted in registers
+what: NCHW <-> NHWC of any size by 16-byte vectors on both sides - rows that begin at any element are loaded aligned, and shifted in registers
 from: convert
 needs: layout != to and c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}

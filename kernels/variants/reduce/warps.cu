@@ -1,6 +1,6 @@
 /* bench 1
 op: reduce
-what: one warp a row, eight rows a block, four loads on their way in each lane
+what: one warp a row, eight rows a block, four loads in flight in each lane
 from: two_steps
 dtype: {input: [f32, f16, bf16], output: f32}
 let:

@@ -1,6 +1,6 @@
 /* bench 1
 op: softmax
-what: one block a row, neighbours read by neighbours; maximum and sum in one pass
+what: one block a row, coalesced loads; maximum and sum in one pass
 from: naive
 dtype: {input: [f32, f16, bf16], output: same}
 params:

@@ -1,6 +1,6 @@
 /* bench 1
 op: softmax_channels
-what: a warp a pixel whose channels lie together, a thread a pixel where pixels do; three passes over the channels
+what: a warp a pixel if its channels are contiguous, a thread a pixel if pixels are; three passes over the channels
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

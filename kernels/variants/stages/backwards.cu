@@ -1,6 +1,6 @@
 /* bench 1
 op: stages
-what: one launch - each pixel of the result pulls what it needs through all stages
+what: one launch - each pixel of the result computes what it needs through all stages
 from: vertical
 params:
   PIXELS: {values: [auto, 1, 2, 4, 8], default: auto}   # neighbours in a row that a thread makes; auto: 4 where pixels come one by one, 1 where some are gathered

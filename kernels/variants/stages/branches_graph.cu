@@ -1,5 +1,5 @@
 /* bench 1
-what: branches as one CUDA graph, side by side
+what: branches as one CUDA graph, in parallel
 like: branches_streams
 from: branches_streams
 graph: yes

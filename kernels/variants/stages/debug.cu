@@ -1,5 +1,5 @@
 /* bench 1
-what: backwards as a debug build has it - nothing inlined, every value in local memory
+what: backwards as in a debug build - nothing inlined, every value in local memory
 from: backwards
 like: backwards
 define:

@@ -1,6 +1,6 @@
 /* bench 1
 op: stages
-what: one launch for every stage that samples, with all that is done to its pixels behind it
+what: one launch for every stage that samples, with the point stages after it
 from: horizontal
 params:
   PIXELS: {values: [auto, 1, 2, 4, 8], default: auto}   # neighbours in a row that a thread makes; auto: 4 where pixels come one by one, 1 where some are gathered

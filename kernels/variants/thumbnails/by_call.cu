@@ -1,5 +1,5 @@
 /* bench 1
-what: by_hand whose arithmetic is functions - inlined or called, their operands by value or by reference
+what: by_hand with functions for the arithmetic - inlined or called, operands by value or by reference
 from: by_hand
 like: by_hand
 params:

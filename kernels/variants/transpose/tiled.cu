@@ -1,6 +1,6 @@
 /* bench 1
 op: transpose
-what: a tile of 32 x 32 turns in shared memory, so that both sides of it are whole lines
+what: a tile of 32 x 32 is transposed in shared memory, so that both sides are whole lines
 from: naive
 dtype: {input: [f32, f16, bf16], output: same}
 define:

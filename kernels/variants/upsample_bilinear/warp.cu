@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_bilinear
-what: one warp an output pixel, lanes over its channels; positions and weights are worked out once a pixel
+what: one warp an output pixel, lanes over its channels; positions and weights are computed once a pixel
 like: upsample/nearest_warp
 from: element
 needs: h * w * block * block < 268435456 and c * h * w < 2147483648

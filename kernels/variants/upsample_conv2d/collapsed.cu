@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_conv2d
-what: four convolutions 2x2 of the small image, one for each phase of the output - taps that meet the same pixel are added beforehand, the store interleaves
+what: four convolutions 2x2 of the small image, one for each phase of the output - taps on the same pixel are added beforehand, the store interleaves
 like: conv_transpose2d/wgmma_phases
 from: two_step
 needs:
