@@ -201,6 +201,14 @@ static void read_template(const char *code, const char *global, struct signature
     }
 }
 
+/* An instance, `template __global__ void NAME<128>(...)`, and a declaration before some body are no kernels: those stand elsewhere. */
+static bool is_definition(const char *start, const char *open, const char *close)
+{
+    while (open > start && isspace((unsigned char)open[-1]))
+        open--;
+    return open > start && open[-1] != '>' && (*skip_space(close) != ';' || !strchr(close, '{'));
+}
+
 /* Reads on behind __global__: attributes with parentheses, the return type, then NAME(. Returns where reading stopped. */
 static const char *read_kernel(const char *p, struct signature *out, const char **open, const char **close)
 {
@@ -224,6 +232,8 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
             p = end;
             continue;
         }
+        if (!is_definition(start, p, end))
+            return end;
         snprintf(out->name, sizeof out->name, "%s", word);
         *open = p;
         *close = end;
