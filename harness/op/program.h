@@ -198,8 +198,8 @@ struct program {
 void program_add_param(struct program *p, const char *name, const char *value, double number);
 void program_add_completed(struct program *p, const char *variant);
 void program_free(struct program *program);
-/* The same kinds and names of steps. emu may verify a part of a layer for which `auto` takes another variant than for the layer: what that
- * part counts does not belong to the row. */
+/* True if the steps have the same kinds and names. emu may verify a part of a layer for which `auto` takes another variant than for the
+ * layer: then the counts of that part do not belong to the row. */
 bool program_same_steps(const struct program *a, const struct program *b);
 /* Adds a step, or a scratch buffer, which gets another name if one has its name already: two steps of a program may bring the same. Returns
  * its index. */

@@ -109,7 +109,7 @@ bool card_layer_up(struct card_data *data, const struct work *work, const struct
  * filter. The caller releases it after the run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
 /* Converts a layer's input, from device values in logical order, to the form that sums of kernels/reference/conv.cu read (CARD_INPUT:
- * floats, CARD_INPUT_WIDE: doubles), which takes so many bytes. */
+ * floats, CARD_INPUT_WIDE: doubles). card_lines_bytes: its size. */
 size_t card_lines_bytes(const struct card_layer *layer);
 bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t lines,
                    struct error *err);
