@@ -23,6 +23,11 @@ bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const ui
 void memo_rows(struct memo *m, const uint32_t *a, int matrices);
 uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap);
 #define QUICK_NEVER (1ull << 63)
+static inline void memo_disarm(struct memo *m)
+{
+    m->quick_from = QUICK_NEVER;
+    m->quick_span = 0;
+}
 #define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
 /* The buffer that the instruction's pointer was derived from; NULL: unknown. */
 const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip);

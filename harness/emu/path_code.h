@@ -30,6 +30,13 @@ struct path_step {
     uint32_t regs;    /* into path_code.regs: those read, then those written */
     uint32_t memo;    /* UINT32_MAX: none */
 };
+#define PATH_AGES 16
+/* Requests of a load in the first turns of its basic block. What each waits for is the sector of it that comes from farthest. */
+struct path_reads {
+    uint32_t requests, sectors; /* sectors: that the warp reads for the first time */
+    uint32_t first, far;        /* with such a sector; and one of a line of which it has read nothing */
+    uint32_t again[PATH_AGES];  /* without; the oldest was read 2^k basic blocks ago, or longer */
+};
 struct path_code {
     uint32_t (*range)[2]; /* by flow: its steps, from and to */
     struct path_step *steps;

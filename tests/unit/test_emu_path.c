@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-static float in[32 * 64];
+static float in[1 << 17];
 
 struct path {
-    double l1, l2, dram, phases;
+    double l1, l2, dram, first;
 };
 
 static struct path path_of(const char *body, uint32_t threads)
@@ -30,7 +30,7 @@ static struct path path_of(const char *body, uint32_t threads)
     t.launch.block[0] = threads;
     emu_test_run(&t);
     p = (struct path){emu_test_counter(&t, "emu.path_l1_cycles", 0), emu_test_counter(&t, "emu.path_l2_cycles", 0),
-                      emu_test_counter(&t, "emu.path_dram_cycles", 0), emu_test_counter(&t, "emu.load_phases", 0)};
+                      emu_test_counter(&t, "emu.path_dram_cycles", 0), emu_test_counter(&t, "emu.first_sectors", 0)};
     emu_test_close(&t);
     return p;
 }
@@ -45,42 +45,44 @@ static void waits_for_loads(void **state)
         const char *body;
         int waits;
     } table[] = {
-        {"ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r1, %r2; st.global.u32 [%d1+8], %r3;", 1},
-        {"ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r3, %r2;", 1},
+        {"ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d1+128]; add.u32 %r3, %r1, %r2; st.global.u32 [%d1+256], %r3;", 1},
+        {"ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; ld.global.u32 %r2, [%d1+128]; add.u32 %r3, %r3, %r2;", 1},
         {"ld.global.u32 %r1, [%d1]; and.b32 %r1, %r1, 12; cvt.u64.u32 %d2, %r1; add.u64 %d2, %d2, %d1;\n"
-         "ld.global.v2.u32 {%r2, %r3}, [%d2]; add.u32 %r3, %r3, 1;",
+         "ld.global.v2.u32 {%r2, %r3}, [%d2+128]; add.u32 %r3, %r3, 1;",
          2},
-        {"ld.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; bar.sync 0; ld.global.u32 %r2, [%d1+4]; add.u32 %r2, %r2, 1;", 2},
-        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1; ld.global.u32 %r2, [%d1+8]; add.u32 %r2, %r2, 1;", 2},
-        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+4], %r1; ld.global.nc.u32 %r2, [%d1+8]; add.u32 %r2, %r2, 1;", 1},
+        {"ld.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; bar.sync 0; ld.global.u32 %r2, [%d1+128]; add.u32 %r2, %r2, 1;", 2},
+        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+128], %r1; ld.global.u32 %r2, [%d1+256]; add.u32 %r2, %r2, 1;", 2},
+        {"ld.global.u32 %r1, [%d1]; st.global.u32 [%d1+128], %r1; ld.global.nc.u32 %r2, [%d1+256]; add.u32 %r2, %r2, 1;", 1},
         {"ld.global.u32 %r1, [%d1]; bra NEXT; NEXT: add.u32 %r1, %r1, 1;", 1},
-        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p ld.global.u32 %r2, [%d1+4]; mov.u32 %r3, %r2; add.u32 %r3, %r3, 1;", 2},
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p ld.global.u32 %r2, [%d1+128]; mov.u32 %r3, %r2; add.u32 %r3, %r3, 1;", 2},
         {"ld.global.u32 %r1, [%d1]; mov.f32 %f2, %f1; div.rn.f32 %f2, %f2, %f1; mov.b32 %r2, %f2; add.u32 %r1, %r1, %r2;", 1},
-        {"ld.global.f32 %f2, [%d1]; div.rn.f32 %f2, %f2, %f1; ld.global.f32 %f3, [%d1+4]; add.f32 %f2, %f2, %f3;", 2},
+        {"ld.global.f32 %f2, [%d1]; div.rn.f32 %f2, %f2, %f1; ld.global.f32 %f3, [%d1+128]; add.f32 %f2, %f2, %f3;", 2},
         /* the load for the next turn is under way while the last one is waited for: two of six at a time */
-        {"ld.global.u32 %r1, [%d1]; LOOP: .pragma \"nounroll\"; mov.u32 %r4, %r1; ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1;\n"
+        {"ld.global.u32 %r1, [%d1]; LOOP: .pragma \"nounroll\"; mov.u32 %r4, %r1; add.u64 %d1, %d1, 128; ld.global.u32 %r1, [%d1]; add.u32 "
+         "%r2, %r2, 1;\n"
          "add.u32 %r3, %r4, %r2; setp.lt.u32 %p, %r2, 5; @%p bra LOOP;",
          3},
-        {"LOOP: .pragma \"nounroll\"; ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 5;\n"
+        {"LOOP: .pragma \"nounroll\"; ld.global.u32 %r1, [%d1]; add.u64 %d1, %d1, 128; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; "
+         "setp.lt.u32 %p, %r2, 5;\n"
          "@%p bra LOOP;",
          5},
         /* ptxas makes one turn of four of a short loop */
-        {"LOOP: ld.global.u32 %r1, [%d1]; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 8;\n"
+        {"LOOP: ld.global.u32 %r1, [%d1]; add.u64 %d1, %d1, 128; add.u32 %r2, %r2, 1; add.u32 %r3, %r1, %r2; setp.lt.u32 %p, %r2, 8;\n"
          "@%p bra LOOP;",
          2},
         /* ptxas puts guards on short ifs */
-        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
-         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1; A: @%p bra B; ld.global.u32 %r1, [%d1+128];\n"
+         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+256], %r3;",
          1},
-        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; ld.global.u32 %r2, [%d1+4]; add.u32 %r3, %r2, 1; A:", 2},
-        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1];" TWELVE_ADDS " A: @%p bra B; ld.global.u32 %r1, [%d1+4];\n"
-         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+8], %r3;",
+        {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; ld.global.u32 %r2, [%d1+128]; add.u32 %r3, %r2, 1; A:", 2},
+        {"setp.eq.u32 %p, %r2, 77; @%p bra A; ld.global.u32 %r1, [%d1];" TWELVE_ADDS " A: @%p bra B; ld.global.u32 %r1, [%d1+128];\n"
+         "add.u32 %r3, %r3, %r1; B: st.global.u32 [%d1+256], %r3;",
          2}, /* and on both halves of a short `if` and `else` */
         {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; bra.uni B; A: add.u32 %r2, %r2, %r1; bra.uni C;\n"
-         "B: sub.u32 %r2, %r2, %r1; C: ld.global.u32 %r4, [%d1+4]; add.u32 %r3, %r4, %r2;",
+         "B: sub.u32 %r2, %r2, %r1; C: ld.global.u32 %r4, [%d1+128]; add.u32 %r3, %r4, %r2;",
          1},
         {"ld.global.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 77; @%p bra A; bra.uni B; A: add.u32 %r2, %r2, %r1; bra.uni C;\n"
-         "B: sub.u32 %r2, %r2, %r1;" TWELVE_ADDS " C: ld.global.u32 %r4, [%d1+4]; add.u32 %r3, %r4, %r2;",
+         "B: sub.u32 %r2, %r2, %r1;" TWELVE_ADDS " C: ld.global.u32 %r4, [%d1+128]; add.u32 %r3, %r4, %r2;",
          2},
     };
     const struct path one = path_of("ld.global.u32 %r1, [%d1]; add.u32 %r3, %r1, 1;", 32);
@@ -124,7 +126,7 @@ static void chains_take_what_an_h200_took(void **state)
     }
 }
 
-/* A lane's row is 128 bytes: 32 lines a request, at one offset within a sector; or rows of 36 bytes, at eight. */
+/* A lane's row is 128 bytes: 32 lines a request. */
 static void requests_of_many_lines(void **state)
 {
     const struct path near = path_of("mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 8; add.u64 %d2, %d1, %d2; ld.global.u32 %r3, [%d2];\n"
@@ -132,12 +134,40 @@ static void requests_of_many_lines(void **state)
                                      32),
                       apart = path_of("mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 128; add.u64 %d2, %d1, %d2; ld.global.u32 %r3, [%d2];\n"
                                       "add.u32 %r3, %r3, 1;",
-                                      32),
-                      odd = path_of("mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 100; add.u64 %d2, %d1, %d2; ld.global.u32 %r3, [%d2];\n"
-                                    "add.u32 %r3, %r3, 1;",
-                                    32);
+                                      32);
     assert_true(fabs((apart.l1 - near.l1) - (106.25 - 43.38)) < 7); /* as an H200 took */
-    assert_true(near.phases == 1 && apart.phases == 1 && odd.phases == 8);
+    assert_true(near.first == 8 && apart.first == 32);
+}
+
+/* A warp that reads a byte again finds it in L1, and the rest of a line in L2: an H200 took 41, 280 and 700 cycles. What it reads again
+ * after more bytes than L1 holds comes from L2. */
+static void what_a_warp_has_read(void **state)
+{
+#define USE(at) "ld.global.u32 %r1, [%d1+" #at "]; add.u32 %r2, %r2, %r1;"
+#define WALK(name, last) \
+#name \
+        ": .pragma \"nounroll\"; ld.global.v2.u32 {%r1, %r4}, [%d2]; add.u64 %d2, %d2, 256; add.u32 %r2, %r2, %r1; add.u32 %r3, %r3, 1;\n" \
+        "setp.lt.u32 %p, %r3, " #last "; @%p bra " #name ";\n"
+    static const struct {
+        const char *body;
+        int near, far, sectors;
+    } table[] = {
+        {USE(0) USE(4) USE(16), 1, 1, 1},
+        {USE(0) "bra NEXT; NEXT:" USE(32) USE(64), 2, 1, 3},
+        {USE(0) "bra NEXT; NEXT:" USE(128), 2, 2, 2},
+        {"mov.u32 %r5, %tid.x; mul.wide.u32 %d3, %r5, 8; mov.u32 %r3, 0; add.u64 %d2, %d1, %d3;" WALK(A, 512) "add.u64 %d2, %d1, %d3;" WALK(
+             B, 1024),
+         512, 512, 4096},
+        {"mov.u32 %r5, %tid.x; mul.wide.u32 %d3, %r5, 8; mov.u32 %r3, 0; add.u64 %d2, %d1, %d3;" WALK(
+             A, 1900) "add.u64 %d2, %d1, %d3;" WALK(B, 3800),
+         3800, 1900, 15200},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct path p = path_of(table[i].body, 32);
+        const double near = (p.l2 - p.l1) / 239, far = (p.dram - p.l2) / 420;
+        if (fabs(near / table[i].near - 1) > 0.02 || fabs(far / table[i].far - 1) > 0.02 || fabs(p.first / table[i].sectors - 1) > 0.02)
+            fail_msg("%s: %.2f times not in L1, %.2f times in DRAM, %.0f sectors", table[i].body, near, far, p.first);
+    }
 }
 
 /* Eight warps that each load 32 lines 64 times: the units of the SM, not a warp's latency. */
@@ -167,8 +197,11 @@ static void work_from_a_counter_is_shared(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_loads), cmocka_unit_test(chains_take_what_an_h200_took),
-                                       cmocka_unit_test(requests_of_many_lines), cmocka_unit_test(warps_of_a_block_share_an_sm),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_loads),
+                                       cmocka_unit_test(chains_take_what_an_h200_took),
+                                       cmocka_unit_test(requests_of_many_lines),
+                                       cmocka_unit_test(what_a_warp_has_read),
+                                       cmocka_unit_test(warps_of_a_block_share_an_sm),
                                        cmocka_unit_test(work_from_a_counter_is_shared)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,8 +26,8 @@ static struct chip_model *shipped(void)
 static struct chip_model ideal(void)
 {
     struct chip_model m = {.chip = "GH100"};
-    const double one[] = {PREDICT_issue_share, PREDICT_tensor_group_share, PREDICT_tensor_warp_share,
-                          PREDICT_l1_share,    PREDICT_dram_share,         PREDICT_machine_per_ptx};
+    const double one[] = {PREDICT_issue_share, PREDICT_tensor_group_share, PREDICT_tensor_warp_share, PREDICT_l1_share,
+                          PREDICT_dram_share,  PREDICT_machine_per_ptx,    PREDICT_path_norm};
     for (size_t i = 0; i < sizeof one / sizeof *one; i++)
         m.constant[(int)one[i]] = 1;
     m.constant[PREDICT_clock_hz] = 2e9;
@@ -132,37 +132,36 @@ static void each_unit_by_hand(void **state)
     assert_int_equal(p.limit, UNIT_L2);
 }
 
-/* A block takes 1,000 cycles if its loads come from L1, 3,000 from L2 and 9,000 from DRAM. Each byte is read once; or a quarter of them
- * from DRAM, the square root of four times as many bytes from L2 and the rest from L1; or half of the requests wait for DRAM, because their
- * lanes leave their sectors in two different turns. */
+/* A block takes 1,000 cycles if all comes from L1, 3,000 if what its warps read first comes from L2, and 9,000 from DRAM. Each byte is read
+ * by one warp; or by four, of which two wait for DRAM (a power of a half); or the launch before wrote all of it. */
 static void the_path_of_a_block(void **state)
 {
     const struct chip *h200 = chip_find("H200");
     struct chip_model m = ideal();
     struct prediction p;
-    m.constant[PREDICT_path_scale] = 1;
-    m.constant[PREDICT_reuse_power] = 0.5;
+    m.constant[PREDICT_far_power] = 0.5;
+    m.constant[PREDICT_path_norm] = 2;
     struct predict_counts c = {.blocks = 264, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
-    c.requests_ld = c.load_phases = c.sectors_ld = 132 * 10;
+    c.requests_ld = c.first_sectors = c.sectors_ld = 132 * 10;
     c.path_l1 = 264 * 1000;
     c.path_l2 = 264 * 3000;
     c.path_dram = 264 * 9000;
-    c.read_bytes = 32 * c.sectors_ld;
+    c.read_bytes = 32 * c.first_sectors;
     predict_launch(&m, h200, &c, &p);
     near(p.unit_ns[UNIT_LATENCY], 2 * 9000 / 2.0);        /* two rounds; 2 GHz */
     near(p.waits, 1 - (1000 - 41 * 2000 / 239.0) / 9000); /* each of 2000 / 239 waits takes 41 cycles from L1, 280 from L2 */
     c.read_bytes /= 4;
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 2 * (1000 + 2000 / 2.0 + 6000 / 4.0) / 2);
-    c.load_phases *= 2;
-    predict_launch(&m, h200, &c, &p);
     near(p.unit_ns[UNIT_LATENCY], 2 * (3000 + 6000 / 2.0) / 2);
-    m.constant[PREDICT_cycles_per_load] = 5000; /* more than the path */
+    m.constant[PREDICT_cycles_per_load] = 1600; /* times five: a warp among many, beside its path */
     predict_launch(&m, h200, &c, &p);
-    near(p.unit_ns[UNIT_LATENCY], 2 * 5 * 5000 / 2.0);
+    near(p.unit_ns[UNIT_LATENCY], 2 * 10000 / 2.0);
     m.constant[PREDICT_cycles_per_load] = 0;
-    c.sectors_ld = c.requests_ld = c.load_phases = 0; /* copies only, half of them of what was read before */
-    c.sectors_async = 1000;
+    c.kept_bytes = c.read_bytes;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], 2 * 3000 / 2.0);
+    c.kept_bytes = c.sectors_ld = c.requests_ld = c.first_sectors = 0; /* copies only */
+    c.sectors_async = 2000;
     c.read_bytes = 16000;
     predict_launch(&m, h200, &c, &p);
     near(p.unit_ns[UNIT_LATENCY], 2 * (3000 + 6000 / 2.0) / 2);
@@ -217,12 +216,11 @@ static void bytes_that_l2_holds(void **state)
     const struct chip *h200 = chip_find("H200");
     struct chip_model m = ideal();
     struct prediction p;
-    m.constant[PREDICT_path_scale] = 1;
+    m.constant[PREDICT_far_power] = 1;
     struct predict_counts c = {.blocks = 132, .warps_per_block = 1, .blocks_per_sm = 1, .registers = 32, .instructions = 132};
-    c.path_l1 = 132 * 100;
     c.path_l2 = 132 * 2000;
     c.path_dram = 132 * 8000;
-    c.requests_ld = c.sectors_ld = 4.8e9 / 32;
+    c.requests_ld = c.sectors_ld = c.first_sectors = 4.8e9 / 32;
     c.read_bytes = 4.8e9;
     c.kept_bytes = 1.2e9;
     predict_launch(&m, h200, &c, &p);

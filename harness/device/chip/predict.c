@@ -102,17 +102,13 @@ static struct loads loads_of(const struct chip_model *m, const struct predict_co
                           fmax(0, once - c->kept_bytes)};
 }
 
-/* Cycles of a mean block's slowest warp. A request takes as long as the sector that comes from farthest. Lanes that walk through memory
- * leave their sectors in as many different turns as their addresses have offsets within a sector. */
-static double path_of(const struct predict_counts *c, const struct loads *l)
+/* Cycles of a mean block's slowest warp. What a warp reads first is in DRAM or, where another warp has read it shortly before, in L2: the
+ * more warps read the same, the fewer of them wait for DRAM. */
+static double path_of(const struct chip_model *m, const struct predict_counts *c)
 {
-    double phases = c->requests_ld > 0 ? fmax(1, c->load_phases / c->requests_ld) : 1, near = 1,
-           far = c->sectors_async > 0 ? fmin(1, (c->read_bytes - c->kept_bytes) / (SECTOR * c->sectors_async)) : 0;
-    if (l->asked > 0) {
-        near = fmin(1, phases * l->from_l2 / l->asked);
-        far = fmin(near, phases * l->from_dram / l->asked);
-    }
-    return (c->path_l1 + (c->path_l2 - c->path_l1) * near + (c->path_dram - c->path_l2) * far) / c->blocks;
+    const double first = SECTOR * (c->first_sectors + c->sectors_async), read = fmax(0, c->read_bytes - c->kept_bytes),
+                 far = first > 0 ? pow(fmin(1, read / first), m->constant[PREDICT_far_power]) : 0;
+    return (c->path_l2 + (c->path_dram - c->path_l2) * far) / c->blocks;
 }
 
 /* The share of these cycles in which the warp waits for global data. If the data come from L2 and not from L1, each wait is longer by the
@@ -130,6 +126,11 @@ static double shared_cycles(const struct chip_model *m, const struct predict_cou
     return (k[PREDICT_cycles_per_instruction] * machine + k[PREDICT_cycles_per_load] * c->requests_ld * 32 / fmax(c->registers, 16) +
             k[PREDICT_cycles_per_shared] * c->shared_loads + k[PREDICT_cycles_per_barrier] * c->barriers) /
            (c->blocks * c->warps_per_block);
+}
+
+static double add_powers(double a, double b, double power)
+{
+    return pow(pow(a, power) + pow(b, power), 1 / power);
 }
 
 /* Cycles of an SM for its instructions: of the schedulers, or of a pipe that has fewer lanes (XU: 16; f64: the chip's). */
@@ -185,8 +186,8 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     /* The chip launches one block after the other: those that it holds at once, and later ones no faster than that. */
     double each = fmax(k[PREDICT_block_ns], k[PREDICT_warp_ns] * c->warps_per_block), first = each * fmin(c->blocks, slots);
     out->alone_ns = blocks / ghz * k[PREDICT_cycles_per_block] +
-                    rounds / ghz * fmax(shared_cycles(m, c, machine), k[PREDICT_path_scale] * path_of(c, &loads));
-    out->waits = waits_of(c, path_of(c, &loads));
+                    rounds / ghz * add_powers(shared_cycles(m, c, machine), path_of(m, c), k[PREDICT_path_norm]);
+    out->waits = waits_of(c, path_of(m, c));
     out->unit_ns[UNIT_LATENCY] = first + fmax(each * c->blocks - first, out->alone_ns);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
     put_residence(c, out, sms, uneven, waves / rounds, each * c->blocks, blocks / ghz * k[PREDICT_cycles_per_block]);

@@ -36,7 +36,8 @@
     X(cycles_per_load) \
     X(cycles_per_shared) \
     X(cycles_per_barrier) \
-    X(path_scale) \
+    X(far_power) \
+    X(path_norm) \
     X(norm)
 #define PREDICT_CONSTANT(name) PREDICT_##name,
 enum predict_constant { PREDICT_CONSTANTS(PREDICT_CONSTANT) PREDICT_CONSTANT_COUNT };
@@ -72,9 +73,9 @@ struct chip_model *chip_model_load(const char *chip, struct error *err);
 struct predict_counts {
     double blocks, warps_per_block, blocks_per_sm, registers, code_bytes;
     double resident; /* blocks that the chip holds at once, where clusters make it fewer than its SMs hold; 0: no clusters */
-    double instructions, machine_more, branches, requests_ld, load_phases, waves, sectors_ld, sectors_st, sectors_st_part, sectors_async,
+    double instructions, machine_more, branches, requests_ld, first_sectors, waves, sectors_ld, sectors_st, sectors_st_part, sectors_async,
         shared_wavefronts, shared_loads, barriers;
-    double path_l1, path_l2, path_dram; /* cycles of each block alone on an SM, if its loads came from there */
+    double path_l1, path_l2, path_dram; /* cycles of each block alone on an SM, if what a warp reads first came from there */
     double tensor_macs, kind[PREDICT_KIND_COUNT];
     double read_bytes, written_bytes;                 /* distinct */
     double unequal_sm, unequal_place, unequal_blocks; /* of unequal blocks (device/chip/dispatch): sm_work, place_work, place_blocks */

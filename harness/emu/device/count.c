@@ -198,7 +198,7 @@ void totals_add(struct totals *t, const struct launch *l, const char *path, cons
     merge_workers(l, blocks, memos);
     uint64_t cycles[PATH_LEVELS] = {0};
     path_cycles(l, blocks, memos, cycles);
-    t->whole[COUNT_load_phases] += path_phases(l, memos);
+    t->whole[COUNT_first_sectors] += path_first_sectors(l, memos);
     t->whole[COUNT_path_l1_cycles] += cycles[PATH_L1];
     t->whole[COUNT_path_l2_cycles] += cycles[PATH_L2];
     t->whole[COUNT_path_dram_cycles] += cycles[PATH_DRAM];

@@ -49,7 +49,7 @@
     X(global_lines, "line") \
     X(global_wavefronts, "wavefront") \
     X(machine_more, "instr") \
-    X(load_phases, "") \
+    X(first_sectors, "sector") \
     X(path_l1_cycles, "cycle") \
     X(path_l2_cycles, "cycle") \
     X(path_dram_cycles, "cycle") \

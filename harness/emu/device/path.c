@@ -12,10 +12,16 @@
 #define PART 8
 #define STEPS_MOST 40000 /* of one warp that are timed; the rest takes as long in the mean of its basic block */
 #define TIMED_MOST 16    /* different paths of a launch that are timed */
+#define ALIKE 4          /* with more of them, blocks do different work */
 #define SCHEDULERS 4
-#define GROUPS 16          /* of copies that are under way */
-#define UNROLL 4           /* turns of a short loop that become one */
-#define WORDS_MOST 64      /* that are loaded at once: registers */
+#define GROUPS 16         /* of copies that are under way */
+#define UNROLL 4          /* turns of a short loop that become one */
+#define WORDS_MOST 64     /* that are loaded at once: registers */
+#define WORDS_UNROLLED 12 /* the same in turns that ptxas unrolls: it keeps small kernels within 32 registers */
+#define SMS 132
+#define WARPS_OF_SM 64
+#define L1_BYTES 200e3
+#define OLD 6              /* what was read 2^6 basic blocks ago, or longer, may no longer be in L1 */
 #define LOADS 64           /* that are remembered */
 #define WAVEFRONT_PARTS 17 /* that each further wavefront of a request takes */
 #define REQUEST_PARTS 32   /* between two loads of a warp */
@@ -40,6 +46,7 @@ struct timer {
     const uint32_t *of_flow; /* by flow: warps of the block that run it */
     const uint32_t *extra;   /* by step: parts that its requests take beyond the first sector or wavefront */
     const uint32_t *waves;   /* by step: wavefronts of its requests, in parts */
+    const cycles *latency;   /* by step, of loads: the mean of those that read a sector first and the others */
     cycles *ready;           /* by register */
     cycles start, issued;    /* of the basic block; the last start of an instruction of it */
     cycles branch;           /* when it is known where the last branch goes, if ptxas does not guard instructions in its place */
@@ -54,7 +61,7 @@ struct timer {
         cycles ready;
         uint32_t words;
     } load[LOADS];
-    uint32_t load_first, load_count, words;
+    uint32_t load_first, load_count, words, words_most;
     int32_t slots; /* of the block */
     uint32_t steps;
     uint32_t warps; /* of the block that run the basic block */
@@ -65,7 +72,7 @@ struct timer {
 /* A load needs registers: it waits for the oldest ones. */
 static void take_words(struct timer *t, uint32_t words, cycles *at, cycles ready)
 {
-    while (t->load_count && (t->words + words > WORDS_MOST || t->load_count == LOADS)) {
+    while (t->load_count && (t->words + words > t->words_most || t->load_count == LOADS)) {
         *at = later(*at, t->load[t->load_first].ready);
         t->words -= t->load[t->load_first].words;
         t->load_first = (t->load_first + 1) % LOADS;
@@ -131,10 +138,10 @@ static cycles time_load(struct timer *t, const struct path_step *s, cycles at, u
 {
     const int32_t extra = (int32_t)t->extra[i];
     at = s->kind == PATH_LOAD ? later(at, t->kept) : at;
-    take_words(t, s->words, &at, load_latency + all(extra));
+    take_words(t, s->words, &at, t->latency[i] + all(extra));
     t->issued = later(t->issued, at);
     use_loads(t, t->waves[i]);
-    return later(at + all(extra), t->loads) + load_latency;
+    return later(at + all(extra), t->loads) + t->latency[i];
 }
 
 static void time_copy(struct timer *t, cycles at, uint32_t i)
@@ -280,6 +287,7 @@ static void time_warp(const struct program *p, struct timer *t, const struct pat
         }
         t->guard = p->flows[f].guarded ? t->branch : all(0);
         t->branches = false;
+        t->words_most = turn % UNROLL ? WORDS_UNROLLED : WORDS_MOST;
         costs[f].seen++;
         t->warps = t->of_flow[f];
         for (uint32_t s = t->code->range[f][0]; s < t->code->range[f][1]; s++)
@@ -314,6 +322,73 @@ static void put_requests(struct timer *t, const struct program *p, const struct 
     }
     t->extra = out;
     t->waves = out + t->code->step_count;
+}
+
+/* What the warps that are followed read by this load. False: none of them ran it. */
+static bool add_reads(const struct launch *l, const struct path_step *s, struct path_reads *sum)
+{
+    *sum = (struct path_reads){0};
+    if ((s->kind != PATH_LOAD && s->kind != PATH_LOAD_FREE) || s->memo >= l->program->memo_count)
+        return false;
+    for (int r = 0; r < l->runner_count; r++)
+        for (const struct path *path = l->runners[r].paths; path; path = path->next)
+            for (int i = 0; i < path->warps; i++) {
+                const struct path_reads *one = &path->warp[i].reads[s->memo];
+                sum->requests += one->requests;
+                sum->sectors += one->sectors;
+                sum->first += one->first;
+                sum->far += one->far;
+                for (int k = 0; k < PATH_AGES; k++)
+                    sum->again[k] += one->again[k];
+            }
+    return sum->requests > 0;
+}
+
+/* After how many basic blocks of a warp L1 has read as much as it holds: what warps read first, and what they read again after long. */
+static double blocks_kept(const struct launch *l, const struct path_code *c, const struct memo *memos, double blocks)
+{
+    double executed = 0, warps = 0, block_warps = 1, bytes = 0, first = 0, again = 0;
+    for (uint32_t i = 0; i < c->step_count; i++) {
+        struct path_reads sum;
+        if (!add_reads(l, &c->steps[i], &sum))
+            continue;
+        const double each = (double)memos[c->steps[i].memo].requests / sum.requests;
+        bytes += 32 * each * sum.sectors;
+        first += each * sum.first;
+        for (int k = OLD; k < PATH_AGES; k++)
+            again += each * sum.again[k];
+    }
+    for (int r = 0; r < l->runner_count; r++)
+        for (const struct path *path = l->runners[r].paths; path; path = path->next)
+            for (int i = 0; i < path->warps; i++) {
+                block_warps = path->block_warps;
+                warps++;
+                for (uint32_t f = 0; f < l->program->flow_count; f++)
+                    executed += (double)path->warp[i].blocks[f].executions;
+            }
+    double together = blocks < SMS ? 1 : blocks / SMS;
+    together = together * block_warps < WARPS_OF_SM ? together : WARPS_OF_SM / block_warps;
+    return bytes > 0 ? executed / warps * L1_BYTES / (bytes / blocks * together * (1 + again / first)) : 1e30;
+}
+
+/* A request takes as long as its farthest sector. A warp's first of a line comes from DRAM and its others of it from L2, if no other warp
+ * has read them; what it has read before from L1, if L1 still has it. */
+static void put_latencies(const struct launch *l, const struct path_code *c, double kept, cycles *out)
+{
+    for (uint32_t i = 0; i < c->step_count; i++) {
+        struct path_reads sum;
+        double near = 1, far = 1;
+        if (add_reads(l, &c->steps[i], &sum)) {
+            double lost = sum.first;
+            for (int k = 0; k < PATH_AGES; k++)
+                lost += (double)(1u << k) > kept ? sum.again[k] : 0;
+            near = lost / sum.requests;
+            far = (double)sum.far / sum.requests;
+        }
+        const double from_l1 = load_latency[PATH_L1], from_l2 = from_l1 + near * (load_latency[PATH_L2] - load_latency[PATH_L1]);
+        out[i] =
+            (cycles){(int32_t)from_l1, (int32_t)from_l2, (int32_t)(from_l2 + far * (load_latency[PATH_DRAM] - load_latency[PATH_L2])), 0};
+    }
 }
 
 /* How many warps of the block run each basic block as this one does; at least itself. */
@@ -351,6 +426,7 @@ static double instructions_of(const struct path_code *c, const struct block_coun
 struct timed {
     uint64_t hash;
     double most[PATH_LEVELS], instructions; /* of the slowest warp */
+    double mean;                            /* instructions of a warp */
 };
 
 static void time_path(const struct program *p, struct timer *t, const struct path *path, const struct block_count *all_blocks,
@@ -361,6 +437,7 @@ static void time_path(const struct program *p, struct timer *t, const struct pat
     for (int i = 0; i < path->warps; i++) {
         double one[PATH_LEVELS];
         put_warps(path, &path->warp[i], all_blocks, blocks, p->flow_count, of_flow);
+        out->mean += instructions_of(t->code, path->warp[i].blocks, p->flow_count) / path->warps;
         time_warp(p, t, &path->warp[i], costs, one);
         if (one[PATH_DRAM] > out->most[PATH_DRAM])
             out->instructions = instructions_of(t->code, path->warp[i].blocks, p->flow_count);
@@ -379,14 +456,17 @@ void path_cycles(const struct launch *l, const struct block_count *counts, const
     SCOPED uint32_t *requests = xcalloc(2 * (size_t)t.code->step_count + 1, sizeof *requests);
     SCOPED struct cost *costs = aligned_alloc(16, (p->flow_count + 1) * sizeof *costs);
     SCOPED cycles *ready = aligned_alloc(16, (t.code->reg_count + 1) * sizeof *ready);
-    if (!costs || !ready)
+    SCOPED cycles *latency = aligned_alloc(16, (t.code->step_count + 1) * sizeof *latency);
+    if (!costs || !ready || !latency)
         abort();
     put_requests(&t, p, memos, requests);
     t.ready = ready;
+    t.latency = latency;
     for (int r = 0; r < l->runner_count; r++)
         for (const struct path *path = l->runners[r].paths; path; path = path->next)
             all_blocks += (double)path->weight;
     const double blocks = l->grid[0] ? (double)l->grid[0] * l->grid[1] * l->grid[2] : all_blocks;
+    put_latencies(l, t.code, blocks_kept(l, t.code, memos, blocks), latency);
     for (int r = 0; r < l->runner_count; r++)
         for (const struct path *path = l->runners[r].paths; path; path = path->next) {
             const uint64_t hash = hash_of(path, p->flow_count);
@@ -402,27 +482,25 @@ void path_cycles(const struct launch *l, const struct block_count *counts, const
             weight += (double)path->weight;
             for (int i = 0; i < PATH_LEVELS; i++)
                 total[i] += (double)path->weight * timed[k].most[i];
-            followed += (double)path->weight * timed[k].instructions;
+            followed += (double)path->weight * (p->shares ? timed[k].instructions : timed[k].mean);
             warps = path->block_warps * blocks;
         }
-    /* Warps that take work from a counter share it evenly on a GPU; here those that run first take most of it. */
-    const double fair = p->shares && followed > 0 ? instructions_of(t.code, counts, p->flow_count) / warps / (followed / weight) : 1;
+    /* Warps that take work from a counter share it evenly on a GPU; here those that run first take most of it. Of blocks that differ, those
+     * that are followed may have more work than others, or less. */
+    const double fair =
+        (p->shares || count > ALIKE) && followed > 0 ? instructions_of(t.code, counts, p->flow_count) / warps / (followed / weight) : 1;
     for (int i = 0; i < PATH_LEVELS && weight > 0; i++)
         sum[i] += (uint64_t)(total[i] * fair * blocks / weight + .5);
 }
 
-uint64_t path_phases(const struct launch *l, const struct memo *memos)
+uint64_t path_first_sectors(const struct launch *l, const struct memo *memos)
 {
-    const struct program *p = l->program;
     const struct path_code *c = decode_path(l->program);
-    uint64_t sum = 0;
+    double sum = 0;
     for (uint32_t i = 0; i < c->step_count; i++) {
-        const uint32_t memo = c->steps[i].kind == PATH_LOAD || c->steps[i].kind == PATH_LOAD_FREE ? c->steps[i].memo : UINT32_MAX;
-        uint8_t most = 1;
-        for (int r = 0; r < l->runner_count && memo < p->memo_count; r++)
-            for (const struct path *path = l->runners[r].paths; path; path = path->next)
-                most = path->phases[memo] > most ? path->phases[memo] : most;
-        sum += memo < p->memo_count ? memos[memo].requests * most : 0;
+        struct path_reads all_reads;
+        if (add_reads(l, &c->steps[i], &all_reads))
+            sum += (double)memos[c->steps[i].memo].requests * all_reads.sectors / all_reads.requests;
     }
-    return sum;
+    return (uint64_t)(sum + .5);
 }

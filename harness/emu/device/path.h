@@ -7,5 +7,6 @@ enum path_level { PATH_L1, PATH_L2, PATH_DRAM, PATH_LEVELS }; /* where each load
 
 /* Adds the cycles of the slowest warp of each block, summed over the launch's blocks: of the blocks that were followed, each as often as it
  * stands for others. counts, memos: those of the whole launch, by program.flow_count and program.memo_count. */
-uint64_t path_phases(const struct launch *l, const struct memo *memos);
+/* Sectors that a warp reads for the first time, summed over all warps. */
+uint64_t path_first_sectors(const struct launch *l, const struct memo *memos);
 void path_cycles(const struct launch *l, const struct block_count *counts, const struct memo *memos, uint64_t sum[PATH_LEVELS]);

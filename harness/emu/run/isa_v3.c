@@ -5,6 +5,7 @@
 #include "emu/check/shadow.h"
 #include "emu/check/races.h"
 #include "emu/handlers.h"
+#include "emu/run/path.h"
 #include "emu/run/tensor_sum.h"
 #include "emu/tensor.h"
 #include "emu/tensor_memory.h"

@@ -86,8 +86,7 @@ uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
     for (int s = 0; s < m->spans; s++)
         covered += (uint32_t)(m->to[s] - m->from[s]);
     m->gaps = covered != distinct * bytes;
-    m->quick_from = QUICK_NEVER;
-    m->quick_span = 0;
+    memo_disarm(m);
     m->doubles = distinct != (uint32_t)n;
     m->key = pattern_key(m);
     m->place = PLACE_NONE;

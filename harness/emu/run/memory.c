@@ -1,5 +1,6 @@
 /* emu/run/memory: where an access goes when it is not regular: lane by lane, with every check; sectors and wavefronts of patterns. */
 #include "emu/check/races.h"
+#include "emu/run/path.h"
 #include <string.h>
 
 #define NULL_BYTES 65536u        /* a null pointer and an index */
@@ -262,6 +263,7 @@ void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, co
         uint32_t lines, distinct = memo_learn(&t, bytes, SECTOR_GAP);
         int fewest;
         memo_add_waves(m);
+        path_read(w, &t, ip->memo, first);
         m->requests++;
         m->waved++;
         m->wave_sum += (uint64_t)shared_wavefronts(&t, t.mask, (uint32_t)first & 3, bytes, &fewest);

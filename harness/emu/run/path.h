@@ -10,19 +10,25 @@
 #define PATH_MOST 4096u /* basic blocks whose order is kept: */
 #define PATH_TURNS 32u  /* of each the first ones, so that a long loop leaves room for what follows */
 #define PATH_SKIPS 16384u
+#define PATH_RECORDS 4096u /* in these basic blocks, what loads read is recorded */
 #define PATH_WARPS 2
+
+struct path_reads; /* emu/path_code.h */
+struct path_table;
 
 struct path_warp {
     uint32_t *flows;            /* ids, in order */
     uint32_t count, skipped;    /* skipped: blocks of which there were enough; after PATH_SKIPS the warp is no longer followed */
     struct block_count *blocks; /* by flow: all that it entered */
+    bool records;               /* what its loads read now */
+    struct path_table *table;   /* the sectors that it has read; NULL: none yet */
+    struct path_reads *reads;   /* by memo */
 };
 struct path { /* of a block; one allocation */
     struct path *next;
     uint64_t weight;        /* blocks that it stands for */
     int warps, block_warps; /* that are followed; all of the block */
     struct path_warp warp[PATH_WARPS];
-    uint8_t *phases; /* by memo: at how many different offsets within a sector the stretches of its last request began; 0: none known */
 };
 
 bool path_wants(const struct launch *l, uint64_t number, int rank, const struct device_group *sampled);
@@ -32,9 +38,17 @@ void path_take(struct runner *k, struct block *b, struct device_group *sampled);
 void path_free(struct path *list);
 /* A turn of a warp that is followed, or a part of one. True: it is no longer followed, and its turn goes on. */
 bool path_run(struct warp *w);
+void path_record(struct path_warp *p, const struct memo *m, uint32_t memo, uint64_t at);
+/* A request for global memory whose lanes lie as in m, the first of them at `at`. */
+static inline void path_read(struct warp *w, const struct memo *m, uint32_t memo, uint64_t at)
+{
+    if (w->path && w->path->records)
+        path_record(w->path, m, memo, at);
+}
 static inline void path_note(struct warp *w, const struct flow *to)
 {
     struct path_warp *p = w->path;
+    p->records = p->count + p->skipped < PATH_RECORDS;
     if (p->blocks[to->id].executions <= PATH_TURNS)
         p->flows[p->count++] = to->id;
     else

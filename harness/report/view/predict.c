@@ -61,7 +61,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .machine_more = emu_of(v, step, "machine_more"),
         .branches = emu_of(v, step, "warp_branch"),
         .requests_ld = emu_of(v, step, "global_requests_ld"),
-        .load_phases = emu_of(v, step, "load_phases"),
+        .first_sectors = emu_of(v, step, "first_sectors"),
         .path_l1 = emu_of(v, step, "path_l1_cycles"),
         .path_l2 = emu_of(v, step, "path_l2_cycles"),
         .path_dram = emu_of(v, step, "path_dram_cycles"),

@@ -29,7 +29,7 @@ for name in sorted(set(whole) & set(sampled)):
     wrong += [f"{name}: unequal blocks: {r:.2f} times as much as estimated, {row['ran']}" for r in unequal if not 1 / 1.15 < r < 1.15]
     few += got["emu.blocks_counted"] < got["emu.blocks"]
     least = NEGLIGIBLE * want["emu.warp_instructions"]
-    away = {k: abs(got.get(k, 0) - v) for k, v in want.items() if "unique" not in k and not k.startswith(("emu.path", "emu.load_phases"))}  # those are estimates
+    away = {k: abs(got.get(k, 0) - v) for k, v in want.items() if "unique" not in k and not k.startswith(("emu.path", "emu.first_sectors"))}  # those are estimates
     exact += not any(away.values())
     allowed = max(0.01, got.get("emu.sample_error", 0))
     wrong += [f"{name}: {k} {got.get(k, 0):.0f} for {want[k]:.0f}, {row['ran']}" for k, d in away.items()
