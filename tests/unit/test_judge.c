@@ -61,6 +61,9 @@ static void verdicts_without_counters(void **state)
     row_of(&f, "conv2d/narrow", 1800, 0);      /* at the roof of a pipe beside which a wider one is idle: that is left */
     r = row_of(&f, "conv2d/moves_all", 50, 1); /* a little above a measured ceiling; no time falls below an empty launch */
     r->flop = 0;
+    r = row_of(&f, "conv2d/one_wave", 180, 1); /* all of its blocks are resident: more slots would stay empty */
+    r->steps[0].occupancy = 0.25;
+    r->steps[0].waves = 1;
     expect(&f, 0, "", "");
     expect(&f, 1, "compute", "its operations alone, at the peak rate of the pipe, take 90.9 %");
     expect(&f, 2, "compute", "no tensor instruction: tensor cores have 16x");
@@ -74,6 +77,7 @@ static void verdicts_without_counters(void **state)
     expect(&f, 10, "compute", "on the pipe that it uses; tensor cores have 16x the rate");
     expect(&f, 11, "memory", "its bytes alone, at the rate of a copy, take 100 % of the time");
     assert_true(isnan(first_gain)); /* no gain is more than the row is above its own speed of light */
+    expect(&f, 12, "", "");
     fixture_free(&f);
 }
 
