@@ -64,6 +64,12 @@ static double near_memory(const struct case_view *c, const struct view *v, doubl
     return v->predicted.ns > 0 ? fmin(100, percent(share / c->model->constant[PREDICT_copy_share])) : percent(share);
 }
 
+/* The same of the operations, whose rate on tensor cores the data sheet has at a clock that they do not keep. */
+static double compute_share(const struct case_view *c, const struct view *v, const struct breakdown *a)
+{
+    return v->predicted.ns > 0 && a->tensor > 0 ? c->model->constant[PREDICT_tensor_group_share] : 1;
+}
+
 /* A value of a counter group, or a fact of counter_facts, of the breakdown's step: NaN where the row has none. */
 static double value_of(const struct case_view *c, const struct view *v, const struct breakdown *a, const char *name)
 {
@@ -84,7 +90,8 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         return counted(v);
     double ns = v->ranked ? a->step_ns : predicted_value(c, v, "time_ns");
     bool known = a->known || (v->predicted.ns > 0 && a->roof_ns > 0);
-    double roof = v->ranked ? a->roof_ns : fmax(a->roof_ns, predicted_value(c, v, "launch_ns")); /* NaN gives way */
+    double compute_ns = a->compute_ns / compute_share(c, v, a),
+           roof = v->ranked ? a->roof_ns : fmax(fmax(a->roof_ns, compute_ns), predicted_value(c, v, "launch_ns")); /* NaN gives way */
     const struct {
         const char *name;
         double value;
@@ -104,7 +111,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
                      : known   ? fmax(0, 100 - percent(roof / ns))
                                : 100},
         {"near_memory", known ? near_memory(c, v, a->memory_ns / ns) : NAN},
-        {"near_compute", known ? percent(a->compute_ns / ns) : NAN},
+        {"near_compute", known ? fmin(v->predicted.ns > 0 ? 100 : INFINITY, percent(compute_ns / ns)) : NAN},
         {"idle_places", cropped || c->counts ? NAN : idle_places(v, a, step)}, /* on emu it is not known how long the blocks take */
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
