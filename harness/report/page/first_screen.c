@@ -243,11 +243,15 @@ static bool add_unknown(const struct case_view *c, const struct view *winner, st
     return count > 0;
 }
 
-/* What limits the row: its first verdict, and the second where it is open which; else what the prediction says; "": neither is known. */
+/* What limits the row: its first verdict, and the second where it is open which; else what the prediction says, of a network only about its
+ * longest launch; "": neither is known. */
 static void counted_limit(const struct view *v, struct text *t)
 {
     const struct verdicts *all = &v->verdicts;
-    text_add(t, all->count ? all->items[0].says : v->predicted.ns > 0 ? predict_unit_names[v->predicted.limit] : "");
+    text_add(t, all->count               ? all->items[0].says
+                : row_is_network(v->row) ? "see the rows of its layers"
+                : v->predicted.ns > 0    ? predict_unit_names[v->predicted.limit]
+                                         : "");
     if (all->open && all->count > 1 && all->items[1].close)
         text_addf(t, "; or %s", all->items[1].says);
 }
