@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 0.5 /* share of the row's time: a step that takes less does not determine which unit limits the row */
+#define WORDS_MOST 2 /* bottlenecks that a cell names */
+#define MOST 0.5     /* share of the row's time: a step that takes less does not determine which unit limits the row */
 
 static double percent(double share)
 {
@@ -407,12 +408,15 @@ const char *verdict_word(const struct view *v)
 bool verdict_words(const struct view *v, struct text *t)
 {
     unsigned said = 0;
+    int count = 0;
     for (int i = 0; i < v->verdicts.count && (!i || v->verdicts.open); i++) {
         const unsigned bit = 1U << v->verdicts.items[i].rule->bottleneck;
-        if ((!i || v->verdicts.items[i].close) && !(said & bit))
+        if ((!i || v->verdicts.items[i].close) && !(said & bit) && count++ < WORDS_MOST)
             text_addf(t, "%s%s", i ? " or " : "", counter_bottleneck_names[v->verdicts.items[i].rule->bottleneck]);
         said |= bit;
     }
+    if (count > WORDS_MOST)
+        text_addf(t, ", %d more", count - WORDS_MOST);
     return said;
 }
 

@@ -32,7 +32,7 @@ void case_judge(struct case_view *c, const struct judge *j);
 void verdicts_free(struct verdicts *v);
 /* The bottleneck of the first verdict, such as "memory"; "": none, or it is open which. */
 const char *verdict_word(const struct view *v);
-/* Appends it, or those that it may be: "memory or tail". False: no rule holds. */
+/* Appends it, or those that it may be: "memory or tail, 2 more". False: no rule holds. */
 bool verdict_words(const struct view *v, struct text *t);
 /* Does a verdict of the row use that value or fact? */
 bool verdict_reads(const struct view *v, const char *name);
