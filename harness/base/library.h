@@ -13,7 +13,7 @@ struct library {
  * the CUPTI folder under it, and site-packages/nvidia/<any>/lib of $VIRTUAL_ENV and of the python3 on PATH. The error lists the places
  * and the remedy. */
 bool library_open(struct library *lib, const char *const *sonames, struct error *err);
-/* The same, but takes the newest library found, by the file name that a link leads to (libX.so.9.19.0) or the `header` (cudnn_version.h
+/* The same, but takes the newest library found, by the file name that a link leads to (libX.so.9.19.0) or the `header` (that of cuDNN
  * with ..._MAJOR, ..._MINOR and ..._PATCHLEVEL) in an `include` folder next to it. Also searches folders of the system and of python
  * packages (PyTorch's). A library in $BENCH_LIBRARY_PATH comes first. Loads nothing to compare versions. */
 bool library_open_newest(struct library *lib, const char *const *sonames, const char *header, struct error *err);
