@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "judged_rows.h"
+
 static double first_gain; /* of the row that was looked at last */
 
 static void expect(struct fixture *f, int index, const char *binds, const char *says)
@@ -182,17 +184,6 @@ static void sectors_of_few_requests_are_not_shown(void **state)
     assert_null(strstr(text_get(&t), "26.5"));
     text_free(&t);
     fixture_free(&f);
-}
-
-/* Judges the fixture's only row. */
-static struct case_view judged(struct fixture *f, struct judge *j)
-{
-    struct case_view c;
-    judge_open(j);
-    assert_true(j->ready);
-    case_view_make(&c, &f->run, f->rows, f->count);
-    case_judge(&c, j);
-    return c;
 }
 
 static const struct verdict *verdict_of(const struct view *v, const char *says)

@@ -11,19 +11,11 @@
 
 #include <cmocka.h>
 
+#include "judged_rows.h"
+
 static void emu(struct row *r, const char *name, double value)
 {
     row_add_member(r, FAMILY_EMU, 0, 0, name, "", "emu", value);
-}
-
-static struct case_view judged(struct fixture *f, struct judge *j)
-{
-    struct case_view c;
-    judge_open(j);
-    assert_true(j->ready);
-    case_view_make(&c, &f->run, f->rows, f->count);
-    case_judge(&c, j);
-    return c;
 }
 
 /* A row on emu, of 40 waves of blocks whose warps wait for half of their time. */
