@@ -11,8 +11,6 @@
 #define SECTOR 32.0
 #define SCHEDULERS 4
 #define XU_LANES 16
-#define L1_CYCLES 41.0 /* of a load, as emu's path has them (emu/device/path.c) */
-#define L2_CYCLES 280.0
 
 const char *const predict_unit_names[UNIT_COUNT] = {"issue slots", "tensor pipe", "L1 data banks",      "L2",
                                                     "DRAM",        "latency",     "start of the kernel"};
@@ -115,8 +113,8 @@ static double path_of(const struct chip_model *m, const struct predict_counts *c
  * difference of the two latencies, so the difference of the two paths is the number of waits. */
 static double waits_of(const struct predict_counts *c, double path)
 {
-    const double waits = (c->path_l2 - c->path_l1) / (L2_CYCLES - L1_CYCLES) / c->blocks;
-    return path > 0 ? fmax(0, fmin(1, 1 - (c->path_l1 / c->blocks - L1_CYCLES * waits) / path)) : NAN;
+    const double waits = (c->path_l2 - c->path_l1) / (PREDICT_L2_CYCLES - PREDICT_L1_CYCLES) / c->blocks;
+    return path > 0 ? fmax(0, fmin(1, 1 - (c->path_l1 / c->blocks - PREDICT_L1_CYCLES * waits) / path)) : NAN;
 }
 
 /* Cycles of the warps of a block that share an SM with others: more registers keep more loads on their way. */

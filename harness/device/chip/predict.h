@@ -7,6 +7,11 @@
 #include "device/chip/chip.h"
 #include <stdbool.h>
 
+/* Cycles of a global load of an H200, by where its data are (measured: docs/MODEL.md). */
+#define PREDICT_L1_CYCLES 41
+#define PREDICT_L2_CYCLES 280
+#define PREDICT_DRAM_CYCLES 700
+
 /* X(name): a constant of the model. */
 #define PREDICT_CONSTANTS(X) \
     X(clock_hz) \

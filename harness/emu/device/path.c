@@ -3,6 +3,7 @@
  * uses is under way meanwhile. Times are in eighths of a cycle, for three kinds of memory at once. */
 #include "emu/device/path.h"
 #include "base/text.h"
+#include "device/chip/predict.h"
 #include "emu/decode/decode.h"
 #include "emu/path_code.h"
 #include "emu/run/path.h"
@@ -29,7 +30,7 @@
 #define ATOMIC_CYCLES 540
 
 typedef int32_t cycles __attribute__((vector_size(16))); /* in parts, by level */
-static const cycles load_latency = {41 * PART, 280 * PART, 700 * PART, 0};
+static const cycles load_latency = {PREDICT_L1_CYCLES * PART, PREDICT_L2_CYCLES *PART, PREDICT_DRAM_CYCLES *PART, 0};
 
 static inline cycles later(cycles a, cycles b)
 {
