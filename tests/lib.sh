@@ -9,7 +9,8 @@ LONG=${LONG:-} SHORT=1
 fail() { echo "fail: $*" >&2; exit 1; }
 # Skips the case, saying why.
 skip() { echo "$*" >&2; exit 77; }
-# Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...; built/PROGRAM: what make test builds beside bench, not older than it.
+# Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...; terminal: `script`, and a pseudo-terminal for it, which a bare
+# container may lack; built/PROGRAM: what make test builds beside bench, not older than it.
 need() {
     case $1 in
     nvrtc)
@@ -22,6 +23,9 @@ need() {
     built/*)
         [ -x "$BUILD/${1#built/}" ] || skip "$1 is not built: make test builds it"
         [ -z "$(find "$BUILD/libbench.a" -newer "$BUILD/${1#built/}")" ] || skip "$1 is older than this bench: make test builds it again" ;;
+    terminal)
+        need script
+        script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no pseudo-terminal can be made here' ;;
     nonroot) [ "$(id -u)" != 0 ] || skip 'root may do everything' ;;
     *) command -v "$1" >/dev/null 2>&1 || skip "no $1 here" ;;
     esac
