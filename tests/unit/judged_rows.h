@@ -15,4 +15,14 @@ static inline struct case_view judged(struct fixture *f, struct judge *j)
     return c;
 }
 
+/* The finding of the row that says so; the test fails where there is none. */
+static inline const struct verdict *verdict_of(const struct view *v, const char *says)
+{
+    for (int i = 0; i < v->verdicts.count; i++)
+        if (strstr(v->verdicts.items[i].says, says))
+            return &v->verdicts.items[i];
+    fail_msg("no verdict says '%s'", says);
+    return NULL;
+}
+
 #endif

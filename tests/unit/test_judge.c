@@ -186,15 +186,6 @@ static void sectors_of_few_requests_are_not_shown(void **state)
     fixture_free(&f);
 }
 
-static const struct verdict *verdict_of(const struct view *v, const char *says)
-{
-    for (int i = 0; i < v->verdicts.count; i++)
-        if (strstr(v->verdicts.items[i].says, says))
-            return &v->verdicts.items[i];
-    fail_msg("no verdict says '%s'", says);
-    return NULL;
-}
-
 /* auto on body_1 of an H200: 93 % of the tensor pipe, with a fifth of the warps and nearly a whole wave. */
 static void a_full_pipe_comes_first(void **state)
 {

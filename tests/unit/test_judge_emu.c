@@ -74,10 +74,34 @@ static void the_error_of_a_time_decides_nothing(void **state)
     assert_true(named[0] > 1 && named[1] > 1 && open > 1);
 }
 
+/* Without a predicted time it is unknown what a finding costs: the row has no bottleneck, and the table says what it may be. */
+static void without_a_time_nothing_leads(void **state)
+{
+    struct fixture f = {0};
+    struct judge j;
+    fixture_run(&f.run, "edsr", "emu:GH100", "emu");
+    emu_row(&f, 2000);
+    f.rows[0]->steps[0].waves = 0.4;
+    f.rows[0]->steps[0].grid[0] = 132 * 3;
+    emu(f.rows[0], "warp_f64", 1e9); /* which no row behind the model has */
+    struct case_view c = judged(&f, &j);
+    const struct view *v = &c.views[0];
+    SCOPED_TEXT words = {0};
+    verdict_words(v, &words);
+    assert_false(v->predicted.ns > 0);
+    assert_true(v->verdicts.count > 0);
+    assert_string_equal(verdict_word(v), "");
+    assert_string_equal(text_get(&words), "perhaps small_grid");
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_of_a_time_decides_nothing),
+        cmocka_unit_test(without_a_time_nothing_leads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,16 +261,35 @@ static bool precedes(const struct verdict *a, const struct verdict *b)
     return !isnan(a->gain) && !(a->gain <= b->gain);
 }
 
+static void lead_with(struct verdicts *v, int at)
+{
+    struct verdict first = v->items[at];
+    memmove(&v->items[1], &v->items[0], (size_t)at * sizeof *v->items);
+    v->items[0] = first;
+}
+
+/* A gain below `least` does not limit a row: of a row that waits the finding which says so leads, though its gain is not known. */
+static void lead_with_wait(struct verdicts *v, double least)
+{
+    for (int i = 1; i < v->count && isnan(v->items[0].unit) && v->items[0].gain < least; i++)
+        if (isnan(v->items[i].gain) && v->items[i].rule->bottleneck == COUNTER_BOTTLENECK_LATENCY) {
+            lead_with(v, i);
+            return;
+        }
+}
+
 /* Insertion sort, so that equal findings keep the order of the files. Among findings about no unit whose gains differ by no more than those
  * of two runs of one row, the first in the order of the files leads, so that the row has the same bottleneck in both runs. */
-static void sort(struct verdicts *v, double lead, double differ)
+static void sort(const struct case_view *c, struct verdicts *v)
 {
+    const double lead = case_limit(c, "lead"), differ = case_limit(c, "gains_close");
     for (int i = 1; i < v->count; i++)
         for (int k = i; k > 0 && precedes(&v->items[k], &v->items[k - 1]); k--) {
             struct verdict item = v->items[k];
             v->items[k] = v->items[k - 1];
             v->items[k - 1] = item;
         }
+    lead_with_wait(v, case_limit(c, "matters"));
     const struct verdict most = v->count ? v->items[0] : (struct verdict){0};
     for (int i = 1; i < v->count; i++) {
         struct verdict item = v->items[i];
@@ -316,7 +335,7 @@ static void judge_again(const struct judging *j, const struct view *v, double id
     again.out = other;
     again.idle = idle;
     judge_step(&again);
-    sort(other, case_limit(j->c, "lead"), case_limit(j->c, "gains_close"));
+    sort(j->c, other);
 }
 
 /* A predicted time may be as much shorter or longer as predictions usually are wrong. If another finding leads then, none is the
@@ -378,9 +397,10 @@ static void judge_row(struct case_view *c, struct view *v)
         j.share = fmin(1, time->median_ns / v->time->median_ns);
         judge_step(&j);
     }
-    sort(&v->verdicts, case_limit(c, "lead"), case_limit(c, "gains_close"));
+    sort(c, &v->verdicts);
     add_other_side(&longest_step, &v->verdicts);
     add_doubt(&longest_step, &v->verdicts);
+    v->verdicts.no_time = c->counts && predicted_not(v);
 }
 
 void case_judge(struct case_view *c, const struct judge *j)
@@ -402,13 +422,16 @@ void verdicts_free(struct verdicts *v)
 
 const char *verdict_word(const struct view *v)
 {
-    return v->verdicts.count && !v->verdicts.open ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck] : "";
+    return v->verdicts.count && !v->verdicts.open && !v->verdicts.no_time ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck]
+                                                                          : "";
 }
 
 bool verdict_words(const struct view *v, struct text *t)
 {
     unsigned said = 0;
     int count = 0;
+    if (v->verdicts.no_time && v->verdicts.count)
+        text_add(t, "perhaps ");
     for (int i = 0; i < v->verdicts.count && (!i || v->verdicts.open); i++) {
         const unsigned bit = 1U << v->verdicts.items[i].rule->bottleneck;
         if ((!i || v->verdicts.items[i].close) && !(said & bit) && count++ < WORDS_MOST)

@@ -20,6 +20,7 @@ struct verdicts {
     bool judged;           /* the row is verified and the rule files were found */
     bool counted;          /* the row has hardware counters */
     bool open;             /* which of the close findings leads depends on the usual error of a predicted time */
+    bool no_time;          /* no time of the row is known, so that it is unknown which finding costs most */
 };
 
 struct view {
