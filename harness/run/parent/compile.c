@@ -13,8 +13,10 @@
 
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
-#define ALONE_S 0.1      /* the first compiler answers that soon if all is cached */
-#define ALONE_MOST_S 1.0 /* and works alone for so long */
+#define FIRST_MOST 8     /* compilers that begin at once: each makes a plan, and more of them read a full cache no sooner */
+#define FIRST_CORES 4    /* for each of them */
+#define ALONE_S 0.1      /* the first compilers answer that soon if all is cached */
+#define ALONE_MOST_S 1.0 /* and work alone for so long */
 #define CHECKS 6         /* source files of the device check: the parent must not include measure/verify/device_check.h */
 #define PARTS 4          /* the library's compilations for a row are split: some rows have one plan to compile, some a dozen */
 #define TASKS_MOST 8192  /* with plans and nearby shapes; what is left of a larger run is compiled when it is due */
@@ -35,7 +37,7 @@ struct compilers {
     struct child *children;
     struct given *given; /* by child */
     int checks;          /* that are not compiled yet */
-    int count, started;
+    int count, first_count, started;
     struct task *tasks;                                   /* of each case: the longest first */
     int task_count, own_count, row_count, next, compiled; /* own: excluding those for nearby shapes */
     double began_s;
@@ -213,17 +215,25 @@ static void start(struct compilers *c)
     }
 }
 
-/* Returns the next compiler with an event; -1: all are gone, or none answers. The first compiler runs alone until an answer takes longer
- * than that of a cache hit: each compiler must make a plan, and a run whose kernels are all cached needs only one. */
+static bool any_lives(const struct compilers *c)
+{
+    for (int k = 0; k < c->started; k++)
+        if (c->children[k].pid > 0)
+            return true;
+    return false;
+}
+
+/* Returns the next compiler with an event; -1: all are gone, or none answers. The first compilers run alone until an answer takes longer
+ * than that of a cache hit: each compiler must make a plan, and a run whose kernels are all cached needs few. */
 static int hear(struct compilers *c)
 {
     volatile sig_atomic_t *interrupted = c->s->options->interrupted;
-    bool alone = c->started == 1 && c->count > 1 && c->children[0].pid > 0;
+    bool alone = c->started == c->first_count && c->count > c->first_count && any_lives(c);
     double now = clock_s(), until = now + COMPILE_LIMIT_S;
     if (alone && c->ready_s > 0)
         until = fmin(c->answered_s + ALONE_S, c->ready_s + ALONE_MOST_S);
     int k = now < until ? child_any(c->children, c->started, until, interrupted) : -1;
-    if (k >= 0 || c->started != 1 || (interrupted && *interrupted))
+    if (k >= 0 || c->started != c->first_count || (interrupted && *interrupted))
         return k;
     for (int left = c->task_count - c->next; left > 0 && c->started < c->count; left--)
         start(c);
@@ -257,10 +267,7 @@ bool session_compile_hear(struct session *s)
     int k;
     while (c && (k = child_any(c->children, c->started, clock_s(), NULL)) >= 0)
         hear_one(c, k);
-    for (k = 0; c && k < c->started; k++)
-        if (c->children[k].pid > 0)
-            return true;
-    return false;
+    return c && any_lives(c);
 }
 
 static bool is_compiled(const struct compilers *c, int row)
@@ -327,6 +334,12 @@ static bool work(struct compilers *c, struct error *err)
     }
 }
 
+static int first_compilers(int count)
+{
+    int most = pool_threads() / FIRST_CORES < FIRST_MOST ? pool_threads() / FIRST_CORES : FIRST_MOST;
+    return most < 1 ? (count > 0) : most < count ? most : count;
+}
+
 bool session_precompile(struct session *s, struct error *err)
 {
     size_t rows = (size_t)s->plan.row_count + 1;
@@ -351,7 +364,8 @@ bool session_precompile(struct session *s, struct error *err)
     for (k = 0; k < c.count; k++)
         c.children[k].fd = c.children[k].errors = -1;
     s->compilers = &c;
-    if (c.count)
+    c.first_count = first_compilers(c.count);
+    while (c.started < c.first_count)
         start(&c);
     bool ok = work(&c, err);
     s->compilers = NULL;
