@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CHECK_LIMIT_S 60.0
+#define MADE_MOST 4096 /* rows that are made in advance */
 
 static void say_check(struct session *s, const json_t *event)
 {
@@ -38,6 +39,8 @@ static void take_rows(struct session *s, const json_t *packed)
         row_free(s->rows[i]);
         s->rows[i] = row;
         s->kept[i] = true;
+        if (s->made)
+            s->made[i] = false;
     }
 }
 
@@ -56,6 +59,27 @@ void session_prepare_first(struct session *s)
     session_early(s, true);
 }
 
+void session_make_ahead(struct session *s)
+{
+    if (s->options->feed->shares || s->plan.row_count > MADE_MOST)
+        return;
+    session_make_rows(s, 0, s->plan.row_count);
+    s->made = xmalloc((size_t)s->plan.row_count + 1);
+    memset(s->made, true, (size_t)s->plan.row_count);
+}
+
+/* Makes those that are not made yet, or are left from another time that the case was given. */
+static void make_given(struct session *s, int first, int last)
+{
+    for (int i = first; i < last; i++) {
+        if (!s->made || !s->made[i])
+            session_make_rows(s, i, i + 1);
+        if (s->made)
+            s->made[i] = false;
+        s->kept[i] = s->elsewhere[i] = false;
+    }
+}
+
 int session_take_case(struct session *s, int *first, int *last, struct error *err)
 {
     struct session_given given = {.ahead = -1};
@@ -65,9 +89,7 @@ int session_take_case(struct session *s, int *first, int *last, struct error *er
         return index;
     find_rows(s, index, first, last);
     plan_tidy(&s->plan, -1);
-    session_make_rows(s, *first, *last);
-    for (int i = *first; i < *last; i++)
-        s->kept[i] = s->elsewhere[i] = false;
+    make_given(s, *first, *last);
     take_rows(s, given.rows);
     for (int i = *first; i < *last; i++) /* infeasible or broken: known without a run */
         if (!s->kept[i] && s->rows[i]->status != ROW_PLANNED && !session_put(s, i, i + 1, err))

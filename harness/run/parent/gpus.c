@@ -251,7 +251,8 @@ static void become_member(struct session *s, struct gpu *g, int fd, int count)
     struct process_member m = {.parent = {.fd = fd, .errors = -1, .guarded = -1}, .s = s, .every_s = count > 100 ? count / 200.0 : 0.5};
     struct plan plan = s->plan;
     struct session_kept *kept = NULL, *opened = NULL;
-    struct session_feed feed = {&m, member_next, member_say, g->place, g->uuid, &plan, &opened, &g->roofs, s->changed, g->ahead};
+    struct session_feed feed = {&m,      member_next, member_say, g->place, g->uuid,       &plan,
+                                &opened, &g->roofs,   s->changed, g->ahead, g->threads > 0};
     struct session_sink sink = {.context = &m, .progress = member_progress, .note = member_note};
     struct session_options o = *s->options;
     struct session_result result;

@@ -20,6 +20,7 @@ struct session {
     json_t *interpreted;             /* by number of the row, as text: what emu found in a compile worker; NULL: nothing yet */
     bool *kept;                      /* by row: not to be run: taken over from an earlier run, or elsewhere */
     bool *elsewhere;                 /* by row: another shard or process runs it; NULL: none */
+    bool *made;                      /* by row, in a GPU's process: made in advance, and not given yet; NULL: none */
     int owned;                       /* rows that are not elsewhere */
     struct tuned_config *remembered; /* plan.tuned */
     struct child worker;
@@ -211,6 +212,8 @@ void session_close(struct session *s);
 void session_check(struct session *s);
 /* Makes data of the case that will probably be the first, while the parent compiles; the next command ends that. */
 void session_prepare_first(struct session *s);
+/* Makes the rows of all cases while the parent compiles, so that its GPU does not wait for those of a mask or a network. */
+void session_make_ahead(struct session *s);
 /* Takes the next case of a GPU's process, and makes its rows. Returns its index or a feed_word; FEED_END also on an
  * error. */
 int session_take_case(struct session *s, int *first, int *last, struct error *err);

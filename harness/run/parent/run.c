@@ -174,6 +174,7 @@ static bool run_fed(struct session *s, struct error *err)
         if (!begun) {
             session_prepare_first(s);
             session_count_launch(s);
+            session_make_ahead(s);
         }
         given = session_take_case(s, &first, &last, err);
         if (!begun) /* its start-up is time of the parent, which compiled meanwhile */
@@ -223,6 +224,7 @@ void session_close(struct session *s)
     free(s->rows);
     free(s->kept);
     free(s->elsewhere);
+    free(s->made);
     run_clear(&s->run);
     if (s->store)
         store_close(s->store);

@@ -48,6 +48,7 @@ struct session_feed {
     const struct ceiling_list *roofs; /* of this GPU; count 0: not known yet */
     int changed;                      /* pairs of a gate with different launches, on all GPUs together */
     int ahead;                        /* the case that will probably be the first; -1: unknown */
+    bool shares;                      /* the cores with others, which each run a part of one emulated run */
 };
 /* State that a run leaves for the next run of the same command and scenario: its worker, which has the device open, and the lock of the
  * GPU. */
