@@ -14,7 +14,7 @@ struct path {
     double l1, l2, dram, first;
 };
 
-static struct path path_of(const char *body, uint32_t threads)
+static struct path path_of_grid(const char *body, uint32_t threads, uint32_t columns, uint32_t rows)
 {
     struct emu_test t;
     struct path p;
@@ -28,11 +28,18 @@ static struct path path_of(const char *body, uint32_t threads)
     emu_test_text(&t, "path", ptx, "k");
     emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
     t.launch.block[0] = threads;
+    t.launch.grid[0] = columns;
+    t.launch.grid[1] = rows;
     emu_test_run(&t);
     p = (struct path){emu_test_counter(&t, "emu.path_l1_cycles", 0), emu_test_counter(&t, "emu.path_l2_cycles", 0),
                       emu_test_counter(&t, "emu.path_dram_cycles", 0), emu_test_counter(&t, "emu.first_sectors", 0)};
     emu_test_close(&t);
     return p;
+}
+
+static struct path path_of(const char *body, uint32_t threads)
+{
+    return path_of_grid(body, threads, 1, 1);
 }
 
 #define ADDS "add.u32 %r3, %r1, 1; add.u32 %r3, %r3, 1; add.u32 %r3, %r3, 1;"
@@ -195,6 +202,17 @@ static void work_from_a_counter_is_shared(void **state)
         fail_msg("%.0f cycles of eight warps, %.0f of one with as many turns", eight.dram, one.dram);
 }
 
+/* In a grid of eight rows the first column has no work: an eighth of all blocks apart stand blocks of this column alone. */
+static void blocks_of_one_column_stand_for_no_others(void **state)
+{
+    const char *body = "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p, %r1, 0; @%p bra END;\n"
+                       "LOOP: .pragma \"nounroll\"; add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 400; @%p bra LOOP;\n"
+                       "END:";
+    const double all = path_of_grid(body, 32, 40, 8).l1, each = path_of_grid(body, 32, 2, 1).l1;
+    if (fabs(all / (39 * 8 * each) - 1) > 0.15)
+        fail_msg("%.0f cycles of 312 blocks that work, %.0f of one", all, each);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_loads),
@@ -202,6 +220,7 @@ int main(void)
                                        cmocka_unit_test(requests_of_many_lines),
                                        cmocka_unit_test(what_a_warp_has_read),
                                        cmocka_unit_test(warps_of_a_block_share_an_sm),
-                                       cmocka_unit_test(work_from_a_counter_is_shared)};
+                                       cmocka_unit_test(work_from_a_counter_is_shared),
+                                       cmocka_unit_test(blocks_of_one_column_stand_for_no_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
