@@ -275,9 +275,11 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
     on_page.asked_variants = variants;
     if (run->scenario_path && run->scenario_path[0] == '/')
         on_page.scenario_path = (char *)(uintptr_t)file_base(run->scenario_path);
-    bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
-    plots.brief = count > REPORT_ROWS_WHOLE;
     judge_open(&judge);
+    if (count <= REPORT_ROWS_WHOLE)
+        case_views_keep(&on_page, rows, count, &judge);
+    bool done = !form->full || plots_make(&plots, &on_page, rows, count, dir, err);
+    plots.brief = count > REPORT_ROWS_WHOLE;
     if (done) {
         add_run(&d, &on_page, rows, count, &plots, &judge);
         if (form->page)
@@ -285,6 +287,7 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
         else
             form->write(t, &d, &(struct report_style){0});
     }
+    case_views_drop();
     judge_close(&judge);
     return done;
 }

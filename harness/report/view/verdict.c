@@ -405,6 +405,8 @@ static void judge_row(struct case_view *c, struct view *v)
 
 void case_judge(struct case_view *c, const struct judge *j)
 {
+    if (case_judged_lend(c, j))
+        return;
     c->judge = j;
     if (j)
         case_predict(c, j);

@@ -239,7 +239,7 @@ void case_sort(struct case_view *c)
             c->views[i].rank = c->views[i].same_as->rank;
 }
 
-void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
+void case_view_new(struct case_view *c, const struct run *run, struct row *const *rows, int count)
 {
     *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "baseline"};
     c->counts = count > 0 && spec_is(rows[0]->device, SPEC_COUNTS);
@@ -259,6 +259,12 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
     case_sort(c);
 }
 
+void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
+{
+    if (!case_view_lend(c, run, rows, count))
+        case_view_new(c, run, rows, count);
+}
+
 bool case_next(struct case_walk *w)
 {
     int from = w->at;
@@ -276,6 +282,8 @@ bool case_next(struct case_walk *w)
 
 void case_view_free(struct case_view *c)
 {
+    if (c->lent)
+        return;
     for (int i = 0; i < c->count; i++) {
         metric_index_free(&c->views[i].metrics);
         verdicts_free(&c->views[i].verdicts);

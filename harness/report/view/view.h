@@ -53,6 +53,7 @@ struct case_view {
     struct view *views;  /* in the order of the rows */
     int *order;          /* case_sort: ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
     bool counts;         /* a device that keeps no time: no ranking, counters instead */
+    bool lent;           /* it is another's, which frees it */
     bool by_stored;      /* of these, an answer compares the stored times of the same machine code */
     enum time_mode mode; /* the headline mode; MODE_NONE: nothing is timed */
     const struct view
@@ -66,6 +67,13 @@ struct case_view {
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
+/* Until case_views_drop, case_view_make and case_judge make the view of each case of the run once, and lend it. */
+void case_views_keep(const struct run *run, struct row *const *rows, int count, const struct judge *judge);
+void case_views_drop(void);
+/* Private to report/view: as case_view_make, but never lent; and false if there is none to lend. */
+void case_view_new(struct case_view *c, const struct run *run, struct row *const *rows, int count);
+bool case_view_lend(struct case_view *c, const struct run *run, struct row *const *rows, int count);
+bool case_judged_lend(struct case_view *c, const struct judge *judge);
 /* Orders the views again: stored and predicted times come with the judge. */
 void case_sort(struct case_view *c);
 void case_view_free(struct case_view *c);
