@@ -201,6 +201,15 @@ static bool sums_whole(const struct work *work, const struct op_data *data)
     return whole[0] || whole[1] || whole[2] || whole[3];
 }
 
+static bool gives_bounds(const struct op_file *f, const char *tensor)
+{
+    SCOPED char *name = text_format("%s_bound", tensor);
+    bool any = false;
+    for (int i = 0; i < f->arg_count; i++)
+        any |= !strcmp(f->args[i], name);
+    return any;
+}
+
 /* The bound of an op that is never exact grows with the length of a line. Here only few values of a line are summed, so it shrinks to
  * theirs. */
 static void tighten(const struct work *work, struct op_data *data)
@@ -209,17 +218,11 @@ static void tighten(const struct work *work, struct op_data *data)
     double share = bound_sum_error(work->math, 2 * GENERATE_FEW) / bound_sum_error(work->math, (double)work_terms(work));
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         struct op_values *v = &data->at[list[i].role->slot];
+        if (gives_bounds(work->op->file, list[i].role->name))
+            continue;
         for (size_t k = 0; v->bound && !v->guessed && k < v->elements; k++)
             v->bound[k] *= (float)share;
     }
-}
-
-static bool gives_bounds(const struct op_file *f)
-{
-    bool any = false;
-    for (int i = 0; i < f->arg_count; i++)
-        any |= text_ends(f->args[i], "_bound");
-    return any;
 }
 
 static bool make_few(struct nearby_shapes *n, const struct work *work, struct op_data *data, struct error *err)
@@ -227,7 +230,7 @@ static bool make_few(struct nearby_shapes *n, const struct work *work, struct op
     if (!reference_data_make(n->job->dev, n->job->options.compiler, work, DATA_PART_PRECISION, data, err))
         return false;
     bool ok = work->few == FEW_ONES ? sums_whole(work, data) || error_set(err, ERROR_USAGE, "it is no sum") : adds(n->job, work, data, err);
-    if (ok && !work_is_exact(work) && !gives_bounds(work->op->file))
+    if (ok && !work_is_exact(work))
         tighten(work, data);
     if (!ok)
         op_data_free(data);

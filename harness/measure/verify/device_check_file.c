@@ -58,7 +58,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
                              card_int(rows),
                              card_int(length),
                              card_real(is->sums || tolerance > 0 ? reference_terms(w, is) : 0),
-                             card_int(r->bounds),
+                             card_int(r->bounds[t->role->slot]),
                              card_real(tolerance),
                              card_real(bound_share(w->math, (double)is->terms)),
                              card_int(w->math == MATH_TF32),
@@ -90,10 +90,11 @@ static bool row_agrees(const struct card_data *d, const struct reference_run *r,
     struct device *dev = d->card->dev;
     const struct card_values *at = &d->at[t->role->slot];
     size_t length = (size_t)t->dim[t->rank - 1], first = (size_t)row * length;
-    uint64_t sizes_at = r->extra[t->role->slot];
+    int slot = t->role->slot;
+    uint64_t sizes_at = r->extra[slot];
     double *y = xmalloc(length * 2 * sizeof *y), *sizes = sizes_at ? y + length : NULL;
     SCOPED float *bound = xmalloc(length * 2 * sizeof *bound);
-    struct reference_rows rows = {r->work, is, t, y, sizes, bound + length, r->bounds, 1, *scales};
+    struct reference_rows rows = {r->work, is, t, y, sizes, bound + length, r->bounds[slot], 1, *scales};
     int64_t wrong;
     bool ok = dev->ops->read(dev, at->reference + first * sizeof *y, y, length * sizeof *y, err) &&
               (!sizes || dev->ops->read(dev, sizes_at + first * sizeof *y, sizes, length * sizeof *y, err)) &&

@@ -86,12 +86,12 @@ bool reference_run(struct reference_run *r, const char *compiler, struct error *
 }
 
 static bool reference_kernel(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
-                             double *magnitudes[OP_MAX_TENSORS], bool *bounds, struct error *err)
+                             double *magnitudes[OP_MAX_TENSORS], bool bounds[OP_MAX_TENSORS], struct error *err)
 {
     struct reference_run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
     bool ok = reference_run(&r, compiler, err) && run_results(&r, magnitudes, err);
     reference_run_close(&r);
-    *bounds = r.bounds;
+    memcpy(bounds, r.bounds, sizeof r.bounds);
     return ok;
 }
 
@@ -232,13 +232,14 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong, doub
 
 /* Computes the bound of each element from the factor of its errors, and checks that every element is a number. */
 static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
-                             double *const magnitudes[OP_MAX_TENSORS], bool bounds, struct error *err)
+                             double *const magnitudes[OP_MAX_TENSORS], const bool bounds[OP_MAX_TENSORS], struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
-        struct op_values *v = &data->at[list[i].role->slot];
-        const double *sizes = magnitudes[list[i].role->slot];
-        struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds, 0, {{0}, 0}};
+        int slot = list[i].role->slot;
+        struct op_values *v = &data->at[slot];
+        const double *sizes = magnitudes[slot];
+        struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds[slot], 0, {{0}, 0}};
         int64_t wrong;
         v->guessed = list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
         rows.rows = list[i].written ? (int64_t)v->elements / list[i].dim[list[i].rank - 1] : 0;
@@ -258,10 +259,10 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
         return op_data_reference(work, data, err);
     struct op_bounds is = op_data_bounds(work, data);
     double *magnitudes[OP_MAX_TENSORS] = {0};
-    bool bounds = false; /* the magnitudes are bounds themselves */
+    bool bounds[OP_MAX_TENSORS] = {0}; /* by slot: the magnitudes are bounds themselves */
     bool ok = op_data_room(work, data, is.bounds, err);
     switch (f->from) {
-    case REFERENCE_KERNEL: ok = ok && reference_kernel(dev, compiler, work, data, magnitudes, &bounds, err); break;
+    case REFERENCE_KERNEL: ok = ok && reference_kernel(dev, compiler, work, data, magnitudes, bounds, err); break;
     case REFERENCE_PYTHON: ok = ok && reference_python(work, part, data, magnitudes, err); break;
     case REFERENCE_NPY: ok = ok && reference_files(work, data, err); break;
     }
@@ -347,7 +348,7 @@ static bool take_some(const struct reference_run *r, const struct op_bounds *is,
     }
     struct tensor flat = {.role = t->role, .dtype = t->dtype, .layout = LAYOUT_LINEAR, .rank = 2, .dim = {(int64_t)found->count, 1}};
     struct reference_rows rows = {
-        r->work, is, &flat, y, r->extra[slot] ? size : NULL, is->bounds ? bound : NULL, r->bounds, (int64_t)found->count, {{0}, 0}};
+        r->work, is, &flat, y, r->extra[slot] ? size : NULL, is->bounds ? bound : NULL, r->bounds[slot], (int64_t)found->count, {{0}, 0}};
     int64_t wrong;
     double loose;
     if (!r->extra[slot] && (is->sums || r->work->op->file->tolerance > 0))

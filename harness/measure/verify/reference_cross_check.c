@@ -139,7 +139,7 @@ bool reference_cross_compare(const struct reference_run *there, const struct ref
         const struct tensor *t = &here->tensors[i];
         int slot = t->role->slot;
         uint64_t sizes = there->extra[slot];
-        ok = !t->written || (hold(here, here->at[slot], there, there->at[slot], here->bounds ? 0 : sizes, t, h, &compared, err) &&
+        ok = !t->written || (hold(here, here->at[slot], there, there->at[slot], here->bounds[slot] ? 0 : sizes, t, h, &compared, err) &&
                              (!here->extra[slot] || hold(here, here->extra[slot], there, sizes, sizes, t, h, &compared, err)));
     }
     if (ok && !compared)

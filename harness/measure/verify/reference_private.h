@@ -20,7 +20,7 @@ struct reference_run {
     uint64_t at[OP_MAX_TENSORS], extra[OP_MAX_TENSORS]; /* by slot; extra: its magnitudes or bounds; 0: none */
     struct tensor tensors[OP_MAX_TENSORS];
     int count;
-    bool bounds;                      /* it writes bounds, not magnitudes */
+    bool bounds[OP_MAX_TENSORS];      /* by slot: `extra` has bounds, not magnitudes */
     bool lent;                        /* the caller owns the buffers `at`, which already contain the inputs */
     bool known;                       /* of a cross-check: the device tracks unwritten bytes, so results need not start as NaN */
     const struct reference_run *like; /* of a cross-check: the run whose inputs it uses, in place */

@@ -97,7 +97,7 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
         !run_room(r, name, tensor_elements(t) * sizeof(double), &r->extra[t->role->slot], err))
         return false;
     if (t)
-        r->bounds |= bound;
+        r->bounds[t->role->slot] |= bound;
     if (t || absent) {
         uint64_t address = !t ? 0 : magnitude || bound ? r->extra[t->role->slot] : r->at[t->role->slot];
         if (p->bytes != sizeof address || p->kind == PARAM_FLOAT)

@@ -182,6 +182,21 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");
 }
 
+/* A result has a magnitude or a bound: both would be one array. */
+static bool one_scale(const struct op_file *f, const char *word, const struct node *n, struct error *err)
+{
+    static const char *const behind[] = {"_magnitude", "_bound"};
+    for (int k = 0; k < 2; k++) {
+        if (!text_ends(word, behind[k]))
+            continue;
+        SCOPED char *other = text_format("%.*s%s", (int)(strlen(word) - strlen(behind[k])), word, behind[!k]);
+        for (int i = 0; i < f->arg_count; i++)
+            if (!strcmp(f->args[i], other))
+                return node_error(n, err, "args: %s and %s: a result has one of them", other, word);
+    }
+    return true;
+}
+
 /* An argument of the reference kernel is a tensor, an array that belongs to a written one (NAME_magnitude, NAME_bound), a field or a let.
  */
 static bool read_args(struct op_file *f, const struct node *n, struct error *err)
@@ -207,7 +222,7 @@ static bool read_args(struct op_file *f, const struct node *n, struct error *err
     f->args = xcalloc(ok ? (size_t)n->count + 1 : 1, sizeof *f->args);
     for (int i = 0; ok && i < n->count; i++) {
         int word = node_word(n->items[i], "args", words, err);
-        ok = word >= 0;
+        ok = word >= 0 && one_scale(f, words[word], n->items[i], err);
         if (ok)
             f->args[f->arg_count++] = xstrdup(words[word]);
     }
