@@ -65,9 +65,7 @@ static void term_free(struct term *t)
         return;
     for (int i = 0; i < t->count; i++)
         term_free(t->args[i]);
-    free(t->args);
-    free(t->name);
-    free(t);
+    FREE_ALL(t->args, t->name, t);
 }
 
 struct parser {
@@ -418,9 +416,7 @@ void expr_free(struct expr *e)
     if (!e)
         return;
     term_free(e->root);
-    free(e->text);
-    free(e->file);
-    free(e);
+    FREE_ALL(e->text, e->file, e);
 }
 
 const char *expr_text(const struct expr *e)

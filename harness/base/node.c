@@ -60,10 +60,7 @@ static void free_tree(struct node *n)
         if (n->kind == NODE_MAP)
             free_tree(n->keys[i]);
     }
-    free(n->items);
-    free(n->keys);
-    free(n->text);
-    free(n);
+    FREE_ALL(n->items, n->keys, n->text, n);
 }
 
 void node_free(struct node *root)

@@ -80,9 +80,7 @@ bool node_inherit(struct node *map, struct node *below, struct error *err)
             out.keys[out.count] = map->keys[i];
             out.items[out.count++] = map->items[i];
         }
-    free(map->keys);
-    free(map->items);
-    free(taken);
+    FREE_ALL(map->keys, map->items, taken);
     map->keys = out.keys;
     map->items = out.items;
     map->count = out.count;

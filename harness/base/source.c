@@ -163,11 +163,7 @@ bool source_read(const char *path, const char *include, const char *const *defin
 
 void source_free(struct source *s)
 {
-    free(s->path);
-    free(s->text);
-    free(s->folders[0]);
-    free(s->folders[1]);
-    free(s->host);
+    FREE_ALL(s->path, s->text, s->folders[0], s->folders[1], s->host);
     *s = (struct source){0};
 }
 

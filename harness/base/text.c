@@ -39,6 +39,12 @@ void pointers_free(void *pointers, int count)
     free(all);
 }
 
+void free_all(const void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free((void *)(uintptr_t)pointers[i]);
+}
+
 void *xmalloc(size_t n)
 {
     void *p = malloc(n ? n : 1);

@@ -35,6 +35,9 @@ bool text_ends(const char *s, const char *end);
 void scoped_free(void *variable);
 /* Frees each of `count` pointers, or (-1) of those up to a NULL, and then the array. */
 void pointers_free(void *pointers, int count);
+/* Frees each of the pointers that are named. */
+#define FREE_ALL(...) free_all((const void *const[]){__VA_ARGS__}, sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *))
+void free_all(const void *const *pointers, size_t count);
 
 /* The malloc family, which never returns NULL: out of memory ends the process with this status. */
 #define STATUS_NO_MEMORY 5

@@ -34,10 +34,7 @@ void comparison_options(struct comparison_arguments *a, struct option *options)
 
 void comparison_arguments_free(struct comparison_arguments *a)
 {
-    free(a->scenarios.items);
-    free(a->variants.items);
-    free(a->ops.items);
-    free((void *)(uintptr_t)a->side.argv);
+    FREE_ALL(a->scenarios.items, a->variants.items, a->ops.items, a->side.argv);
     gate_asked_free(&a->asked);
 }
 

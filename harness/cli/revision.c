@@ -84,11 +84,7 @@ static bool checkout(const char *top, const char *sha, const char *out_dir, char
     if (ok && rename(part, *tree) && !file_is_dir(*tree))
         ok = error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made", *tree);
 done:
-    free(said);
-    free(index);
-    free(part);
-    free(real);
-    free(revisions);
+    FREE_ALL(said, index, part, real, revisions);
     if (!ok) {
         free(*tree);
         *tree = NULL;

@@ -37,10 +37,7 @@ void cli_row_needs(const struct row_words *r, const struct plan_arguments *a, st
 
 void cli_row_words_free(struct row_words *r)
 {
-    free(r->asked);
-    free(r->scenario);
-    free(r->words);
-    free(r->device);
+    FREE_ALL(r->asked, r->scenario, r->words, r->device);
 }
 
 const char *cli_database_word(const char **rest, int *count)

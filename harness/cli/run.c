@@ -67,11 +67,8 @@ static bool take_choose(const char *how, struct session_options *o, struct error
 
 static void free_sides(struct side **sides)
 {
-    for (struct side *s = *sides; s && s->name; s++) {
-        const char *const texts[] = {s->name, s->revision, s->variants, s->include, s->ops};
-        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-            free((void *)(uintptr_t)texts[i]);
-    }
+    for (struct side *s = *sides; s && s->name; s++)
+        FREE_ALL(s->name, s->revision, s->variants, s->include, s->ops);
     free(*sides);
 }
 

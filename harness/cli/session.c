@@ -325,11 +325,8 @@ struct wishes {
 
 static void wishes_free(struct wishes *w)
 {
-    for (int i = 0; i < w->count; i++) {
-        free((void *)(uintptr_t)w->items[i].case_id);
-        free((void *)(uintptr_t)w->items[i].variant);
-        free((void *)(uintptr_t)w->items[i].params);
-    }
+    for (int i = 0; i < w->count; i++)
+        FREE_ALL(w->items[i].case_id, w->items[i].variant, w->items[i].params);
     free(w->items);
 }
 

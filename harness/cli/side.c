@@ -391,9 +391,7 @@ static struct side side_of(const char *name, const struct tree *tree, const stru
 
 static void side_free(struct side *s)
 {
-    const char *const texts[] = {s->variants, s->include, s->ops, s->dirs};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free((void *)(uintptr_t)texts[i]);
+    FREE_ALL(s->variants, s->include, s->ops, s->dirs);
 }
 
 static double margin_of(void *context, const char *row)
@@ -437,9 +435,7 @@ static bool ask_plan(struct asked *a, const char *scenario, const struct tree *t
 static void asked_free(struct asked *a)
 {
     pointers_free(a->dirs, -1);
-    free(a->kernels);
-    free(a->layers);
-    free(a->path);
+    FREE_ALL(a->kernels, a->layers, a->path);
 }
 
 /* Adds to base the rows that only base's scenario or variants have; the run used head's scenario. */

@@ -50,9 +50,7 @@ static void tried_free(struct tried *t)
 {
     for (int i = 0; i < t->count; i++)
         variant_free(t->items[i]);
-    free(t->items);
-    free(t->set);
-    free(t->ops);
+    FREE_ALL(t->items, t->set, t->ops);
 }
 
 static bool tried_add(struct tried *t, const char *path, struct error *err)

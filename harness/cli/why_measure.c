@@ -148,9 +148,6 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
     cli_print(&t);
     pointers_free(p.set, p.set_count);
     cli_row_words_free(&p.row);
-    free(p.path);
-    free(p.id);
-    free(p.layers);
-    free(p.only);
+    FREE_ALL(p.path, p.id, p.layers, p.only);
     return code;
 }

@@ -471,9 +471,7 @@ void counter_group_free(struct counter_group *group)
         for (int k = 0; k < group->rules[i].gain_count; k++)
             expr_free(group->rules[i].gains[k]);
     }
-    free(group->metrics);
-    free(group->values);
-    free(group->rules);
+    FREE_ALL(group->metrics, group->values, group->rules);
     node_free(group->root);
     free(group->path);
     free(group);

@@ -401,13 +401,9 @@ void gate_comparison_free(struct gate_comparison *c)
     for (int i = 0; i < c->count; i++) {
         for (int k = 0; k < c->pairs[i].change_count; k++)
             free(c->pairs[i].changes[k].file);
-        free(c->pairs[i].changes);
-        free(c->pairs[i].note);
-        free(c->pairs[i].file);
+        FREE_ALL(c->pairs[i].changes, c->pairs[i].note, c->pairs[i].file);
     }
-    free(c->pairs);
-    free(c->across);
-    free(c->ops);
+    FREE_ALL(c->pairs, c->across, c->ops);
     *c = (struct gate_comparison){0};
 }
 

@@ -239,19 +239,14 @@ void gate_rules_free(struct gate_rules *g)
         free_texts(g->items[i].what);
         glob_list_free(&g->items[i].rows);
     }
-    for (int i = 0; i < g->waiver_count; i++) {
-        char *const texts[] = {g->waivers[i].row, g->waivers[i].what, g->waivers[i].why, g->waivers[i].owner, g->waivers[i].until};
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-            free(texts[k]);
-    }
+    for (int i = 0; i < g->waiver_count; i++)
+        FREE_ALL(g->waivers[i].row, g->waivers[i].what, g->waivers[i].why, g->waivers[i].owner, g->waivers[i].until);
     free(g->items);
     free(g->waivers);
     free_texts(g->scenarios);
     free_texts(g->variants);
     free_texts(g->ops);
-    free(g->file);
-    free(g->against);
-    free(g->device);
+    FREE_ALL(g->file, g->against, g->device);
     glob_list_free(&g->rows);
     *g = (struct gate_rules){0};
 }

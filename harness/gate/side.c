@@ -238,9 +238,7 @@ void gate_side_free(struct gate_side *side)
         for (int k = 0; k < e->fact_count; k++)
             free(e->facts[k].step);
         free(e->facts);
-        char *const texts[] = {e->id, e->scenario, e->layer, e->reason};
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-            free(texts[k]);
+        FREE_ALL(e->id, e->scenario, e->layer, e->reason);
     }
     free(side->entries);
     for (int i = 0; i < side->part_count; i++) {
@@ -257,9 +255,6 @@ void gate_side_free(struct gate_side *side)
     free(side->ops);
     for (size_t i = 0; i < MAKERS; i++)
         free(*maker_at(side, i));
-    free(side->device);
-    free(side->name);
-    free(side->folder);
-    free(side->bench);
+    FREE_ALL(side->device, side->name, side->folder, side->bench);
     *side = (struct gate_side){0};
 }

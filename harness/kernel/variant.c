@@ -70,9 +70,7 @@ bool variant_is_library(const struct variant *v)
 
 void variant_config_clear(struct variant_config *config)
 {
-    free(config->names);
-    free(config->values);
-    free(config->label);
+    FREE_ALL(config->names, config->values, config->label);
 }
 
 void variant_configs_free(struct variant_config *configs, int count)

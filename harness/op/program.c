@@ -56,32 +56,19 @@ void program_free(struct program *p)
             free(p->units[i].defines[d]);
         free(p->units[i].defines);
     }
-    free(p->units);
-    free(p->variant);
-    free(p->params);
+    FREE_ALL(p->units, p->variant, p->params);
     for (int i = 0; i < p->param_count; i++) {
         free(p->param[i].name);
         free(p->param[i].value);
     }
     free(p->param);
     pointers_free(p->completed, p->completed_count);
-    free(p->what);
-    free(p->algorithm);
-    free(p->reason);
-    free(p->clause);
-    free(p->derivation);
-    free(p->tensors);
-    free(p->scratch);
-    free(p->constants);
-    free(p->tensor_maps);
+    FREE_ALL(p->what, p->algorithm, p->reason, p->clause, p->derivation, p->tensors, p->scratch, p->constants, p->tensor_maps);
     for (int i = 0; i < p->structure_count; i++) {
         text_free(&p->structures[i].bytes);
         free(p->structures[i].pointers);
     }
-    free(p->structures);
-    free(p->steps);
-    free(p->columns);
-    free(p->link_tiles);
+    FREE_ALL(p->structures, p->steps, p->columns, p->link_tiles);
     memset(p, 0, sizeof *p);
 }
 

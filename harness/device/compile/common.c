@@ -39,9 +39,6 @@ char *compile_entry(const char *log, const char *kernel)
 
 void compiled_free(struct compiled *c)
 {
-    free(c->ptx);
-    free(c->cubin);
-    free(c->log);
-    free(c->paths);
+    FREE_ALL(c->ptx, c->cubin, c->log, c->paths);
     *c = (struct compiled){0};
 }

@@ -370,7 +370,5 @@ void cubin_lines_close(struct cubin_lines *lines)
 {
     if (!lines)
         return;
-    free(lines->lines.rows);
-    free(lines->file);
-    free(lines);
+    FREE_ALL(lines->lines.rows, lines->file, lines);
 }

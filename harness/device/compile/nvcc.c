@@ -190,9 +190,7 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
 done:
     for (int i = 0; i < count; i++)
         free(argv[i]);
-    free(log);
-    free(prelude);
-    free(before);
+    FREE_ALL(log, prelude, before);
     file_remove_flat(dir);
     free(dir);
     return ok;

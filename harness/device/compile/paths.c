@@ -77,12 +77,8 @@ static void fill_pairs(char *lines[PATH_LINES], bool to, struct move *m)
 
 static void move_free(struct move *m)
 {
-    for (int i = 0; i < 5; i++) {
-        free(m->code[i].from);
-        free(m->code[i].to);
-        free(m->said[i].from);
-        free(m->said[i].to);
-    }
+    for (int i = 0; i < 5; i++)
+        FREE_ALL(m->code[i].from, m->code[i].to, m->said[i].from, m->said[i].to);
 }
 
 /* From one list of paths to another; false where a list is none. A folder that the reader does not have keeps its name. */

@@ -74,9 +74,7 @@ void cuda_unload(struct device *dev, struct device_module *module)
         free(f->name);
         free(f);
     }
-    free(module->ptx);
-    free(module->label);
-    free(module);
+    FREE_ALL(module->ptx, module->label, module);
 }
 
 /* Checks the PTX's parameter sizes against the driver's. Offsets are not compared: the driver's count from the start of the constant bank,

@@ -65,11 +65,7 @@ void cudnn_close(struct cudnn *handle)
     if (handle->handle)
         handle->api->cudnnDestroy(handle->handle);
     json_decref(handle->choice_file);
-    free(handle->choices_path);
-    free(handle->builder);
-    free(handle->place);
-    free(handle->choices);
-    free(handle);
+    FREE_ALL(handle->choices_path, handle->builder, handle->place, handle->choices, handle);
 }
 
 void cudnn_only(struct cudnn *handle, const struct library_plan *which)

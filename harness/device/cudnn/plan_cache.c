@@ -31,9 +31,7 @@ void cudnn_cache_free(struct cudnn *h)
             cudnn_plan_free(h->prefetched[i].plans[--h->prefetched[i].count]);
         free(h->prefetched[i].plans);
     }
-    free(h->prefetched);
-    free(h->slow);
-    free(h->seen);
+    FREE_ALL(h->prefetched, h->slow, h->seen);
 }
 
 void cudnn_mark_slow(struct cudnn *h, const struct cudnn_conv *conv, int engine)

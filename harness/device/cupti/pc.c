@@ -135,10 +135,7 @@ void cupti_pc_close(struct cupti_pc *pc)
     if (pc->enabled)
         pc->api.disable(&d);
     pointers_free(pc->reasons, pc->reason_count);
-    free(pc->indices);
-    free(pc->buffer.pPcData);
-    free(pc->stalls);
-    free(pc);
+    FREE_ALL(pc->indices, pc->buffer.pPcData, pc->stalls, pc);
 }
 
 /* "long_scoreboard"; NULL for those that only repeat part of another ("..._not_issued") and for totals that CUPTI lists among them. */

@@ -174,9 +174,7 @@ void cupti_session_close(struct cupti_session *session)
     cupti_close(session->chip);
     if (session->initialized)
         session->api.deinit(&deinit);
-    free(session->availability);
-    free(session->chip_name);
-    free(session);
+    FREE_ALL(session->availability, session->chip_name, session);
 }
 
 void cupti_session_rest(struct cupti_session *session)

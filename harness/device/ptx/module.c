@@ -361,9 +361,7 @@ static struct parser parser_open(const char *label, const char *text, size_t byt
 
 static void parser_close(struct parser *p)
 {
-    free(p->buckets);
-    free(p->names);
-    free(p->pending);
+    FREE_ALL(p->buckets, p->names, p->pending);
 }
 
 struct ptx_module *ptx_parse(const char *label, const char *text, size_t bytes, struct error *err)

@@ -78,10 +78,7 @@ void runner_order(struct runner *k)
         for (int i = 0; i < l->space->count; i++) {
             struct buffer *b = l->space->buffers[i];
             for (int t = k->index; t <= k->index && t < b->print_count; t++) {
-                free(b->prints[t].writer);
-                free(b->prints[t].reader);
-                free(b->prints[t].lane);
-                free(b->prints[t].lane_read);
+                FREE_ALL(b->prints[t].writer, b->prints[t].reader, b->prints[t].lane, b->prints[t].lane_read);
                 b->prints[t].writer = b->prints[t].reader = b->prints[t].lane = b->prints[t].lane_read = NULL;
             }
         }
@@ -103,13 +100,7 @@ void runner_order_free(struct runner *k)
         k->launch->space->moments[k->index] = k->moment;
     if (!k->order)
         return;
-    free(k->order->moments);
-    free(k->order->events);
-    free(k->order->clocks);
-    free(k->order->last);
-    free(k->order->fenced);
-    free(k->order->places);
-    free(k->order);
+    FREE_ALL(k->order->moments, k->order->events, k->order->clocks, k->order->last, k->order->fenced, k->order->places, k->order);
 }
 
 static bool by_barriers(const struct warp *w) /* tags of all warps of a block go on together */

@@ -67,13 +67,8 @@ void races_forget(struct launch *l)
 
 void races_free(struct buffer *b)
 {
-    for (int i = 0; i < b->print_count; i++) {
-        free(b->prints[i].writer);
-        free(b->prints[i].reader);
-        free(b->prints[i].lane);
-        free(b->prints[i].lane_read);
-        free(b->prints[i].pages);
-    }
+    for (int i = 0; i < b->print_count; i++)
+        FREE_ALL(b->prints[i].writer, b->prints[i].reader, b->prints[i].lane, b->prints[i].lane_read, b->prints[i].pages);
     free(b->prints);
 }
 
@@ -258,11 +253,7 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
     struct footprint *f = &b->prints[k->index];
     int shift = k->launch->program->global_shift;
     if (f->shift > shift || !f->pages) {
-        free(f->writer);
-        free(f->reader);
-        free(f->lane);
-        free(f->lane_read);
-        free(f->pages);
+        FREE_ALL(f->writer, f->reader, f->lane, f->lane_read, f->pages);
         *f = (struct footprint){.shift = shift, .pages = xcalloc((b->bytes >> PAGE_SHIFT) + 1, 1)};
     }
     size_t n = (size_t)(b->bytes >> f->shift) + 16; /* also of what comes later: a launch with the finest granules had f->shift */

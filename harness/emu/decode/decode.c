@@ -356,13 +356,7 @@ void decode_free(struct program *p)
     if (!p)
         return;
     arena_free(&p->arena);
-    free(p->functions);
-    free(p->code);
-    free(p->cold);
-    free(p->flows);
-    free(p->flow_sizes);
-    free(p->origins);
-    free(p->constants);
+    FREE_ALL(p->functions, p->code, p->cold, p->flows, p->flow_sizes, p->origins, p->constants);
     decode_path_free(p->path_code);
     if (p->jit)
         munmap(p->jit, p->jit_bytes);

@@ -213,8 +213,5 @@ void decode_path_free(struct path_code *c)
 {
     if (!c)
         return;
-    free(c->range);
-    free(c->steps);
-    free(c->regs);
-    free(c);
+    FREE_ALL(c->range, c->steps, c->regs, c);
 }

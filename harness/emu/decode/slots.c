@@ -282,11 +282,7 @@ bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct 
     for (size_t w = 0; w < l.words; w++)
         for (uint64_t bits = l.in[w]; bits; bits &= bits - 1)
             out->undefined[out->undefined_count++] = (int)(w * 64) + __builtin_ctzll(bits);
-    free(l.in);
-    free(l.use);
-    free(l.def);
-    free(l.start);
-    free(l.end);
+    FREE_ALL(l.in, l.use, l.def, l.start, l.end);
     return out->bytes ||
            error_set(err, ERROR_USAGE, "%s: function '%s' needs registers of more than %u bytes a warp", m->label, f->name, MAX_FRAME);
 }

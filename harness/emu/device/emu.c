@@ -75,12 +75,7 @@ static void emu_close(struct device *dev)
         return;
     for (int i = 0; i < e->space.count; i++)
         buffer_free(e->space.buffers[i]);
-    free(e->space.buffers);
-    free(e->space.moments);
-    free(e->sampled);
-    free(e->work);
-    free(e->reports);
-    free(e->notes);
+    FREE_ALL(e->space.buffers, e->space.moments, e->sampled, e->work, e->reports, e->notes);
     totals_clear(&e->totals);
     free(e);
     dev->private_data = NULL;

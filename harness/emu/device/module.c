@@ -32,10 +32,7 @@ static void module_free(struct device_module *module)
         free(f);
     }
     ptx_free(module->ptx);
-    free(module->label);
-    free(module->path);
-    free(module->text);
-    free(module);
+    FREE_ALL(module->label, module->path, module->text, module);
 }
 
 /* Those that are too many, oldest first, are freed. */

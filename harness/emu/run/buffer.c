@@ -43,9 +43,7 @@ static void room_give(uint8_t *room, size_t bytes)
 void buffer_free(struct buffer *b)
 {
     room_give(b->host, b->bytes);
-    free(b->known);
-    free(b->read);
-    free(b->written);
+    FREE_ALL(b->known, b->read, b->written);
     races_free(b);
     free(b);
 }

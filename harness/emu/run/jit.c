@@ -267,8 +267,5 @@ void jit_compile(struct program *p)
     p->jit = count ? map_code(&j->code, p->jit_bytes) : NULL;
     for (uint32_t i = 0; i < count && p->jit; i++)
         p->code[made[i].insn].fn = (op_fn)(uintptr_t)((uint8_t *)p->jit + made[i].at);
-    free(made);
-    free(j->code.bytes);
-    free(j->accesses);
-    free(j);
+    FREE_ALL(made, j->code.bytes, j->accesses, j);
 }

@@ -84,31 +84,13 @@ static void resident_new(struct runner *k, struct block *b, int warps)
 
 static void resident_free(struct block *b)
 {
-    for (int i = 0; b->warps && i < b->warp_count; i++) {
-        free(b->warps[i].stack);
-        free(b->warps[i].local);
-        free(b->warps[i].local_known);
-        free(b->warps[i].nodes);
-        free(b->warps[i].copies);
-        free(b->warps[i].sources);
-    }
+    for (int i = 0; b->warps && i < b->warp_count; i++)
+        FREE_ALL(b->warps[i].stack, b->warps[i].local, b->warps[i].local_known, b->warps[i].nodes, b->warps[i].copies, b->warps[i].sources);
     if (b->shadow) {
-        free(b->shadow->writer);
-        free(b->shadow->reader);
-        free(b->shadow->lane);
-        free(b->shadow->lane_read);
-        free(b->shadow->source);
-        free(b->shadow->far_writer);
-        free(b->shadow);
+        FREE_ALL(b->shadow->writer, b->shadow->reader, b->shadow->lane, b->shadow->lane_read, b->shadow->source, b->shadow->far_writer,
+                 b->shadow);
     }
-    free(b->shared);
-    free(b->shared_known);
-    free(b->mbarriers);
-    free(b->tensor);
-    free(b->points);
-    free(b->sent);
-    free(b->touched);
-    free(b->warps);
+    FREE_ALL(b->shared, b->shared_known, b->mbarriers, b->tensor, b->points, b->sent, b->touched, b->warps);
 }
 
 /* Where a block's clock begins: up to 4 ms, as good as drawn, and the same in every run. */
@@ -579,12 +561,7 @@ void launch_free(struct launch *l)
         for (int b = 0; b < k->resident_count; b++)
             resident_free(&k->residents[b]);
         bulk_drop(k);
-        free(k->pending);
-        free(k->residents);
-        free(k->by_rank);
-        free(k->wgmma_tiles);
-        free(k->matrix_a);
-        free(k->counted);
+        FREE_ALL(k->pending, k->residents, k->by_rank, k->wgmma_tiles, k->matrix_a, k->counted);
         path_free(k->paths);
         free(k->blocks);
         for (uint32_t m = 0; m < k->memo_sets * l->program->memo_count && k->memos; m++) {

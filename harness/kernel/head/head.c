@@ -248,13 +248,5 @@ void head_free(struct head *h)
         expr_free(h->slices[i]);
     for (int i = 0; i < h->name_count; i++)
         free(h->names[i]);
-    free(h->params);
-    free(h->specialise);
-    free(h->scratch);
-    free(h->maps);
-    free(h->steps);
-    free(h->columns);
-    free(h->names);
-    free(h->source);
-    free(h);
+    FREE_ALL(h->params, h->specialise, h->scratch, h->maps, h->steps, h->columns, h->names, h->source, h);
 }

@@ -21,16 +21,7 @@ void variant_free(struct variant *v)
         free(v->parents[i].text);
         node_free(v->parents[i].root);
     }
-    free(v->parents);
-    free(v->name);
-    free(v->folder);
-    free(v->path);
-    free(v->text);
-    free(v->code);
-    free(v->what);
-    free(v->from);
-    free(v->algorithm);
-    free(v);
+    FREE_ALL(v->parents, v->name, v->folder, v->path, v->text, v->code, v->what, v->from, v->algorithm, v);
 }
 
 static char *load_absolute(const char *path)

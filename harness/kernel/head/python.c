@@ -37,9 +37,7 @@ void head_python_free(struct head_python *p)
         variant_free(p->made[i]);
         free(p->keys[i]);
     }
-    free(p->made);
-    free(p->keys);
-    free(p);
+    FREE_ALL(p->made, p->keys, p);
 }
 
 /* KEY.yaml, KEY.no and KEY.error beside the sidecar are the answers of Python. */

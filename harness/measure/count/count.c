@@ -218,12 +218,8 @@ void count_free(struct count_result *result, const struct counted *items)
     for (int i = 0; i < result->count; i++) {
         for (int k = 0; result->steps[i] && k < rig_program(items[i].rig)->step_count; k++)
             free(result->steps[i][k]);
-        free(result->steps[i]);
-        free(result->rows[i]);
-        free(result->why[i]);
+        FREE_ALL(result->steps[i], result->rows[i], result->why[i]);
     }
-    free(result->rows);
-    free(result->steps);
-    free(result->why);
+    FREE_ALL(result->rows, result->steps, result->why);
     *result = (struct count_result){0};
 }

@@ -476,10 +476,6 @@ bool counters_run(struct counters *c, const struct count_request *asked, int row
         row_free(t.rows[i]);
     }
     drop_data(&t, !ok);
-    free(t.index);
-    free(t.rows);
-    free(t.builds);
-    free(t.items);
-    free(t.code);
+    FREE_ALL(t.index, t.rows, t.builds, t.items, t.code);
     return ok;
 }

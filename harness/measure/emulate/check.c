@@ -32,9 +32,7 @@ struct truth {
 
 static void truth_free(struct truth *t)
 {
-    free(t->value);
-    free(t->magnitude);
-    free(t->bits);
+    FREE_ALL(t->value, t->magnitude, t->bits);
 }
 
 /* What errors of each element are relative to. Of an infinity no number is near: 0. */

@@ -339,14 +339,8 @@ void emulate_free(struct emulate_result *r)
         free(r->counters[i].name);
     free(r->counters);
     free(r->expectations);
-    for (int i = 0; i < r->tensor_count; i++) {
-        free(r->tensors[i].before);
-        free(r->tensors[i].expected);
-        free(r->tensors[i].allowed);
-    }
-    free(r->tensors);
-    free(r->lines);
-    free(r->reports);
-    free(r->notes);
+    for (int i = 0; i < r->tensor_count; i++)
+        FREE_ALL(r->tensors[i].before, r->tensors[i].expected, r->tensors[i].allowed);
+    FREE_ALL(r->tensors, r->lines, r->reports, r->notes);
     *r = (struct emulate_result){0};
 }

@@ -314,21 +314,8 @@ void rig_close(struct rig *rig)
     for (int i = 0; i < p->constant_count; i++)
         free(rig->weights[i]);
     rig_state_free(rig);
-    free(rig->weights);
-    free(rig->weight_sums);
-    free(rig->modules);
-    free(rig->steps);
-    free(rig->tensors);
-    free(rig->fresh);
-    free(rig->scratch);
-    free(rig->workspaces);
-    free(rig->inputs);
-    free(rig->fed);
-    free(rig->graphs);
-    free(rig->right);
-    free(rig->trusted);
-    free(rig->expects);
-    free(rig);
+    FREE_ALL(rig->weights, rig->weight_sums, rig->modules, rig->steps, rig->tensors, rig->fresh, rig->scratch, rig->workspaces, rig->inputs,
+             rig->fed, rig->graphs, rig->right, rig->trusted, rig->expects, rig);
 }
 
 static struct device_launch launch_of(const struct rig *rig, int i)

@@ -144,10 +144,7 @@ void rig_state_free(struct rig *rig)
 {
     for (int i = 0; rig->state && i < rig->state->count; i++)
         free(rig->state->variables[i].name);
-    if (rig->state) {
-        free(rig->state->variables);
-        free(rig->state->hidden);
-        free(rig->state->prepared);
-    }
+    if (rig->state)
+        FREE_ALL(rig->state->variables, rig->state->hidden, rig->state->prepared);
     free(rig->state);
 }

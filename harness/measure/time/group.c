@@ -44,11 +44,7 @@ void timing_close(struct timing_group *b, bool ok)
         row_free(b->rows[i]);
     }
     buffer_pool_close(b->pool, !ok);
-    free(b->index);
-    free(b->rows);
-    free(b->builds);
-    free(b->rigs);
-    free(b->looks);
+    FREE_ALL(b->index, b->rows, b->builds, b->rigs, b->looks);
 }
 
 void timing_announce(void *context, int candidate)

@@ -162,9 +162,7 @@ static bool time_here(struct pair_session *c, int sitting, double left_s, struct
     for (int k = 0; ok && k < c->here_count; k++)
         if (timing_is_sound(b, c->here[k]))
             ok = timing_check_again(b, c->here[k], err);
-    free(part.index);
-    free(part.rows);
-    free(part.rigs);
+    FREE_ALL(part.index, part.rows, part.rigs);
     return ok;
 }
 
@@ -276,10 +274,7 @@ static void contest_open(struct pair_session *c, struct timing_group *b, const s
 static void contest_close(struct pair_session *c)
 {
     pointers_free(c->ns, c->b->count);
-    free(c->taken);
-    free(c->here);
-    free(c->sitting);
-    free(c->pairs);
+    FREE_ALL(c->taken, c->here, c->sitting, c->pairs);
 }
 
 bool timing_pairs(struct timing_group *b, const struct pair_request *request, struct error *err)

@@ -30,15 +30,7 @@ static void field_close(struct sample_group *f)
         if (f->rests[i])
             f->dev->ops->graph_free(f->dev, f->rests[i]);
     }
-    free(f->timers);
-    free(f->graphs);
-    free(f->rests);
-    free(f->ns);
-    free(f->host_ns);
-    free(f->hz);
-    free(f->order);
-    free(f->ahead);
-    free(f->unseen);
+    FREE_ALL(f->timers, f->graphs, f->rests, f->ns, f->host_ns, f->hz, f->order, f->ahead, f->unseen);
 }
 
 /* Close it even if opening fails. */
@@ -488,9 +480,7 @@ bool sample_run(struct device *dev, struct sample_candidate *candidates, int cou
 
 void sample_result_free(struct sample_result *result)
 {
-    free(result->places);
-    free(result->power_w);
-    free(result->throttle);
+    FREE_ALL(result->places, result->power_w, result->throttle);
     result->places = NULL;
     result->power_w = result->throttle = NULL;
 }

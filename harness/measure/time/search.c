@@ -175,9 +175,7 @@ bool timing_race(struct timing_context *timing, const int *rows, int count, int 
     s.configs = xcalloc((size_t)s.b.count, sizeof *s.configs);
     bool ok = race_all(&s, err);
     *blame = s.b.blame;
-    free(s.pinned);
-    free(s.configs);
-    free(s.pinned_ns);
+    FREE_ALL(s.pinned, s.configs, s.pinned_ns);
     timing_close(&s.b, ok);
     return ok;
 }

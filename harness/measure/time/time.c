@@ -211,10 +211,7 @@ static struct timing_group bout_part(const struct timing_group *b, bool (*wanted
 
 static void bout_part_free(struct timing_group *part)
 {
-    free(part->index);
-    free(part->rows);
-    free(part->rigs);
-    free(part->looks);
+    FREE_ALL(part->index, part->rows, part->rigs, part->looks);
 }
 
 static bool any_row(const struct timing_group *b, int i)

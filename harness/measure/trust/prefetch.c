@@ -80,9 +80,7 @@ void prefetch_begin(struct prefetch *p, const int *rows, int count, int due)
         p->thread = a;
         return;
     }
-    free(a->builds);
-    free(a->rows);
-    free(a);
+    FREE_ALL(a->builds, a->rows, a);
 }
 
 /* Moves the results to where their users look first. */
@@ -121,7 +119,5 @@ void prefetch_end(struct prefetch *p)
     take_over(p, a);
     for (int k = 0; k < a->row_count; k++)
         build_free(&a->builds[k]);
-    free(a->builds);
-    free(a->rows);
-    free(a);
+    FREE_ALL(a->builds, a->rows, a);
 }

@@ -138,10 +138,7 @@ static bool judge_mask(struct frames_run *r, int i, const float *marks, struct e
         r->row->status = ROW_WRONG;
         r->row->reason = text_format("frame %d, layer %d: %s", r->source->frame, i + 1, v.text);
     }
-    free(left);
-    free(second);
-    free(active);
-    free(want);
+    FREE_ALL(left, second, active, want);
     return ok;
 }
 

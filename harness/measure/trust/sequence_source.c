@@ -62,17 +62,9 @@ void source_close(struct sequence_source *s)
     for (int i = 0; s->data && i < s->layers->count; i++)
         op_data_free(&s->data[i]);
     free(s->data);
-    for (int i = 0; s->frames && i < s->q->frames; i++) {
-        free(s->frames[i]);
-        free(s->stored[2 * i]);
-        free(s->stored[2 * i + 1]);
-        free(s->references[i]);
-    }
-    free(s->frames);
-    free(s->stored);
-    free(s->references);
-    free(s->base);
-    free(s->own);
+    for (int i = 0; s->frames && i < s->q->frames; i++)
+        FREE_ALL(s->frames[i], s->stored[2 * i], s->stored[2 * i + 1], s->references[i]);
+    FREE_ALL(s->frames, s->stored, s->references, s->base, s->own);
     frames_close(s->video);
     *s = (struct sequence_source){0};
 }

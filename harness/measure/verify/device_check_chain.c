@@ -412,9 +412,6 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     chain_errors_free(&k.clean);
     for (int i = 0; i < 2; i++)
         free(k.rooms[i].at);
-    free(k.marks);
-    free(k.values);
-    free(k.errors);
-    free(k.last_use);
+    FREE_ALL(k.marks, k.values, k.errors, k.last_use);
     return ok;
 }

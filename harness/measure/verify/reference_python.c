@@ -201,9 +201,6 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
         if (!ok || !cache || !python_current(folder) || rename(folder, kept))
             file_remove_flat(folder);
     }
-    free(above);
-    free(folder);
-    free(kept);
-    free(cache);
+    FREE_ALL(above, folder, kept, cache);
     return ok || error_where(err, "%s:%s", work->op->file->source, work->op->file->function);
 }

@@ -292,9 +292,7 @@ static void compare_numbers(struct verify_look *look, struct verdict *out)
     verify_describe(look, &worst, out);
     for (int i = 0; i < threads; i++)
         free(own[i]);
-    free(pass.tallies);
-    free(look->samples);
-    free(look->row_wrong);
+    FREE_ALL(pass.tallies, look->samples, look->row_wrong);
 }
 
 static void verify_numbers(struct verify_look *look, struct verdict *out)

@@ -309,10 +309,7 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     keep_tiles(&c, parts, spans);
     for (int i = 0; ok && i < c.chain->count; i += spans[i])
         ok = parts[i] ? add_part(&c, i, spans[i], parts[i]) : add_joined(&c, i, copies);
-    free(c.roots);
-    free(c.flows);
-    free(c.marks);
-    free(c.lakes);
+    FREE_ALL(c.roots, c.flows, c.marks, c.lakes);
     program_sort_steps(out);
     program_scratch_kinds(out);
     out->feasible = ok;

@@ -229,12 +229,7 @@ bool chain_data_make(const struct work *work, enum data_part part, const struct 
         chain_errors_free(&k.errors[i]);
     }
     chain_errors_free(&k.clean);
-    free(k.local);
-    free(k.marks);
-    free(k.values);
-    free(k.errors);
-    free(k.last_use);
-    free(k.input);
+    FREE_ALL(k.local, k.marks, k.values, k.errors, k.last_use, k.input);
     if (!ok)
         op_data_free(out);
     return ok;

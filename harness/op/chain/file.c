@@ -258,9 +258,7 @@ bool chain_file_reference(struct chain_file *f, const double *input, const struc
         (!f->second || file_carried(f, input, true, made, second, out, *local, err)))
         return true;
     chain_errors_free(out);
-    free(*local);
-    free(made->reference);
-    free(made->bound);
+    FREE_ALL(*local, made->reference, made->bound);
     *local = NULL;
     return false;
 }

@@ -427,9 +427,7 @@ static void free_tensor(struct op_file_tensor *t)
     expr_free(t->below);
     expr_free(t->within[0]);
     expr_free(t->within[1]);
-    free(t->sizes);
-    free(t->values_file);
-    free(t->reference_npy);
+    FREE_ALL(t->sizes, t->values_file, t->reference_npy);
 }
 
 /* Frees a file that was refused. */
@@ -441,11 +439,8 @@ static void op_file_free(struct op_file *f)
         free((void *)(uintptr_t)field->words);
     for (int i = 0; i < f->arg_count; i++)
         free(f->args[i]);
-    const void *const plain[] = {f->op.name, f->op.fields,   f->op.symbols,   f->op.roles,    f->op.trial,
-                                 f->op.crop, f->op.elements, f->let_names,    f->let_offsets, f->need_says,
-                                 f->source,  f->function,    f->symbol_names, f->path,        f->args};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        free((void *)(uintptr_t)plain[i]);
+    FREE_ALL(f->op.name, f->op.fields, f->op.symbols, f->op.roles, f->op.trial, f->op.crop, f->op.elements, f->let_names, f->let_offsets,
+             f->need_says, f->source, f->function, f->symbol_names, f->path, f->args);
     free_exprs(f->lets, f->let_count + 1);
     free_exprs(f->needs, f->need_count);
     expr_free(f->flop);

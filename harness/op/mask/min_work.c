@@ -18,12 +18,7 @@ struct axis {
 
 static void axis_free(struct axis *a)
 {
-    free(a->direct);
-    free(a->collapsed);
-    free(a->winograd);
-    free(a->classes);
-    free(a->hits);
-    free(a->readers);
+    FREE_ALL(a->direct, a->collapsed, a->winograd, a->classes, a->hits, a->readers);
 }
 
 /* Collects the distinct inputs of one output in `at`; returns how many. Taps on the same input count once. */

@@ -24,12 +24,8 @@ void op_data_free(struct op_data *data)
 {
     if (!data)
         return;
-    for (int i = 0; i < OP_MAX_TENSORS; i++) {
-        free(data->at[i].value);
-        free(data->at[i].reference);
-        free(data->at[i].bound);
-        free(data->at[i].carried);
-    }
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        FREE_ALL(data->at[i].value, data->at[i].reference, data->at[i].bound, data->at[i].carried);
     free(data->mask_out);
     for (int i = 0; i < data->link_count; i++)
         op_data_free(&data->links[i]);

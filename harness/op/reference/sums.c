@@ -184,9 +184,5 @@ void reference_sums_row(const struct work *w, const struct op_data *data, int64_
     g.w_magnitude = xmalloc((g.terms * (size_t)(g.outputs + K_BLOCK) + 1) * sizeof(float));
     for (int64_t i = 0; i < w->groups; i++)
         group_row(&g, p_i, i, y, a);
-    free(g.row);
-    free(g.x);
-    free(g.w);
-    free(g.x_magnitude);
-    free(g.w_magnitude);
+    FREE_ALL(g.row, g.x, g.w, g.x_magnitude, g.w_magnitude);
 }

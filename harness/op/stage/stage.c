@@ -136,9 +136,7 @@ static void free_stage(struct stage_head *s)
     for (int i = 0; i < STAGE_READS * 2 * STAGE_READS; i++)
         expr_free(s->reads[i / (2 * STAGE_READS)].lines[i / STAGE_READS % 2][i % STAGE_READS]);
     node_free(s->root);
-    free(s->name);
-    free(s->include);
-    free(s);
+    FREE_ALL(s->name, s->include, s);
 }
 
 /* Loads a stage. It is kept, since ops, which live as long as the process, point to it. */

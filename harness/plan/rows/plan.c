@@ -540,9 +540,7 @@ void plan_free(struct plan *plan)
     SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
         plan_unbind(&plan->rows[i]);
-        free(plan->rows[i].made_id);
-        free(plan->rows[i].broken);
-        free(plan->rows[i].chain);
+        FREE_ALL(plan->rows[i].made_id, plan->rows[i].broken, plan->rows[i].chain);
         if (plan->rows[i].sequence)
             free(plan->rows[i].sequence->changed.links);
         free(plan->rows[i].sequence);
@@ -554,11 +552,7 @@ void plan_free(struct plan *plan)
     if (kept) {
         free(kept->items);
         glob_list_free(&kept->only);
-        free(kept->min_works);
-        free(kept->mask_in);
-        free(kept->mask_out);
-        free(kept->variants);
-        free(kept->include);
+        FREE_ALL(kept->min_works, kept->mask_in, kept->mask_out, kept->variants, kept->include);
     }
     plan_chains_free(plan);
     if (plan->case_count > 0)

@@ -203,10 +203,7 @@ static bool bind_row(const struct sequence_rows *r, struct plan_row *row, struct
     row->note = parts.others.len ? text_take(&parts.others) : NULL;
     for (int i = 0; i < count; i++)
         program_free(&parts.programs[i]);
-    free(parts.list);
-    free(parts.programs);
-    free(parts.spans);
-    free(parts.first);
+    FREE_ALL(parts.list, parts.programs, parts.spans, parts.first);
     return ok;
 }
 

@@ -15,11 +15,7 @@ void scenario_case_free(struct scenario_case *c)
         free(c->axes[i].axis);
         free(c->axes[i].value);
     }
-    free(c->axes);
-    free(c->part);
-    free(c->id);
-    free(c->like);
-    free(c->same);
+    FREE_ALL(c->axes, c->part, c->id, c->like, c->same);
     case_want_all(c);
 }
 

@@ -274,20 +274,9 @@ static void graph_free(struct graph *g)
         free(g->made[i]->made), free(g->made[i]);
     for (size_t i = 0; g->values && i < g->slots; i++)
         free(g->values[i].view);
-    for (int i = 0; i < g->inner_count; i++) {
-        free((void *)(uintptr_t)g->inner[i]->name);
-        free(g->inner[i]->view);
-        free(g->inner[i]);
-    }
-    free(g->inner);
-    free(g->done);
-    free(g->gelu_of);
-    free(g->norm_of);
-    free(g->norm_eps);
-    free(g->length_of);
-    free(g->layers);
-    free(g->values);
-    free(g->made);
+    for (int i = 0; i < g->inner_count; i++)
+        FREE_ALL(g->inner[i]->name, g->inner[i]->view, g->inner[i]);
+    FREE_ALL(g->inner, g->done, g->gelu_of, g->norm_of, g->norm_eps, g->length_of, g->layers, g->values, g->made);
 }
 
 bool onnx_scenario(const char *file, const char *data, size_t bytes, const struct onnx_options *o, struct text *out, int *unknown,

@@ -481,28 +481,20 @@ const struct onnx_attribute *onnx_attribute(const struct onnx_node *n, const cha
 
 static void free_tensor(struct onnx_tensor *t)
 {
-    free(t->name);
-    free(t->location);
-    free(t->made);
+    FREE_ALL(t->name, t->location, t->made);
 }
 
 static void free_node(struct onnx_node *n)
 {
-    for (int i = 0; i < n->input_count; i++)
-        free(n->inputs[i]);
-    for (int i = 0; i < n->output_count; i++)
-        free(n->outputs[i]);
+    pointers_free(n->inputs, n->input_count);
+    pointers_free(n->outputs, n->output_count);
     for (int i = 0; i < n->attribute_count; i++) {
         struct onnx_attribute *a = &n->attributes[i];
         if (a->tensor)
             free_tensor(a->tensor);
-        void *const all[] = {a->name, a->text, a->ints, a->reals, a->tensor};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            free(all[k]);
+        FREE_ALL(a->name, a->text, a->ints, a->reals, a->tensor);
     }
-    void *const all[] = {n->name, n->op, n->domain, n->inputs, n->outputs, n->attributes};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    FREE_ALL(n->name, n->op, n->domain, n->attributes);
 }
 
 void onnx_free(struct onnx_model *m)
@@ -511,15 +503,12 @@ void onnx_free(struct onnx_model *m)
         free_node(&m->nodes[i]);
     for (int i = 0; i < m->constant_count; i++)
         free_tensor(&m->constants[i]);
-    for (int i = 0; i < m->held_count; i++)
-        free(m->held[i]);
+    pointers_free(m->held, m->held_count);
     for (int i = 0; i < m->input_count; i++)
         free(m->inputs[i].name);
     for (int i = 0; i < m->output_count; i++)
         free(m->outputs[i].name);
     for (int i = 0; i < m->value_count; i++)
         free(m->values[i].name);
-    void *const all[] = {m->held, m->graph, m->nodes, m->constants, m->inputs, m->outputs, m->values};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    FREE_ALL(m->graph, m->nodes, m->constants, m->inputs, m->outputs, m->values);
 }

@@ -420,12 +420,7 @@ void scenario_free(struct scenario *s)
     }
     networks_free(s);
     sequences_free(s);
-    free(s->layers);
-    free(s->variants);
-    free(s->counters);
-    free(s->name);
-    free(s->about);
-    free(s->path);
+    FREE_ALL(s->layers, s->variants, s->counters, s->name, s->about, s->path);
     node_free(s->root);
     node_free(s->below);
     free(s);

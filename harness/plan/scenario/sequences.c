@@ -9,10 +9,7 @@
 void sequences_free(struct scenario *s)
 {
     for (int i = 0; i < s->sequence_count; i++) {
-        free(s->sequences[i].name);
-        free(s->sequences[i].layers);
-        free(s->sequences[i].with);
-        free(s->sequences[i].video);
+        FREE_ALL(s->sequences[i].name, s->sequences[i].layers, s->sequences[i].with, s->sequences[i].video);
         for (int k = 0; k < s->sequences[i].axis_count; k++) {
             free(s->sequences[i].axes[k].axis);
             free(s->sequences[i].axes[k].value);

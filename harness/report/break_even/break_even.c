@@ -472,10 +472,7 @@ static void clear_group(struct break_group *g)
 {
     for (int k = 0; k < g->line_count; k++)
         free(g->lines[k].points);
-    free(g->cases);
-    free(g->lines);
-    free(g->dense);
-    free(g->title);
+    FREE_ALL(g->cases, g->lines, g->dense, g->title);
 }
 
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count)

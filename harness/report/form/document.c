@@ -19,23 +19,14 @@ struct table *table_new(void)
 
 void table_free(struct table *t)
 {
-    for (int i = 0; t && i < t->line_count * t->column_count; i++) {
-        free(t->cells[i].text);
-        free(t->cells[i].note);
-        free(t->cells[i].about);
-        free(t->cells[i].target);
-    }
+    for (int i = 0; t && i < t->line_count * t->column_count; i++)
+        FREE_ALL(t->cells[i].text, t->cells[i].note, t->cells[i].about, t->cells[i].target);
     for (int i = 0; t && i < t->column_count; i++) {
         const struct table_column *c = &t->columns[i];
-        const char *const texts[] = {c->key, c->heading, c->note, c->about, c->ncu};
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-            free((void *)(uintptr_t)texts[k]);
+        FREE_ALL(c->key, c->heading, c->note, c->about, c->ncu);
     }
-    if (t) {
-        free(t->cells);
-        free(t->lines);
-        free(t->columns);
-    }
+    if (t)
+        FREE_ALL(t->cells, t->lines, t->columns);
     free(t);
 }
 
@@ -172,18 +163,9 @@ void document_free(struct document *d)
 {
     for (int i = 0; i < d->count; i++) {
         struct block *b = &d->blocks[i];
-        for (int k = 0; k < b->item_count; k++) {
-            free(b->items[k].label);
-            free(b->items[k].name);
-            free(b->items[k].text);
-            free(b->items[k].more);
-        }
-        free(b->items);
-        free(b->text);
-        free(b->note);
-        free(b->anchor);
-        free(b->svg);
-        free(b->caption);
+        for (int k = 0; k < b->item_count; k++)
+            FREE_ALL(b->items[k].label, b->items[k].name, b->items[k].text, b->items[k].more);
+        FREE_ALL(b->items, b->text, b->note, b->anchor, b->svg, b->caption);
         table_free(b->table);
     }
     free(d->blocks);

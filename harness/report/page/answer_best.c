@@ -321,11 +321,8 @@ static void answer_query(const struct ask *asked, struct block *list, const stru
     if (list->item_count == before)
         block_item(list, "answer", question, ask_no_answer(ask, "no answer: no case has timed rows of two values"));
     answer_say_without(list, &without, q->over);
-    for (int i = 0; i < count; i++) {
-        free(places[i].group);
-        free(places[i].at);
-        free(places[i].values);
-    }
+    for (int i = 0; i < count; i++)
+        FREE_ALL(places[i].group, places[i].at, places[i].values);
 }
 
 void answer_value(const struct ask *ask, struct block *list)

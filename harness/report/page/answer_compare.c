@@ -107,17 +107,10 @@ static void add_point(struct curve *y, const struct case_view *c, const struct v
 
 static void curve_free(struct curve *y)
 {
-    for (int i = 0; i < y->count; i++) {
-        free(y->points[i].at);
-        free(y->points[i].reason);
-        free(y->points[i].limit);
-    }
+    for (int i = 0; i < y->count; i++)
+        FREE_ALL(y->points[i].at, y->points[i].reason, y->points[i].limit);
     side_pairs_free(y->params, y->param_count);
-    free(y->narrows);
-    free(y->points);
-    free(y->place);
-    free(y->settings);
-    free(y->pattern);
+    FREE_ALL(y->narrows, y->points, y->place, y->settings, y->pattern);
 }
 
 /* ---- sentences ---- */

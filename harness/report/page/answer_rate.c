@@ -108,9 +108,7 @@ static void rates_free(struct rates *r)
         side_free(&r->sides[i]);
     for (int i = 0; i < r->size_count; i++)
         free(r->sizes[i].of);
-    free(r->sides);
-    free(r->sizes);
-    free(r->most_of);
+    FREE_ALL(r->sides, r->sizes, r->most_of);
 }
 
 /* "0.01 to 0.1". */
@@ -197,9 +195,7 @@ struct shares {
 
 static void shares_free(struct shares *s)
 {
-    free(s->values);
-    free(s->least_of);
-    free(s->most_of);
+    FREE_ALL(s->values, s->least_of, s->most_of);
 }
 
 /* As the column of a case's table has it; NaN. */

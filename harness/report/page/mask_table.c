@@ -139,9 +139,7 @@ static void free_group(struct group *g)
 {
     for (int i = 0; i < g->count; i++)
         case_view_free(&g->cases[i]);
-    free(g->columns);
-    free(g->cases);
-    free(g->title);
+    FREE_ALL(g->columns, g->cases, g->title);
 }
 
 static struct group *group_of(struct group **groups, int *count, const struct row *row)

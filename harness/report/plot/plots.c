@@ -258,14 +258,8 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
 
 void plots_free(struct plots *p)
 {
-    for (int i = 0; i < p->count; i++) {
-        free(p->items[i].section);
-        free(p->items[i].caption);
-        free(p->items[i].svg);
-    }
+    for (int i = 0; i < p->count; i++)
+        FREE_ALL(p->items[i].section, p->items[i].caption, p->items[i].svg);
     plot_files_free(&p->files);
-    free(p->folder);
-    free(p->items);
-    free(p->problem);
-    free(p->left_out);
+    FREE_ALL(p->folder, p->items, p->problem, p->left_out);
 }

@@ -494,10 +494,7 @@ void fusion_document(struct document *d, const struct run *run, struct row *cons
     int found = find_behind(run, rows, count, &judge, &all);
     if (say_epilogues(all, found, list))
         behind_table(d, all, found);
-    for (int i = 0; i < found; i++) {
-        free(all[i].layer);
-        free(all[i].epilogue);
-        free(all[i].fused_name);
-    }
+    for (int i = 0; i < found; i++)
+        FREE_ALL(all[i].layer, all[i].epilogue, all[i].fused_name);
     judge_close(&judge);
 }

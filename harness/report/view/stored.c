@@ -68,11 +68,8 @@ struct stored_times *stored_load(struct error *err)
 
 void stored_free(struct stored_times *s)
 {
-    if (s) {
-        free(s->runs);
-        free(s->items);
-        free(s);
-    }
+    if (s)
+        FREE_ALL(s->runs, s->items, s);
 }
 
 /* Of several runs the last file's. */

@@ -99,10 +99,7 @@ void job_free(struct job *job)
 {
     json_decref(job->facts);
     pointers_free(job->seen, job->seen_count);
-    free(job->shard);
-    free(job->folder);
-    free(job->id);
-    free(job->own);
+    FREE_ALL(job->shard, job->folder, job->id, job->own);
     *job = (struct job){0};
 }
 

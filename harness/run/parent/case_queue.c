@@ -51,14 +51,7 @@ void queue_free(struct case_queue *q)
 {
     for (int i = 0; i < q->count; i++)
         free(q->needs[i]);
-    free(q->order);
-    free(q->state);
-    free(q->gpu);
-    free(q->tries);
-    free(q->pin);
-    free(q->ahead);
-    free(q->passed);
-    free(q->needs);
+    FREE_ALL(q->order, q->state, q->gpu, q->tries, q->pin, q->ahead, q->passed, q->needs);
     *q = (struct case_queue){0};
 }
 

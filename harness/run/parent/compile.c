@@ -371,12 +371,6 @@ bool session_precompile(struct session *s, struct error *err)
     s->compilers = NULL;
     for (k = 0; k < c.count; k++)
         child_stop(&c.children[k], NULL, 0);
-    free(c.children);
-    free(c.given);
-    free(c.tasks);
-    free(c.missing);
-    free(c.plans);
-    free(c.first);
-    free(c.building);
+    FREE_ALL(c.children, c.given, c.tasks, c.missing, c.plans, c.first, c.building);
     return ok;
 }

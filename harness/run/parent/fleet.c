@@ -443,14 +443,9 @@ void fleet_close(struct fleet *f)
 {
     fleet_stop(f);
     pointers_free(f->said, f->said_count);
-    free(f->received);
-    free(f->over);
-    free(f->gpus);
-    free(f->numbers);
+    FREE_ALL(f->received, f->over, f->gpus, f->numbers);
     json_decref(f->choices);
-    free(f->first);
-    free(f->wanted);
-    free(f->dirty);
+    FREE_ALL(f->first, f->wanted, f->dirty);
     if (f->queue.order)
         queue_free(&f->queue);
 }

@@ -106,9 +106,7 @@ bool session_remembered(const char *database, const struct session_device *devic
 
 static void tuned_clear(struct tuned_config *t)
 {
-    const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins, t->hash, t->how};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free((void *)(uintptr_t)texts[i]);
+    FREE_ALL(t->signature, t->variant, t->params, t->note, t->wins, t->hash, t->how);
 }
 
 void session_remembered_free(struct tuned_config *list)

@@ -221,10 +221,7 @@ void session_close(struct session *s)
     json_decref(s->interpreted);
     free(s->uncounted_rows);
     rows_free(s->former, s->former_count);
-    free(s->rows);
-    free(s->kept);
-    free(s->elsewhere);
-    free(s->made);
+    FREE_ALL(s->rows, s->kept, s->elsewhere, s->made);
     run_clear(&s->run);
     if (s->store)
         store_close(s->store);
