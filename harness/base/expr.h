@@ -65,5 +65,6 @@ const char *expr_name(const struct expr *e);
  * place with the nearest of `names`. */
 bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names,
                 struct error *err);
-/* "FILE:LINE:COLUMN: message" at the beginning of the expression, a usage error. Returns false. */
-bool expr_fail(const struct expr *e, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* "FILE:LINE:COLUMN: message" at the beginning of the expression, or at offset `at` of its text: a usage error. Returns false. */
+#define expr_fail(e, err, ...) expr_error(e, 0, err, __VA_ARGS__)
+bool expr_error(const struct expr *e, size_t at, struct error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));

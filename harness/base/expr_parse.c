@@ -2,30 +2,16 @@
 #include "base/text.h"
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool expr_error(const struct expr *e, size_t at, struct error *err, const char *format, ...)
 {
-    char message[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    error_set(err, ERROR_USAGE, "%s:%d:%d: %s", e->file, e->line, e->column + (int)at, message);
+    SCOPED_TEXT message = {0};
+    TEXT_ADD_ARGUMENTS(&message, format);
+    error_set(err, ERROR_USAGE, "%s:%d:%d: %s", e->file, e->line, e->column + (int)at, text_get(&message));
     return error_at(err, e->file, e->line);
-}
-
-bool expr_fail(const struct expr *e, struct error *err, const char *format, ...)
-{
-    char message[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    return expr_error(e, 0, err, "%s", message);
 }
 
 static const char *const builtin_names[] = {"ceil", "floor", "min", "max", "abs", "log2", "pow2", "select"};

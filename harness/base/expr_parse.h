@@ -31,9 +31,7 @@ struct expr {
     struct term *root;
 };
 
-/* "FILE:LINE:COLUMN: message" for offset `at` of the text; a usage error. Returns false. */
-bool expr_error(const struct expr *e, size_t at, struct error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same for an unknown name or function, with the nearest known one as the hint. */
+/* expr_error of an unknown name or function, with the nearest known one as the hint. */
 bool expr_unknown(const struct expr *e, const struct term *t, const char *const *names, struct error *err);
 /* A condition in words, as it follows "needs": "c to be a multiple of 8"; of its opposite when negated. Malloc'd. */
 char *expr_needed(const struct expr *e, const struct term *t, bool negated);

@@ -1,7 +1,6 @@
 #include "base/node.h"
 #include "base/file.h"
 #include "base/text.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +41,7 @@ static int column_of(const struct reader *r, yaml_mark_t at)
 static bool place_error(const struct reader *r, yaml_mark_t at, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, node_line_of(r, at), column_of(r, at), text_get(&t));
     error_at(r->err, r->file, node_line_of(r, at));
     return false;

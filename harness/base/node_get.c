@@ -2,17 +2,13 @@
 #include "base/node.h"
 #include "base/text.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool node_error(const struct node *n, struct error *err, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     if (!n)
         return error_set(err, ERROR_USAGE, "%s", text_get(&t));
     error_set(err, ERROR_USAGE, "%s:%d:%d: %s", n->file, n->line, n->column, text_get(&t));

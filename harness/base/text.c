@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <stdint.h>
 #include <unistd.h>
 
 static void out_of_memory(void)
@@ -92,10 +93,7 @@ char *xstrndup(const char *s, size_t n)
 char *text_format(const char *format, ...)
 {
     struct text t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     return text_take(&t);
 }
 
@@ -139,10 +137,7 @@ void text_vaddf(struct text *t, const char *format, va_list args)
 
 void text_addf(struct text *t, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    text_vaddf(t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(t, format);
 }
 
 const char *text_get(const struct text *t)

@@ -14,6 +14,14 @@ void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const void *bytes, size_t n);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vaddf(struct text *t, const char *format, va_list args);
+/* In a function whose last parameters are `format, ...`: adds what they say. */
+#define TEXT_ADD_ARGUMENTS(t, format) \
+    do { \
+        va_list arguments; \
+        va_start(arguments, format); \
+        text_vaddf(t, format, arguments); \
+        va_end(arguments); \
+    } while (0)
 /* The string, never NULL ("" when nothing was added). Owned by t. */
 const char *text_get(const struct text *t);
 /* Hands the string to the caller, who frees it; t becomes empty. Never NULL. */

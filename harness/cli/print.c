@@ -5,7 +5,6 @@
 #include "cli/fields.h"
 #include "report/form/document.h"
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +57,7 @@ static void print_to(FILE *out, bool colours, const char *s)
 void cli_say(FILE *out, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     if (out == stdout && shared.json)
         cli_print(&t);
     else
@@ -91,10 +87,7 @@ int cli_fail(const struct error *err)
 int cli_usage(const struct verb *verb, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     add_error(text_get(&t), "");
     cli_say(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
     return 2;

@@ -70,12 +70,12 @@ int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint3
 void emu_poll(struct warp *w);
 
 /* ---- report.c ---- */
-/* Adds a finding to the launch's reports; lane < 0: the whole warp. Of equal findings the first in block, warp, lane order is kept. */
-void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-/* Adds a note: worth knowing, but no error (emu_notes()). */
-void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Adds a finding to the launch's reports, or a note, which is no error (emu_notes()); lane < 0: the whole warp. Of equal findings the first
+ * in block, warp, lane order is kept. */
+#define emu_report(w, ip, lane, kind, ...) emu_report_add(w, ip, lane, false, kind, __VA_ARGS__)
+#define emu_note(w, ip, lane, kind, ...) emu_report_add(w, ip, lane, true, kind, __VA_ARGS__)
+void emu_report_add(struct warp *w, const struct insn *ip, int lane, bool note, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
                   bool store);
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, enum access access);

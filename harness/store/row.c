@@ -162,11 +162,8 @@ static void add_text(char **field, const char *separator, const char *format, ..
 static void add_text(char **field, const char *separator, const char *format, ...)
 {
     struct text t = {0};
-    va_list args;
     text_addf(&t, "%s%s", *field ? *field : "", *field && **field ? separator : "");
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     free(*field);
     *field = text_take(&t);
 }
@@ -208,10 +205,7 @@ void row_add_part(struct row *row, const char *variant, const char *name)
 void row_add_note(struct row *row, const char *format, ...)
 {
     SCOPED_TEXT note = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&note, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&note, format);
     bool said = !note.len;
     for (int i = 0; i < row->note_count && !said; i++)
         said = !strcmp(row->notes[i].text, text_get(&note));

@@ -1,7 +1,6 @@
 /* device/ptx/parser: tokens, names and scopes, for all files of the parser. */
 #include "device/ptx/parser.h"
 #include "base/text.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +16,14 @@ bool parser_fail(struct parser *p, const char *format, ...)
     if (p->failed)
         return false;
     p->failed = true;
-    char what[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
+    SCOPED_TEXT what = {0};
+    TEXT_ADD_ARGUMENTS(&what, format);
     int len = p->t.len < 40 ? p->t.len : 40;
     if (p->t.kind == TOKEN_END)
-        error_set(p->err, ERROR_USAGE, "%s: PTX line %d: %s (at the end of the text)", p->m->label, p->t.line, what);
+        error_set(p->err, ERROR_USAGE, "%s: PTX line %d: %s (at the end of the text)", p->m->label, p->t.line, text_get(&what));
     else
-        error_set(p->err, ERROR_USAGE, "%s: PTX line %d, column %d: %s (at '%.*s')", p->m->label, p->t.line, p->t.column, what, len,
-                  p->t.at);
+        error_set(p->err, ERROR_USAGE, "%s: PTX line %d, column %d: %s (at '%.*s')", p->m->label, p->t.line, p->t.column, text_get(&what),
+                  len, p->t.at);
     return false;
 }
 

@@ -2,7 +2,7 @@
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/handlers.h"
-#include <stdarg.h>
+#include "base/text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static void thread_index(const struct warp *w, int lane, uint32_t out[3])
     out[2] = t / dim[0] / dim[1];
 }
 
-static void report_add(struct warp *w, const struct insn *ip, int lane, bool note, const char *kind, const char *format, va_list args)
+void emu_report_add(struct warp *w, const struct insn *ip, int lane, bool note, const char *kind, const char *format, ...)
 {
     struct report_table *t = w->runner->launch->reports;
     uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
@@ -36,9 +36,10 @@ static void report_add(struct warp *w, const struct insn *ip, int lane, bool not
         e->r.count++;
         if (fresh || (narrow == e->r.one_warp ? position < e->position : e->r.one_warp)) {
             e->r.one_warp = narrow;
-            char what[256], op[64];
+            char op[64];
+            SCOPED_TEXT what = {0};
             uint32_t at[3];
-            vsnprintf(what, sizeof what, format, args);
+            TEXT_ADD_ARGUMENTS(&what, format);
             thread_index(w, lane, at);
             e->position = position;
             e->r.line = c->line;
@@ -46,28 +47,12 @@ static void report_add(struct warp *w, const struct insn *ip, int lane, bool not
             snprintf(e->r.file, sizeof e->r.file, "%s", file ? file : "");
             ptx_instr_text(c->source, op, sizeof op);
             if (c->line > 0)
-                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1],
-                         w->block->index[2], at[0], at[1], at[2]);
+                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", text_get(&what), w->block->index[0],
+                         w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
             else
                 snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op,
-                         what, w->block->index[0], w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
+                         text_get(&what), w->block->index[0], w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
         }
     }
     pthread_mutex_unlock(&t->lock);
-}
-
-void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    report_add(w, ip, lane, false, kind, format, args);
-    va_end(args);
-}
-
-void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    report_add(w, ip, lane, true, kind, format, args);
-    va_end(args);
 }

@@ -4,7 +4,6 @@
 #include "emu/check/dsmem.h"
 #include "base/text.h"
 #include "emu/check/races.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -64,9 +64,10 @@ void decode_path_free(struct path_code *c);
 /* ---- shared by decode*.c ---- */
 /* Machine instructions beyond one that an instruction becomes. */
 uint8_t decode_machine_more(const struct ptx_instr *in);
-bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same of what no GPU takes either: the kernel is broken, not skipped. */
-bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets the error at the instruction and returns false: emu does not support it, so a row is skipped; or no GPU takes it either. */
+#define decode_fail(d, ...) decode_refuse(d, ERROR_ENVIRONMENT, __VA_ARGS__)
+#define decode_wrong(d, ...) decode_refuse(d, ERROR_USAGE, __VA_ARGS__)
+bool decode_refuse(struct decode *d, enum error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */

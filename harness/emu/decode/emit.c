@@ -1,50 +1,32 @@
 /* emu/decode/emit: what every family of instructions uses: errors, modifiers, and appending an operation to the program. */
 #include "emu/decode/decode.h"
 #include "base/text.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool set_failed(struct decode *d, enum error_kind kind, const char *format, va_list args)
+bool decode_refuse(struct decode *d, enum error_kind kind, const char *format, ...)
 {
     if (d->failed)
         return false;
     d->failed = true;
-    char what[256], op[160] = "", column[32] = "";
+    char op[160] = "", column[32] = "";
+    SCOPED_TEXT what = {0};
+    TEXT_ADD_ARGUMENTS(&what, format);
     int at_column = d->column > 0 ? d->column : d->in ? d->in->column : 0;
     if (at_column > 0)
         snprintf(column, sizeof column, ", column %d", at_column);
-    vsnprintf(what, sizeof what, format, args);
     if (d->in)
         ptx_instr_text(d->in, op, sizeof op);
     const struct ptx_place *at = d->in ? &d->in->place : NULL;
     if (at && at->line > 0 && at->file > 0 && at->file < d->m->file_count && d->m->files[at->file])
         return error_set(d->err, kind, "%s: %s:%d: PTX line %d%s: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line,
-                         column, op, what);
+                         column, op, text_get(&what));
     return error_set(d->err, kind, "%s: PTX line %d%s: '%s': %s", d->m->label,
                      d->in  ? d->in->ptx_line
                      : d->f ? d->f->line
                             : 0,
-                     column, op, what);
-}
-
-bool decode_fail(struct decode *d, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_failed(d, ERROR_ENVIRONMENT, format, args); /* not the kernel's fault: its row is skipped, with this reason */
-    va_end(args);
-    return false;
-}
-
-bool decode_wrong(struct decode *d, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_failed(d, ERROR_USAGE, format, args);
-    va_end(args);
-    return false;
+                     column, op, text_get(&what));
 }
 
 /* ---- modifiers ---- */

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -37,12 +37,11 @@ struct bind {
                  int depth, struct program *program, struct error *err);
 };
 
-/* Sets a reason that consists of one clause with values. Always returns false. */
+/* Set the reason why the configuration cannot run, and return false; `clause`: the only clause of the reason, which has values, or NULL. */
+#define bind_infeasible(b, ...) bind_refused(b, NULL, __VA_ARGS__)
 bool bind_refused(struct bind *b, const char *clause, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Checks all conditions. `config`: text about the configuration for the reason. */
 bool bind_conditions(struct bind *b, const struct expr_list *all, const char *config, struct error *err);
-/* Sets the reason. Always returns false. */
-bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Sets program->claims: the head claims to be at par with the library on this work. */
 bool bind_claim(struct bind *b, struct error *err);

@@ -1,36 +1,18 @@
 /* Conditions of a head, and the reason why a configuration cannot run. */
 #include "kernel/bind/bind.h"
 #include "base/text.h"
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void set_reason(struct bind *b, const char *clause, const char *format, va_list args)
+bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
 {
     struct text t = {0};
     char *kept = clause ? xstrdup(clause) : NULL;
-    text_vaddf(&t, format, args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     free(b->program->reason);
     free(b->program->clause);
     b->program->reason = text_take(&t);
     b->program->clause = kept;
-}
-
-bool bind_infeasible(struct bind *b, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_reason(b, NULL, format, args);
-    va_end(args);
-    return false;
-}
-
-bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_reason(b, clause, format, args);
-    va_end(args);
     return false;
 }
 

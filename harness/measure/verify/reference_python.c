@@ -9,7 +9,6 @@
 #include "op/op_file.h"
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +100,8 @@ static bool python_current(const char *kept)
 static void add_word(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add_word(struct text *t, const char *format, ...)
 {
-    va_list rest;
-    va_start(rest, format);
     text_add(t, "\n");
-    text_vaddf(t, format, rest);
-    va_end(rest);
+    TEXT_ADD_ARGUMENTS(t, format);
 }
 
 /* A folder for the inputs and the results. */

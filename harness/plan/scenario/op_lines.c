@@ -25,10 +25,7 @@ static bool fail_at(struct reader *r, int column, const char *format, ...) __att
 static bool fail_at(struct reader *r, int column, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, r->line, column, text_get(&t));
     return false;
 }

@@ -68,10 +68,7 @@ static struct cell *last_cell(struct table *t)
 void table_cell(struct table *t, enum paint paint, const char *format, ...)
 {
     SCOPED_TEXT text = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&text, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&text, format);
     struct cell *c = next_cell(t);
     c->kind = text.len ? CELL_TEXT : CELL_ABSENT;
     c->paint = paint;
@@ -107,10 +104,7 @@ void table_rest(struct table *t, enum paint paint, const char *text)
 void table_note(struct table *t, const char *format, ...)
 {
     SCOPED_TEXT text = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&text, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&text, format);
     struct cell *c = last_cell(t);
     if (c->kind != CELL_ABSENT && text.len)
         c->note = text_take(&text);
@@ -255,10 +249,7 @@ void block_text(struct block *b, const char *label, const char *name, struct tex
 void block_itemf(struct block *b, const char *label, const char *name, const char *format, ...)
 {
     struct text text = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&text, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&text, format);
     block_text(b, label, name, &text);
 }
 

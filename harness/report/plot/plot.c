@@ -52,10 +52,7 @@ void plot_write(struct plots *p, struct plot_draft *draft, const char *format, .
 {
     struct plot plot = {.case_index = draft->case_index, .small = draft->width < PLOT_WIDTH, .aside = draft->aside};
     SCOPED_TEXT caption = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&caption, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&caption, format);
     snprintf(plot.name, sizeof plot.name, "%02d_%.*s", p->count + 1, (int)strcspn(draft->base, "."), draft->base);
     struct text script = {0};
     text_addf(&script, "# gnuplot %s.gp in this folder draws %s.svg\nout = \"%s.svg\"\ndata = \"%s.dat\"\nwidth = %d\nheight = %d\n",

@@ -10,10 +10,7 @@
 void session_note(struct session *s, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     if (s->sink->note)
         s->sink->note(s->sink->context, text_get(&t));
 }

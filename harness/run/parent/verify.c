@@ -12,10 +12,7 @@
 void session_condemn(struct session *s, int row, enum row_status status, const char *format, ...)
 {
     SCOPED_TEXT t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
+    TEXT_ADD_ARGUMENTS(&t, format);
     const struct program *p = plan_program(&s->plan, row);
     for (int i = 0; i < p->tensor_count && status == ROW_CRASHED; i++)
         if (tensor_elements(&p->tensors[i]) > INT32_MAX) {
