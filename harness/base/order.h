@@ -17,7 +17,7 @@ static inline int order_strings(const void *a, const void *b)
 }
 
 /* Defines a comparison of structs `x` and `y`, or of structs that are reached through pointers:
- * `ORDER(by_line, struct line_count, ORDER_UP(line))`. */
+ * `ORDER(by_line, struct line_count, ORDER_UP(file) ?: ORDER_UP(line))`. */
 #define ORDER(name, type, order) \
     static int name(const void *first, const void *second) \
     { \

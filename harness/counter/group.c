@@ -1,5 +1,6 @@
 #include "counter/group.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <ctype.h>
 #include <limits.h>
@@ -482,11 +483,7 @@ static void group_add(struct counter_groups *groups, struct counter_group *group
     *APPEND(groups->items, groups->count) = group;
 }
 
-static int by_order(const void *a, const void *b)
-{
-    const struct counter_group *x = *(struct counter_group *const *)a, *y = *(struct counter_group *const *)b;
-    return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
-}
+ORDER_POINTERS(by_order, struct counter_group, ORDER_UP(order) ?: strcmp(x->name, y->name))
 
 bool counter_groups_load(const char *dir, const struct counter_groups *others, struct counter_groups *groups, struct error *err)
 {

@@ -1,6 +1,7 @@
 #include "gate/baseline.h"
 #include "base/file.h"
 #include "base/node.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +47,7 @@ static void add_scalar(struct text *t, const char *s)
 }
 
 /* Orders by step, the whole row first; then by name. */
-static int baseline_by_place(const void *a, const void *b)
-{
-    const struct gate_fact *x = a, *y = b;
-    int step = strcmp(x->step, y->step);
-    return step ? step : strcmp(x->kind->what, y->kind->what);
-}
+ORDER(baseline_by_place, struct gate_fact, strcmp(x->step, y->step) ?: strcmp(x->kind->what, y->kind->what))
 
 static void write_facts(struct text *t, const struct gate_entry *e)
 {

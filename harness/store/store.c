@@ -3,6 +3,7 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "base/file_system.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "store/database.h"
 #include "store/lock.h"
@@ -396,11 +397,7 @@ bool store_runs(struct store *store, struct runs *runs, struct error *err)
     return select_runs(store, "ORDER BY run", NULL, 0, runs, err);
 }
 
-static int newest_first(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x < *y) - (*x > *y);
-}
+ORDER(newest_first, int64_t, (*x < *y) - (*x > *y))
 
 int store_runs_with(struct store *store, const char *const *keys, int count, int64_t **runs, struct error *err)
 {

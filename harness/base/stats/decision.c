@@ -1,4 +1,5 @@
 #include "base/stats/decision.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "base/stats/dependence.h"
 #include "base/stats/estimate.h"
@@ -187,11 +188,7 @@ double decision_smallest(double spread, double rounds, double alpha)
 
 /* ---- families ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = **(double *const *)a, y = **(double *const *)b;
-    return (x > y) - (x < y);
-}
+ORDER_POINTERS(by_value, double, (*x > *y) - (*x < *y))
 
 /* Holm's adjustment of each p-value. */
 static void adjust(double **chances, int count)

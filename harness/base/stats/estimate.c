@@ -1,4 +1,5 @@
 #include "base/stats/estimate.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "base/stats/dependence.h"
 #include "base/stats/quantile.h"
@@ -138,12 +139,6 @@ struct estimate estimate_median(const double *samples, int count)
     return estimate_median_grouped(samples, NULL, count, 1);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 void estimate_span_step(struct estimate *e, const double *samples, int count, double least)
 {
     double *sorted = xcalloc(count > 0 ? (size_t)count : 1, sizeof *sorted), step = INFINITY;
@@ -151,7 +146,7 @@ void estimate_span_step(struct estimate *e, const double *samples, int count, do
     for (int i = 0; i < count; i++)
         if (isfinite(samples[i]))
             sorted[n++] = samples[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    qsort(sorted, (size_t)n, sizeof *sorted, order_doubles);
     for (int i = 1; i < n; i++)
         if (sorted[i] - sorted[i - 1] > least)
             step = fmin(step, sorted[i] - sorted[i - 1]);

@@ -3,6 +3,7 @@
  * the whole table). Compiled with -lineinfo; checked against readelf's dump of cubins of sm_80 and sm_90. Every offset is checked: the
  * bytes may be hostile. */
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "device/compile/cubin.h"
 #include "device/compile/elf.h"
@@ -274,12 +275,7 @@ static void cubin_lines_add(struct spill_line **lines, int *count, int line, boo
     *(store ? &(*lines)[i].stores : &(*lines)[i].loads) += 1;
 }
 
-static int by_count(const void *a, const void *b)
-{
-    const struct spill_line *x = a, *y = b;
-    int d = y->loads + y->stores - x->loads - x->stores;
-    return d ? d : x->line - y->line;
-}
+ORDER(by_count, struct spill_line, y->loads + y->stores - x->loads - x->stores ?: ORDER_UP(line))
 
 /* Visits the offsets that the annotations mark as spills. */
 static void walk(struct bytes info, const struct bytes *text, const struct lines *l, const char *file, struct spill_line **lines,

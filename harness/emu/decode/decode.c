@@ -1,4 +1,5 @@
 #include "emu/decode/decode.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -192,11 +193,7 @@ static void count_uses(struct decode *d)
     }
 }
 
-static int ranges_by_place(const void *x, const void *y)
-{
-    const struct frame_range *a = x, *b = y;
-    return (a->at > b->at) - (a->at < b->at);
-}
+ORDER(ranges_by_place, struct frame_range, ORDER_UP(at))
 
 /* A warp zeroes registers that may be read before they are written, so that a wrong kernel gives the same in each run: those of the entry
  * alone, for they are few and a frame is large. A call may leave what it likes in a frame: the whole stack is zeroed. */

@@ -1,5 +1,6 @@
 /* emu/decode/slots: liveness and linear scan. */
 #include "base/text.h"
+#include "base/order.h"
 #include "emu/decode/flow.h"
 #include <stdlib.h>
 #include <string.h>
@@ -170,11 +171,7 @@ static int class_of(enum ptx_type t)
 struct event {
     int start, reg;
 };
-static int by_start(const void *x, const void *y)
-{
-    const struct event *a = x, *b = y;
-    return a->start != b->start ? (a->start > b->start) - (a->start < b->start) : a->reg - b->reg;
-}
+ORDER(by_start, struct event, ORDER_UP(start) ?: ORDER_UP(reg))
 
 struct active {
     int end, slot;

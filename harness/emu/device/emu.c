@@ -1,4 +1,5 @@
 #include "emu/device/emu.h"
+#include "base/order.h"
 #include "emu/device/fits.h"
 #include "base/large.h"
 #include "base/text.h"
@@ -280,15 +281,7 @@ static void keep_report(struct device_report **list, int *count, const struct de
     *APPEND(*list, *count) = *r;
 }
 
-static int by_line(const void *a, const void *b)
-{
-    const struct report_entry *x = a, *y = b;
-    if (x->r.line != y->r.line)
-        return (x->r.line > y->r.line) - (x->r.line < y->r.line);
-    if (x->index != y->index)
-        return x->index < y->index ? -1 : 1;
-    return strcmp(x->r.kind, y->r.kind);
-}
+ORDER(by_line, struct report_entry, ORDER_UP(r.line) ?: ORDER_UP(index) ?: strcmp(x->r.kind, y->r.kind))
 
 static void sample_ran(struct launch *l, bool own_work)
 {

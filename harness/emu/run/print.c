@@ -1,5 +1,6 @@
 /* emu/run/print: the text of the kernel's printf, kept in block order until the launch ends. */
 #include "base/text.h"
+#include "base/order.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/races.h"
@@ -16,13 +17,7 @@ struct printed {
     size_t bytes;
 };
 
-static int by_block(const void *a, const void *b)
-{
-    const struct printed *x = a, *y = b;
-    if (x->block != y->block)
-        return x->block < y->block ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
+ORDER(by_block, struct printed, ORDER_UP(block) ?: ORDER_UP(order))
 
 /* A GPU's buffer is a ring of 1 MiB in which the newest overwrite the oldest. Here the last texts in the order of blocks stay, so that the
  * result is the same for any number of threads. */

@@ -11,17 +11,8 @@
 #define LINE_SHARE 0.01 /* of a step: instructions of lines below this share are not kept */
 #define TEXT_MOST 120
 
-static int by_heat(const void *a, const void *b)
-{
-    return row_code_order(a, b);
-}
-
-static int by_line(const void *a, const void *b)
-{
-    const struct row_code *x = a, *y = b;
-    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : by_heat(a, b);
-}
-
+ORDER(by_heat, struct row_code, row_code_order(x, y))
+ORDER(by_line, struct row_code, ORDER_UP(line) ?: row_code_order(x, y))
 ORDER(by_address, struct row_code, ORDER_UP(address))
 
 void code_keep(struct row *row, struct row_code *all, int count)
@@ -140,11 +131,7 @@ void code_of_gpu(struct code_list *list, const struct source_values *values)
     }
 }
 
-static int by_step(const void *a, const void *b)
-{
-    const struct row_code *x = a, *y = b;
-    return x->step != y->step ? x->step - y->step : by_address(a, b);
-}
+ORDER(by_step, struct row_code, ORDER_UP(step) ?: by_address(x, y))
 
 void code_keep_list(struct row *row, struct code_list *list)
 {

@@ -1,5 +1,6 @@
 /* measure/emulate/text: the result of an emulation for readers, and as JSON. */
 #include "base/file.h"
+#include "base/order.h"
 #include "measure/emulate/emulate.h"
 #include <inttypes.h>
 #include <jansson.h>
@@ -133,11 +134,7 @@ struct waste {
     char text[240];
 };
 
-static int by_weight(const void *a, const void *b)
-{
-    double x = ((const struct waste *)a)->weight, y = ((const struct waste *)b)->weight;
-    return (x < y) - (x > y);
-}
+ORDER(by_weight, struct waste, ORDER_DOWN(weight))
 
 static void add_wastes(const struct emulate_result *r, const struct emulate_line *l, struct waste **list, int *count)
 {

@@ -1,4 +1,5 @@
 #include "op/mask/tiles.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "op/mask/mask.h"
 #include "op/reach.h"
@@ -18,11 +19,7 @@ struct axis {
     struct op_reach *reach; /* by link */
 };
 
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+ORDER(ascending, int64_t, (*x > *y) - (*x < *y))
 
 /* The distinct inputs that these outputs read through one op; malloc'd. */
 static int64_t *read_by(const struct op_reach *reach, const int64_t *outputs, int64_t count, int64_t *read)

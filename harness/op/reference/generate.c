@@ -1,4 +1,5 @@
 #include "op/reference/generate.h"
+#include "base/order.h"
 #include "base/pool.h"
 #include "op/convert.h"
 #include "op/reference/image.h"
@@ -472,11 +473,7 @@ static void plant_few(const struct generate_recipe *r, const struct draw_lines *
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
+ORDER(ascending, float, (*x > *y) - (*x < *y))
 
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
 {

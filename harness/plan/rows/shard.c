@@ -68,10 +68,7 @@ struct build {
 
 ORDER(by_digest, struct build, x->digest != y->digest ? (x->digest < y->digest ? -1 : 1) : x->row - y->row)
 
-static int by_row(const void *a, const void *b)
-{
-    return ((const struct build *)a)->row - ((const struct build *)b)->row;
-}
+ORDER(by_row, struct build, ORDER_UP(row))
 
 /* Keeps the first row of each digest, in the order of rows. first (NULL: not asked for): by row. Returns how many. */
 static int keep_first(struct build *all, int count, int *first)
@@ -155,12 +152,7 @@ struct sweep {
     int case_index;
 };
 
-static int by_key(const void *a, const void *b)
-{
-    const struct sweep *x = a, *y = b;
-    int order = strcmp(x->key, y->key);
-    return order ? order : x->case_index - y->case_index;
-}
+ORDER(by_key, struct sweep, strcmp(x->key, y->key) ?: ORDER_UP(case_index))
 
 static void unite_densities(const struct plan *plan, int *unit)
 {

@@ -198,12 +198,7 @@ static bool mask_values(const struct scenario *s, struct axis *axis, const struc
     return true;
 }
 
-static int by_label(const void *a, const void *b)
-{
-    const struct axis_value *x = *(const struct axis_value *const *)a, *y = *(const struct axis_value *const *)b;
-    int order = strcmp(x->label, y->label);
-    return order ? order : (x > y) - (x < y);
-}
+ORDER_POINTERS(by_label, struct axis_value, strcmp(x->label, y->label) ?: (x > y) - (x < y))
 
 static bool check_values(const struct axis *axis, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* Layers x axes -> cases with ids. */
 #include "base/text.h"
+#include "base/order.h"
 #include "plan/scenario/private.h"
 #include <math.h>
 #include <stddef.h>
@@ -211,10 +212,7 @@ static void keep_once(struct expansion *x)
     x->count = kept;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    return strcmp((*(const struct scenario_case *const *)a)->id, (*(const struct scenario_case *const *)b)->id);
-}
+ORDER_POINTERS(by_id, struct scenario_case, strcmp(x->id, y->id))
 
 static bool ids_differ(const struct expansion *x)
 {

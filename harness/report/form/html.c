@@ -1,6 +1,7 @@
 /* report/form/html: a document as one self-contained page: style, tables, plots and a script that sorts, filters, copies and puts two
  * rows side by side (plot/page.js). Without the script everything can be read; of a large page, the verdicts and tables. */
 #include "base/file.h"
+#include "base/order.h"
 #include "report/form/document.h"
 #include "report/limits.h"
 #include <ctype.h>
@@ -488,12 +489,7 @@ struct meaning {
     char *about;
 };
 
-static int by_heading(const void *a, const void *b)
-{
-    const struct meaning *x = a, *y = b;
-    int order = strcmp(x->heading, y->heading);
-    return order ? order : strcmp(x->about, y->about);
-}
+ORDER(by_heading, struct meaning, strcmp(x->heading, y->heading) ?: strcmp(x->about, y->about))
 
 /* Explains the columns; for a table with a column per variant, the lines. */
 static int gather_meanings(const struct table *t, struct meaning **all, int count)

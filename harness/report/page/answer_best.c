@@ -1,6 +1,7 @@
 /* report/page/answer_best: `best: {of, param, over, each}`: which value of a parameter is the fastest, along an axis; `rank: {of: [...],
  * over, each}`: the same of variants, all of them in order. */
 #include "report/page/answer.h"
+#include "base/order.h"
 #include "report/view/number.h"
 #include "report/view/view.h"
 #include <math.h>
@@ -157,12 +158,7 @@ static const struct value *least_behind(const struct place *p)
     return found;
 }
 
-static int by_x(const void *a, const void *b)
-{
-    const struct place *p = a, *q = b;
-    int group = strcmp(p->group, q->group);
-    return group ? group : (p->x > q->x) - (p->x < q->x);
-}
+ORDER(by_x, struct place, strcmp(x->group, y->group) ?: ORDER_UP(x))
 
 /* Values other than the winner that no case of the places tells from the fastest. */
 static void say_close(struct text *t, const struct place *p, int count, const struct value *winner, const char *param)

@@ -2,6 +2,7 @@
  * parameters and along an axis, with the turning points and the counts in which the slower row exceeds the other. `imported` in place of
  * `than`: the rows of another tool. */
 #include "report/page/answer.h"
+#include "base/order.h"
 #include "report/limits.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
@@ -493,11 +494,7 @@ static bool compare_cases(const struct ask *ask, struct curve **curves, int *cou
     return between;
 }
 
-static int by_density(const void *a, const void *b)
-{
-    double x = ((const struct point *)a)->x, y = ((const struct point *)b)->x;
-    return (x > y) - (x < y);
-}
+ORDER(by_density, struct point, ORDER_UP(x))
 
 static void compare_over(const struct ask *ask, struct block *list, const struct side *what, const struct side *than, const char *axis,
                          const char *question)

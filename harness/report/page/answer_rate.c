@@ -2,6 +2,7 @@
  * "time over useful operations", draws the same cases. `share: {value, of: [...]}`: a column of the tables in percent, over the cases.
  * `limits: {of: [...]}`: the columns bottleneck and spill, counted over the cases. */
 #include "base/stats/quantile.h"
+#include "base/order.h"
 #include "report/page/answer.h"
 #include "report/view/number.h"
 #include "report/view/predict.h"
@@ -301,11 +302,7 @@ struct limit {
 };
 
 /* The commonest first, in the order of the alphabet where they are equally common. */
-static int by_cases(const void *a, const void *b)
-{
-    const struct limit *x = a, *y = b;
-    return x->cases != y->cases ? y->cases - x->cases : strcmp(x->word, y->word);
-}
+ORDER(by_cases, struct limit, ORDER_DOWN(cases) ?: strcmp(x->word, y->word))
 
 static void count_limit(struct limit **list, int *count, const char *word)
 {

@@ -358,14 +358,7 @@ static bool one_density_apart(const struct row *a, const struct row *b)
     return same;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct glance *x = a, *y = b;
-    double p = x->rows[0]->density_in, q = y->rows[0]->density_in;
-    if (x->layer != y->layer)
-        return x->layer > y->layer ? 1 : -1;
-    return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
-}
+ORDER(by_place, struct glance, ORDER_UP(layer) ?: ORDER_UP(rows[0]->density_in) ?: ORDER_UP(rows))
 
 static int glance_order(struct row *const *rows, int count, struct glance **out)
 {

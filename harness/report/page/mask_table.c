@@ -1,5 +1,6 @@
 /* report/page/mask_table: see mask_table.h. */
 #include "report/page/mask_table.h"
+#include "base/order.h"
 #include "report/page/case_document.h"
 #include "report/view/number.h"
 #include <math.h>
@@ -156,12 +157,7 @@ static struct group *group_of(struct group **groups, int *count, const struct ro
     return g;
 }
 
-static int by_density(const void *a, const void *b)
-{
-    const struct case_view *x = a, *y = b;
-    double p = x->rows[0]->density_in, q = y->rows[0]->density_in;
-    return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
-}
+ORDER(by_density, struct case_view, ORDER_UP(rows[0]->density_in) ?: ORDER_UP(rows))
 
 /* Explains lines with masks that the scenario does not have, and where to find their rows. */
 static void say_added(struct document *d, const struct group *g)

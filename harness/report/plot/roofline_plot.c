@@ -22,10 +22,7 @@ struct point {
 
 ORDER(by_rate, struct point, ORDER_DOWN(rate))
 
-static int by_number(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
+ORDER(by_number, int, *x - *y)
 
 /* "1-5 7 9": in order, neighbours as a range; if there are too many, their number. */
 static void label_write(char *label, size_t bytes, int *ranks, int count)

@@ -1,5 +1,6 @@
 #include "report/view/counter_list.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "report/view/source_lines.h"
 #include "report/view/number.h"
 #include "report/limits.h"
@@ -30,12 +31,7 @@ void report_kernels(struct text *t, const struct row *row)
     }
 }
 
-static int by_samples(const void *a, const void *b)
-{
-    const struct source_line *x = a, *y = b;
-    double m = x->values[METRIC_LINE_INSTRUCTIONS], n = y->values[METRIC_LINE_INSTRUCTIONS];
-    return x->samples != y->samples ? (x->samples < y->samples) - (x->samples > y->samples) : (m < n) - (m > n);
-}
+ORDER(by_samples, struct source_line, ORDER_DOWN(samples) ?: ORDER_DOWN(values[METRIC_LINE_INSTRUCTIONS]))
 
 /* ", 4.0x sectors": what the line moves over its minimum. */
 static void add_excess(struct text *t, double moved, double ideal, const char *what)

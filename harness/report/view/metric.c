@@ -21,12 +21,7 @@ bool metric_is_wait(const struct row_metric *m)
 ORDER_POINTERS(by_step_and_name, struct row_metric, x->step != y->step ? ORDER_UP(step) : strcmp(x->name, y->name))
 
 /* Of equal names the first stays: a stable sort, then duplicates are dropped. */
-static int by_place(const void *a, const void *b)
-{
-    const struct row_metric *x = *(const struct row_metric *const *)a, *y = *(const struct row_metric *const *)b;
-    int order = by_step_and_name(a, b);
-    return order ? order : (x > y) - (x < y);
-}
+ORDER_POINTERS(by_place, struct row_metric, by_step_and_name(first, second) ?: (x > y) - (x < y))
 
 struct metric_index metric_index_of(const struct row *row)
 {

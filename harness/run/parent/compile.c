@@ -2,6 +2,7 @@
  * Meanwhile the GPU is idle, so the worker that has it verifies the rows that are compiled already, and therefore cases are compiled one
  * after the other. */
 #include "base/pool.h"
+#include "base/order.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "plan/rows/shard.h"
@@ -55,11 +56,7 @@ static void add_task(struct compilers *c, enum task_kind kind, int row, int part
     *APPEND(c->tasks, c->task_count) = (struct task){kind, row, part};
 }
 
-static int by_digest(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
+ORDER(by_digest, uint64_t, (*x > *y) - (*x < *y))
 
 /* The builds that rows of the previous run were compiled to, sorted. Malloc'd. */
 static uint64_t *known_builds(const struct session *s, int *count)
