@@ -178,7 +178,7 @@ struct buffer {
 };
 struct address_space {
     struct buffer **buffers; /* sorted by base */
-    int count, room;
+    int count;
     uint64_t next;
     uint32_t *moments; /* by thread of the host: where the race check's clock stands */
     int moment_count;
@@ -458,7 +458,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     uint32_t turns, groups;
     double began_s;               /* of its thread's own time; 0: not yet */
     struct pending_copy *pending; /* bulk copies on their way */
-    int pending_count, pending_room;
+    int pending_count;
     uint64_t pending_bytes;
     uint64_t *counted;  /* of a sample: the counts before the group in hand (run/sample.c) */
     uint64_t worked;    /* instructions before the group in hand */
@@ -479,7 +479,7 @@ struct heap {
     uint32_t free[HEAP_CLASSES]; /* by class: offset of the first free block's header, 0 = none */
     uint8_t *state;              /* by byte: enum heap_state */
     struct allocation *allocations;
-    int allocation_count, allocation_room;
+    int allocation_count;
 };
 
 struct launch {

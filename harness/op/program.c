@@ -52,9 +52,7 @@ void program_free(struct program *p)
     for (int i = 0; i < p->unit_count; i++) {
         free(p->units[i].path);
         free(p->units[i].label);
-        for (int d = 0; d < p->units[i].define_count; d++)
-            free(p->units[i].defines[d]);
-        free(p->units[i].defines);
+        pointers_free(p->units[i].defines, p->units[i].define_count);
     }
     FREE_ALL(p->units, p->variant, p->params);
     for (int i = 0; i < p->param_count; i++) {

@@ -8,12 +8,9 @@
 static uint32_t new_flow(struct decode *d, uint32_t order)
 {
     struct program *p = d->p;
-    if (p->flow_count == d->flow_room) {
-        d->flow_room = d->flow_room ? d->flow_room * 2 : 256;
-        p->flows = xrealloc(p->flows, d->flow_room * sizeof *p->flows);
-    }
-    p->flows[p->flow_count] = (struct flow){.id = p->flow_count, .order = order};
-    return p->flow_count++;
+    const uint32_t id = p->flow_count;
+    *APPEND(p->flows, p->flow_count) = (struct flow){.id = id, .order = order};
+    return id;
 }
 
 /* `start` holds the instruction's number until the code stops growing. */

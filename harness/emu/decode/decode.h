@@ -21,10 +21,9 @@ struct decode {
     int sm; /* the number of the module's target: 90 of sm_90a; 0: it has none */
     struct error *err;
     struct placed *placed;
-    int placed_count, placed_room;
+    int placed_count;
     /* growing arrays of the program */
-    uint32_t code_room, flow_room, constant_room;
-    int function_room;
+    uint32_t code_room, constant_room;
     /* the function at hand */
     int function;
     const struct ptx_function *f;

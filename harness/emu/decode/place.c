@@ -7,11 +7,7 @@
 /* ---- places of variables ---- */
 static void place(struct decode *d, const struct ptx_var *v, uint64_t at, uint32_t stride, int function)
 {
-    if (d->placed_count == d->placed_room) {
-        d->placed_room = d->placed_room ? d->placed_room * 2 : 64;
-        d->placed = xrealloc(d->placed, (size_t)d->placed_room * sizeof *d->placed);
-    }
-    d->placed[d->placed_count++] = (struct placed){v, at, stride, function};
+    *APPEND(d->placed, d->placed_count) = (struct placed){v, at, stride, function};
 }
 
 static uint64_t align_up(uint64_t v, uint64_t a)
@@ -46,14 +42,10 @@ static bool add_function(struct decode *d, const struct ptx_function *f)
             return true;
     if (!f->has_body)
         return true;
-    if (p->function_count == d->function_room) {
-        d->function_room = d->function_room ? d->function_room * 2 : 8;
-        p->functions = xrealloc(p->functions, (size_t)d->function_room * sizeof *p->functions);
-    }
     int number = 0;
     for (const struct ptx_function *g = d->m->functions; g && g != f; g = g->next)
         number++;
-    p->functions[p->function_count++] = (struct function){.ptx = f, .handle = FUNCTION_HANDLE + 16ull * (uint64_t)number};
+    *APPEND(p->functions, p->function_count) = (struct function){.ptx = f, .handle = FUNCTION_HANDLE + 16ull * (uint64_t)number};
     return true;
 }
 

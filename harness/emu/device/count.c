@@ -49,14 +49,9 @@ static struct line_counts *count_line_of(struct totals *t, int line)
     }
     if (low < t->line_count && t->lines[low].line == line)
         return &t->lines[low];
-    if (t->line_count == t->line_room) {
-        t->line_room = t->line_room ? t->line_room * 2 : 64;
-        t->lines = xrealloc(t->lines, (size_t)t->line_room * sizeof *t->lines);
-    }
-    memmove(t->lines + low + 1, t->lines + low, (size_t)(t->line_count - low) * sizeof *t->lines);
-    t->line_count++;
-    memset(&t->lines[low], 0, sizeof t->lines[low]);
-    t->lines[low].line = line;
+    (void)APPEND(t->lines, t->line_count);
+    memmove(t->lines + low + 1, t->lines + low, (size_t)(t->line_count - 1 - low) * sizeof *t->lines);
+    t->lines[low] = (struct line_counts){.line = line};
     return &t->lines[low];
 }
 
@@ -74,11 +69,8 @@ static void count_code(struct totals *t, const struct program *p, const struct c
             high = middle;
     }
     if (!at || t->code[at - 1].ptx_line != c->source->ptx_line) {
-        if (t->code_count == t->code_room) {
-            t->code_room = t->code_room ? t->code_room * 2 : 256;
-            t->code = xrealloc(t->code, (size_t)t->code_room * sizeof *t->code);
-        }
-        memmove(t->code + at + 1, t->code + at, (size_t)(t->code_count++ - at) * sizeof *t->code);
+        (void)APPEND(t->code, t->code_count);
+        memmove(t->code + at + 1, t->code + at, (size_t)(t->code_count - 1 - at) * sizeof *t->code);
         struct device_instruction *made = &t->code[at++];
         *made = (struct device_instruction){.ptx_line = c->source->ptx_line, .line = own ? c->line : 0};
         if (place->line > 0 && place->file > 0 && place->file < m->file_count && m->files[place->file] && (!own || place->file != c->file))

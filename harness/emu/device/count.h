@@ -81,9 +81,9 @@ struct line_counts {
 struct totals {
     uint64_t whole[COUNT_COUNT];
     struct line_counts *lines; /* sorted by line; of the kernel's own file only */
-    int line_count, line_room;
+    int line_count;
     struct device_instruction *code; /* sorted by line of the PTX */
-    int code_count, code_room;
+    int code_count;
     char file[256];
 };
 /* path: the kernel's file, whose lines are counted; "": the file of its first instruction. buffers: the buffers whose `requested` grows,

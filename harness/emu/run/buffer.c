@@ -64,12 +64,7 @@ struct buffer *buffer_new(struct address_space *space, const char *label, size_t
     b->base = space->next;
     snprintf(b->label, sizeof b->label, "%s", label ? label : "");
     space->next = (b->base + bytes + BUFFER_GAP + 511) & ~511ull;
-    if (space->count == space->room) {
-        space->room = space->room ? space->room * 2 : 16;
-        space->buffers = xrealloc(space->buffers, (size_t)space->room * sizeof *space->buffers);
-    }
-    space->buffers[space->count++] = b;
-    return b;
+    return *APPEND(space->buffers, space->count) = b;
 }
 
 static bool map_copies(struct buffer *b, const void *tile, size_t bytes)

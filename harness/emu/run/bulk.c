@@ -181,11 +181,7 @@ static void copy_queue(const struct pending_copy *p)
     struct runner *k = p->w->runner;
     if (k->pending_bytes + p->bytes > PENDING_BYTES)
         bulk_complete(k);
-    if (k->pending_count == k->pending_room) {
-        k->pending_room = k->pending_room ? k->pending_room * 2 : 16;
-        k->pending = xrealloc(k->pending, (size_t)k->pending_room * sizeof *k->pending);
-    }
-    k->pending[k->pending_count++] = *p;
+    *APPEND(k->pending, k->pending_count) = *p;
     k->pending_bytes += p->bytes;
 }
 

@@ -85,11 +85,7 @@ void emu_malloc(struct warp *w, const struct insn *ip, int lane, uint64_t bytes,
     *address = heap_take(w->runner->launch, bytes);
     if (!*address)
         return;
-    if (h->allocation_count == h->allocation_room) {
-        h->allocation_room = h->allocation_room ? h->allocation_room * 2 : 64;
-        h->allocations = xrealloc(h->allocations, (size_t)h->allocation_room * sizeof *h->allocations);
-    }
-    h->allocations[h->allocation_count++] = (struct allocation){*address, bytes, w->block->number, ip, w->id, lane};
+    *APPEND(h->allocations, h->allocation_count) = (struct allocation){*address, bytes, w->block->number, ip, w->id, lane};
 }
 
 void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address)

@@ -228,8 +228,6 @@ void head_free(struct head *h)
     head_candidates_free(h);
     for (int i = 0; i < h->param_count; i++)
         free(h->params[i].name);
-    for (int i = 0; i < h->specialise_count; i++)
-        free(h->specialise[i]);
     for (int i = 0; i < h->scratch_count; i++) {
         free(h->scratch[i].name);
         expr_free(h->scratch[i].elements);
@@ -246,7 +244,7 @@ void head_free(struct head *h)
         expr_free(h->predict[i]);
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         expr_free(h->slices[i]);
-    for (int i = 0; i < h->name_count; i++)
-        free(h->names[i]);
-    FREE_ALL(h->params, h->specialise, h->scratch, h->maps, h->steps, h->columns, h->names, h->source, h);
+    pointers_free(h->specialise, h->specialise_count);
+    pointers_free(h->names, h->name_count);
+    FREE_ALL(h->params, h->scratch, h->maps, h->steps, h->columns, h->source, h);
 }

@@ -205,10 +205,8 @@ void variant_set_free(struct variant_set *set)
 {
     for (int i = 0; i < set->count; i++)
         variant_free(set->items[i]);
-    for (int i = 0; i < set->note_count; i++)
-        free(set->notes[i]);
+    pointers_free(set->notes, set->note_count);
     free(set->items);
-    free(set->notes);
     *set = (struct variant_set){0};
 }
 

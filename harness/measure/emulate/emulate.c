@@ -107,9 +107,7 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
         else
             error_hint(err, "there is %.400s; name a __global__ template with its arguments: '%.80s<32, float>'", text_get(&all), wanted);
     }
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
+    pointers_free(names, count);
     return found;
 }
 

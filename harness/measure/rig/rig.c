@@ -305,17 +305,12 @@ void rig_close(struct rig *rig)
             dev->ops->unload(dev, rig->modules[i]);
     rig_release_buffers(rig);
     phase_pop(dev->clock);
-    for (int i = 0; i < p->tensor_count; i++) {
-        free(rig->inputs[i]);
-        if (rig->watched)
-            free(rig->watched[i]);
-    }
-    free(rig->watched);
-    for (int i = 0; i < p->constant_count; i++)
-        free(rig->weights[i]);
+    pointers_free(rig->inputs, p->tensor_count);
+    pointers_free(rig->watched, p->tensor_count);
+    pointers_free(rig->weights, p->constant_count);
     rig_state_free(rig);
-    FREE_ALL(rig->weights, rig->weight_sums, rig->modules, rig->steps, rig->tensors, rig->fresh, rig->scratch, rig->workspaces, rig->inputs,
-             rig->fed, rig->graphs, rig->right, rig->trusted, rig->expects, rig);
+    FREE_ALL(rig->weight_sums, rig->modules, rig->steps, rig->tensors, rig->fresh, rig->scratch, rig->workspaces, rig->fed, rig->graphs,
+             rig->right, rig->trusted, rig->expects, rig);
 }
 
 static struct device_launch launch_of(const struct rig *rig, int i)

@@ -23,10 +23,8 @@ struct device_memory *rig_scan_image(const struct device_image *image, struct er
 
 void rig_scan_free(struct device_memory *memory)
 {
-    for (int i = 0; memory && i < memory->count; i++)
-        free(memory->names[i]);
     if (memory)
-        free(memory->names);
+        pointers_free(memory->names, memory->count);
     free(memory);
 }
 

@@ -150,9 +150,7 @@ static const char *find_of_step(struct finding *f, int step)
 static void begin_again(struct finding *f)
 {
     producers_free(f->out);
-    for (int b = 0; b < buffer_count(f->program); b++)
-        free(f->open[b]);
-    free(f->open);
+    pointers_free(f->open, buffer_count(f->program));
     f->open = xcalloc((size_t)buffer_count(f->program), sizeof *f->open);
     *f->out = (struct producers){.steps = xcalloc((size_t)f->program->step_count, sizeof *f->out->steps),
                                  .step_count = f->program->step_count,
@@ -196,9 +194,7 @@ const char *producers_find(struct device *dev, struct rig *rig, const struct blo
     f.open = xcalloc((size_t)buffer_count(f.program), sizeof *f.open);
     for (int picked = last->picked_count < PICKED ? last->picked_count : PICKED; picked && why == too_dear; picked /= 2)
         why = find(&f, last, picked);
-    for (int b = 0; b < buffer_count(f.program); b++)
-        free(f.open[b]);
-    free(f.open);
+    pointers_free(f.open, buffer_count(f.program));
     return why;
 }
 
@@ -270,9 +266,7 @@ void producers_free(struct producers *p)
 {
     for (int i = 0; i < p->step_count && p->steps; i++)
         device_sample_free(&p->steps[i]);
-    for (int b = 0; b < p->buffer_count && p->needs; b++)
-        free(p->needs[b]);
+    pointers_free(p->needs, p->buffer_count);
     free(p->steps);
-    free(p->needs);
     *p = (struct producers){0};
 }

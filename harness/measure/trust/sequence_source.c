@@ -215,9 +215,7 @@ static bool make_reference(struct sequence_source *s, struct error *err)
             s->references[s->frame] = made->reference;
         }
     }
-    for (int i = 0; i < count; i++)
-        free(values[i]);
-    free(values);
+    pointers_free(values, count);
     return ok;
 }
 

@@ -437,10 +437,9 @@ static void op_file_free(struct op_file *f)
         free_tensor(&f->tensors[i]);
     for (const struct op_field *field = f->op.fields; field && field->name; field++)
         free((void *)(uintptr_t)field->words);
-    for (int i = 0; i < f->arg_count; i++)
-        free(f->args[i]);
+    pointers_free(f->args, f->arg_count);
     FREE_ALL(f->op.name, f->op.fields, f->op.symbols, f->op.roles, f->op.trial, f->op.crop, f->op.elements, f->let_names, f->let_offsets,
-             f->need_says, f->source, f->function, f->symbol_names, f->path, f->args);
+             f->need_says, f->source, f->function, f->symbol_names, f->path);
     free_exprs(f->lets, f->let_count + 1);
     free_exprs(f->needs, f->need_count);
     expr_free(f->flop);

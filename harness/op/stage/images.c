@@ -224,9 +224,7 @@ int stage_defines(const struct work *work, char ***out, struct error *err)
     }
     if (ok)
         return files;
-    for (int i = 0; i < files; i++)
-        free((*out)[i]);
-    free(*out);
+    pointers_free(*out, files);
     *out = NULL;
     return -1;
 }

@@ -19,19 +19,14 @@ static struct node *make_scalar(struct parsed *p, const struct node *at, int64_t
     struct node *n = xcalloc(1, sizeof *n);
     *n = (struct node){
         .kind = NODE_SCALAR, .file = at->file, .line = at->line, .column = at->column, .text = text_format("%lld", (long long)value)};
-    if ((p->made_count & (p->made_count - 1)) == 0)
-        p->made = xrealloc(p->made, sizeof(struct node *) * (size_t)(p->made_count ? p->made_count * 2 : 1));
-    p->made[p->made_count++] = n;
-    return n;
+    return *APPEND(p->made, p->made_count) = n;
 }
 
 static bool add_item(struct column *c, const struct node *n, struct error *err)
 {
     if (c->count >= SCENARIO_MAX_VALUES)
         return node_error(n, err, "%s: more than %d values", c->what, SCENARIO_MAX_VALUES);
-    if ((c->count & (c->count - 1)) == 0)
-        c->items = xrealloc(c->items, sizeof *c->items * (size_t)(c->count ? c->count * 2 : 1));
-    c->items[c->count++] = n;
+    *APPEND(c->items, c->count) = n;
     return true;
 }
 
@@ -101,10 +96,9 @@ static bool add_label(struct text *t, const struct column *c, const struct node 
 
 static struct axis_value *add_value(struct axis *axis)
 {
-    if ((axis->count & (axis->count - 1)) == 0)
-        axis->values = xrealloc(axis->values, sizeof *axis->values * (size_t)(axis->count ? axis->count * 2 : 1));
-    axis->values[axis->count] = (struct axis_value){.number = NAN};
-    return &axis->values[axis->count++];
+    struct axis_value *v = APPEND(axis->values, axis->count);
+    *v = (struct axis_value){.number = NAN};
+    return v;
 }
 
 /* Zips columns of values into the axis' values. */

@@ -49,9 +49,8 @@ void queue_order(struct case_queue *q, const double *seconds)
 
 void queue_free(struct case_queue *q)
 {
-    for (int i = 0; i < q->count; i++)
-        free(q->needs[i]);
-    FREE_ALL(q->order, q->state, q->gpu, q->tries, q->pin, q->ahead, q->passed, q->needs);
+    pointers_free(q->needs, q->count);
+    FREE_ALL(q->order, q->state, q->gpu, q->tries, q->pin, q->ahead, q->passed);
     *q = (struct case_queue){0};
 }
 
