@@ -235,7 +235,7 @@ static void test_causes(void **state)
                  {CUPTI_ERROR_UNKNOWN, false}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct error err = {0};
-        assert_false(cupti_fail(known[i].code, "cuptiX", &err));
+        assert_false(cupti_ok(known[i].code, "cuptiX", &err));
         assert_int_equal(err.kind, known[i].machine ? ERROR_ENVIRONMENT : ERROR_INTERNAL);
         assert_int_equal(error_exit_code(err.kind), known[i].machine ? 5 : 1);
         assert_memory_equal(err.text, "cuptiX: ", 8);
@@ -248,7 +248,7 @@ static void test_causes(void **state)
         assert_int_equal(c->machine, c->cure[0] != 0);
     }
     struct error err = {0};
-    assert_false(cupti_fail(998, "cuptiX", &err));
+    assert_false(cupti_ok(998, "cuptiX", &err));
     assert_non_null(strstr(err.text, "998"));
     assert_int_equal(err.kind, ERROR_INTERNAL);
 }

@@ -81,13 +81,11 @@ bool cupti_functions(const struct cupti_function *functions, size_t count, struc
 
 bool cupti_chips(const char *const **names, size_t *count, struct error *err)
 {
-    int code;
     *names = NULL;
     *count = 0;
     if (!cupti_load(err))
         return false;
-    code = cupti_shim_chips(&cupti.shim, names, count);
-    return code ? cupti_fail(code, cupti_shim_names[CUPTI_SHIM_CHIPS], err) : true;
+    return cupti_ok(cupti_shim_chips(&cupti.shim, names, count), cupti_shim_names[CUPTI_SHIM_CHIPS], err);
 }
 
 static bool unknown_chip(const char *chip, struct error *err)
@@ -120,8 +118,8 @@ bool cupti_open(const char *chip, const uint8_t *availability, struct cupti_chip
     int code = known ? cupti_shim_initialize(&cupti.shim, chip, availability, &host) : 46;
     if (code == 46)
         return unknown_chip(chip, err);
-    if (code)
-        return cupti_fail(code, cupti_shim_names[CUPTI_SHIM_INITIALIZE], err);
+    if (!cupti_ok(code, cupti_shim_names[CUPTI_SHIM_INITIALIZE], err))
+        return false;
     struct cupti_chip *c = xcalloc(1, sizeof *c);
     c->name = xstrdup(chip);
     c->availability = availability;
@@ -184,9 +182,9 @@ static bool wrong_rollup(struct cupti_chip *chip, enum cupti_shim_kind kind, con
 {
     const char *const *rollups;
     size_t count;
-    int code = cupti_shim_sub_metrics(&cupti.shim, chip->host, kind, base, &rollups, &count);
-    if (code)
-        return cupti_fail(code, cupti_shim_names[CUPTI_SHIM_SUB_METRICS], err);
+    if (!cupti_ok(cupti_shim_sub_metrics(&cupti.shim, chip->host, kind, base, &rollups, &count), cupti_shim_names[CUPTI_SHIM_SUB_METRICS],
+                  err))
+        return false;
     const char *given = metric + strlen(base), *near = *given ? text_nearest(given, rollups, count) : NULL;
     SCOPED_TEXT some = {0};
     text_add_list(&some, rollups, count < 12 ? count : 12);
@@ -241,11 +239,9 @@ int cupti_list(struct cupti_chip *chip, const char *pattern, struct text *out, s
     for (int kind = 0; kind < CUPTI_SHIM_KINDS; kind++) {
         const char *const *names;
         size_t count;
-        int code = cupti_shim_base_metrics(&cupti.shim, chip->host, (enum cupti_shim_kind)kind, &names, &count);
-        if (code) {
-            cupti_fail(code, cupti_shim_names[CUPTI_SHIM_BASE_METRICS], err);
+        if (!cupti_ok(cupti_shim_base_metrics(&cupti.shim, chip->host, (enum cupti_shim_kind)kind, &names, &count),
+                      cupti_shim_names[CUPTI_SHIM_BASE_METRICS], err))
             return -1;
-        }
         for (size_t i = 0; i < count; i++) {
             if (!text_glob(pattern, names[i]))
                 continue;
@@ -275,7 +271,7 @@ static bool schedule(struct cupti_plan *plan, const char *const *metrics, size_t
         call = CUPTI_SHIM_PASSES;
         code = cupti_shim_passes(&cupti.shim, plan->config, plan->config_bytes, &plan->passes);
     }
-    return code ? cupti_fail(code, cupti_shim_names[call], err) : true;
+    return cupti_ok(code, cupti_shim_names[call], err);
 }
 
 /* CUPTI puts a metric into the first pass with room for it. In this order the basic groups take 10 passes on GH100 and those of slow rows
@@ -294,9 +290,9 @@ bool cupti_plan(struct cupti_chip *chip, const char *const *metrics, size_t coun
     for (size_t i = 0; i < count; i++)
         if (!cupti_describe(chip, metrics[i], &m, err))
             return false;
-    int code = cupti_shim_initialize(&cupti.shim, chip->name, chip->availability, &plan->host);
-    if (code)
-        return cupti_fail(code, cupti_shim_names[CUPTI_SHIM_INITIALIZE], err);
+    if (!cupti_ok(cupti_shim_initialize(&cupti.shim, chip->name, chip->availability, &plan->host), cupti_shim_names[CUPTI_SHIM_INITIALIZE],
+                  err))
+        return false;
     SCOPED const char **order = xcalloc(count, sizeof *order);
     size_t placed = 0;
     for (int part = 0; part < 3; part++)
@@ -321,6 +317,6 @@ void cupti_plan_free(struct cupti_plan *plan)
 bool cupti_evaluate(const struct cupti_plan *plan, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics,
                     size_t count, double *values, struct error *err)
 {
-    int code = cupti_shim_evaluate(&cupti.shim, plan->host, data, bytes, range, metrics, count, values);
-    return code ? cupti_fail(code, cupti_shim_names[CUPTI_SHIM_EVALUATE], err) : true;
+    return cupti_ok(cupti_shim_evaluate(&cupti.shim, plan->host, data, bytes, range, metrics, count, values),
+                    cupti_shim_names[CUPTI_SHIM_EVALUATE], err);
 }

@@ -14,6 +14,6 @@ struct cupti_cause {
 extern const struct cupti_cause cupti_causes[]; /* ends with name NULL */
 /* NULL for a code that the header does not know. */
 const struct cupti_cause *cupti_cause(int code);
-/* Sets "CALL: sentence (CUPTI error 35, INSUFFICIENT_PRIVILEGES)" and the remedy as hint; ERROR_ENVIRONMENT if the machine refuses, else
- * ERROR_INTERNAL. Returns false. `code` is not 0. */
-bool cupti_fail(int code, const char *call, struct error *err);
+/* True for code 0. Else sets "CALL: sentence (CUPTI error 35, INSUFFICIENT_PRIVILEGES)" and the remedy as hint; ERROR_ENVIRONMENT if the
+ * machine refuses, else ERROR_INTERNAL. */
+bool cupti_ok(int code, const char *call, struct error *err);

@@ -48,9 +48,8 @@ static bool get_reasons(struct cupti_pc *pc, struct error *err)
     size_t count = 0;
     CUpti_PCSamplingGetNumStallReasonsParams n = {
         .size = CUpti_PCSamplingGetNumStallReasonsParamsSize, .ctx = pc->context, .numStallReasons = &count};
-    int code = pc->api.reason_count(&n);
-    if (code)
-        return cupti_fail(code, "cuptiPCSamplingGetNumStallReasons", err);
+    if (!cupti_ok(pc->api.reason_count(&n), "cuptiPCSamplingGetNumStallReasons", err))
+        return false;
     pc->indices = xcalloc(count + 1, sizeof *pc->indices);
     pc->reasons = xcalloc(count + 1, sizeof *pc->reasons);
     for (; pc->reason_count < count; pc->reason_count++)
@@ -60,8 +59,7 @@ static bool get_reasons(struct cupti_pc *pc, struct error *err)
                                                .numStallReasons = count,
                                                .stallReasonIndex = pc->indices,
                                                .stallReasons = pc->reasons};
-    code = pc->api.reasons(&r);
-    return code ? cupti_fail(code, "cuptiPCSamplingGetStallReasons", err) : true;
+    return cupti_ok(pc->api.reasons(&r), "cuptiPCSamplingGetStallReasons", err);
 }
 
 static void make_buffer(struct cupti_pc *pc)
@@ -81,8 +79,7 @@ static bool configure(struct cupti_pc *pc, CUpti_PCSamplingConfigurationInfo *in
                                                  .ctx = pc->context,
                                                  .numAttributes = count,
                                                  .pPCSamplingConfigurationInfo = infos};
-    int code = pc->api.configure(&p);
-    return code ? cupti_fail(code, "cuptiPCSamplingSetConfigurationAttribute", err) : true;
+    return cupti_ok(pc->api.configure(&p), "cuptiPCSamplingSetConfigurationAttribute", err);
 }
 
 static bool cupti_pc_set_up(struct cupti_pc *pc, struct error *err)
@@ -90,9 +87,8 @@ static bool cupti_pc_set_up(struct cupti_pc *pc, struct error *err)
     CUpti_PCSamplingEnableParams e = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = pc->context};
     if (!cupti_pc_load(pc, err))
         return false;
-    int code = pc->api.enable(&e);
-    if (code)
-        return cupti_fail(code, "cuptiPCSamplingEnable", err);
+    if (!cupti_ok(pc->api.enable(&e), "cuptiPCSamplingEnable", err))
+        return false;
     pc->enabled = true;
     if (!get_reasons(pc, err))
         return false;
@@ -183,9 +179,8 @@ static bool read_rest(struct cupti_pc *pc, struct cupti_samples *out, struct err
     cupti_pc_take(pc, out);
     for (int i = 0; i < READINGS_MAX && pc->buffer.remainingNumPcs; i++) {
         CUpti_PCSamplingGetDataParams g = {.size = CUpti_PCSamplingGetDataParamsSize, .ctx = pc->context, .pcSamplingData = &pc->buffer};
-        int code = pc->api.get(&g);
-        if (code)
-            return cupti_fail(code, "cuptiPCSamplingGetData", err);
+        if (!cupti_ok(pc->api.get(&g), "cuptiPCSamplingGetData", err))
+            return false;
         cupti_pc_take(pc, out);
     }
     return true;
@@ -202,13 +197,12 @@ bool cupti_pc_run(struct cupti_pc *pc, int period, bool (*run)(void *context, st
     if (period != pc->period && !configure(pc, &info, 1, err))
         return false;
     pc->period = period;
-    int code = pc->api.start(&start);
-    if (code)
-        return cupti_fail(code, "cuptiPCSamplingStart", err);
+    if (!cupti_ok(pc->api.start(&start), "cuptiPCSamplingStart", err))
+        return false;
     bool ok = run(context, err);
-    code = pc->api.stop(&stop);
+    int code = pc->api.stop(&stop);
     if (ok && code)
-        ok = cupti_fail(code, "cuptiPCSamplingStop", err);
+        ok = cupti_ok(code, "cuptiPCSamplingStop", err);
     ok = ok && read_rest(pc, out, err);
     if (!ok)
         cupti_samples_free(out);

@@ -67,9 +67,8 @@ static bool check_support(struct cupti_session *s, int device, struct error *err
     PARAMS(CUpti_Profiler_DeviceSupported, p);
     p.cuDevice = device;
     p.api = CUPTI_PROFILER_RANGE_PROFILING;
-    int code = s->api.supported(&p);
-    if (code)
-        return cupti_fail(code, "cuptiProfilerDeviceSupported", err);
+    if (!cupti_ok(s->api.supported(&p), "cuptiProfilerDeviceSupported", err))
+        return false;
     if (p.isSupported == CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
         return true;
     const struct {
@@ -85,9 +84,9 @@ static bool check_support(struct cupti_session *s, int device, struct error *err
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
-            return cupti_fail(parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED ? parts[i].disabled : parts[i].unsupported,
-                              "cuptiProfilerDeviceSupported", err);
-    return cupti_fail(CUPTI_ERROR_NOT_SUPPORTED, "cuptiProfilerDeviceSupported", err);
+            return cupti_ok(parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED ? parts[i].disabled : parts[i].unsupported,
+                            "cuptiProfilerDeviceSupported", err);
+    return cupti_ok(CUPTI_ERROR_NOT_SUPPORTED, "cuptiProfilerDeviceSupported", err);
 }
 
 /* Which counters this device, at this moment, lets us have. */
@@ -101,16 +100,15 @@ static bool get_availability(struct cupti_session *s, struct error *err)
         p.pCounterAvailabilityImage = s->availability;
         code = s->api.availability(&p);
     }
-    return code ? cupti_fail(code, "cuptiProfilerGetCounterAvailability", err) : true;
+    return cupti_ok(code, "cuptiProfilerGetCounterAvailability", err);
 }
 
 static bool enable(struct cupti_session *s, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_Enable, p);
     p.ctx = s->context;
-    int code = s->api.enable(&p);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
+    if (!cupti_ok(s->api.enable(&p), "cuptiRangeProfilerEnable", err))
+        return false;
     s->profiler = p.pRangeProfilerObject;
     return true;
 }
@@ -129,7 +127,7 @@ static bool disable(struct cupti_session *s, struct error *err)
     s->image = NULL;
     s->metric_count = s->image_bytes = 0;
     s->image_ranges = 0;
-    return code ? cupti_fail(code, "cuptiRangeProfilerDisable", err) : true;
+    return cupti_ok(code, "cuptiRangeProfilerDisable", err);
 }
 
 static bool open_session(struct cupti_session *s, int device, struct error *err)
@@ -138,16 +136,14 @@ static bool open_session(struct cupti_session *s, int device, struct error *err)
     PARAMS(CUpti_Device_GetChipName, chip);
     if (!cupti_range_load(&s->api, err))
         return false;
-    int code = s->api.init(&init);
-    if (code)
-        return cupti_fail(code, "cuptiProfilerInitialize", err);
+    if (!cupti_ok(s->api.init(&init), "cuptiProfilerInitialize", err))
+        return false;
     s->initialized = true;
     if (!check_support(s, device, err))
         return false;
     chip.deviceIndex = (size_t)device;
-    code = s->api.chip_name(&chip);
-    if (code)
-        return cupti_fail(code, "cuptiDeviceGetChipName", err);
+    if (!cupti_ok(s->api.chip_name(&chip), "cuptiDeviceGetChipName", err))
+        return false;
     s->chip_name = xstrdup(chip.pChipName);
     return get_availability(s, err) && cupti_open(s->chip_name, s->availability, &s->chip, err) && enable(s, err);
 }
@@ -213,9 +209,8 @@ static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, s
     size.numMetrics = s->metric_count;
     size.maxNumOfRanges = (size_t)ranges;
     size.maxNumRangeTreeNodes = (uint32_t)ranges;
-    int code = s->api.data_size(&size);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerGetCounterDataSize", err);
+    if (!cupti_ok(s->api.data_size(&size), "cuptiRangeProfilerGetCounterDataSize", err))
+        return false;
     s->image_bytes = size.counterDataSize;
     s->image = xcalloc(size.counterDataSize + 1, 1);
     s->image_ranges = ranges;
@@ -237,17 +232,15 @@ static bool configure(struct cupti_session *s, const struct cupti_job *job, stru
     init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
     init.counterDataSize = config.counterDataImageSize = s->image_bytes;
     init.pCounterData = config.pCounterDataImage = s->image;
-    int code = s->api.data_init(&init);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
+    if (!cupti_ok(s->api.data_init(&init), "cuptiRangeProfilerCounterDataImageInitialize", err))
+        return false;
     config.pConfig = s->plan.config;
     config.configSize = s->plan.config_bytes;
     config.range = CUPTI_AutoRange;
     config.replayMode = CUPTI_UserReplay;
     config.maxRangesPerPass = (size_t)s->image_ranges;
     config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
-    code = s->api.set_config(&config);
-    return code ? cupti_fail(code, "cuptiRangeProfilerSetConfig", err) : true;
+    return cupti_ok(s->api.set_config(&config), "cuptiRangeProfilerSetConfig", err);
 }
 
 /* One pass. Whatever happens in it, CUPTI is left stopped. */
@@ -258,13 +251,12 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     start.pRangeProfilerObject = stop.pRangeProfilerObject = s->profiler;
     if (job->before && !job->before(job->context, s->pass, err))
         return false;
-    int code = s->api.start(&start);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerStart", err);
+    if (!cupti_ok(s->api.start(&start), "cuptiRangeProfilerStart", err))
+        return false;
     bool ok = job->pass(job->context, s->pass, err);
-    code = s->api.stop(&stop);
+    int code = s->api.stop(&stop);
     if (ok && code)
-        return cupti_fail(code, "cuptiRangeProfilerStop", err);
+        return cupti_ok(code, "cuptiRangeProfilerStop", err);
     *done = stop.isAllPassSubmitted != 0;
     return ok;
 }
@@ -277,9 +269,8 @@ static bool range_number(struct cupti_session *s, size_t index, long long *numbe
     info.counterDataImageSize = s->image_bytes;
     info.rangeIndex = index;
     info.rangeDelimiter = "\n"; /* between nested ranges: none here */
-    int code = s->api.range_info(&info);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
+    if (!cupti_ok(s->api.range_info(&info), "cuptiRangeProfilerCounterDataGetRangeInfo", err))
+        return false;
     return (info.rangeName && text_to_int(info.rangeName, number)) ||
            error_set(err, ERROR_ENVIRONMENT, "CUPTI names the range of a kernel '%.80s', which is not a number",
                      info.rangeName ? info.rangeName : "");
@@ -316,14 +307,12 @@ static bool decode(struct cupti_session *s, size_t *total, struct error *err)
     PARAMS(CUpti_RangeProfiler_DecodeData, decode);
     PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info);
     decode.pRangeProfilerObject = s->profiler;
-    int code = s->api.decode(&decode);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerDecodeData", err);
+    if (!cupti_ok(s->api.decode(&decode), "cuptiRangeProfilerDecodeData", err))
+        return false;
     info.pCounterDataImage = s->image;
     info.counterDataImageSize = s->image_bytes;
-    code = s->api.data_info(&info);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
+    if (!cupti_ok(s->api.data_info(&info), "cuptiRangeProfilerGetCounterDataInfo", err))
+        return false;
     *total = info.numTotalRanges;
     if (!decode.numOfRangeDropped && *total && *total <= (size_t)s->image_ranges)
         return true;

@@ -53,21 +53,19 @@ static bool cupti_sass_set_up(struct cupti_sass *sass, const char *const *metric
     CUpti_Device_GetChipName_Params chip = {.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = sass->device};
     if (!cupti_functions(functions, sizeof functions / sizeof *functions, err))
         return false;
-    int code = sass->api.init(&init);
-    if (code)
-        return cupti_fail(code, "cuptiProfilerInitialize", err);
-    code = sass->api.chip_name(&chip);
-    if (code)
-        return cupti_fail(code, "cuptiDeviceGetChipName", err);
+    if (!cupti_ok(sass->api.init(&init), "cuptiProfilerInitialize", err))
+        return false;
+    if (!cupti_ok(sass->api.chip_name(&chip), "cuptiDeviceGetChipName", err))
+        return false;
     if (!find_metrics(sass, chip.pChipName, metrics, count, err))
         return false;
     CUpti_SassMetricsSetConfig_Params config = {.structSize = CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE,
                                                 .numOfMetricConfig = sass->count,
                                                 .pConfigs = sass->configs,
                                                 .deviceIndex = sass->device};
-    code = sass->api.set_config(&config);
+    int code = sass->api.set_config(&config);
     sass->configured = !code;
-    return code ? cupti_fail(code, "cuptiSassMetricsSetConfig", err) : true;
+    return cupti_ok(code, "cuptiSassMetricsSetConfig", err);
 }
 
 bool cupti_sass_open(void *context, int device, const char *const *metrics, int count, struct cupti_sass **out, struct error *err)
@@ -107,9 +105,8 @@ static bool cupti_sass_take(struct cupti_sass *sass, struct cupti_sass_counts *o
 {
     CUpti_SassMetricsGetDataProperties_Params size = {.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE,
                                                       .ctx = sass->context};
-    int code = sass->api.data_size(&size);
-    if (code)
-        return cupti_fail(code, "cuptiSassMetricsGetDataProperties", err);
+    if (!cupti_ok(sass->api.data_size(&size), "cuptiSassMetricsGetDataProperties", err))
+        return false;
     size_t n = size.numOfPatchedInstructionRecords, each = size.numOfInstances;
     if (!n || !each)
         return true;
@@ -124,7 +121,7 @@ static bool cupti_sass_take(struct cupti_sass *sass, struct cupti_sass_counts *o
                                                .numOfPatchedInstructionRecords = n,
                                                .numOfInstances = each,
                                                .pMetricsData = data};
-    code = sass->api.flush(&flush);
+    int code = sass->api.flush(&flush);
     out->items = code ? NULL : xcalloc(n * each, sizeof *out->items);
     for (size_t i = 0; !code && i < n * each; i++) {
         int metric = metric_of(sass, values[i].metricId);
@@ -135,7 +132,7 @@ static bool cupti_sass_take(struct cupti_sass *sass, struct cupti_sass_counts *o
     }
     free(values);
     free(data);
-    return code ? cupti_fail(code, "cuptiSassMetricsFlushData", err) : true;
+    return cupti_ok(code, "cuptiSassMetricsFlushData", err);
 }
 
 bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct error *err), void *context, struct cupti_sass_counts *out,
@@ -145,13 +142,12 @@ bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct e
         .structSize = CUpti_SassMetricsEnable_Params_STRUCT_SIZE, .ctx = sass->context, .enableLazyPatching = 1};
     CUpti_SassMetricsDisable_Params disable = {.structSize = CUpti_SassMetricsDisable_Params_STRUCT_SIZE, .ctx = sass->context};
     *out = (struct cupti_sass_counts){0};
-    int code = sass->api.enable(&enable);
-    if (code)
-        return cupti_fail(code, "cuptiSassMetricsEnable", err);
+    if (!cupti_ok(sass->api.enable(&enable), "cuptiSassMetricsEnable", err))
+        return false;
     bool ok = run(context, err) && cupti_sass_take(sass, out, err);
-    code = sass->api.disable(&disable);
+    int code = sass->api.disable(&disable);
     if (ok && code)
-        ok = cupti_fail(code, "cuptiSassMetricsDisable", err);
+        ok = cupti_ok(code, "cuptiSassMetricsDisable", err);
     if (ok && disable.numOfDroppedRecords)
         ok = error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of its records of instructions: the counts are not used",
                        disable.numOfDroppedRecords);

@@ -75,9 +75,8 @@ static bool cupti_trace_set_up(struct error *err)
         return true;
     if (!cupti_functions(functions, sizeof functions / sizeof *functions, err))
         return false;
-    int code = api->callbacks(give_buffer, take_buffer);
-    if (code)
-        return cupti_fail(code, "cuptiActivityRegisterCallbacks", err);
+    if (!cupti_ok(api->callbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks", err))
+        return false;
     now.registered = true;
     return true;
 }
@@ -96,7 +95,7 @@ static bool enable(struct error *err)
 {
     int code = now.enabled ? 0 : now.api.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     now.enabled = !code;
-    return code ? cupti_fail(code, "cuptiActivityEnable", err) : true;
+    return cupti_ok(code, "cuptiActivityEnable", err);
 }
 
 bool cupti_trace_begin(struct error *err)
@@ -115,8 +114,7 @@ static bool record(bool (*run)(void *context, struct error *err), void *context,
 {
     if (!enable(err) || !run(context, err))
         return false;
-    int code = now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    return code ? cupti_fail(code, "cuptiActivityFlushAll", err) : true;
+    return cupti_ok(now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll", err);
 }
 
 bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err)
