@@ -7,12 +7,10 @@
 #include "device/chip/chip.h"
 #include "plan/rows/shard.h"
 #include "run/engine/turn.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #define SHARDS 16 /* if shards= does not say; fewer if fewer have work */
 #define COMPILE_S 7200

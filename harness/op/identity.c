@@ -5,7 +5,6 @@
 #include "op/shape.h"
 #include "op/sides.h"
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

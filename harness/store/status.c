@@ -1,6 +1,5 @@
 /* The statuses of a row, by name. */
 #include "store/row.h"
-#include <stddef.h>
 #include <string.h>
 
 static const char *const status_names[ROW_STATUS_COUNT] = {

@@ -1,7 +1,6 @@
 /* device/ptx/parser: tokens, names and scopes, for all files of the parser. */
 #include "device/ptx/parser.h"
 #include "base/text.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

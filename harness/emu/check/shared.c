@@ -2,7 +2,6 @@
 #include "emu/check/shadow.h"
 #include "emu/check/agents.h"
 #include "emu/check/dsmem.h"
-#include "base/text.h"
 #include "emu/check/races.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "device/ptx/query.h"
 #include "emu/decode/decode.h"
-#include "emu/device/emu.h"
 #include "emu/run/buffer.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "emu/check/shadow.h"
 #include "emu/check/copies.h"
 #include "emu/check/dsmem.h"
-#include <stdio.h>
 #include <string.h>
 
 /* Adds the value if it is new; the list has room for 32. */

@@ -1,6 +1,5 @@
 /* Variants inside variants: the steps of one program become steps of another, on the other's buffers. */
 #include "kernel/bind/bind.h"
-#include "kernel/head/load.h"
 #include "op/sides.h"
 #include "base/text.h"
 #include <stdlib.h>

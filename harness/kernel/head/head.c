@@ -3,7 +3,6 @@
 #include "kernel/head/python.h"
 #include "base/text.h"
 #include "op/file/ops.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

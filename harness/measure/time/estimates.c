@@ -1,6 +1,5 @@
 #include "measure/time/estimates.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 #include "measure/trust/input_guard.h"
-#include "op/reference/data.h"
 
 bool guard_case(struct data_store *d, int in_case, bool *touched, struct error *err)
 {

@@ -3,7 +3,6 @@
 #include "device/compile/compile.h"
 #include "measure/verify/device_check_private.h"
 #include "measure/verify/reference.h"
-#include "op/reference/bound.h"
 #include "op/chain/chain.h"
 #include "op/op_file.h"
 #include "op/formula.h"

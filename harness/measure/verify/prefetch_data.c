@@ -3,7 +3,6 @@
  * takes them; an error that occurs here recurs there. */
 #include "measure/verify/prefetch_data.h"
 #include "op/chain/chain.h"
-#include "op/reference/data.h"
 #include <stdlib.h>
 
 struct early_case {

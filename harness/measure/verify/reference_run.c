@@ -7,7 +7,6 @@
 #include "op/chain/chain.h"
 #include "op/op_file.h"
 #include "op/reference/bound.h"
-#include "op/reference/data.h"
 #include "op/stage/stage.h"
 #include <stdlib.h>
 #include <string.h>

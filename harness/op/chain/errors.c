@@ -5,8 +5,6 @@
 #include "op/reference/epilogue_row.h"
 #include "op/reference/image.h"
 #include "op/mask/mask.h"
-#include "op/shape.h"
-#include "op/sides.h"
 #include <math.h>
 #include <stdlib.h>
 

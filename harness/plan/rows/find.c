@@ -1,6 +1,5 @@
 /* Finds the variant that an entry of a scenario means, and the one that a row runs. */
 #include "base/text.h"
-#include "op/file/ops.h"
 #include "plan/rows/private.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "plan/rows/shard.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "op/mask/mask.h"
 #include "plan/rows/choose.h"
 #include <math.h>
 #include <stdlib.h>

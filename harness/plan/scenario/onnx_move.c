@@ -1,7 +1,6 @@
 /* Operators that move values: layers of their own, parts of an epilogue, or other names. */
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

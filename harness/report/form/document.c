@@ -1,7 +1,6 @@
 /* report/form/document: see document.h. */
 #include "report/form/document.h"
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

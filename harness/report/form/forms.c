@@ -1,6 +1,5 @@
 /* The forms of a report, by name. */
 #include "report/form/document.h"
-#include <stdint.h>
 #include <string.h>
 
 #define FORM_ENTRY(name) &form_##name,

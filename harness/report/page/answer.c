@@ -1,7 +1,6 @@
 /* report/page/answer: the scenario's questions (`about`, `answers`), each answered in a sentence with figures from the rows. */
 #include "base/order.h"
 #include "base/node.h"
-#include "base/spec.h"
 #include "report/break_even/break_even.h"
 #include "report/page/answer.h"
 #include "report/page/network.h"

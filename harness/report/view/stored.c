@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/node.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "run/parent/fleet.h"
-#include <stdio.h>
 #include <unistd.h>
 
 /* Notes variants that failed in the race, which have no row in the run. */
