@@ -24,11 +24,14 @@ struct option_list {
     int count;
 };
 void option_list_free(struct option_list *list);
+/* Runs a verb; returns the exit code. */
+struct verb;
+typedef int cli_verb(const struct verb *verb, int argc, char **argv);
 struct verb {
     const char *name;
     const char *arguments; /* "SCENARIO [OPTIONS]" */
     const char *about;     /* one line */
-    int (*run)(const struct verb *verb, int argc, char **argv);
+    cli_verb *run;
     bool hidden;
     const char *more; /* a paragraph for its --help; may be NULL */
 };
@@ -173,26 +176,5 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
 
 /* Checks the environment variables that bench reads (BENCH_THREADS ...). Else ERROR_USAGE, with the nearest word. */
 bool cli_environment(struct error *err);
-int cli_run(const struct verb *verb, int argc, char **argv);
-int cli_try(const struct verb *verb, int argc, char **argv);
-int cli_list(const struct verb *verb, int argc, char **argv);
-int cli_plan(const struct verb *verb, int argc, char **argv);
-int cli_new(const struct verb *verb, int argc, char **argv);
-int cli_compile(const struct verb *verb, int argc, char **argv);
-int cli_emulate(const struct verb *verb, int argc, char **argv);
-int cli_exec(const struct verb *verb, int argc, char **argv);
-int cli_show(const struct verb *verb, int argc, char **argv);
-int cli_report(const struct verb *verb, int argc, char **argv);
-int cli_export(const struct verb *verb, int argc, char **argv);
-int cli_counters(const struct verb *verb, int argc, char **argv);
-int cli_mask(const struct verb *verb, int argc, char **argv);
-int cli_why(const struct verb *verb, int argc, char **argv);
-int cli_doctor(const struct verb *verb, int argc, char **argv);
-int cli_tune(const struct verb *verb, int argc, char **argv);
-int cli_import(const struct verb *verb, int argc, char **argv);
-int cli_compare(const struct verb *verb, int argc, char **argv);
-int cli_gate(const struct verb *verb, int argc, char **argv);
-int cli_baseline(const struct verb *verb, int argc, char **argv);
-int cli_history(const struct verb *verb, int argc, char **argv);
-int cli_jobs(const struct verb *verb, int argc, char **argv);
-int cli_worker(const struct verb *verb, int argc, char **argv);
+cli_verb cli_run, cli_try, cli_list, cli_plan, cli_new, cli_compile, cli_emulate, cli_exec, cli_show, cli_report, cli_export, cli_counters,
+    cli_mask, cli_why, cli_doctor, cli_tune, cli_import, cli_compare, cli_gate, cli_baseline, cli_history, cli_jobs, cli_worker;

@@ -28,7 +28,8 @@
 struct warp;
 struct insn;
 struct flow;
-typedef const struct insn *(*op_fn)(struct warp *w, const struct insn *ip);
+typedef const struct insn *op_handler(struct warp *w, const struct insn *ip);
+typedef op_handler *op_fn;
 
 /* ---- programs ---- */
 struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the frame, 1 a byte before the constants */

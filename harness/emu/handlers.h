@@ -146,12 +146,7 @@ void move_unpack(struct warp *w, const struct insn *ip);
 void move_special(struct warp *w, const struct insn *ip);
 
 /* ---- together.c: what a warp does together ---- */
-const struct insn *emu_shfl(struct warp *w, const struct insn *ip);
-const struct insn *emu_vote(struct warp *w, const struct insn *ip);
-const struct insn *emu_match(struct warp *w, const struct insn *ip);
-const struct insn *emu_redux(struct warp *w, const struct insn *ip);
-const struct insn *emu_elect(struct warp *w, const struct insn *ip);
-const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
+op_handler emu_shfl, emu_vote, emu_match, emu_redux, emu_elect, emu_bar_warp;
 /* ---- heap.c ---- */
 void emu_malloc(struct warp *w, const struct insn *ip, int lane, uint64_t bytes, uint64_t *address); /* 0: none left */
 void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address);
@@ -168,13 +163,7 @@ const struct insn *emu_atom(struct warp *w, const struct insn *ip);
 /* ---- control.c ---- */
 /* insn.kind of a fence: wider than the block; fence.mbarrier_init; towards the async proxy, for shared and for global memory */
 enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8, FENCE_MAP = 16 /* tensor maps */ };
-const struct insn *emu_fence(struct warp *w, const struct insn *ip);
-const struct insn *emu_brx(struct warp *w, const struct insn *ip);
-const struct insn *emu_call(struct warp *w, const struct insn *ip);
-const struct insn *emu_trap(struct warp *w, const struct insn *ip);
-const struct insn *emu_unsupported(struct warp *w, const struct insn *ip);
-const struct insn *emu_bar(struct warp *w, const struct insn *ip);
-const struct insn *emu_yield(struct warp *w, const struct insn *ip);
+op_handler emu_fence, emu_brx, emu_call, emu_trap, emu_unsupported, emu_bar, emu_yield;
 enum call_kind { CALL_DIRECT, CALL_INDIRECT, CALL_VPRINTF, CALL_ASSERTFAIL, CALL_MALLOC, CALL_FREE };
 /* All lanes of the warp have arrived at a barrier (state WARP_BARRIER); a warp ended. */
 void barrier_warp_arrives(struct warp *w);
@@ -185,15 +174,10 @@ void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes)
 void emu_print_show(struct launch *l);
 void emu_print_drop(struct launch *l);
 /* ---- tensor.c, wgmma.inc, async.c, bulk.c, cluster.c ---- */
-const struct insn *emu_mma(struct warp *w, const struct insn *ip);
-const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);
-const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip);
-const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
-const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
+op_handler emu_mma, emu_wmma_load, emu_wmma_store, emu_ldmatrix, emu_stmatrix;
 /* The row that stmatrix writes at the lane's address. */
 void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *row);
-const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
-const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+op_handler emu_movmatrix, emu_cp_async;
 #define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
 /* The same for learnt patterns whose first lanes are at `from` and `to`; caches the result. */
 void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask);
@@ -202,21 +186,9 @@ void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 /* Records what a cp.async reads from global memory. copy_reads: the warp of the block with a pending copy from there, or NULL. */
 void copy_source(struct warp *w, uint64_t address, uint32_t bytes);
 const struct warp *copy_reads(const struct block *b, uint64_t address, uint32_t bytes);
-const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
-const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
-const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);
-const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip);
-const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip);
-const struct insn *emu_try_cancel(struct warp *w, const struct insn *ip);
-const struct insn *emu_query_cancel(struct warp *w, const struct insn *ip);
-const struct insn *emu_store_async(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensormap_replace(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensormap_copy(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
-const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
-const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
-const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip);
-const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip);
+op_handler emu_cp_async_wait, emu_cp_async_commit, emu_cp_async_arrive, emu_mbarrier, emu_bulk_copy, emu_try_cancel, emu_query_cancel,
+    emu_store_async, emu_tensormap_replace, emu_tensormap_copy, emu_tensor_copy, emu_cluster_barrier, emu_mapa, emu_bulk_group,
+    emu_wgmma_group;
 /* The warp waits: the same instruction is tried again in its next turn. */
 const struct insn *warp_retry(struct warp *w, const struct insn *ip);
 /* Checks 16 bytes of shared memory that wgmma reads at `offset`: ordered, and fenced for the async proxy? */

@@ -67,13 +67,7 @@ bool tensor_columns_allow(struct warp *w, const struct insn *ip, struct block *b
 /* The block, or for cta_group::2 (ip->size 2) both of its pair; false, reported: it has no other one. */
 bool tensor_pair(struct warp *w, const struct insn *ip, int lane, struct block *of[2]);
 
-const struct insn *emu_tensor_alloc(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_dealloc(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_ld(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_st(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_cp(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_commit(struct warp *w, const struct insn *ip);
-const struct insn *emu_tensor_shift(struct warp *w, const struct insn *ip);
+op_handler emu_tensor_alloc, emu_tensor_dealloc, emu_tensor_ld, emu_tensor_st, emu_tensor_cp, emu_tensor_commit, emu_tensor_shift;
 
 /* A descriptor of shared memory as tcgen05 has it; false: a form that emu does not know, reported. */
 struct tensor_descriptor {

@@ -133,19 +133,13 @@ void decode_place_shared(struct decode *d, const struct ptx_function *entry);
 bool decode_place_function(struct decode *d, struct function *fn);
 bool decode_call(struct decode *d, uint32_t next_flow);
 
-/* One family each: true when the op was theirs (or failed). */
-bool decode_alu(struct decode *d);
-bool decode_move(struct decode *d); /* mov, cvt */
-bool decode_float(struct decode *d);
-bool decode_memory(struct decode *d);
-bool decode_warp(struct decode *d);
-bool decode_video(struct decode *d);  /* SIMD on the parts of a register */
-bool decode_tensor(struct decode *d); /* matrix instructions */
+/* One family each: true when the op was theirs (or failed). video: SIMD on the parts of a register; tensor: matrix instructions; tcgen05:
+ * tensor memory; async: cp.async, mbarrier, bulk copies, wgmma, clusters. */
+typedef bool decode_family(struct decode *d);
+decode_family decode_alu, decode_move, decode_float, decode_memory, decode_warp, decode_video, decode_tensor, decode_tcgen05,
+    decode_tensormap, decode_async;
 /* The slot of the metadata and the selector of a sparse matrix of 16 rows, k elements of `bits` in a row; false: refused. */
 bool decode_metadata(struct decode *d, int operand, int bits, int k, uint32_t *out);
-bool decode_tcgen05(struct decode *d); /* tensor memory */
-bool decode_tensormap(struct decode *d);
-bool decode_async(struct decode *d); /* cp.async, mbarrier, bulk copies, wgmma, clusters */
 /* The class an instruction counts in, its FLOP per thread. */
 void decode_classify(const struct ptx_instr *in, struct cold *c);
 

@@ -1,21 +1,6 @@
 /* emu/run/isa_portable: the handlers for any processor. */
-#include "base/dtype.h"
-#include "emu/async.h"
-#include "emu/check/report.h"
-#include "emu/check/shadow.h"
-#include "emu/check/races.h"
-#include "emu/handlers.h"
-#include "emu/run/path.h"
-#include "emu/run/tensor_sum.h"
-#include "emu/tensor.h"
-#include "emu/tensor_memory.h"
-#include <fenv.h>
-#include <math.h>
-#include <string.h>
+#include "emu/run/isa.h"
 #include <stdlib.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 #define ISA_TABLE isa_table_portable
 #include "emu/run/isa_body.inc"
 
