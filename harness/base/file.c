@@ -274,6 +274,12 @@ char *file_dir(const char *path)
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
+char *file_beside(const char *path, const char *name)
+{
+    SCOPED char *dir = file_dir(path);
+    return file_join(dir, name);
+}
+
 const char *file_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

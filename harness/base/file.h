@@ -29,8 +29,10 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
 void file_remove_flat(const char *dir);
 /* "a/b" + "c" -> "a/b/c"; an absolute second part wins. Caller frees. */
 char *file_join(const char *dir, const char *name);
-/* The folder part ("." if there is none) and the last part of a path. Caller frees the folder. */
+/* The folder part ("." if there is none) and the last part of a path; a file in the folder of another. Caller frees, but for the last part.
+ */
 char *file_dir(const char *path);
+char *file_beside(const char *path, const char *name);
 const char *file_base(const char *path);
 /* Bytes of memory that the host can give without swapping (MemAvailable); 0: not known. */
 double file_memory_available(void);

@@ -87,7 +87,7 @@ static void find_beside(const char *rules, char **word)
     char *equals = strchr(*word, '='), *name = equals ? equals + 1 : *word;
     if (*name == '/' || file_exists(name))
         return;
-    SCOPED char *folder = file_dir(rules), *path = file_join(folder, name), *real = realpath(path, NULL), *here = realpath(".", NULL);
+    SCOPED char *path = file_beside(rules, name), *real = realpath(path, NULL), *here = realpath(".", NULL);
     size_t n = here ? strlen(here) : 0;
     if (real && n && !strncmp(real, here, n) && (real[n] == '/' || !real[n])) {
         char *found = text_format("%.*s%s", (int)(name - *word), *word, real[n] ? real + n + 1 : ".");

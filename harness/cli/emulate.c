@@ -111,7 +111,7 @@ static bool read_reference(const struct emulate_arguments *a, const struct node 
         return true;
     if (!name)
         return false;
-    SCOPED char *dir = file_dir(launch->file), *path = file_join(dir, name);
+    SCOPED char *path = file_beside(launch->file, name);
     bool ok = read_source(a, path, kernel && kernel->kind == NODE_SCALAR ? kernel->text : NULL, out, err) ||
               node_error(source, err, "%s", err->text);
     return ok;

@@ -130,7 +130,7 @@ static char *said_file(const struct row *row, const char *name)
         if (row->steps[i].file[0] && !strcmp(file_base(row->steps[i].file), file_base(name)))
             found = xstrdup(row->steps[i].file);
     for (int i = 0; i < row->step_count && !found; i++) {
-        SCOPED char *folder = file_dir(row->steps[i].file), *beside = file_join(folder, name);
+        SCOPED char *beside = file_beside(row->steps[i].file, name);
         if (row->steps[i].file[0] && file_exists(beside))
             found = xstrdup(beside);
     }

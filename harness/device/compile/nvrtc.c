@@ -137,9 +137,8 @@ static bool find_build(const struct nvrtc *n, struct compiler *c, struct error *
 /* The headers beside the library belong to it; else those of the installation. */
 static char *find_include(const char *library)
 {
-    char *dir = file_dir(library), *beside = file_join(dir, "../include"), *probe = file_join(beside, "cuda_fp16.h");
+    char *beside = file_beside(library, "../include"), *probe = file_join(beside, "cuda_fp16.h");
     bool found = file_exists(probe);
-    free(dir);
     free(probe);
     if (found)
         return beside;

@@ -165,8 +165,7 @@ static char *program(void)
         return NULL;
     if (!strcmp(file_base(file_self()), "bench"))
         return xstrdup(file_self());
-    SCOPED char *dir = file_dir(file_self());
-    char *path = file_join(dir, "../../bench");
+    char *path = file_beside(file_self(), "../../bench");
     if (!access(path, X_OK))
         return path;
     free(path);

@@ -97,8 +97,7 @@ static bool make_unit(struct bind *b, struct error *err)
     u->on_host = b->h->on_host;
     if (has_code && u->code != CODE_CUDA) { /* made elsewhere, beside the sidecar */
         free(u->path);
-        SCOPED char *dir = file_dir(v->path);
-        u->path = file_join(dir, b->h->source);
+        u->path = file_beside(v->path, b->h->source);
         return true;
     }
     if (!has_code)

@@ -216,8 +216,7 @@ static void like_find_code(struct variant *v, size_t bytes)
     const char *code = v->path;
     const struct node *source = text_ends(v->path, ".yaml") ? node_get(v->head, "source") : NULL;
     if (source && source->kind == NODE_SCALAR && text_ends(source->text, ".cu")) { /* a sidecar of code that bench compiles */
-        SCOPED char *dir = file_dir(v->path);
-        v->code = file_join(dir, source->text);
+        v->code = file_beside(v->path, source->text);
         return;
     }
     bool own = like_has_code(v->text, bytes);

@@ -53,7 +53,7 @@ static bool load_hash(struct variant *v, size_t bytes, struct error *err)
     size_t code_bytes = 0;
     char *code = NULL;
     if (source) {
-        SCOPED char *dir = file_dir(v->path), *path = file_join(dir, source->text);
+        SCOPED char *path = file_beside(v->path, source->text);
         size_t stem = strlen(path) > 3 ? strlen(path) - 3 : 0;
         code = file_read(path, SOURCE_MAX_BYTES, &code_bytes, NULL);
         if (!code && !strcmp(path + stem, ".so")) { /* not built, as in a revision that was only unpacked: the row will be skipped */

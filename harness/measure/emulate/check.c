@@ -12,13 +12,6 @@
 
 #define REFERENCE_BLOCK 128
 
-char *emulate_file(const struct emulation *e, const char *name)
-{
-    char *dir = file_dir(e->request->launch->file), *path = file_join(dir, name);
-    free(dir);
-    return path;
-}
-
 /* Of the expected value, or of the root mean square of those of its scale where that is more: sums near 0 are as good as the others are. */
 static double default_tolerance(enum dtype t)
 {
@@ -26,13 +19,14 @@ static double default_tolerance(enum dtype t)
 }
 
 struct truth {
-    double *value, *magnitude; /* magnitude: what errors are relative to; NULL: the value */
-    uint64_t *bits;            /* of whole numbers of 64 bits, from a file; else NULL */
+    struct npy of;
+    double *magnitude; /* what errors are relative to; NULL: the value */
 };
 
 static void truth_free(struct truth *t)
 {
-    FREE_ALL(t->value, t->magnitude, t->bits);
+    npy_free(&t->of);
+    free(t->magnitude);
 }
 
 /* What errors of each element are relative to. Of an infinity no number is near: 0. */
@@ -61,14 +55,15 @@ static double relative_size(const struct relative *r, int64_t i, double want)
 static void hold(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
 {
     struct emulate_expectation *x = APPEND(e->out->expectations, e->out->expectation_count);
-    struct relative r = relative_to(t, t->value, b->count);
+    struct relative r = relative_to(t, t->of.value, b->count);
     *x = (struct emulate_expectation){.count = b->count, .first = -1, .tolerance = tolerance};
     snprintf(x->name, sizeof x->name, "%s", b->name);
+    const bool whole = t->of.bits && (b->type == DTYPE_I64 || b->type == DTYPE_U64);
     for (int64_t i = 0; i < b->count; i++) {
         bool unwritten = b->unwritten && b->unwritten[i];
-        double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->value[i], size = relative_size(&r, i, w),
+        double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->of.value[i], size = relative_size(&r, i, w),
                error = fabs(g - w);
-        bool other = t->bits && ((const uint64_t *)got)[i] != t->bits[i] && !(tolerance > 0);
+        bool other = whole && ((const uint64_t *)got)[i] != t->of.bits[i] && !(tolerance > 0);
         bool same = !other && (g == w || (isnan(g) && isnan(w))),
              right = !unwritten && (same || (!other && size > 0 && error <= tolerance * size));
         double share = same ? 0 : size > 0 && !isnan(g) ? error / size : INFINITY;
@@ -100,47 +95,12 @@ static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, cons
     k->allowed = xmalloc(floats);
     SCOPED double *values = xmalloc((size_t)b->count * sizeof *values);
     for (int64_t i = 0; i < b->count; i++) {
-        values[i] = t->value ? t->value[i] : dtype_get(b->type, got, (size_t)i);
+        values[i] = t->of.value ? t->of.value[i] : dtype_get(b->type, got, (size_t)i);
         k->expected[i] = (float)values[i];
     }
     struct relative r = relative_to(t, values, b->count);
     for (int64_t i = 0; i < b->count; i++)
         k->allowed[i] = (float)(tolerance * relative_size(&r, i, values[i]));
-}
-
-/* A number for all, a list that repeats, an array. */
-static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const struct node *n, struct truth *t, struct error *err)
-{
-    t->value = xcalloc((size_t)b->count, sizeof *t->value);
-    bool list = n->kind == NODE_LIST && n->count > 0;
-    if (n->kind == NODE_SCALAR && text_ends(n->text, ".npy")) {
-        SCOPED_BY(npy_free) struct npy a = {0};
-        SCOPED char *path = emulate_file(e, n->text);
-        bool ok = npy_read(path, &a, err) || node_error(n, err, "%s", err->text);
-        if (ok && (int64_t)a.count != b->count)
-            ok = node_error(n, err, "%s has %zu elements, '%s' has %lld", n->text, a.count, b->name, (long long)b->count);
-        if (ok)
-            memcpy(t->value, a.value, a.count * sizeof *a.value);
-        if (ok && (b->type == DTYPE_I64 || b->type == DTYPE_U64)) {
-            t->bits = a.bits;
-            a.bits = NULL;
-        }
-        return ok;
-    }
-    if (!list && n->kind != NODE_SCALAR)
-        return node_error(n, err, "expect: a number, a list, an .npy or 'reference'");
-    for (int64_t i = 0; i < b->count; i++) {
-        if (i < (list ? n->count : 1)) {
-            const struct node *item = list ? n->items[i] : n;
-            if (!emulate_real(e, item, "expect", &t->value[i], err))
-                return false;
-            if (!dtype_is_whole(b->type) && !emulate_holds(b->type, t->value[i]))
-                return node_error(item, err, "expect: %s cannot hold %.40s", dtype_name(b->type), item->text);
-        } else {
-            t->value[i] = t->value[list ? i % n->count : 0];
-        }
-    }
-    return true;
 }
 
 /* ---- the reference kernel: read buffers are f32 of what they held before the launch, expected ones and their magnitudes f64 ---- */
@@ -189,7 +149,7 @@ static bool read_magnitudes(struct emulation *e, const struct launched *l, int s
     if (!read_doubles(e, l, scratch, true, &t->magnitude, at, err))
         return false;
     for (int64_t i = 0; i < s->elements; i++)
-        if (isfinite(t->value[i]) && !(isfinite(t->magnitude[i]) && t->magnitude[i] >= 0))
+        if (isfinite(t->of.value[i]) && !(isfinite(t->magnitude[i]) && t->magnitude[i] >= 0))
             return node_error(at, err, "element %lld of '%s' is %g, no magnitude: a number of at least 0 is expected", (long long)i,
                               s->name, t->magnitude[i]);
     return true;
@@ -250,7 +210,7 @@ static bool run_reference(struct emulation *e, const struct node *n, struct trut
     ok = ok && make_reference(e, &l, n, err) && launch_reference(e, &l, n, err);
     for (int i = 0; ok && i < e->argument_buffers; i++)
         if (emulate_expects_reference(&e->buffers[i]))
-            ok = read_doubles(e, &l, i, e->buffers[i].none, &truths[i].value, n, err);
+            ok = read_doubles(e, &l, i, e->buffers[i].none, &truths[i].of.value, n, err);
     for (int k = 0; ok && k < l.magnitude_count; k++)
         ok = read_magnitudes(e, &l, e->argument_buffers + k, &truths[l.magnitudes[k]], n, err);
     emu_set_checks(&e->dev, !e->request->no_check);
@@ -266,7 +226,7 @@ static bool save(struct emulation *e, const struct buffer_wanted *b, const void 
         return true;
     if (!name)
         return false;
-    SCOPED char *path = emulate_file(e, name);
+    SCOPED char *path = file_beside(e->request->launch->file, name);
     int64_t flat = b->count;
     bool ok = npy_write_as(path, b->rank ? b->dim : &flat, b->rank ? b->rank : 1, b->type, got, err);
     if (!ok) {
@@ -288,7 +248,7 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
         return false;
     if (!expect && !node_get(b->node, "save") && !e->request->keep)
         return true;
-    if (emulate_expects_reference(b) && !t->value)
+    if (emulate_expects_reference(b) && !t->of.value)
         return node_error(expect, err, "'expect: reference' needs a 'reference' of the launch: {kernel: NAME, threads: N, args: [...]}");
     SCOPED void *got = xmalloc(bytes);
     bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
@@ -296,8 +256,8 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
         if (b->unwritten[i] && !dtype_is_whole(b->type))
             dtype_set(b->type, got, (size_t)i, NAN);
     ok = ok && save(e, b, got, err);
-    if (ok && expect && !t->value)
-        ok = read_truth(e, b, expect, t, err);
+    if (ok && expect && !t->of.value)
+        ok = emulate_read_numbers(e, b, expect, "expect", &t->of, err);
     if (ok && expect)
         hold(e, b, got, t, allowed);
     if (ok && e->request->keep)

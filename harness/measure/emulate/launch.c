@@ -1,5 +1,6 @@
 /* measure/emulate/launch: from the YAML of a launch to a program, as a head and an op become one. */
 #include "base/dtype.h"
+#include "base/file.h"
 #include "base/npy.h"
 #include "emu/device/emu.h"
 #include "measure/emulate/parts.h"
@@ -76,44 +77,57 @@ bool emulate_holds(enum dtype t, double v)
     return dtype_is_whole(t) ? v == floor(v) && dtype_holds(t, v) : isnan(v) || dtype_holds(t, v);
 }
 
-/* An array of NumPy's: as many elements as the buffer has. */
-static bool fill_npy(struct emulation *e, const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
-{
-    SCOPED_BY(npy_free) struct npy a = {0};
-    SCOPED char *path = emulate_file(e, data->text);
-    bool ok = npy_read(path, &a, err) || node_error(data, err, "%s", err->text);
-    if (ok && (int64_t)a.count != b->count)
-        ok = node_error(data, err, "%s has %zu elements, '%s' has %lld", data->text, a.count, b->name, (long long)b->count);
-    bool exact = (b->type == DTYPE_I64 || b->type == DTYPE_U64) && a.bits;
-    for (int64_t i = 0; ok && i < b->count; i++)
-        if (exact ? a.natural != (b->type == DTYPE_U64) && a.bits[i] >> 63 : !emulate_holds(b->type, a.value[i]))
-            ok = node_error(data, err, "%s: element %lld is %.9g, which %s cannot hold", data->text, (long long)i, a.value[i],
-                            dtype_name(b->type));
-        else if (exact)
-            ((uint64_t *)host)[i] = a.bits[i];
-        else
-            dtype_set(b->type, host, (size_t)i, a.value[i]);
-    return ok;
-}
-
 static bool is_npy(const struct node *n)
 {
     return n && n->kind == NODE_SCALAR && text_ends(n->text, ".npy");
 }
 
-static bool fill_list(const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
+bool emulate_read_numbers(struct emulation *e, const struct buffer_wanted *b, const struct node *n, const char *what, struct npy *out,
+                          struct error *err)
 {
-    for (int64_t i = 0; i < b->count; i++) { /* shorter lists repeat */
-        double v;
-        const struct node *n = data->items[i % data->count];
-        bool special = n->kind == NODE_SCALAR && !n->quoted && text_to_number(n->text, &v) && !isfinite(v);
-        if (!special && !node_real(n, "data", -1e300, 1e300, &v, err))
+    bool list = n->kind == NODE_LIST && n->count > 0;
+    SCOPED char *path = is_npy(n) ? file_beside(e->request->launch->file, n->text) : NULL;
+    if (path && !npy_read(path, out, err))
+        return node_error(n, err, "%s", err->text);
+    if (path)
+        return (int64_t)out->count == b->count ||
+               node_error(n, err, "%s has %zu elements, '%s' has %lld", n->text, out->count, b->name, (long long)b->count);
+    if (!list && n->kind != NODE_SCALAR)
+        return node_error(n, err, "%s: a number, a list or an .npy is expected", what);
+    out->value = xcalloc((size_t)b->count, sizeof *out->value);
+    for (int64_t i = 0, given = list ? n->count : 1; i < b->count; i++) { /* shorter lists repeat */
+        const struct node *item = list ? n->items[i % given] : n;
+        if (i >= given)
+            out->value[i] = out->value[i % given];
+        else if (!emulate_real(e, item, what, &out->value[i], err))
             return false;
-        if (i < data->count && !emulate_holds(b->type, v))
-            return node_error(n, err, "data: %s cannot hold %.40s", dtype_name(b->type), n->text);
-        dtype_set(b->type, host, (size_t)i, v);
+        else if (!dtype_is_whole(b->type) && !emulate_holds(b->type, out->value[i]))
+            return node_error(item, err, "%s: %s cannot hold %.40s", what, dtype_name(b->type), item->text);
     }
     return true;
+}
+
+/* A list that repeats, or an array, whose numbers the type holds. */
+static bool fill_numbers(struct emulation *e, const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
+{
+    SCOPED_BY(npy_free) struct npy of = {0};
+    const uint64_t *bits = NULL;
+    bool ok = emulate_read_numbers(e, b, data, "data", &of, err);
+    if (b->type == DTYPE_I64 || b->type == DTYPE_U64)
+        bits = of.bits;
+    for (int64_t i = 0; ok && i < b->count; i++) {
+        const struct node *at = data->kind == NODE_LIST ? data->items[i % data->count] : data;
+        ok = bits ? of.natural == (b->type == DTYPE_U64) || !(bits[i] >> 63) : emulate_holds(b->type, of.value[i]);
+        if (!ok && data->kind == NODE_LIST)
+            node_error(at, err, "data: %s cannot hold %.40s", dtype_name(b->type), at->text);
+        else if (!ok)
+            node_error(at, err, "%s: element %lld is %.9g, which %s cannot hold", at->text, (long long)i, of.value[i], dtype_name(b->type));
+        else if (bits)
+            ((uint64_t *)host)[i] = bits[i];
+        else
+            dtype_set(b->type, host, (size_t)i, of.value[i]);
+    }
+    return ok;
 }
 
 static bool fill_word(const struct node *data, const struct buffer_wanted *b, uint64_t seed, void *host, bool *none, struct error *err)
@@ -148,9 +162,8 @@ static void *emulate_launch_fill(struct emulation *e, const struct node *n, cons
         error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of '%s'", dtype_size(b->type, (size_t)b->count), b->name);
         return NULL;
     }
-    if (is_npy(data)                                         ? fill_npy(e, data, b, host, err)
-        : data && data->kind == NODE_LIST && data->count > 0 ? fill_list(data, b, host, err)
-                                                             : fill_word(data, b, (uint64_t)seed, host, none, err))
+    if (is_npy(data) || (data && data->kind == NODE_LIST && data->count > 0) ? fill_numbers(e, data, b, host, err)
+                                                                             : fill_word(data, b, (uint64_t)seed, host, none, err))
         return host;
     free(host);
     return NULL;
@@ -187,7 +200,7 @@ static bool read_count(struct emulation *e, const struct node *n, struct buffer_
             return node_error(shape, err, "buffer '%s' has more than %lld elements", b->name, (long long)COUNT_MAX);
     }
     if (!shape && !count && is_npy(data)) {
-        SCOPED char *path = emulate_file(e, data->text);
+        SCOPED char *path = file_beside(e->request->launch->file, data->text);
         bool ok = npy_read(path, &a, err) || node_error(data, err, "%s", err->text);
         if (!ok)
             return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/expr.h"
+#include "base/npy.h"
 #include "measure/emulate/emulate.h"
 #include "measure/rig/rig.h"
 #include "op/program.h"
@@ -68,8 +69,9 @@ bool emulate_fill_buffers(struct emulation *e, struct error *err);
 /* Fills the variables of a program that was loaded from the kernel's PTX; `add`: they become e->buffers, too. */
 bool emulate_fill_symbols(struct emulation *e, struct launched *l, bool add, struct error *err);
 bool emulate_expects_reference(const struct buffer_wanted *b);
-/* A file that the launch names, beside it. Caller frees. */
-char *emulate_file(const struct emulation *e, const char *name);
+/* The numbers that `n` gives for all elements of a buffer: one for all, a list that repeats, an array. Call npy_free even if it fails. */
+bool emulate_read_numbers(struct emulation *e, const struct buffer_wanted *b, const struct node *n, const char *what, struct npy *out,
+                          struct error *err);
 /* Holds what came out to every `expect:`, and writes what `save:` asks for. */
 bool emulate_check(struct emulation *e, struct error *err);
 /* The entry that `wanted` means: its name, or the name in the source that it was mangled from. NULL: the only one. Caller frees. */

@@ -13,14 +13,6 @@
 
 #define TOLERANCE_MOST 0.5 /* of a value: with 1, zeros pass */
 
-/* Resolves a path in the file, relative to the file's folder. */
-static char *beside(const struct op_file *f, const char *name)
-{
-    char *dir = file_dir(f->path), *path = file_join(dir, name);
-    free(dir);
-    return path;
-}
-
 /* {within: [h, w], sizes: [[34, 25], ...]}: width and height of rectangles, which take these sizes in turn */
 static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
 {
@@ -65,7 +57,7 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
         return read_boxes(f, t, with ? with : n, err);
     if (values[word] == VALUES_FILE) {
         const char *name = with ? node_text(with, words[word], err) : NULL;
-        t->values_file = name ? beside(f, name) : NULL;
+        t->values_file = name ? file_beside(f->path, name) : NULL;
         if (name && text_ends(name, ".npy") != !strcmp(words[word], "npy"))
             return node_error(with, err, "data: `npy:` is a .npy file, `image:` a picture (PNG, PPM, PGM)");
         return name || (!with && node_error(n, err, "data: a file is expected, such as {npy: input.npy} or {image: photo.png}"));
@@ -243,7 +235,7 @@ static bool read_kernel(struct op_file *f, const struct node *n, struct error *e
     SCOPED char *usual = text_format("%s.cu", f->op.name);
     f->from = REFERENCE_KERNEL;
     f->function = xstrdup(name);
-    f->source = beside(f, source ? source->text : usual);
+    f->source = file_beside(f->path, source ? source->text : usual);
     if (!file_exists(f->source))
         return node_error(source ? source : n, err, "reference: there is no %s", f->source);
     return (f->threads = op_file_expr(f, threads, err)) && read_args(f, node_get(n, "args"), err);
@@ -262,7 +254,7 @@ static bool read_python(struct op_file *f, const struct node *n, struct error *e
     SCOPED char *file = xstrndup(text, (size_t)(colon - text));
     f->from = REFERENCE_PYTHON;
     f->function = xstrdup(colon + 1);
-    f->source = beside(f, file);
+    f->source = file_beside(f->path, file);
     return file_exists(f->source) || node_error(where, err, "reference: there is no %s", f->source);
 }
 
@@ -282,7 +274,7 @@ static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
                               "reference npy: tensor %s needs `data: {npy: FILE}` too: the result in a file belongs to one input",
                               t->role.name);
         if (t->role.output)
-            t->reference_npy = beside(f, file->text);
+            t->reference_npy = file_beside(f->path, file->text);
     }
     const char *names[OP_MAX_TENSORS + 1];
     int count = 0;

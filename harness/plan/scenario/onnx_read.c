@@ -433,8 +433,7 @@ bool onnx_read(const char *file, const char *data, size_t bytes, struct onnx_mod
 /* The file that a constant names, which must lie in the model's folder. */
 static bool load_file(const char *file, struct onnx_model *m, const struct onnx_tensor *t, struct onnx_bytes *out, struct error *err)
 {
-    SCOPED char *folder = file_dir(file);
-    SCOPED char *path = file_join(folder, t->location);
+    SCOPED char *path = file_beside(file, t->location);
     struct error why = {0};
     bool leaves = !t->location[0] || t->location[0] == '/' || strstr(t->location, "..");
     char *data = leaves ? NULL : file_read(path, ONNX_MAX_BYTES, &out->count, &why);
