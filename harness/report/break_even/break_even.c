@@ -335,15 +335,9 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
 /* The baseline; where that only moves the bytes, the fastest row that does the op and all of it. */
 static const struct view *own_dense(const struct case_view *c)
 {
-    const struct view *best = NULL;
     if (!c->zero || !c->zero->ranked || c->zero->row->status == ROW_OK)
         return c->zero && c->zero->ranked ? c->zero : NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (v->ranked && v->row->status == ROW_OK && row_runs_dense(v->row) && (!best || v->time->median_ns < best->time->median_ns))
-            best = v;
-    }
-    return best;
+    return CASE_LEAST(c, v, v->ranked && v->row->status == ROW_OK && row_runs_dense(v->row), v->time->median_ns);
 }
 
 /* Every pattern with a density that the cases of this title's layer have: full and empty are the ends of each. */

@@ -93,13 +93,9 @@ struct own_speed {
 
 static void add_own(struct own_speed **list, int *count, const struct case_view *c, const char *by)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        bool theirs = v->row->library || v->row->engine; /* a rule may choose the library */
-        if (v->ranked && !v->same_as && v->row->status == ROW_OK && !theirs && (!best || v->time->median_ns < best->time->median_ns))
-            best = v;
-    }
+    /* a rule may choose the library */
+    const struct view *best =
+        CASE_LEAST(c, v, v->ranked && !v->same_as && v->row->status == ROW_OK && !v->row->library && !v->row->engine, v->time->median_ns);
     if (!best || best == c->zero || !c->zero->row->library)
         return;
     const char *at = *by ? row_axis(best->row, by) : NULL;

@@ -31,13 +31,7 @@ static bool competes(const struct case_view *c, const struct view *v, const stru
 /* The fastest verified row of a variant; `like`: of those at its parameters. */
 static const struct view *best_of(const struct case_view *c, const struct side *variant, const struct row *like)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (competes(c, v, variant) && (!like || answer_equal_parameters(like, v->row, variant)) && (!best || cost(c, v) < cost(c, best)))
-            best = v;
-    }
-    return best;
+    return CASE_LEAST(c, v, competes(c, v, variant) && (!like || answer_equal_parameters(like, v->row, variant)), cost(c, v));
 }
 
 /* One case: how many times as fast the first is as the second. */

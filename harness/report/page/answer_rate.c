@@ -51,14 +51,8 @@ static struct size *size_of(struct rates *r, int power)
 /* The fastest verified row, of a side or of all. NULL: none is timed. */
 static const struct view *fastest_of(const struct case_view *c, const struct side *side)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (v->ranked && v->row->status == ROW_OK && !row_is_network(v->row) && (!side || side_has(side, v->row)) &&
-            (!best || v->time->median_ns < best->time->median_ns))
-            best = v;
-    }
-    return best;
+    return CASE_LEAST(c, v, v->ranked && v->row->status == ROW_OK && !row_is_network(v->row) && (!side || side_has(side, v->row)),
+                      v->time->median_ns);
 }
 
 static void add_speed(struct speed *s, double rate)

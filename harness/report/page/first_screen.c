@@ -212,13 +212,8 @@ static const char *next_words(const struct view *winner, const struct view *next
 static bool add_perhaps(const struct case_view *c, const struct view *winner, struct text *t)
 {
     char ns[3][NUMBER_TEXT];
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count && winner && winner->stored; i++) {
-        const struct view *v = &c->views[i];
-        if (!v->stored && v->predicted.ns < (best ? best->predicted.ns : 1e3 * winner->stored->us))
-            best = v;
-    }
-    if (!best)
+    const struct view *best = winner && winner->stored ? CASE_LEAST(c, v, !v->stored, v->predicted.ns) : NULL;
+    if (!best || best->predicted.ns >= 1e3 * winner->stored->us)
         return false;
     const struct prediction *p = &best->predicted;
     text_add(t, "perhaps ");

@@ -77,13 +77,7 @@ static bool has_several(const struct case_view *c)
 /* The fastest row of a column; NULL: no time. */
 static const struct view *fastest_of(const struct case_view *c, const struct mask_column *column)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (is_in(column, v) && (!best || v->time->median_ns < best->time->median_ns))
-            best = v;
-    }
-    return best;
+    return CASE_LEAST(c, v, is_in(column, v), v->time->median_ns);
 }
 
 bool mask_table_holds(const struct case_view *c)

@@ -86,15 +86,8 @@ static bool is_usable(const struct view *v)
 /* The fastest verified view of a variant (NULL: of any) on a layer. */
 static const struct view *fastest(const struct layer_case *l, const char *variant)
 {
-    const struct view *best = NULL;
     char base[VARIANT_BASE];
-    for (int i = 0; i < l->view.count; i++) {
-        const struct view *v = &l->view.views[i];
-        if (is_usable(v) && (!variant || strcmp(variant_base(v->row, base), variant) == 0) &&
-            (!best || v->time->median_ns < best->time->median_ns))
-            best = v;
-    }
-    return best;
+    return CASE_LEAST(&l->view, v, is_usable(v) && (!variant || !strcmp(variant_base(v->row, base), variant)), v->time->median_ns);
 }
 
 /* The control `copy` computes nothing, so on an op that the library lacks the fastest verified row stands for the baseline, as it does in

@@ -383,12 +383,7 @@ static void add_against(struct block *list, const struct case_view *c, const str
 /* On a device without times, the row that requests the fewest bytes stands in for the best. */
 static void add_against_counts(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *other = &c->views[i];
-        if (other->row->status == ROW_OK && !isnan(other->moved_bytes) && (!best || other->moved_bytes < best->moved_bytes))
-            best = other;
-    }
+    const struct view *best = CASE_LEAST(c, other, other->row->status == ROW_OK, other->moved_bytes);
     SCOPED_TEXT words = {0};
     if (best && best != v) {
         struct breakdown b = breakdown_of(c, best, 0);

@@ -22,13 +22,7 @@ static double fusion_cost(const struct view *v)
 /* The best configuration of a variant. */
 static const struct view *variant_named(const struct case_view *c, const char *name)
 {
-    const struct view *best = NULL;
-    for (int i = 0; name && i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (v->row->part_count == 1 && !isnan(fusion_cost(v)) && !strcmp(v->row->parts[0].variant, name))
-            best = !best || fusion_cost(v) < fusion_cost(best) ? v : best;
-    }
-    return best;
+    return CASE_LEAST(c, v, name && v->row->part_count == 1 && !strcmp(v->row->parts[0].variant, name), fusion_cost(v));
 }
 
 static double dram_bytes(const struct view *v)
@@ -184,13 +178,7 @@ ORDER(by_x, struct knee_point, ORDER_UP(x))
 /* The fastest row of one launch. */
 static const struct view *one_launch(const struct case_view *c)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (v->ranked && v->time && v->row->status == ROW_OK && v->steps == 1)
-            best = !best || v->time->median_ns < best->time->median_ns ? v : best;
-    }
-    return best;
+    return CASE_LEAST(c, v, v->ranked && v->time && v->row->status == ROW_OK && v->steps == 1, v->time->median_ns);
 }
 
 static void say_knee(const char *layer, const char *axis, struct knee_point *p, int count, struct block *list)
@@ -269,14 +257,8 @@ static bool kin(const struct row *a, const struct row *b)
 /* The best row of a case that takes one launch, or several; of `like`'s family, where that is given. */
 static const struct view *best_row(const struct case_view *c, bool one, const struct view *like)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (!v->row->library && v->row->status == ROW_OK && !isnan(fusion_cost(v)) && (v->steps == 1) == one &&
-            (!like || kin(v->row, like->row)))
-            best = !best || fusion_cost(v) < fusion_cost(best) ? v : best;
-    }
-    return best;
+    return CASE_LEAST(c, v, !v->row->library && v->row->status == ROW_OK && (v->steps == 1) == one && (!like || kin(v->row, like->row)),
+                      fusion_cost(v));
 }
 
 /* A case with an epilogue and the same work without: the op alone, with the epilogue in one launch, and with it in launches of its own. */

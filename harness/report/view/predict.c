@@ -236,14 +236,7 @@ bool predicted_text(const struct view *v, struct text *t)
 /* The least by stored or by predicted time; NULL: no row has one. */
 static const struct view *least(const struct case_view *c, bool stored)
 {
-    const struct view *best = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (stored ? v->stored && (!best || v->stored->us < best->stored->us)
-                   : v->predicted.ns > 0 && (!best || v->predicted.ns < best->predicted.ns))
-            best = v;
-    }
-    return best;
+    return CASE_LEAST(c, v, stored ? v->stored != NULL : v->predicted.ns > 0, stored ? v->stored->us : v->predicted.ns);
 }
 
 bool predicted_not(const struct view *v)

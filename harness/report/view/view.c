@@ -136,14 +136,7 @@ bool time_is_to_itself(const struct row_time *t)
  * first. NULL: none. */
 static const struct view *denominator(const struct case_view *c)
 {
-    const struct view *found = NULL;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        const struct row_time *t = v->ranked ? v->time : NULL;
-        if (t && time_is_to_itself(t) && (!found || t->median_ns < found->time->median_ns))
-            found = v;
-    }
-    return found;
+    return CASE_LEAST(c, v, v->ranked && v->time && time_is_to_itself(v->time), v->time->median_ns);
 }
 
 static void find_zero(struct case_view *c)

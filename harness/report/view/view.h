@@ -6,6 +6,7 @@
 #include "report/view/machine.h"
 #include "report/view/metric.h"
 #include "report/report.h"
+#include <math.h>
 
 #define VARIANT_BASE 96
 #define SECTOR_BYTES 32
@@ -137,6 +138,20 @@ bool view_other_names(const struct case_view *c, const struct view *v, struct te
 const struct view *case_baseline(const struct case_view *c);
 /* "fastest verified": the view ranked first other than the baseline; NULL when none. */
 const struct view *case_best(const struct case_view *c);
+/* The first view of the case with the least `cost` among those for which `takes` holds; both are expressions of `v`. NULL: none. */
+#define CASE_LEAST(c, v, takes, cost) \
+    ({ \
+        const struct view *least_view = NULL; \
+        double least_cost = INFINITY; \
+        for (int of_view = 0; of_view < (c)->count; of_view++) { \
+            const struct view *v = &(c)->views[of_view]; \
+            if ((takes) && (cost) < least_cost) { \
+                least_view = v; \
+                least_cost = (cost); \
+            } \
+        } \
+        least_view; \
+    })
 /* Is the ratio that of the row to itself, as the baseline's is? */
 bool time_is_to_itself(const struct row_time *t);
 
