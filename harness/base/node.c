@@ -272,10 +272,7 @@ static bool merge(struct reader *r, struct node *map, const struct node *from, y
         return place_error(r, at, "<< needs a map, or a list of maps");
     if (from->kind == NODE_MAP)
         return merge_one(r, map, from, at);
-    for (int i = 0; i < from->count; i++)
-        if (!merge_one(r, map, from->items[i], at))
-            return false;
-    return true;
+    return ALL_OF(i, from->count, merge_one(r, map, from->items[i], at));
 }
 
 static int by_key(const void *a, const void *b, void *keys)

@@ -1,4 +1,4 @@
-/* base/text: growing strings, and the small string questions that errors need (the nearest valid word). */
+/* base/text: growing strings and lists, and the small string questions that errors need (the nearest valid word). */
 #pragma once
 
 #include <stdarg.h>
@@ -56,6 +56,16 @@ void *xrealloc(void *p, size_t n);
 void *xgrow(void *p, size_t count, size_t size);
 /* The place of one more element at the end of a list, which is counted; its value is the caller's to set. Both names are read twice. */
 #define APPEND(items, count) ((items) = xgrow((items), (size_t)(count), sizeof *(items)), &(items)[(count)++])
+/* Does the condition hold for one, or for all, of the indexes 0 to count - 1? `i` is the index in it. Evaluated in order, up to the first
+ * index that decides. */
+#define ANY_OF(i, count, condition) \
+    ({ \
+        bool any_of = false; \
+        for (__typeof__((count) + 0) i = 0; !any_of && i < (count); i++) \
+            any_of = (condition); \
+        any_of; \
+    })
+#define ALL_OF(i, count, condition) (!ANY_OF(i, count, !(condition)))
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 /* The plural "s": "1 row", "2 rows". */

@@ -32,10 +32,7 @@ static const struct step *predicted_step(const struct program *p)
 
 static bool predicts(const struct program *p)
 {
-    for (int i = 0; i < PREDICT_COUNT; i++)
-        if (p->predicted[i] >= 0)
-            return true;
-    return false;
+    return ANY_OF(i, PREDICT_COUNT, p->predicted[i] >= 0);
 }
 
 static struct table *prediction_table(void)
@@ -180,9 +177,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
             for (int d = 0; d < u->define_count; d++)
                 text_addf(&key, " %s", u->defines[d]);
             text_addf(&key, " block %ux%ux%u smem %zu", s->block[0], s->block[1], s->block[2], (size_t)s->smem);
-            bool known = false;
-            for (int n = 0; n < seen_count && !known; n++)
-                known = !strcmp(seen[n], text_get(&key));
+            bool known = ANY_OF(n, seen_count, !strcmp(seen[n], text_get(&key)));
             if (!known) {
                 struct register_point points[REGISTER_POINTS];
                 int count = worker_registers(plan, i, k, compiler, points, err);

@@ -38,9 +38,7 @@ static void values_table(const struct counter_groups *groups, struct text *t)
     for (int g = 0; g < groups->count; g++)
         for (int i = 0; i < groups->items[g]->value_count; i++) {
             const struct counter_value *v = &groups->items[g]->values[i];
-            bool again = false;
-            for (int k = 0; k < g && !again; k++)
-                again = counter_group_value(groups->items[k], v->name) >= 0;
+            bool again = ANY_OF(k, g, counter_group_value(groups->items[k], v->name) >= 0);
             if (again)
                 continue;
             SCOPED_TEXT names = {0};
@@ -85,9 +83,7 @@ static void counters_describe(const struct counter_group *g, struct text *t)
         describe_rule(&g->rules[i], t);
     for (int i = 0; g->limits && i < g->limits->count; i++) {
         const struct counter_limit *l = &g->limits->items[i];
-        bool used = false;
-        for (int k = 0; k < g->rule_count; k++)
-            used = used || counter_rule_reads(&g->rules[k], l->name);
+        bool used = ANY_OF(k, g->rule_count, counter_rule_reads(&g->rules[k], l->name));
         if (used)
             text_addf(t, "  %s = %g %s\n              %s\n", l->name, l->value, l->unit, l->why);
     }

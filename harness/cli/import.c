@@ -76,9 +76,7 @@ static void tell_part(void *context, const struct join_part *p)
         text_addf(&j->warned, "bench: %s: not joined with earlier parts, but run %lld of its own: %s\n", j->path, (long long)p->joined,
                   p->apart);
     j->apart = j->apart || p->apart;
-    bool known = false;
-    for (int i = 0; i < j->run_count; i++)
-        known = known || j->runs[i] == p->joined;
+    bool known = ANY_OF(i, j->run_count, j->runs[i] == p->joined);
     if (!known)
         *APPEND(j->runs, j->run_count) = p->joined;
     if (j->parts)

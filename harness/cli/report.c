@@ -73,9 +73,7 @@ static bool make_compare(struct stored *s, const struct form *form, struct text 
 static void add_missing(struct row ***rows, int *count, struct row **more, int more_count)
 {
     for (int i = 0; i < more_count; i++) {
-        bool there = false;
-        for (int k = 0; k < *count && !there; k++)
-            there = !strcmp((*rows)[k]->id, more[i]->id);
+        bool there = ANY_OF(k, *count, !strcmp((*rows)[k]->id, more[i]->id));
         if (there) {
             row_free(more[i]);
             continue;

@@ -46,9 +46,7 @@ static bool add_metrics(struct counter_choice *c, const struct counter_wish *wis
         return false;
     for (int i = 0; i < c->metric_words.count; i++) {
         const char *name = c->metric_words.words[i].text;
-        bool known = false;
-        for (int k = 0; k < c->metric_count && !known; k++)
-            known = !strcmp(c->metrics[k], name);
+        bool known = ANY_OF(k, c->metric_count, !strcmp(c->metrics[k], name));
         if (!known)
             *APPEND(c->metrics, c->metric_count) = name;
     }

@@ -108,10 +108,9 @@ static bool check_rules(const struct counter_group *g, const struct counter_grou
 {
     struct neighbours n = {g, others};
     SCOPED const char **names = names_of(g, false);
-    bool ok = true;
-    for (int i = 0; i < g->value_count && ok; i++)
-        ok = (!g->values[i].more_if || expr_check(g->values[i].more_if, known_to_rule, &n, names, err)) &&
-             (!g->values[i].shown_if || expr_check(g->values[i].shown_if, known_to_rule, &n, names, err));
+    bool ok = ALL_OF(i, g->value_count,
+                     (!g->values[i].more_if || expr_check(g->values[i].more_if, known_to_rule, &n, names, err)) &&
+                         (!g->values[i].shown_if || expr_check(g->values[i].shown_if, known_to_rule, &n, names, err)));
     for (int i = 0; i < g->rule_count && ok; i++) {
         ok = expr_check(g->rules[i].when, known_to_rule, &n, names, err);
         for (int k = 0; k < g->rules[i].gain_count && ok; k++)
@@ -186,10 +185,7 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
     m->choices = xcalloc(list->kind == NODE_LIST ? (size_t)list->count : 1, sizeof *m->choices);
     if (list->kind != NODE_LIST)
         return add_choice(m, list, err);
-    for (int i = 0; i < list->count; i++)
-        if (!add_choice(m, list->items[i], err))
-            return false;
-    return true;
+    return ALL_OF(i, list->count, add_choice(m, list->items[i], err));
 }
 
 /* In a sentence about two rows, each {word} is one of these, and [ ] are balanced. */

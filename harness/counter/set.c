@@ -90,9 +90,7 @@ bool counter_set_make(const struct counter_group *const *groups, int count, cons
     for (int i = 0; ok && i < extra_count; i++)
         set_put(set, extra[i]);
     for (int i = 0; ok && i < count; i++) {
-        bool again = false;
-        for (int k = 0; k < i && !again; k++)
-            again = groups[k] == groups[i];
+        bool again = ANY_OF(k, i, groups[k] == groups[i]);
         if (again)
             continue;
         ok = check_meaning(set, groups[i], err);
@@ -205,9 +203,7 @@ void counter_set_each(const struct counter_set *set, const double *measured, con
         SCOPED double *values = xcalloc((size_t)g->value_count, sizeof *values);
         counter_set_values(set, p, measured, facts, values);
         for (int i = 0; i < g->value_count; i++) {
-            bool again = false;
-            for (int k = 0; k < p && !again; k++)
-                again = counter_group_value(set->picks[k].group, g->values[i].name) >= 0;
+            bool again = ANY_OF(k, p, counter_group_value(set->picks[k].group, g->values[i].name) >= 0);
             if (!again && isfinite(values[i]))
                 visit(context, &g->values[i], values[i]);
         }

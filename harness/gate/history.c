@@ -328,9 +328,7 @@ bool history_plot(const struct history *h, const char *dir, char **problem, stru
     for (int i = 0; i < h->count; i++) {
         const struct history_point *p = &h->points[i];
         const double cells[] = {p->value, isfinite(p->low) ? p->low : p->value, isfinite(p->high) ? p->high : p->value, level_at(h, i)};
-        bool changed = false;
-        for (int k = 0; k < h->change_count; k++)
-            changed |= h->changes[k].index == i;
+        bool changed = ANY_OF(k, h->change_count, h->changes[k].index == i);
         if (i % every == 0)
             text_addf(&draft.data, "%lld", (long long)run_of(p)->id);
         for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)

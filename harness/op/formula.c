@@ -204,10 +204,7 @@ bool formula_make(const struct expr *e, const struct work *work, enum formula_of
 
 bool formula_has(const struct formula *f, enum formula_step_kind kind)
 {
-    for (int i = 0; i < f->count; i++)
-        if (f->steps[i].kind == kind)
-            return true;
-    return false;
+    return ANY_OF(i, f->count, f->steps[i].kind == kind);
 }
 
 /* ---- running them ---- */

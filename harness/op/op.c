@@ -19,10 +19,7 @@ static bool check_tensors(const struct work *work, struct error *err)
     if ((work->op->raw_output && !shape_check("the op's own output", &raw, most, err)) || !epilogue_check(work, err))
         return false;
     int count = work->op->tensors(work, list);
-    for (int i = 0; i < count; i++)
-        if (!shape_check(list[i].role->name, &list[i], most, err))
-            return false;
-    return true;
+    return ALL_OF(i, count, shape_check(list[i].role->name, &list[i], most, err));
 }
 
 static const struct op_field *field_at(const struct op *op, size_t offset)
@@ -180,10 +177,7 @@ const char *const *op_tensor_names(void)
 
 bool op_is_tensor(const char *name)
 {
-    for (int i = 0; i < SLOT_COUNT; i++)
-        if (!strcmp(shape_roles[i].name, name))
-            return true;
-    return false;
+    return ANY_OF(i, SLOT_COUNT, !strcmp(shape_roles[i].name, name));
 }
 
 struct op_values *op_data_of(const struct op *op, struct op_data *data, const char *name)

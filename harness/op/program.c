@@ -76,10 +76,7 @@ bool unit_same(const struct unit *a, const struct unit *b)
     if (!a->path != !b->path || (a->path && strcmp(a->path, b->path)) || strcmp(x, y) || strcmp(a->label, b->label) ||
         a->define_count != b->define_count || a->code != b->code)
         return false;
-    for (int i = 0; i < a->define_count; i++)
-        if (strcmp(a->defines[i], b->defines[i]))
-            return false;
-    return true;
+    return ALL_OF(i, a->define_count, !strcmp(a->defines[i], b->defines[i]));
 }
 
 bool program_same_steps(const struct program *a, const struct program *b)

@@ -42,10 +42,7 @@ void side_set(struct work *w, enum work_side side, int64_t value)
 
 bool sides_differ(const struct work *w, enum work_side side)
 {
-    for (int i = 0; i < SIDE_COUNT; i++)
-        if (w->apart[i] && (side == SIDE_COUNT || sides[i].base == sides[side].base))
-            return true;
-    return false;
+    return ANY_OF(i, SIDE_COUNT, w->apart[i] && (side == SIDE_COUNT || sides[i].base == sides[side].base));
 }
 
 static const struct op_field *field_of(const struct work *w, size_t base)

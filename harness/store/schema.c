@@ -74,9 +74,7 @@ static bool table_complete(struct store *store, const char *table, enum column_g
 
 bool schema_complete(struct store *store)
 {
-    bool complete = true;
-    for (size_t i = 0; i < TABLES; i++)
-        complete = complete && table_complete(store, tables[i].name, tables[i].group);
+    bool complete = ALL_OF(i, TABLES, table_complete(store, tables[i].name, tables[i].group));
     for (const struct row_list *l = row_lists; l->table; l++)
         complete = complete && table_complete(store, l->table, l->group);
     return complete;

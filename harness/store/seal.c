@@ -342,9 +342,7 @@ bool seal_missing(struct store *store, struct error *err)
         return false;
     while (sqlite3_step(s) == SQLITE_ROW)
         *APPEND(runs, count) = sqlite3_column_int64(s, 0);
-    bool ok = true;
-    for (int i = 0; ok && i < count; i++)
-        ok = seal_write(store, runs[i], err);
+    bool ok = ALL_OF(i, count, seal_write(store, runs[i], err));
     return ok && seal_loose(store, err);
 }
 

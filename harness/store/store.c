@@ -410,9 +410,7 @@ int store_runs_with(struct store *store, const char *const *keys, int count, int
         sqlite3_reset(s);
         sqlite3_bind_text(s, 1, keys[k], -1, SQLITE_STATIC);
         while ((code = sqlite3_step(s)) == SQLITE_ROW) {
-            bool known = false;
-            for (int i = 0; i < found && !known; i++)
-                known = (*runs)[i] == sqlite3_column_int64(s, 0);
+            bool known = ANY_OF(i, found, (*runs)[i] == sqlite3_column_int64(s, 0));
             if (!known)
                 *APPEND(*runs, found) = sqlite3_column_int64(s, 0);
         }

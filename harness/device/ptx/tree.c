@@ -119,10 +119,7 @@ void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes)
 
 bool instr_has(const struct ptx_instr *in, const char *mod)
 {
-    for (int i = 0; i < in->mod_count; i++)
-        if (ptx_word_is(in->mods[i], mod))
-            return true;
-    return false;
+    return ANY_OF(i, in->mod_count, ptx_word_is(in->mods[i], mod));
 }
 
 uint32_t ptx_param_layout(const struct ptx_var *params, uint32_t *offsets, int max)

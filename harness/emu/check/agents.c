@@ -340,10 +340,7 @@ static const struct sync_point *point_of_agent(const struct block *b, uint32_t i
 
 static bool agent_multiplies(const struct block *b, uint32_t id)
 {
-    for (size_t i = 0; i < sizeof b->matrix_agent; i++)
-        if (b->matrix_agent[i] == id)
-            return true;
-    return false;
+    return ANY_OF(i, sizeof b->matrix_agent, b->matrix_agent[i] == id);
 }
 
 void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag)

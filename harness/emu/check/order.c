@@ -302,9 +302,7 @@ void races_cluster(struct block *b)
     if (!k->launch->trace)
         return;
     for (int c = 0; c < b->cluster_count; c++) {
-        bool releases = false;
-        for (int i = 0; i < b->warp_count; i++)
-            releases |= !(b->cluster[c]->cluster_relaxed >> i & 1) && b->cluster[c]->warps[i].state != WARP_DONE;
+        bool releases = ANY_OF(i, b->warp_count, !(b->cluster[c]->cluster_relaxed >> i & 1) && b->cluster[c]->warps[i].state != WARP_DONE);
         if (releases)
             add_event(&b->cluster[c]->warps[0], TAG_MANY, true);
     }

@@ -228,9 +228,7 @@ static bool decode_function(struct decode *d, int number)
         new_flow(d, b < d->graph.count ? 2 * (uint32_t)d->graph.blocks[b].order : UINT32_MAX);
     decode_joins(d);
     count_uses(d);
-    bool ok = true;
-    for (int b = 0; b < d->graph.count && ok; b++)
-        ok = decode_block(d, b);
+    bool ok = ALL_OF(b, d->graph.count, decode_block(d, b));
     free(d->uses);
     free(d->origins);
     d->origins = NULL;
@@ -326,9 +324,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     *state = (struct decode){.p = p, .m = m, .sm = decode_target_number(m), .err = err};
     find_short_addresses(state);
     decode_place_shared(state, entry);
-    bool ok = true;
-    for (int i = 0; i < p->function_count && ok; i++)
-        ok = decode_function(state, i);
+    bool ok = ALL_OF(i, p->function_count, decode_function(state, i));
     ok = ok && !state->failed;
     if (ok)
         sum_frames(state);

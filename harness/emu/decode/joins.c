@@ -9,10 +9,7 @@
 
 static bool leads_to(const struct graph_block *b, int to)
 {
-    for (int i = 0; i < b->next_count; i++)
-        if (b->next[i] == to)
-            return true;
-    return false;
+    return ANY_OF(i, b->next_count, b->next[i] == to);
 }
 
 /* Is block b the body of a short `if` that its predecessor jumps over? */

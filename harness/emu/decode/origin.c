@@ -241,10 +241,7 @@ static bool arrives_first(const struct decode *d, int block, int i, const struct
         if (aside->next_count == 1 && aside->next[0] == next[1 - k] && (first = first_of(d, next[k], aside->first, result)) != USE_FIRST)
             return first == ARRIVAL_FIRST || arrives_first(d, next[1 - k], d->graph.blocks[next[1 - k]].first, result, blocks - 1);
     }
-    for (int k = 0; k < count; k++)
-        if (!arrives_first(d, next[k], d->graph.blocks[next[k]].first, result, blocks - 1))
-            return false;
-    return true;
+    return ALL_OF(k, count, arrives_first(d, next[k], d->graph.blocks[next[k]].first, result, blocks - 1));
 }
 
 void decode_unread(struct decode *d)

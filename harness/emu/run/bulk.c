@@ -237,9 +237,7 @@ static uint8_t *staged(const void *from, uint64_t bytes)
 static void source_known(struct warp *w, const struct insn *ip, int lane, const struct block *b, uint32_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; (w->checks & CHECK_KNOWN) && at < bytes; at += 16) {
-        bool known = false;
-        for (int k = 0; k < 16; k++)
-            known |= b->shared_known[offset + at + (uint64_t)k] != 0;
+        bool known = ANY_OF(k, 16, b->shared_known[offset + at + (uint64_t)k] != 0);
         if (!known) {
             emu_report(w, ip, lane, "uninitialised", "bulk copy of shared memory at 0x%llx that no thread wrote",
                        (unsigned long long)(offset + at));
@@ -500,10 +498,8 @@ static enum ptx_type element_type(const struct tensormap *t)
 
 static bool box_inside(const struct box *x)
 {
-    bool inside = true;
-    for (int k = 0; k < x->t.rank; k++)
-        inside &= x->start[k] >= 0 && x->start[k] + (int64_t)(x->count[k] - 1) * x->t.element_stride[k] <= (int64_t)x->t.dim[k];
-    return inside;
+    return ALL_OF(k, x->t.rank,
+                  x->start[k] >= 0 && x->start[k] + (int64_t)(x->count[k] - 1) * x->t.element_stride[k] <= (int64_t)x->t.dim[k]);
 }
 
 /* kind: BULK_GLOBAL_TO_SHARED or BULK_SHARED_TO_GLOBAL; list: dst / src is the shared side, the other the map; count = dimensions */

@@ -83,10 +83,9 @@ static bool make_unit(struct bind *b, struct error *err)
 {
     struct program *p = b->program;
     const struct variant *v = b->config->variant;
-    bool has_code = false;
-    for (int i = 0; i < b->h->step_count; i++)
-        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL ||
-                    b->h->steps[i].kind == HEAD_STAGES;
+    bool has_code = ANY_OF(i, b->h->step_count,
+                           b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL ||
+                               b->h->steps[i].kind == HEAD_STAGES);
     p->units = xcalloc(1, sizeof *p->units);
     p->unit_count = 1;
     struct unit *u = &p->units[0];

@@ -214,8 +214,5 @@ bool bind_complete(struct bind *b, struct error *err)
         return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->config->variant->name);
     int count = make_stages(b, now.layout, final.layout, stages);
     struct buffer_ref buffer = b->output;
-    for (int i = 0; i < count; i++)
-        if (!add_stage(b, &stages[i], i == count - 1, &now, &buffer, err))
-            return false;
-    return true;
+    return ALL_OF(i, count, add_stage(b, &stages[i], i == count - 1, &now, &buffer, err));
 }

@@ -52,10 +52,7 @@ static char *derivation(const struct bind *b, const struct expr *condition)
 
 static bool predicts(const struct head *h)
 {
-    bool any = false;
-    for (int i = 0; i < PREDICT_COUNT; i++)
-        any |= h->predict[i] != NULL;
-    return any;
+    return ANY_OF(i, PREDICT_COUNT, h->predict[i] != NULL);
 }
 
 bool bind_conditions(struct bind *b, const struct expr_list *all, const char *config, struct error *err)

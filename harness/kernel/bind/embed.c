@@ -11,10 +11,7 @@ static bool is_used(const struct program *p, struct buffer_ref ref)
     for (int i = 0; i < p->step_count; i++)
         if (program_step_uses(p, &p->steps[i], ref))
             return true;
-    for (int i = 0; i < p->tensor_map_count; i++)
-        if (p->tensor_maps[i].buffer.kind == ref.kind && p->tensor_maps[i].buffer.index == ref.index)
-            return true;
-    return false;
+    return ANY_OF(i, p->tensor_map_count, p->tensor_maps[i].buffer.kind == ref.kind && p->tensor_maps[i].buffer.index == ref.index);
 }
 
 /* Weights whose layout the head leaves open take the layout of the first step that reads them. */

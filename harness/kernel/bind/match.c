@@ -55,10 +55,7 @@ static bool contains(const struct head_choice *c, int value, int same)
 {
     if (c->same && value == same)
         return true;
-    for (int i = 0; i < c->count; i++)
-        if (c->values[i] == value)
-            return true;
-    return false;
+    return ANY_OF(i, c->count, c->values[i] == value);
 }
 
 /* Chooses the layout of one tensor: the work's own if the head allows it. Weights may be permuted, a result may be converted. */
@@ -77,10 +74,7 @@ static bool match_layout(struct bind *b, struct tensor *t, enum layout input)
 static bool match_layouts(struct bind *b)
 {
     enum layout of_input = b->tensor_count ? b->tensors[0].layout : LAYOUT_NONE;
-    for (int i = 0; i < b->tensor_count; i++)
-        if (!match_layout(b, &b->tensors[i], of_input))
-            return false;
-    return true;
+    return ALL_OF(i, b->tensor_count, match_layout(b, &b->tensors[i], of_input));
 }
 
 static bool match_dtypes(struct bind *b)

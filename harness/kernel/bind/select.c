@@ -34,9 +34,7 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
  * a rule chooses another rule, it takes that rule's choice. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
-    bool named = false;
-    for (int i = 0; i < inner->param_count; i++)
-        named |= !strcmp(inner->param[i].name, "is");
+    bool named = ANY_OF(i, inner->param_count, !strcmp(inner->param[i].name, "is"));
     const char *own = b->config->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
     char *name = text_format("%s%s", own, rest);
     free(inner->variant);

@@ -16,10 +16,7 @@ static const struct {
 
 static bool differs_at(const struct work *w, size_t base)
 {
-    for (int i = 0; i < SIDE_COUNT; i++)
-        if (side_base((enum work_side)i) == base && w->apart[i])
-            return true;
-    return false;
+    return ANY_OF(i, SIDE_COUNT, side_base((enum work_side)i) == base && w->apart[i]);
 }
 
 bool bind_symbol(struct bind *b, const char *name, struct value *out, struct error *err)
@@ -44,10 +41,7 @@ bool bind_symbol(struct bind *b, const char *name, struct value *out, struct err
 
 static bool has_code(const struct head *h)
 {
-    for (int i = 0; i < h->step_count; i++)
-        if (h->steps[i].kind == HEAD_KERNEL || h->steps[i].kind == HEAD_CALL)
-            return true;
-    return false;
+    return ANY_OF(i, h->step_count, h->steps[i].kind == HEAD_KERNEL || h->steps[i].kind == HEAD_CALL);
 }
 
 bool bind_sides(struct bind *b)

@@ -88,10 +88,7 @@ static bool candidates_table(struct head_candidates *t, const struct node *n, st
     t->rows = xcalloc((size_t)rows->count, sizeof *t->rows);
     if (!candidates_columns(t, rows->items[0], err))
         return false;
-    for (int i = 0; i < rows->count; i++)
-        if (!candidates_row(t, rows->keys[i], rows->items[i], err))
-            return false;
-    return true;
+    return ALL_OF(i, rows->count, candidates_row(t, rows->keys[i], rows->items[i], err));
 }
 
 bool head_read_candidates(struct head *h, const struct node *root, struct error *err)

@@ -159,18 +159,12 @@ static bool check_expr(const struct head *h, const struct expr *e, struct error 
 
 static bool check_list(const struct head *h, const struct expr_list *l, struct error *err)
 {
-    for (int i = 0; i < l->count; i++)
-        if (!check_expr(h, l->items[i], err))
-            return false;
-    return true;
+    return ALL_OF(i, l->count, check_expr(h, l->items[i], err));
 }
 
 static bool check_named(const struct head *h, const struct named_expr *items, int count, struct error *err)
 {
-    for (int i = 0; i < count; i++)
-        if (!check_expr(h, items[i].expr, err))
-            return false;
-    return true;
+    return ALL_OF(i, count, check_expr(h, items[i].expr, err));
 }
 
 const char *head_argument(const struct head *h, const struct expr *e)
@@ -258,8 +252,5 @@ bool head_check(struct head *h, struct error *err)
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         if (!check_expr(h, h->slices[i], err))
             return false;
-    for (int i = 0; i < PREDICT_COUNT; i++)
-        if (!check_expr(h, h->predict[i], err))
-            return false;
-    return true;
+    return ALL_OF(i, PREDICT_COUNT, check_expr(h, h->predict[i], err));
 }

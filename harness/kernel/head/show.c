@@ -14,10 +14,7 @@ static bool show_flat(const struct node *n, const char *file, int depth)
 {
     if (strcmp(n->file, file) || depth > 3)
         return false;
-    for (int i = 0; i < n->count; i++)
-        if (!show_flat(n->items[i], file, depth + 1) || (n->kind == NODE_MAP && strcmp(n->keys[i]->file, file)))
-            return false;
-    return true;
+    return ALL_OF(i, n->count, show_flat(n->items[i], file, depth + 1) && (n->kind != NODE_MAP || !strcmp(n->keys[i]->file, file)));
 }
 
 static void show_scalar(struct text *t, const struct node *n, bool flow)

@@ -162,10 +162,7 @@ static bool read_epilogue(struct head *h, const struct node *n, struct error *er
 
 bool head_has_epilogue(const struct head *h, enum epilogue_kind kind)
 {
-    for (int i = 0; i < h->epilogue_count; i++)
-        if (h->epilogue[i] == kind)
-            return true;
-    return false;
+    return ANY_OF(i, h->epilogue_count, h->epilogue[i] == kind);
 }
 
 static bool read_tile(struct head *h, const struct node *m, struct error *err)

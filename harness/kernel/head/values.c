@@ -80,10 +80,7 @@ bool head_param_allows(const struct head_param *p, const struct value *v)
 {
     if (p->range)
         return v->kind == VALUE_INT && v->i >= p->low && v->i <= p->high && (v->i - p->low) % p->step == 0;
-    for (int i = 0; i < p->count; i++)
-        if (value_equal(&p->values[i], v))
-            return true;
-    return false;
+    return ANY_OF(i, p->count, value_equal(&p->values[i], v));
 }
 
 static bool read_param(struct head_param *p, const struct node *n, struct error *err)

@@ -86,10 +86,7 @@ static const char *symbol_of(const struct op *op, const char *name)
 
 static bool used(const struct guess *g, int count, const char *name)
 {
-    for (int i = 0; i < count; i++)
-        if (g->args[i] && !strcmp(g->args[i], name))
-            return true;
-    return false;
+    return ANY_OF(i, count, g->args[i] && !strcmp(g->args[i], name));
 }
 
 /* Names decide first; other pointers are assigned in the usual order: inputs, then outputs. */

@@ -27,10 +27,7 @@ struct box {
 };
 static bool is_known(const struct counting *c, uint64_t number)
 {
-    for (int i = 0; i < c->sample.count; i++)
-        if (c->sample.groups[i].number == number)
-            return true;
-    return false;
+    return ANY_OF(i, c->sample.count, c->sample.groups[i].number == number);
 }
 
 void blocks_want(struct counting *c, uint64_t number)

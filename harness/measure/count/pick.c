@@ -8,10 +8,7 @@
 
 static bool is_picked(const struct blocks *b, uint64_t number)
 {
-    for (int i = 0; i < b->picked_count; i++)
-        if (b->picked[i] == number)
-            return true;
-    return false;
+    return ANY_OF(i, b->picked_count, b->picked[i] == number);
 }
 
 /* *left: what they may cost; the first one may take all that a look may cost. */

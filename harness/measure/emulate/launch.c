@@ -382,10 +382,7 @@ static bool numbers(const struct emulation *e, const struct node *m, const char 
     const struct node *n = node_get(m, key);
     if (!n || n->kind != NODE_LIST || n->count != count)
         return node_error(n ? n : m, err, "a tensor map needs '%s', a list of %d", key, count);
-    for (int i = 0; i < count; i++)
-        if (!emulate_int(e, n->items[i], key, 1, max, &out[i], err))
-            return false;
-    return true;
+    return ALL_OF(i, count, emulate_int(e, n->items[i], key, 1, max, &out[i], err));
 }
 
 /* {tensor map: x, dims: [64, 64], box: [32, 8], strides: [256], swizzle: 128}: the innermost dimension first, strides in bytes of all but

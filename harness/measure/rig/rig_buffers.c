@@ -101,10 +101,7 @@ static bool make_tensor(struct rig *rig, int i, struct error *err)
 /* Constants of a chain are written once and never poisoned. */
 bool rig_is_constant(const struct program *p, int scratch)
 {
-    for (int i = 0; i < p->constant_count; i++)
-        if (p->constants[i].scratch == scratch)
-            return true;
-    return false;
+    return ANY_OF(i, p->constant_count, p->constants[i].scratch == scratch);
 }
 
 static bool make_scratch(struct rig *rig, int i, struct error *err)

@@ -132,10 +132,7 @@ static bool poison(struct rig *rig, const struct place *place, uint32_t word, st
 
 bool rig_poison(struct rig *rig, struct error *err)
 {
-    for (int i = 0; i < rig->program->tensor_count; i++)
-        if (rig->program->tensors[i].written && !poison(rig, rig_tensor(rig, i), VERIFY_POISON, err))
-            return false;
-    return true;
+    return ALL_OF(i, rig->program->tensor_count, !rig->program->tensors[i].written || poison(rig, rig_tensor(rig, i), VERIFY_POISON, err));
 }
 
 bool rig_has_state(const struct rig *rig)
@@ -185,11 +182,9 @@ bool rig_feed_small(struct rig *rig, const struct op_data *data, size_t most, st
 {
     const struct program *p = rig->program;
     rig->right[rig->set] = 0;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written && (tensor_elements(&p->tensors[i]) <= most || tensor_role_is_mask(p->tensors[i].role)) &&
-            !feed_tensor(rig, i, data, err))
-            return false;
-    return true;
+    return ALL_OF(i, p->tensor_count,
+                  p->tensors[i].written || (tensor_elements(&p->tensors[i]) > most && !tensor_role_is_mask(p->tensors[i].role)) ||
+                      feed_tensor(rig, i, data, err));
 }
 
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err)

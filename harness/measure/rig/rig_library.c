@@ -157,10 +157,7 @@ static bool prepare_step(struct rig *rig, int i, struct error *err)
 
 bool rig_library_prepare(struct rig *rig, struct error *err)
 {
-    for (int i = 0; i < rig->program->step_count; i++)
-        if (!prepare_step(rig, i, err))
-            return false;
-    return true;
+    return ALL_OF(i, rig->program->step_count, prepare_step(rig, i, err));
 }
 
 bool rig_library_run(struct rig *rig, int i, struct error *err)

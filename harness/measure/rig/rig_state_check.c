@@ -34,9 +34,7 @@ static bool hash_variable(struct rig *rig, const struct rig_variable *v, char ou
 /* True if only the prepare steps write the buffer. */
 static bool is_prepared(const struct program *p, int scratch)
 {
-    bool fed = false;
-    for (int i = 0; i < p->constant_count; i++)
-        fed |= p->constants[i].scratch == scratch;
+    bool fed = ANY_OF(i, p->constant_count, p->constants[i].scratch == scratch);
     return !fed && p->scratch[scratch].kind != SCRATCH_WORK;
 }
 

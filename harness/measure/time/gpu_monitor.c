@@ -47,10 +47,7 @@ static long parent_of(long pid, char name[16])
 
 static bool is_told(const struct others *others, long pid)
 {
-    for (int i = 0; i < others->count; i++)
-        if (others->pids[i] == pid)
-            return true;
-    return false;
+    return ANY_OF(i, others->count, others->pids[i] == pid);
 }
 
 /* Do both processes run the same file? */

@@ -63,10 +63,7 @@ static void seat_rows(struct pair_session *c, int sitting)
 
 static bool any_open(const struct pair_session *c)
 {
-    for (int i = 0; i < c->pair_count; i++)
-        if (pair_open(c, &c->pairs[i]))
-            return true;
-    return false;
+    return ANY_OF(i, c->pair_count, pair_open(c, &c->pairs[i]));
 }
 
 /* Decides the pairs that can be decided after this many rounds; true if none is left open. */

@@ -202,9 +202,7 @@ static bool run_gemm(struct bench_roofs *r, struct cublas *library, int math, ui
     /* the second operand and the result share a buffer's two halves; 8192^2 of 4 bytes is 256 MiB */
     if (!cublas_gemm_make(library, math, n, r->a, r->a + BUFFER_BYTES / 2, r->b, workspace, &g, err))
         return false;
-    bool ok = true;
-    for (int burst = 0; ok && burst < BURSTS; burst++)
-        ok = r->ops->record(r->dev, r->from, err) && cublas_gemm_run(g, err) && elapsed(r, &ns[burst], err);
+    bool ok = ALL_OF(burst, BURSTS, r->ops->record(r->dev, r->from, err) && cublas_gemm_run(g, err) && elapsed(r, &ns[burst], err));
     cublas_gemm_free(g);
     snprintf(what, sizeof what, "cublasLt %d", n);
     if (ok) {

@@ -56,10 +56,7 @@ static bool field_open(struct sample_group *f, struct device *dev, struct sample
                                .unseen = xcalloc(n, sizeof *f->unseen)};
     for (int i = 0; i < count; i++)
         f->ahead[i] = -1;
-    for (int i = 0; i < count; i++)
-        if (!timer_open(&f->timers[i], dev, err))
-            return false;
-    return true;
+    return ALL_OF(i, count, timer_open(&f->timers[i], dev, err));
 }
 
 /* True if the sample began at a lower clock than that of an idle GPU. False if unknown. */

@@ -45,10 +45,7 @@ static bool draw_turn(const struct plan_race *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;
     int pads = ops->stamp ? (int)(random_bits(TURNS_STREAM, (uint64_t)i, (uint64_t)r->taken[i]) % DEVICE_LAUNCH_SLOTS) : 0;
-    for (int k = 0; k < pads; k++)
-        if (!ops->stamp(r->dev, 0, err))
-            return false;
-    return true;
+    return ALL_OF(k, pads, ops->stamp(r->dev, 0, err));
 }
 
 static bool time_plan(struct plan_race *r, int i, struct error *err)

@@ -16,10 +16,7 @@ static int modulo(int turns)
 
 static bool calls_library(const struct program *p)
 {
-    for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL)
-            return true;
-    return false;
+    return ANY_OF(i, p->step_count, p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL);
 }
 
 /* Counts the launches of a run that the device does not see because a library makes them: the launches in a captured graph of the run,

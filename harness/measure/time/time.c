@@ -19,9 +19,7 @@
 /* The first `rounds` of them; NULL if none is known. */
 static double *known(const double *values, int rounds)
 {
-    bool any = false;
-    for (int r = 0; r < rounds; r++)
-        any = any || isfinite(values[r]);
+    bool any = ANY_OF(r, rounds, isfinite(values[r]));
     return any ? memcpy(xcalloc((size_t)rounds, sizeof *values), values, (size_t)rounds * sizeof *values) : NULL;
 }
 
@@ -258,10 +256,7 @@ static bool time_mode(struct timing_group *b, bool warm, bool sustained, struct 
  * alike. */
 static bool graph_asked(const struct scenario *s)
 {
-    bool asked = false;
-    for (int i = 0; i < s->network_count; i++)
-        asked |= s->networks[i].graph;
-    return asked;
+    return ANY_OF(i, s->network_count, s->networks[i].graph);
 }
 
 /* Times the short rows of a case back to back in a graph of 50, so that launch overhead does not hide the kernel's time. Skips long
@@ -304,10 +299,7 @@ static bool time_group(struct timing_group *b, const struct timing_request *requ
         return false;
     prefetch_enough(b->timing->prefetch); /* or the next command waits for the piece at hand */
     board_report(&b->timing->board, b->rows, b->count);
-    for (int i = 0; i < b->count; i++)
-        if (timing_is_sound(b, i) && !timing_check_again(b, i, err))
-            return false;
-    return true;
+    return ALL_OF(i, b->count, !timing_is_sound(b, i) || timing_check_again(b, i, err));
 }
 
 bool timing_run(struct timing_context *timing, const struct timing_request *request, int *blame, struct error *err)

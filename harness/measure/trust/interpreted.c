@@ -27,10 +27,7 @@ static bool is_open(struct interpreted *x, const struct job *job)
 
 static bool has_ptx(const struct build *build)
 {
-    for (int i = 0; i < build->count; i++)
-        if (build->images[i].cubin && !build->images[i].ptx)
-            return false;
-    return true;
+    return ALL_OF(i, build->count, !build->images[i].cubin || build->images[i].ptx);
 }
 
 struct row *interpreted_run(struct interpreted *x, const struct job *job, int index, const struct build *build)

@@ -216,10 +216,7 @@ static bool reads_marked(const struct looking *k)
         return true;
     const uint8_t *now = k->dev->ops->touched(k->dev, address_of(k->is->rig, input), false);
     const size_t sectors = sector_count(&k->program->tensors[input]);
-    for (size_t s = 0; s < sectors; s++)
-        if (now[s] && !k->marks[s])
-            return false;
-    return true;
+    return ALL_OF(s, sectors, !now[s] || k->marks[s]);
 }
 
 static bool lay(struct looking *k, enum data_part part, struct error *err)

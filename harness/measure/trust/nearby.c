@@ -145,10 +145,7 @@ void nearby_drop(struct nearby_shapes *n)
 
 bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err)
 {
-    for (int i = 0; i < n->count; i++)
-        if (!guard_data(&n->items[i].data, touched, err))
-            return false;
-    return true;
+    return ALL_OF(i, n->count, guard_data(&n->items[i].data, touched, err));
 }
 
 /* Values of which an exponential may overflow, and so may the reference (NEARBY_LARGER). */
@@ -204,10 +201,7 @@ static bool sums_whole(const struct work *work, const struct op_data *data)
 static bool gives_bounds(const struct op_file *f, const char *tensor)
 {
     SCOPED char *name = text_format("%s_bound", tensor);
-    bool any = false;
-    for (int i = 0; i < f->arg_count; i++)
-        any |= !strcmp(f->args[i], name);
-    return any;
+    return ANY_OF(i, f->arg_count, !strcmp(f->args[i], name));
 }
 
 /* The bound of an op that is never exact grows with the length of a line. Here only few values of a line are summed, so it shrinks to

@@ -31,10 +31,7 @@ static bool is_between(const struct program *p, int i)
 /* A launch starts with what the prepare steps left, and changes it. */
 static bool keeps_state(const struct program *p)
 {
-    bool keeps = false;
-    for (int i = 0; i < p->scratch_count; i++)
-        keeps = keeps || p->scratch[i].kind == SCRATCH_STATE;
-    return keeps;
+    return ANY_OF(i, p->scratch_count, p->scratch[i].kind == SCRATCH_STATE);
 }
 
 static size_t bytes_at(const struct program *p, int i)
@@ -50,10 +47,7 @@ static size_t sectors_at(const struct program *p, int i)
 /* Some step before `step` uses the buffer. */
 static bool used_before(const struct program *p, int step, int buffer)
 {
-    bool used = false;
-    for (int s = 0; s < step; s++)
-        used = used || (!p->steps[s].prepare && program_step_uses(p, &p->steps[s], buffer_at(p, buffer)));
-    return used;
+    return ANY_OF(s, step, !p->steps[s].prepare && program_step_uses(p, &p->steps[s], buffer_at(p, buffer)));
 }
 
 struct finding {
@@ -95,10 +89,7 @@ static void open_reads(struct finding *f, int step)
 static bool is_open(const struct finding *f, int buffer)
 {
     const size_t sectors = sectors_at(f->program, buffer);
-    for (size_t s = 0; f->open[buffer] && s < sectors; s++)
-        if (f->open[buffer][s])
-            return true;
-    return false;
+    return f->open[buffer] && ANY_OF(s, sectors, f->open[buffer][s]);
 }
 
 /* Closes the sectors that a step wrote. False: it also read some, so that they may lack what other blocks add. */

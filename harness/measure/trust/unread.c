@@ -29,10 +29,7 @@ struct unread {
 static bool was_read(const struct tensor *t, const uint8_t *seen, size_t element)
 {
     size_t bytes = dtype_bytes(t->dtype), at = dtype_offset(t->dtype, tensor_index(t, element));
-    for (size_t i = 0; i < bytes; i++)
-        if (seen[at + i])
-            return true;
-    return false;
+    return ANY_OF(i, bytes, seen[at + i]);
 }
 
 /* Finds the inputs that may be changed: not indices, sorted values or values of files, whose order or meaning a random value may break. In

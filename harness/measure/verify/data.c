@@ -101,10 +101,7 @@ static bool is_of(const struct data_store *d, const struct early_data *e, int in
 
 bool data_has_early(const struct data_store *d, int in_case, int set, int slot)
 {
-    bool has = false;
-    for (int i = 0; i < d->early_count && !has; i++)
-        has = is_of(d, &d->early[i], in_case, set, slot);
-    return has;
+    return ANY_OF(i, d->early_count, is_of(d, &d->early[i], in_case, set, slot));
 }
 
 void data_put_early(struct data_store *d, int in_case, int set, int slot, const struct op_data *data)

@@ -15,10 +15,7 @@
 
 static bool drawn(const uint64_t *only, int count, uint64_t block)
 {
-    for (int i = 0; i < count; i++)
-        if (only[i] == block)
-            return true;
-    return false;
+    return ANY_OF(i, count, only[i] == block);
 }
 
 /* Picks all blocks of a small grid; otherwise the first, the last and random others, each once, because running a block twice would be a

@@ -145,10 +145,7 @@ static bool explained(const struct verify_look *look, place *where, const int64_
 
 static bool inside(const struct verify_look *look, const int64_t at[4])
 {
-    for (int i = 0; i < 4; i++)
-        if (at[i] < 0 || at[i] >= look->fold[i])
-            return false;
-    return true;
+    return ALL_OF(i, 4, at[i] >= 0 && at[i] < look->fold[i]);
 }
 
 static bool shifted(const struct verify_look *look, const int64_t at[4], const int64_t by[3], int64_t to[4])

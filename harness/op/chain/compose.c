@@ -118,10 +118,7 @@ struct buffer_ref compose_constant(struct program *p, const char *prefix, int li
 /* A unit whose symbols a step fills is loaded once for each link, since their content belongs to the link. */
 static bool has_symbols(const struct program *part, int unit)
 {
-    for (int i = 0; i < part->step_count; i++)
-        if (part->steps[i].kind == STEP_SYMBOL && part->steps[i].unit == unit)
-            return true;
-    return false;
+    return ANY_OF(i, part->step_count, part->steps[i].kind == STEP_SYMBOL && part->steps[i].unit == unit);
 }
 
 /* Tensors of the part: activations are the chain's buffers, weights are constants. False: a layout does not fit. */

@@ -21,9 +21,7 @@ static const char *hindrance(const struct chain *chain, int i)
 
 bool chain_passes_marks(const struct chain *chain, struct error *err)
 {
-    bool masked = false;
-    for (int i = 0; i < chain->count; i++)
-        masked |= chain->links[i].work.mask.pattern != MASK_NONE;
+    bool masked = ANY_OF(i, chain->count, chain->links[i].work.mask.pattern != MASK_NONE);
     for (int i = 0; masked && i < chain->count; i++) {
         const char *why = hindrance(chain, i);
         if (why)

@@ -115,10 +115,7 @@ static bool known_size(const struct op_file *f, const char *name)
     for (int i = 0; i < f->field_count; i++)
         if (!strcmp(f->op.fields[i].name, name))
             return true;
-    for (int i = 0; i < f->let_count; i++)
-        if (!strcmp(f->let_names[i], name))
-            return true;
-    return false;
+    return ANY_OF(i, f->let_count, !strcmp(f->let_names[i], name));
 }
 
 /* `norm:` is max, l2 or rms, or a field whose words are some of these, in any order. */

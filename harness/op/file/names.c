@@ -165,10 +165,7 @@ bool op_file_exprs(struct op_file *f, const struct node *n, struct expr ***out, 
 
 static bool known_as(const char *const *names, int count, const char *name)
 {
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return true;
-    return false;
+    return ANY_OF(i, count, !strcmp(names[i], name));
 }
 
 /* A condition, or {message if it is false: CONDITION}, or a list of these. */

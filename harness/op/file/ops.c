@@ -19,9 +19,7 @@ static struct {
 static bool add_file(const char *path, bool own, struct error *err)
 {
     SCOPED char *real = realpath(path, NULL), *name = xstrndup(file_base(path), strcspn(file_base(path), "."));
-    bool known = false;
-    for (int i = 0; i < files.count; i++)
-        known |= !strcmp(files.items[i]->path, real ? real : path);
+    bool known = ANY_OF(i, files.count, !strcmp(files.items[i]->path, real ? real : path));
     const struct op *other = known ? NULL : op_find(name);
     struct op_file *f = NULL;
     bool ok = known;

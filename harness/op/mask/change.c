@@ -32,10 +32,7 @@ static void dilate(float *mask, int64_t h, int64_t w, int64_t reach)
 static bool differs(const struct change *c, const struct image *frame, int64_t pixel)
 {
     const uint16_t *now = frame->at + pixel * frame->channels, *last = c->last.at + pixel * frame->channels;
-    for (int k = 0; k < frame->channels; k++)
-        if (fabs((double)now[k] - (double)last[k]) > c->threshold * frame->most)
-            return true;
-    return false;
+    return ANY_OF(k, frame->channels, fabs((double)now[k] - (double)last[k]) > c->threshold * frame->most);
 }
 
 bool change_step(struct change *c, const struct image *frame, float *mask, struct error *err)

@@ -68,10 +68,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
 
 static bool has_op(const struct chain *chain, const struct op *op)
 {
-    for (int i = 0; i < chain->count; i++)
-        if (chain->links[i].work.op == op && chain->links[i].layer >= 0)
-            return true;
-    return false;
+    return ANY_OF(i, chain->count, chain->links[i].work.op == op && chain->links[i].layer >= 0);
 }
 
 /* Lists the scenario's variants, other than the library's, whose op some layer has; each once for all its parameters. */

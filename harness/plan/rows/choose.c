@@ -109,10 +109,7 @@ static int pick(const struct plan *plan, const struct chain_row *chain, const st
 /* Does the library have this op at all? */
 static bool has_library(const struct plan *plan, const struct chain_link *link)
 {
-    for (int i = 0; i < plan->row_count; i++)
-        if (is_library(&plan->rows[i]) && stands_for(plan, i, link))
-            return true;
-    return false;
+    return ANY_OF(i, plan->row_count, is_library(&plan->rows[i]) && stands_for(plan, i, link));
 }
 
 static const char *library_reason(const struct plan *plan, const struct chain_link *link, struct row *const *rows)

@@ -213,10 +213,7 @@ int plan_unit_of(const struct program *p, const struct unit *unit)
 /* Is all its code among the other's? */
 static bool is_part_of(const struct program *part, const struct program *whole)
 {
-    for (int i = 0; i < part->unit_count; i++)
-        if (plan_unit_of(whole, &part->units[i]) < 0)
-            return false;
-    return true;
+    return ALL_OF(i, part->unit_count, plan_unit_of(whole, &part->units[i]) >= 0);
 }
 
 static bool is_own_shape(const struct work *a, const struct work *b)

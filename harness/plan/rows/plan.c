@@ -34,10 +34,7 @@ bool plan_chooses(const struct plan *plan, int row)
 
 bool plan_searches_rules(const struct plan *plan)
 {
-    bool only = true;
-    for (int i = 0; i < plan->row_count && only; i++)
-        only = plan_pinned(plan, i) || plan_chooses(plan, i);
-    return only;
+    return ALL_OF(i, plan->row_count, plan_pinned(plan, i) || plan_chooses(plan, i));
 }
 
 bool plan_undecided(const struct plan *plan)
@@ -382,9 +379,7 @@ static bool plan_entries_exist(struct plan *plan, const bool *used, bool may_lac
         if (exists)
             continue;
         struct error why = {0};
-        bool found = true;
-        for (int k = 0; found && k < s->layer_count; k++)
-            found = variant_find(set, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, &why);
+        bool found = ALL_OF(k, s->layer_count, variant_find(set, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, &why));
         if (!found && may_lack) {
             *APPEND(plan->lacks.items, plan->lacks.count) = (struct plan_lack){xstrdup(s->variants[i].name), why};
             continue;
@@ -425,10 +420,7 @@ static bool hash_files(struct plan *plan, struct error *err)
 
 static bool something_to_search(const struct plan *plan)
 {
-    for (int i = 0; i < plan->row_count; i++)
-        if (!plan_pinned(plan, i))
-            return true;
-    return false;
+    return ANY_OF(i, plan->row_count, !plan_pinned(plan, i));
 }
 
 /* Loads bench's own variants, or those of the tree that the options name. */

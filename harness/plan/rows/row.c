@@ -209,9 +209,7 @@ static void set_work(struct row *row, const struct work *work)
 /* Notes: origin of the configuration, unmeasured rules, outputs that no check covers. */
 static void add_notes(struct row *row, const struct plan_row *p, const struct program *program)
 {
-    bool library = false;
-    for (int i = 0; i < program->unit_count; i++)
-        library |= program->units[i].code == CODE_LIBRARY;
+    bool library = ANY_OF(i, program->unit_count, program->units[i].code == CODE_LIBRARY);
     if (p->note)
         row_add_note(row, "%s", p->note);
     if (p->variant && variant_selects(p->variant))

@@ -10,18 +10,12 @@
 static bool has_mask(const struct scenario *s)
 {
     const struct parsed *p = s->parsed;
-    for (int i = 0; i < p->axis_count; i++)
-        if (p->axes[i].is_mask)
-            return true;
-    return false;
+    return ANY_OF(i, p->axis_count, p->axes[i].is_mask);
 }
 
 static bool named(const char **names, size_t count, const char *name)
 {
-    bool is = false;
-    for (size_t i = 0; i < count; i++)
-        is |= !strcmp(names[i], name);
-    return is;
+    return ANY_OF(i, count, !strcmp(names[i], name));
 }
 
 static void coordinate_names(const struct scenario *s, bool masks, const char **out)
@@ -129,10 +123,7 @@ static bool check_variants(const struct scenario *s, const char *kind, const str
     const struct node *of = node_get(answer, "of");
     if (!of || of->kind != NODE_LIST || of->count < least)
         return node_error(answer, err, "answer %s: 'of' (a list of variants) is missing", kind);
-    for (int i = 0; i < of->count; i++)
-        if (!check_variant_node(s, kind, of->items[i], "of", err))
-            return false;
-    return true;
+    return ALL_OF(i, of->count, check_variant_node(s, kind, of->items[i], "of", err));
 }
 
 static bool check_list(const struct scenario *s, const char *kind, const struct node *answer, struct error *err)
@@ -226,8 +217,5 @@ bool answers_parse(struct scenario *s, const struct node *list, struct error *er
         return true;
     if (list->kind != NODE_LIST || !list->count || list->count > SCENARIO_MAX_ITEMS)
         return node_error(list, err, "answers: a list is expected, like [{best_per_layer: {against: cudnn}}]");
-    for (int i = 0; i < list->count; i++)
-        if (!check_answer(s, list->items[i], err))
-            return false;
-    return true;
+    return ALL_OF(i, list->count, check_answer(s, list->items[i], err));
 }

@@ -186,10 +186,7 @@ static bool mask_values(const struct scenario *s, struct axis *axis, const struc
         return false;
     if (values->kind != NODE_LIST || !values->count)
         return node_error(values, err, "axis 'mask': a list of masks is expected, like [none, {pattern: iid, density: [0.01, 0.10]}]");
-    for (int i = 0; i < values->count; i++)
-        if (!masks_parse(s, values->items[i], &marks, &sink, err))
-            return false;
-    return true;
+    return ALL_OF(i, values->count, masks_parse(s, values->items[i], &marks, &sink, err));
 }
 
 ORDER_POINTERS(by_label, struct axis_value, strcmp(x->label, y->label) ?: (x > y) - (x < y))
@@ -298,10 +295,7 @@ bool axis_applies(const struct axis *axis, const struct layer *layer)
 {
     if (!axis->layers)
         return !misfit(axis, layer);
-    for (int i = 0; i < axis->layers->count; i++)
-        if (axis->layers->items[i]->text && !strcmp(axis->layers->items[i]->text, layer->name))
-            return true;
-    return false;
+    return ANY_OF(i, axis->layers->count, axis->layers->items[i]->text && !strcmp(axis->layers->items[i]->text, layer->name));
 }
 
 bool axis_apply(const struct axis *axis, const struct axis_value *value, struct work *work, struct error *err)

@@ -129,10 +129,7 @@ static bool gates(struct graph *g, const struct onnx_node *n, const char *item)
 bool fold_is_activation(const struct onnx_node *n)
 {
     static const char *const all[] = {"Relu", "Sigmoid", "Tanh", "HardSwish", "Gelu", "Elu", "LeakyRelu", "PRelu", "Clip"};
-    bool is = false;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        is |= !strcmp(n->op, all[i]);
-    return is;
+    return ANY_OF(i, sizeof all / sizeof *all, !strcmp(n->op, all[i]));
 }
 
 bool fold_activation(struct graph *g, const struct onnx_node *n, const char **why)

@@ -195,9 +195,7 @@ bool resize_image(struct graph *g, const struct onnx_node *n, const char **why)
         return graph_lacks(why, NEEDS_IMAGE);
     if (!read_resize(g, n, x, &r))
         return graph_lacks(why, "only constant factors of height and width are supported");
-    bool known = false;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        known |= !strcmp(r.where, places[i]);
+    bool known = ANY_OF(i, sizeof places / sizeof *places, !strcmp(r.where, places[i]));
     if (!known)
         return graph_lacks(why, "its coordinate_transformation_mode is not supported");
     if (r.size[0] == x->dim[2] && r.size[1] == x->dim[3])

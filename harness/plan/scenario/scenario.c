@@ -167,10 +167,7 @@ static bool same_tree(const struct node *a, const struct node *b)
 {
     if (!a || !b || a->kind != b->kind || a->count != b->count || (a->text && strcmp(a->text, b->text)))
         return a == b;
-    for (int i = 0; i < a->count; i++)
-        if (!same_tree(a->items[i], b->items[i]) || (a->keys && !same_tree(a->keys[i], b->keys[i])))
-            return false;
-    return true;
+    return ALL_OF(i, a->count, same_tree(a->items[i], b->items[i]) && (!a->keys || same_tree(a->keys[i], b->keys[i])));
 }
 
 /* {TH: [8, 16], CC: 16}: only the form is checked here; the variant's head checks names and values later. */
@@ -273,10 +270,7 @@ static bool parse_variants(struct scenario *s, struct error *err)
     for (int i = 0; i < s->layer_count; i++)
         if (!list_check(s, "layer", s->layers[i].name, s->layers[i].node, NULL, err))
             return false;
-    for (int i = 0; i < s->network_count; i++)
-        if (!list_check(s, "network", s->networks[i].name, s->networks[i].root.node, whole, err))
-            return false;
-    return true;
+    return ALL_OF(i, s->network_count, list_check(s, "network", s->networks[i].name, s->networks[i].root.node, whole, err));
 }
 
 static bool parse_counters(struct scenario *s, struct error *err)

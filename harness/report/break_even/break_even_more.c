@@ -44,10 +44,7 @@ static void want_density(const struct break_group *g, double x, const char *vari
 
 bool break_even_wants_all(struct row *const *rows, int count)
 {
-    bool all = false;
-    for (int i = 0; i < count && !all; i++)
-        all = rows[i]->network_count > 0;
-    return all;
+    return ANY_OF(i, count, rows[i]->network_count > 0);
 }
 
 static const struct crossing_point *point_at(const struct break_line *l, double x)

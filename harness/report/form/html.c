@@ -147,10 +147,7 @@ static void write_cell(struct text *t, const struct table_column *column, const 
 static bool said_before(const struct table *t, int line, int column)
 {
     const char *about = table_at(t, line, column)->about;
-    bool said = false;
-    for (int i = 0; i < line && about && !said; i++)
-        said = table_at(t, i, column)->about && strcmp(table_at(t, i, column)->about, about) == 0;
-    return said;
+    return about && ANY_OF(i, line, table_at(t, i, column)->about && strcmp(table_at(t, i, column)->about, about) == 0);
 }
 
 /* A plain line with the lines of code that follow it folded beside it; those of the hottest line are open. */

@@ -295,9 +295,7 @@ void terminal_table(struct text *out, const struct table *t, const struct report
     }
     SCOPED_TEXT left = {0};
     grid_fit(&g, style->table, &left);
-    bool headed = false;
-    for (int p = 0; p < g.columns; p++)
-        headed = headed || (g.shapes[p].shown && *grid_heading(t, p));
+    bool headed = ANY_OF(p, g.columns, g.shapes[p].shown && *grid_heading(t, p));
     for (int r = headed ? -1 : 0; r < g.lines; r++)
         print_line(&g, r, out, style);
     if (left.len) {

@@ -60,10 +60,7 @@ struct curve {
 /* Of one curve, a density that bisection drew once more (a small image has few of them) is no second point. */
 static bool has_density(const struct curve *y, double x)
 {
-    bool has = false;
-    for (int i = 0; i < y->count; i++)
-        has |= y->points[i].x == x;
-    return has;
+    return ANY_OF(i, y->count, y->points[i].x == x);
 }
 
 /* The baseline's difference from itself. One that takes over ten times as long as both rows waits for its host: its noise is not theirs. */
@@ -244,9 +241,7 @@ static void find_narrow(struct curve *y, const struct case_view *c, const struct
 /* The layer and axes, where there are several; the parameters that differ between the curves, or leave out rows. */
 static void say_key(struct text *t, const struct curve *curves, int count, const struct curve *y)
 {
-    bool places = false;
-    for (int i = 0; i < count; i++)
-        places |= strcmp(curves[i].place, y->place) != 0;
+    bool places = ANY_OF(i, count, strcmp(curves[i].place, y->place) != 0);
     if (places)
         text_add(t, y->place);
     for (int p = 0; p < y->param_count; p++) {
@@ -426,10 +421,7 @@ struct timed {
 /* Does the side fix what is not a parameter of its rows? */
 static bool fixes_case(const struct side *s, const struct row *row)
 {
-    for (int i = 0; i < s->fixed_count; i++)
-        if (!row_pair(row->param, row->param_count, s->fixed[i].name))
-            return true;
-    return false;
+    return ANY_OF(i, s->fixed_count, !row_pair(row->param, row->param_count, s->fixed[i].name));
 }
 
 /* Equal layers and axes, apart from what the side fixes. */

@@ -276,9 +276,7 @@ static void plans_of(struct block *list, const struct view *v)
 
 static void add_plans(struct document *d, const struct case_view *c)
 {
-    bool any = false;
-    for (int i = 0; i < c->count; i++)
-        any |= c->rows[i]->plan_count > 0;
+    bool any = ANY_OF(i, c->count, c->rows[i]->plan_count > 0);
     if (any) {
         document_heading(d, 3, "cudnn plans", "tried plans, fastest first: median us, engine, heuristic and its rank");
         struct block *list = document_list(d, DETAIL_FULL);

@@ -12,9 +12,7 @@ static void put_findings(struct line_findings *all, int most, struct block *list
 {
     for (int i = 0; i < all->count && most; i++) {
         const struct line_finding *f = &all->items[i];
-        bool known = false;
-        for (int k = 0; k < i && !known; k++)
-            known = !strcmp(all->items[k].where, f->where) && !strcmp(all->items[k].says, f->says);
+        bool known = ANY_OF(k, i, !strcmp(all->items[k].where, f->where) && !strcmp(all->items[k].says, f->says));
         if (!known)
             block_itemf(list, label, NULL, "%s  %s", f->where, f->says);
         most -= !known;
@@ -51,10 +49,7 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
 
 static bool said_remedy(const struct shown_rows *shown, const char *remedy)
 {
-    bool said = false;
-    for (int i = 0; i < shown->count && !said; i++)
-        said = !strcmp(shown->rows[i]->verdicts.items[0].remedy, remedy);
-    return said;
+    return ANY_OF(i, shown->count, !strcmp(shown->rows[i]->verdicts.items[0].remedy, remedy));
 }
 
 /* Brief: neighbouring rows with one verdict share a sentence, and a remedy is printed once. */

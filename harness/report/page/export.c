@@ -139,10 +139,7 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
 /* A variant's own column may have the name of a column that every row has, such as tiles_active. */
 static bool is_column(const char *name)
 {
-    for (size_t g = 0; g < VIEW_GROUPS; g++)
-        if (column_find(view_groups[g], name))
-            return true;
-    return false;
+    return ANY_OF(g, VIEW_GROUPS, column_find(view_groups[g], name));
 }
 
 static void csv_row(struct text *t, const struct view *v, const char **metrics, int metric_count)

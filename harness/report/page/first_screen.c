@@ -377,10 +377,7 @@ static int glance_order(struct row *const *rows, int count, struct glance **out)
 /* Was a part verified, and the whole counted? */
 static bool has_parts(struct row *const *rows, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (rows[i]->ran && row_metric(rows[i], -1, METRIC_EMU "blocks"))
-            return true;
-    return false;
+    return ANY_OF(i, count, rows[i]->ran && row_metric(rows[i], -1, METRIC_EMU "blocks"));
 }
 
 struct reason {

@@ -131,10 +131,7 @@ static int add_choice(struct text *t, const struct member *members, int count, c
 
 static bool all_cudnn(const struct member *members, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (!zero_of(members[i].of)->row->library)
-            return false;
-    return true;
+    return ALL_OF(i, count, zero_of(members[i].of)->row->library);
 }
 
 /* The baseline on every layer: its name, its sum. */

@@ -114,10 +114,7 @@ static void add_provenance(struct document *d, const struct run *run)
 /* Are there rows for a break-even, on a device without times? */
 static bool asked_without_time(struct row *const *rows, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && spec_is(rows[i]->device, SPEC_COUNTS))
-            return true;
-    return false;
+    return ANY_OF(i, count, rows[i]->density_in >= 0 && !row_is_network(rows[i]) && spec_is(rows[i]->device, SPEC_COUNTS));
 }
 
 static void say_break_evens(struct document *d, const struct break_group *groups, int made, bool asked)

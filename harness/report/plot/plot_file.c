@@ -119,10 +119,7 @@ struct lines {
 
 static bool same_numbers(const struct line *a, const struct line *b, int count)
 {
-    bool same = true;
-    for (int i = 0; i < count && same; i++)
-        same = a->numbers[i] == b->numbers[i] || (isnan(a->numbers[i]) && isnan(b->numbers[i]));
-    return same;
+    return ALL_OF(i, count, a->numbers[i] == b->numbers[i] || (isnan(a->numbers[i]) && isnan(b->numbers[i])));
 }
 
 /* In a run's plot, equal lines (the same machine code in another case) appear once. */

@@ -137,9 +137,7 @@ static void group_plot(struct plots *p, const struct sweep *s, const char *group
         if (strcmp(s->points[i].group, group) == 0)
             points[n++] = s->points[i];
     for (int i = 0; i < n; i++) {
-        bool known = false;
-        for (int k = 0; k < i; k++)
-            known |= points[k].x == points[i].x;
+        bool known = ANY_OF(k, i, points[k].x == points[i].x);
         distinct += !known;
     }
     if (distinct < POINTS_MIN)
@@ -174,9 +172,7 @@ static void group_plot(struct plots *p, const struct sweep *s, const char *group
 static void axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_out)
 {
     for (int i = 0; i < s->count; i++) {
-        bool known = false;
-        for (int k = 0; k < i; k++)
-            known |= strcmp(s->points[k].group, s->points[i].group) == 0;
+        bool known = ANY_OF(k, i, strcmp(s->points[k].group, s->points[i].group) == 0);
         if (known)
             continue;
         int sweeps = 0;

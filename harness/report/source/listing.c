@@ -33,9 +33,7 @@ static void add_group(struct text *t, const struct counter_groups *groups, int g
     bool any = false;
     for (int i = 0; i < group->value_count; i++) {
         char name[140];
-        bool again = false;
-        for (int k = 0; k < g && !again; k++)
-            again = counter_group_value(groups->items[k], group->values[i].name) >= 0;
+        bool again = ANY_OF(k, g, counter_group_value(groups->items[k], group->values[i].name) >= 0);
         snprintf(name, sizeof name, METRIC_HARDWARE "%s", group->values[i].name);
         const struct row_metric *m = listing_find(row, step, 0, name);
         if (!m || again)
@@ -54,9 +52,8 @@ void listing_counters(struct text *t, const struct row *row, const struct report
     bool ok = counter_groups_load(NULL, NULL, &groups, &ignored);
     (void)style;
     for (int step = -1; step < row->step_count; step++) {
-        bool any = false;
-        for (int i = 0; i < row->metric_count; i++)
-            any |= row->metrics[i].step == step && !row->metrics[i].line && !strcmp(row->metrics[i].source, "cupti");
+        bool any =
+            ANY_OF(i, row->metric_count, row->metrics[i].step == step && !row->metrics[i].line && !strcmp(row->metrics[i].source, "cupti"));
         if (any && step >= 0)
             text_addf(t, "step %s\n", row->steps[step].name);
         for (int g = 0; ok && any && g < groups.count; g++)

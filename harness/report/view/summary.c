@@ -54,10 +54,7 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
 
 static bool any_verified(struct row *const *rows, int count)
 {
-    for (int i = 0; i < count; i++)
-        if (rows[i]->status == ROW_OK)
-            return true;
-    return false;
+    return ANY_OF(i, count, rows[i]->status == ROW_OK);
 }
 
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,

@@ -232,10 +232,7 @@ static bool was_searched(const struct run *run, struct row *const *rows, int cou
 {
     if (count > 1 && run->verb && !strcmp(run->verb, "tune"))
         return true;
-    for (int i = 0; i < count; i++)
-        if (row_metric(rows[i], -1, "tune.best_of") || is_twin(rows[i]))
-            return true;
-    return false;
+    return ANY_OF(i, count, row_metric(rows[i], -1, "tune.best_of") || is_twin(rows[i]));
 }
 
 static int configurations_of(struct row *const *rows, int count, const char *variant, int *first)

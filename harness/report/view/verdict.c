@@ -20,10 +20,7 @@ static double percent(double share)
 
 static bool counted(const struct view *v)
 {
-    for (int i = 0; i < v->row->metric_count; i++)
-        if (metric_is(&v->row->metrics[i], FAMILY_HARDWARE))
-            return true;
-    return false;
+    return ANY_OF(i, v->row->metric_count, metric_is(&v->row->metrics[i], FAMILY_HARDWARE));
 }
 
 static double step_value(const struct case_view *c, const struct row_step *s, bool cropped, const char *name)
@@ -447,10 +444,7 @@ bool verdict_words(const struct view *v, struct text *t)
 
 bool verdict_reads(const struct view *v, const char *name)
 {
-    bool found = false;
-    for (int i = 0; i < v->verdicts.count; i++)
-        found = found || counter_rule_reads(v->verdicts.items[i].rule, name);
-    return found;
+    return ANY_OF(i, v->verdicts.count, counter_rule_reads(v->verdicts.items[i].rule, name));
 }
 
 bool verdict_speedup(const struct verdict *v, struct text *t)

@@ -58,9 +58,7 @@ static bool hash_program(const struct job *job, const struct program *p, const s
 {
     char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];
     SCOPED const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
-    bool known = true;
-    for (int i = 0; known && i < p->unit_count; i++)
-        known = hash_unit(job, &p->units[i], h, keys[i]);
+    bool known = ALL_OF(i, p->unit_count, hash_unit(job, &p->units[i], h, keys[i]));
     for (int i = 0; known && i < p->step_count; i++) {
         known = p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
         codes[i] = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL ? keys[p->steps[i].unit] : NULL;

@@ -168,10 +168,7 @@ static void take_status(struct job *job, const json_t *s)
 
 static bool was_seen(const struct job *job, const char *name)
 {
-    for (int i = 0; i < job->seen_count; i++)
-        if (!strcmp(job->seen[i], name))
-            return true;
-    return false;
+    return ANY_OF(i, job->seen_count, !strcmp(job->seen[i], name));
 }
 
 bool job_scan(struct job *job, struct error *err)

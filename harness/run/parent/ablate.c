@@ -9,10 +9,7 @@ static bool offers(const struct session *s, int row)
 {
     const struct plan_row *p = &s->plan.rows[row];
     const struct program *program = plan_program(&s->plan, row);
-    for (int i = 0; i < ABLATE_COUNT; i++)
-        if (program->ablations[i] && p->kind == PLAN_LAYER && s->rows[row]->status == ROW_OK && !s->kept[row])
-            return true;
-    return false;
+    return ANY_OF(i, ABLATE_COUNT, program->ablations[i] && p->kind == PLAN_LAYER && s->rows[row]->status == ROW_OK && !s->kept[row]);
 }
 
 static void note_failure(struct session *s, int row, enum outcome outcome, const struct error *why)

@@ -214,10 +214,7 @@ static void start(struct compilers *c)
 
 static bool any_lives(const struct compilers *c)
 {
-    for (int k = 0; k < c->started; k++)
-        if (c->children[k].pid > 0)
-            return true;
-    return false;
+    return ANY_OF(k, c->started, c->children[k].pid > 0);
 }
 
 /* Returns the next compiler with an event; -1: all are gone, or none answers. The first compilers run alone until an answer takes longer

@@ -118,10 +118,7 @@ static json_t *ask(const struct session *s, int index, bool warm)
 
 static bool is_counted(const struct row *row)
 {
-    for (int i = 0; i < row->metric_count; i++)
-        if (!strcmp(row->metrics[i].source, "cupti"))
-            return true;
-    return false;
+    return ANY_OF(i, row->metric_count, !strcmp(row->metrics[i].source, "cupti"));
 }
 
 static bool wanted(const struct session *s, int row)
