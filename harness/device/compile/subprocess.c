@@ -3,6 +3,7 @@
  * instructions); of 77 in processes forked from one that keeps results, 3; with the heap of a new thread, none of 240. A process that has
  * loaded a CUDA driver must not be forked and then used: it starts `bench worker compile`, which forks in the same way. */
 #include "base/file.h"
+#include "base/large.h"
 #include "device/compile/private.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,12 +56,25 @@ struct job {
     struct error *err;
 };
 
+#define HEAP_BYTES ((size_t)30 << 20) /* less than what glibc gives a mapping of its own (M_MMAP_THRESHOLD below) */
+
+/* NVRTC fills some 30 MB, and glibc makes a thread's heap accessible by a few pages at a time. Of what is allocated once and freed, the heap
+ * keeps all (M_TRIM_THRESHOLD below), in large pages; later allocations get the addresses that they had got without this. */
+static void widen_heap(void)
+{
+    void *volatile whole = malloc(HEAP_BYTES); /* volatile: the compiler may leave out a pair of malloc and free */
+    if (whole)
+        large_advise(whole, HEAP_BYTES);
+    free(whole);
+}
+
 /* Writes the result to `file`, and an error to memory that both processes share. */
 static void *compile_there(void *argument)
 {
     const struct job *job = argument;
     struct compiled made = {0};
     struct text entry = {0};
+    widen_heap();
     if (!nvrtc_compile(job->c, job->s, job->r, &made, job->err))
         return NULL;
     entry_write(&entry, &made);
@@ -84,6 +98,7 @@ static void compile_in_thread(struct job *job, pid_t parent)
     if (getppid() != parent)
         _exit(1);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
     if (pthread_create(&thread, NULL, compile_there, job))
         compile_there(job);
     else
