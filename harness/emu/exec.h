@@ -173,6 +173,7 @@ struct buffer {
     uint8_t **before; /* by page: what stood there before this launch wrote to it */
     char label[64];
     bool constant;
+    bool dense;  /* large pages suit it: of a larger buffer blocks touch a few bytes here and there */
     bool stored; /* a kernel wrote to it since the host did, before the last clear */
     uint64_t
         requested; /* bytes of the sectors that loads asked for since the last clear, where an instruction's pointer is known to be its */

@@ -22,7 +22,6 @@ static size_t wrong_at = 3;
 static struct rig *rig;
 static const struct program *program;
 static uint64_t scratch;
-
 static bool full;
 static int calls, lost_at; /* lost_at: the call that finds no device; 0: none */
 static bool alive(struct error *err)
@@ -313,6 +312,7 @@ static void inputs(void **state)
     int in = tensor("input"), filter = tensor("filter");
     says(4, (struct harm){in, 2 * 17, 2}, "changed its input: input, first at element 17 of its storage");
     says(4, (struct harm){filter, 1, 1}, "changed its input: filter, first at element 0 of its storage");
+    says(80000, (struct harm){filter, 80000 * 54 - 1, 1}, "changed its input: filter, first at element 2159999 of its storage");
     chain_says((struct harm){NOTHING, 0, 0}, "");
     chain_says((struct harm){SCRATCH, 2 * 100, 2}, "changed its input: filter of a, first at element 100 of its storage");
     chain_says((struct harm){SCRATCH, 2 * 4 * 27, 2}, "wrote past the end of filter of a, first 0 bytes after it");

@@ -58,8 +58,8 @@ struct job {
 
 #define HEAP_BYTES ((size_t)30 << 20) /* less than what glibc gives a mapping of its own (M_MMAP_THRESHOLD below) */
 
-/* NVRTC fills some 30 MB, and glibc makes a thread's heap accessible by a few pages at a time. Of what is allocated once and freed, the heap
- * keeps all (M_TRIM_THRESHOLD below), in large pages; later allocations get the addresses that they had got without this. */
+/* NVRTC fills some 30 MB, and glibc makes a thread's heap accessible by a few pages at a time. Of what is allocated once and freed, the
+ * heap keeps all (M_TRIM_THRESHOLD below), in large pages; later allocations get the addresses that they had got without this. */
 static void widen_heap(void)
 {
     void *volatile whole = malloc(HEAP_BYTES); /* volatile: the compiler may leave out a pair of malloc and free */

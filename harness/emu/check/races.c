@@ -1,5 +1,6 @@
 #include "emu/check/races.h"
 #include "emu/check/agents.h"
+#include "base/large.h"
 #include "base/text.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
@@ -248,6 +249,15 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     }
 }
 
+/* A launch touches the footprint of a buffer as it touches the buffer. */
+static uint32_t *tags_new(const struct buffer *b, size_t count)
+{
+    uint32_t *tags = xcalloc(count, sizeof *tags);
+    if (b->dense)
+        large_advise(tags, count * sizeof *tags);
+    return tags;
+}
+
 static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool reads)
 {
     struct footprint *f = &b->prints[k->index];
@@ -258,13 +268,13 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
     }
     size_t n = (size_t)(b->bytes >> f->shift) + 16; /* also of what comes later: a launch with the finest granules had f->shift */
     if (!f->writer)
-        f->writer = xcalloc(n, sizeof *f->writer);
+        f->writer = tags_new(b, n);
     if (!f->reader && reads)
-        f->reader = xcalloc(n, sizeof *f->reader);
+        f->reader = tags_new(b, n);
     if (!f->lane && reads)
-        f->lane = xcalloc(n, sizeof *f->lane);
+        f->lane = tags_new(b, n);
     if (!f->lane_read && reads)
-        f->lane_read = xcalloc(n, sizeof *f->lane_read);
+        f->lane_read = tags_new(b, n);
     return f;
 }
 

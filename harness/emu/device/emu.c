@@ -189,6 +189,7 @@ static bool emu_fill(struct device *dev, uint64_t address, uint32_t pattern, siz
     if (!b)
         return false;
     uint8_t *to = b->host + (address - b->base);
+    large_advise(to, bytes);
     for (size_t i = 0; i < bytes; i += 4)
         memcpy(to + i, &pattern, bytes - i < 4 ? bytes - i : 4);
     buffer_know(b, address - b->base, bytes, true);

@@ -10,7 +10,7 @@
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
 #define LARGE ((size_t)4 << 20)
-#define SPARSE ((size_t)64 << 20) /* of larger buffers some blocks touch a few bytes here and there: a large page would be mostly waste */
+#define SPARSE ((size_t)64 << 20)
 
 static size_t whole(size_t bytes)
 {
@@ -52,6 +52,7 @@ struct buffer *buffer_new(struct address_space *space, const char *label, size_t
 {
     struct buffer *b = xcalloc(1, sizeof *b);
     b->bytes = bytes;
+    b->dense = bytes <= BUFFER_MAX && whole(bytes) < SPARSE;
     b->host = bytes <= BUFFER_MAX ? room_take(bytes) : NULL;
     b->read = b->host ? calloc(bytes / 32 + 10, 1) : NULL;
     b->written = b->read ? calloc(bytes / 32 + 10, 1) : NULL;

@@ -42,22 +42,27 @@ static bool guard_intact(struct rig *rig, const char *name, const struct place *
            (!behind || zone_intact(rig, name, place, true, behind, unsafe, err));
 }
 
+#define PART_BYTES ((size_t)4 << 20) /* read and compared at once: in memory that the cache holds */
+
 /* Checks that a buffer still holds its input (`kept`; NULL: there is no copy to compare). */
 static bool unchanged(struct rig *rig, const char *name, const struct place *place, const unsigned char *kept, size_t element_bytes,
                       struct text *unsafe, struct error *err)
 {
     if (!kept)
         return true;
-    SCOPED unsigned char *now = xmalloc(place->bytes);
-    bool ok = rig->dev->ops->read(rig->dev, place->address, now, place->bytes, err);
-    if (ok && memcmp(now, kept, place->bytes)) {
-        size_t at = 0;
-        while (now[at] == kept[at])
+    SCOPED unsigned char *now = xmalloc(place->bytes < PART_BYTES ? place->bytes : PART_BYTES);
+    bool ok = true, same = true;
+    for (size_t from = 0; ok && same && from < place->bytes; from += PART_BYTES) {
+        size_t n = place->bytes - from < PART_BYTES ? place->bytes - from : PART_BYTES, at = 0;
+        ok = rig->dev->ops->read(rig->dev, place->address + from, now, n, err);
+        same = !ok || !memcmp(now, kept + from, n);
+        while (!same && now[at] == kept[from + at])
             at++;
-        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
-    } else if (ok && rig->dev->ops->stored && rig->dev->ops->stored(rig->dev, place->address)) { /* others read it meanwhile */
-        text_addf(unsafe, "wrote the unchanged value to its input: %s; ", name);
+        if (!same)
+            text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, (from + at) / element_bytes);
     }
+    if (ok && same && rig->dev->ops->stored && rig->dev->ops->stored(rig->dev, place->address)) /* others read it meanwhile */
+        text_addf(unsafe, "wrote the unchanged value to its input: %s; ", name);
     return ok;
 }
 

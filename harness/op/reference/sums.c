@@ -60,8 +60,10 @@ struct group {
     int64_t *row, *line;              /* for each such tap: the row of the filter and the line of the input */
     int64_t row_count;
     size_t terms;
-    double *x, *w;
+    double *x, *w; /* w: of every block of output channels, or, where each is used once, of the one that a thread works on */
     float *x_magnitude, *w_magnitude;
+    int threads;
+    bool once; /* the row is one block of columns */
 };
 
 /* Packs the filters of output channels from k0 on, [terms][K_BLOCK]; 0 past the end of the group. */
@@ -126,9 +128,8 @@ static void block_row(void *context, int64_t b, int thread)
 {
     const struct columns *c = context;
     const struct group *g = c->g;
-    size_t at = (size_t)b * g->terms * K_BLOCK;
+    size_t at = (size_t)(g->once ? thread : b) * g->terms * K_BLOCK;
     double sums[K_BLOCK * Q_BLOCK], magnitudes[K_BLOCK * Q_BLOCK];
-    (void)thread;
     if (!c->packed)
         pack_filter(g, c->k_begin + b * K_BLOCK, c->k_begin + g->outputs, g->w + at, g->w_magnitude + at);
     block_sum(g->x, g->w + at, g->terms, sums);
@@ -148,14 +149,13 @@ static void group_row(const struct group *g, int64_t p, int64_t group, double *y
 {
     const struct work *w = g->work;
     struct columns c = {.g = g, .k_begin = group * g->outputs, .y = y, .a = a};
-    int threads = pool_threads_for((int64_t)g->terms * g->outputs * Q_BLOCK, THREAD_PRODUCTS);
     for (; c.q0 < w->q; c.q0 += Q_BLOCK) {
         c.count = w->q - c.q0 < Q_BLOCK ? w->q - c.q0 : Q_BLOCK;
         if (!wanted(w, g->data, g->image, p, c.q0, c.count))
             continue;
         pack_input(g, group * g->channels, c.q0);
-        pool_for((g->outputs + K_BLOCK - 1) / K_BLOCK, threads, block_row, &c);
-        c.packed = true;
+        pool_for((g->outputs + K_BLOCK - 1) / K_BLOCK, g->threads, block_row, &c);
+        c.packed = !g->once;
     }
 }
 
@@ -178,10 +178,13 @@ void reference_sums_row(const struct work *w, const struct op_data *data, int64_
             g.line[g.row_count++] = down->at[p_i * down->taps + r];
         }
     g.terms = (size_t)(g.channels * g.row_count * w->s);
+    g.threads = pool_threads_for((int64_t)g.terms * g.outputs * Q_BLOCK, THREAD_PRODUCTS);
+    g.once = w->q <= Q_BLOCK;
+    size_t filters = g.terms * (size_t)(g.once ? g.threads * K_BLOCK : g.outputs + K_BLOCK) + 1;
     g.x = xmalloc((g.terms * Q_BLOCK + 1) * sizeof(double));
-    g.w = xmalloc((g.terms * (size_t)(g.outputs + K_BLOCK) + 1) * sizeof(double));
+    g.w = xmalloc(filters * sizeof(double));
     g.x_magnitude = xmalloc((g.terms * Q_BLOCK + 1) * sizeof(float));
-    g.w_magnitude = xmalloc((g.terms * (size_t)(g.outputs + K_BLOCK) + 1) * sizeof(float));
+    g.w_magnitude = xmalloc(filters * sizeof(float));
     for (int64_t i = 0; i < w->groups; i++)
         group_row(&g, p_i, i, y, a);
     FREE_ALL(g.row, g.x, g.w, g.x_magnitude, g.w_magnitude);
