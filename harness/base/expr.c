@@ -285,10 +285,7 @@ static __attribute__((noinline)) bool eval_call(struct eval *x, const struct ter
     if (t->builtin >= 0)
         return eval_builtin(x, t, t->builtin, out);
     struct value v[EXPR_MAX_ARGS];
-    for (int i = 0; i < t->count; i++)
-        if (!eval(x, t->args[i], &v[i]))
-            return false;
-    return call_environment(x, t, v, out);
+    return ALL_OF(i, t->count, eval(x, t->args[i], &v[i])) && call_environment(x, t, v, out);
 }
 
 static bool eval(struct eval *x, const struct term *t, struct value *out)

@@ -19,10 +19,7 @@ enum { BUILTINS = sizeof builtin_names / sizeof *builtin_names };
 
 static int builtin_of(const char *name)
 {
-    for (int i = 0; i < BUILTINS; i++)
-        if (!strcmp(name, builtin_names[i]))
-            return i;
-    return -1;
+    return FIRST_OF(i, BUILTINS, !strcmp(name, builtin_names[i]));
 }
 
 bool expr_unknown(const struct expr *e, const struct term *t, const char *const *names, struct error *err)

@@ -17,10 +17,7 @@ bool node_error(const struct node *n, struct error *err, const char *format, ...
 
 static int index_of(const struct node *m, const char *key)
 {
-    for (int i = 0; m && m->kind == NODE_MAP && i < m->count; i++)
-        if (!strcmp(m->keys[i]->text, key))
-            return i;
-    return -1;
+    return m && m->kind == NODE_MAP ? FIRST_OF(i, m->count, !strcmp(m->keys[i]->text, key)) : -1;
 }
 
 const struct node *node_get(const struct node *m, const char *key)

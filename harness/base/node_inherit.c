@@ -13,10 +13,7 @@ static void free_part(struct node *n)
 
 static int node_index(const struct node *map, const char *key)
 {
-    for (int i = 0; i < map->count; i++)
-        if (!strcmp(map->keys[i]->text, key))
-            return i;
-    return -1;
+    return FIRST_OF(i, map->count, !strcmp(map->keys[i]->text, key));
 }
 
 /* Every `key: null` of the map has something below it to take away. */

@@ -66,6 +66,20 @@ void *xgrow(void *p, size_t count, size_t size);
         any_of; \
     })
 #define ALL_OF(i, count, condition) (!ANY_OF(i, count, !(condition)))
+/* The first index for which it holds, or -1; the place of that item in a list, or NULL. */
+#define FIRST_OF(i, count, condition) \
+    ({ \
+        int first_of = -1; \
+        for (int i = 0; first_of < 0 && i < (int)(count); i++) \
+            if (condition) \
+                first_of = i; \
+        first_of; \
+    })
+#define FIRST_IN(list, i, count, condition) \
+    ({ \
+        const int first_in = FIRST_OF(i, count, condition); \
+        first_in < 0 ? NULL : &(list)[first_in]; \
+    })
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 /* The plural "s": "1 row", "2 rows". */

@@ -24,10 +24,7 @@ struct band {
 
 static const struct row_time *time_like(const struct row *row, const struct row_time *t)
 {
-    for (int i = 0; i < row->time_count; i++)
-        if (row->times[i].step == t->step && row_time_mode(&row->times[i]) == row_time_mode(t))
-            return &row->times[i];
-    return NULL;
+    return FIRST_IN(row->times, i, row->time_count, row->times[i].step == t->step && row_time_mode(&row->times[i]) == row_time_mode(t));
 }
 
 static struct decision decide(const struct band *n)

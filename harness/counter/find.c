@@ -4,18 +4,12 @@
 
 int counter_group_metric(const struct counter_group *group, const char *name)
 {
-    for (int i = 0; i < group->metric_count; i++)
-        if (!strcmp(group->metrics[i].name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, group->metric_count, !strcmp(group->metrics[i].name, name));
 }
 
 int counter_group_value(const struct counter_group *group, const char *name)
 {
-    for (int i = 0; i < group->value_count; i++)
-        if (!strcmp(group->values[i].name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, group->value_count, !strcmp(group->values[i].name, name));
 }
 
 struct metric_names {

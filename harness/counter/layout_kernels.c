@@ -32,10 +32,7 @@ void layout_kernels_free(struct layout_kernels *list)
 
 int layout_kernels_find(const struct layout_kernels *list, const char *kernel)
 {
-    for (int i = 0; i < list->count; i++)
-        if (text_glob(list->globs[i], kernel))
-            return i;
-    return -1;
+    return FIRST_OF(i, list->count, text_glob(list->globs[i], kernel));
 }
 
 void layout_kernels_name(const struct layout_kernels *list, int i, char *name, size_t bytes)

@@ -6,10 +6,7 @@
 
 static int set_find(const struct counter_set *set, const char *metric)
 {
-    for (int i = 0; i < set->count; i++)
-        if (!strcmp(set->metrics[i], metric))
-            return i;
-    return -1;
+    return FIRST_OF(i, set->count, !strcmp(set->metrics[i], metric));
 }
 
 static int set_put(struct counter_set *set, const char *metric)

@@ -227,10 +227,7 @@ static bool read_root(const struct node *root, struct gate_side *side, struct er
     const struct node *rows = node_get(root, "rows");
     if (!rows || rows->kind != NODE_MAP || !rows->count)
         return error_set(err, ERROR_USAGE, "%s: a baseline without rows", root->file);
-    for (int i = 0; i < rows->count; i++)
-        if (!read_entry(rows->keys[i], rows->items[i], side, err))
-            return false;
-    return gate_side_sort(side, err);
+    return ALL_OF(i, rows->count, read_entry(rows->keys[i], rows->items[i], side, err)) && gate_side_sort(side, err);
 }
 
 bool baseline_read(const char *path, struct gate_side *side, struct error *err)

@@ -165,10 +165,8 @@ static bool make_call(struct making *m, const struct term *t)
             continue;
         if (t->count != calls[i].count && !one)
             return expr_error(m->e, t->at, m->err, "%s takes %d arguments here, not %d", t->name, calls[i].count, t->count);
-        for (int k = 0; k < t->count; k++)
-            if (!formula_term(m, t->args[k]))
-                return false;
-        return (!one || push(m, t, FORMULA_NUMBER, 0, 1, 0)) && push(m, t, calls[i].kind, 0, 0, calls[i].count);
+        return ALL_OF(k, t->count, formula_term(m, t->args[k])) && (!one || push(m, t, FORMULA_NUMBER, 0, 1, 0)) &&
+               push(m, t, calls[i].kind, 0, 0, calls[i].count);
     }
     int slot = slot_of(m, t->name);
     if (slot < 0 || t->count != 1)

@@ -104,18 +104,12 @@ uint64_t unit_digest(const struct unit *u)
 
 int program_tensor(const struct program *p, const char *name)
 {
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!strcmp(p->tensors[i].role->name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, p->tensor_count, !strcmp(p->tensors[i].role->name, name));
 }
 
 int program_result(const struct program *p)
 {
-    for (int i = 0; i < p->tensor_count; i++)
-        if (p->tensors[i].role->result)
-            return i;
-    return -1;
+    return FIRST_OF(i, p->tensor_count, p->tensors[i].role->result);
 }
 
 enum dtype program_dtype(const struct program *p, struct buffer_ref ref)

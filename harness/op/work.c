@@ -61,10 +61,7 @@ enum dtype work_result_dtype(const struct work *work)
 
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
 {
-    for (int i = 0; i < work->epilogue_count; i++)
-        if (work->epilogue[i].kind == kind)
-            return i;
-    return -1;
+    return FIRST_OF(i, work->epilogue_count, work->epilogue[i].kind == kind);
 }
 
 double work_scale(const struct work *work)

@@ -245,10 +245,7 @@ int row_code_order(const struct row_code *x, const struct row_code *y)
 
 const struct row_pair *row_pair(const struct row_pair *pairs, int count, const char *name)
 {
-    for (int i = 0; i < count; i++)
-        if (strcmp(pairs[i].name, name) == 0)
-            return &pairs[i];
-    return NULL;
+    return FIRST_IN(pairs, i, count, strcmp(pairs[i].name, name) == 0);
 }
 
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)

@@ -40,10 +40,7 @@ static struct kernel_facts *named(const char *p, char stop, struct kernel_facts 
     size_t n = stop ? strcspn(p, "'") : strcspn(p, " \r\n");
     if (n >= sizeof facts->name)
         n = sizeof facts->name - 1;
-    for (int i = 0; i < count; i++)
-        if (strncmp(facts[i].name, p, n) == 0 && facts[i].name[n] == 0)
-            return &facts[i];
-    return NULL;
+    return FIRST_IN(facts, i, count, strncmp(facts[i].name, p, n) == 0 && facts[i].name[n] == 0);
 }
 
 static bool same(const struct kernel_facts *f, const char *what, int log, int elf, struct error *err)

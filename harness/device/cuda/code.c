@@ -203,10 +203,7 @@ static bool map_kind(int dtype, CUtensorMapDataType *out)
 static int one_of(int value, int a, int b, int c, int d)
 {
     const int list[] = {a, b, c, d};
-    for (int i = 0; i < 4; i++)
-        if (list[i] == value)
-            return i;
-    return -1;
+    return FIRST_OF(i, 4, list[i] == value);
 }
 
 bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void *out128, struct error *err)

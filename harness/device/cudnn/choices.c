@@ -113,10 +113,7 @@ static void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *
 /* -1: none. */
 static int choice_find(const struct cudnn *handle, const struct cudnn_conv *conv)
 {
-    for (int i = 0; i < handle->choice_count; i++)
-        if (cudnn_conv_same(&handle->choices[i].conv, conv))
-            return i;
-    return -1;
+    return FIRST_OF(i, handle->choice_count, cudnn_conv_same(&handle->choices[i].conv, conv));
 }
 
 static const struct cudnn_choice *choice_add(struct cudnn *handle, const struct cudnn_choice *choice)

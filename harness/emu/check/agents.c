@@ -332,10 +332,7 @@ void agents_end(struct block *b)
 
 static const struct sync_point *point_of_agent(const struct block *b, uint32_t id)
 {
-    for (int i = 0; i < b->point_count; i++)
-        if (b->points[i].agent == id)
-            return &b->points[i];
-    return NULL;
+    return FIRST_IN(b->points, i, b->point_count, b->points[i].agent == id);
 }
 
 static bool agent_multiplies(const struct block *b, uint32_t id)

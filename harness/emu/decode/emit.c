@@ -112,8 +112,6 @@ uint32_t *decode_list(struct decode *d, int n)
 
 const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function)
 {
-    for (int i = 0; i < d->placed_count; i++)
-        if (d->placed[i].var == v && (d->placed[i].function == function || d->placed[i].function < 0))
-            return &d->placed[i];
-    return NULL;
+    return FIRST_IN(d->placed, i, d->placed_count,
+                    d->placed[i].var == v && (d->placed[i].function == function || d->placed[i].function < 0));
 }

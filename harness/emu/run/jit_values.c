@@ -147,10 +147,8 @@ static int take_register(struct compiler *j, bool predicate)
 
 static struct value *find_value(struct compiler *j, uint32_t ref, int bytes)
 {
-    for (int i = 0; i < j->values.count; i++)
-        if (j->values.at[i].ref == ref && j->values.at[i].bytes == bytes && j->values.at[i].half == j->half)
-            return &j->values.at[i];
-    return NULL;
+    return FIRST_IN(j->values.at, i, j->values.count,
+                    j->values.at[i].ref == ref && j->values.at[i].bytes == bytes && j->values.at[i].half == j->half);
 }
 
 static void record(struct compiler *j, uint32_t ref, int bytes, bool write)

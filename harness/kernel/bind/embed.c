@@ -8,10 +8,8 @@
 /* Does a step so far use this buffer? */
 static bool is_used(const struct program *p, struct buffer_ref ref)
 {
-    for (int i = 0; i < p->step_count; i++)
-        if (program_step_uses(p, &p->steps[i], ref))
-            return true;
-    return ANY_OF(i, p->tensor_map_count, p->tensor_maps[i].buffer.kind == ref.kind && p->tensor_maps[i].buffer.index == ref.index);
+    return ANY_OF(i, p->step_count, program_step_uses(p, &p->steps[i], ref)) ||
+           ANY_OF(i, p->tensor_map_count, p->tensor_maps[i].buffer.kind == ref.kind && p->tensor_maps[i].buffer.index == ref.index);
 }
 
 /* Weights whose layout the head leaves open take the layout of the first step that reads them. */

@@ -5,18 +5,12 @@
 
 const struct tensor *bind_tensor(const struct bind *b, int slot)
 {
-    for (int i = 0; i < b->tensor_count; i++)
-        if (b->tensors[i].role->slot == slot)
-            return &b->tensors[i];
-    return NULL;
+    return FIRST_IN(b->tensors, i, b->tensor_count, b->tensors[i].role->slot == slot);
 }
 
 const struct tensor *bind_result(const struct bind *b)
 {
-    for (int i = 0; i < b->tensor_count; i++)
-        if (b->tensors[i].role->result)
-            return &b->tensors[i];
-    return NULL;
+    return FIRST_IN(b->tensors, i, b->tensor_count, b->tensors[i].role->result);
 }
 
 /* The type of the accumulator, from the math mode; without one, from the head. */

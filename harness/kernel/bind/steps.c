@@ -241,10 +241,8 @@ bool bind_steps(struct bind *b, struct error *err)
         if (s->kind != HEAD_STAGES && b->program->step_count > PROGRAM_MAX_STEPS) /* also limits the cost of variants within variants */
             return node_error(s->node, err, "the program has more than %d steps", PROGRAM_MAX_STEPS);
     }
-    for (int i = 0; i < b->program->step_count; i++)
-        if (!b->program->steps[i].prepare)
-            return true;
-    return node_error(b->h->steps[b->h->step_count - 1].node, err, "no step is left: every `when:` is false");
+    return ANY_OF(i, b->program->step_count, !b->program->steps[i].prepare) ||
+           node_error(b->h->steps[b->h->step_count - 1].node, err, "no step is left: every `when:` is false");
 }
 
 bool bind_columns(struct bind *b, struct error *err)

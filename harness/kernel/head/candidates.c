@@ -7,10 +7,7 @@
 
 static int head_column_find(const struct head_candidates *t, const char *name)
 {
-    for (int i = 0; i < t->column_count; i++)
-        if (!strcmp(t->columns[i], name))
-            return i;
-    return -1;
+    return FIRST_OF(i, t->column_count, !strcmp(t->columns[i], name));
 }
 
 int head_candidates_find(const struct head *h, const char *name, int *column)

@@ -249,8 +249,5 @@ bool head_check(struct head *h, struct error *err)
     for (int i = 0; i < h->column_count; i++)
         if (!check_expr(h, h->columns[i].element, err))
             return false;
-    for (int i = 0; i < OP_MAX_TENSORS; i++)
-        if (!check_expr(h, h->slices[i], err))
-            return false;
-    return ALL_OF(i, PREDICT_COUNT, check_expr(h, h->predict[i], err));
+    return ALL_OF(i, OP_MAX_TENSORS, check_expr(h, h->slices[i], err)) && ALL_OF(i, PREDICT_COUNT, check_expr(h, h->predict[i], err));
 }

@@ -72,10 +72,8 @@ static bool choose(struct chosen *c, const struct head_param *p, const struct no
         return choose_all(c, p, n, err);
     if (n->kind != NODE_LIST)
         return configs_add(c, p, n, variant, err);
-    for (int i = 0; i < n->count; i++)
-        if (!configs_add(c, p, n->items[i], variant, err))
-            return false;
-    return n->count > 0 || node_error(n, err, "%s has no value", p->name);
+    return ALL_OF(i, n->count, configs_add(c, p, n->items[i], variant, err)) &&
+           (n->count > 0 || node_error(n, err, "%s has no value", p->name));
 }
 
 static bool check_override(const struct variant *v, const struct head *h, const struct node *override, struct error *err)

@@ -106,10 +106,7 @@ static bool load_installed(const struct head_places *places, struct variant_set 
 
 static bool folder_name_ok(const char *s, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", s[i]))
-            return false;
-    return n > 0 && n < PROGRAM_NAME;
+    return ALL_OF(i, n, strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", s[i])) && n > 0 && n < PROGRAM_NAME;
 }
 
 /* Refuses a folder named like one of bench's own, whose rows would pass for bench's. */

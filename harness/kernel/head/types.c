@@ -67,10 +67,8 @@ static bool read_choice(const struct node *n, const char *what, const char *cons
     out->node = n;
     if (n->kind != NODE_LIST)
         return add_choice(n, what, words, parse, out, err);
-    for (int i = 0; i < n->count; i++)
-        if (!add_choice(n->items[i], what, words, parse, out, err))
-            return false;
-    return n->count > 0 || node_error(n, err, "%s is an empty list", what);
+    return ALL_OF(i, n->count, add_choice(n->items[i], what, words, parse, out, err)) &&
+           (n->count > 0 || node_error(n, err, "%s is an empty list", what));
 }
 
 static int parse_layout(const char *name)

@@ -58,10 +58,8 @@ static bool read_value_list(struct head_param *p, const struct node *n, struct e
 {
     if (n->kind != NODE_LIST)
         return add_value(p, n, err);
-    for (int i = 0; i < n->count; i++)
-        if (!add_value(p, n->items[i], err))
-            return false;
-    return n->count > 0 || node_error(n, err, "parameter '%s' has no value", p->name);
+    return ALL_OF(i, n->count, add_value(p, n->items[i], err)) &&
+           (n->count > 0 || node_error(n, err, "parameter '%s' has no value", p->name));
 }
 
 static bool read_range(struct head_param *p, const struct node *m, const struct node *range, struct error *err)
@@ -189,34 +187,22 @@ static struct expr *read_bracket(const struct node *n, const char *what, char wo
 
 int head_scratch_find(const struct head *h, const char *name)
 {
-    for (int i = 0; i < h->scratch_count; i++)
-        if (!strcmp(h->scratch[i].name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, h->scratch_count, !strcmp(h->scratch[i].name, name));
 }
 
 int head_map_find(const struct head *h, const char *name)
 {
-    for (int i = 0; i < h->map_count; i++)
-        if (!strcmp(h->maps[i].name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, h->map_count, !strcmp(h->maps[i].name, name));
 }
 
 int head_param_find(const struct head *h, const char *name)
 {
-    for (int i = 0; i < h->param_count; i++)
-        if (!strcmp(h->params[i].name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, h->param_count, !strcmp(h->params[i].name, name));
 }
 
 int head_let_find(const struct head *h, const char *name)
 {
-    for (int i = 0; i < h->let_count; i++)
-        if (!strcmp(h->lets[i].name, name))
-            return i;
-    return -1;
+    return FIRST_OF(i, h->let_count, !strcmp(h->lets[i].name, name));
 }
 
 static bool read_scratch(struct head *h, const struct node *m, bool prepare, struct error *err)

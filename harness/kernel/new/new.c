@@ -161,10 +161,7 @@ static void add_types(const struct guess *g, struct text *t)
 /* The parameter of the template with this name, or NULL. */
 static const struct signature_choice *choice_of(const struct guess *g, const char *name)
 {
-    for (int i = 0; i < g->s.choice_count; i++)
-        if (!strcmp(g->s.choices[i].name, name))
-            return &g->s.choices[i];
-    return NULL;
+    return FIRST_IN(g->s.choices, i, g->s.choice_count, !strcmp(g->s.choices[i].name, name));
 }
 
 /* The macro for the element type of a tensor that a template takes: INPUT_T. */

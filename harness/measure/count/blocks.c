@@ -44,10 +44,7 @@ bool blocks_run(struct counting *c, struct error *err)
 
 const struct device_group *blocks_at(const struct counting *c, uint64_t number)
 {
-    for (int i = 0; i < c->sample.ran; i++)
-        if (c->sample.groups[i].number == number)
-            return &c->sample.groups[i];
-    return NULL;
+    return FIRST_IN(c->sample.groups, i, c->sample.ran, c->sample.groups[i].number == number);
 }
 
 double blocks_cost_of(const struct device_group *g, bool multiplies)

@@ -219,10 +219,9 @@ bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
     uint64_t to = rig->sums.address + (uint64_t)rig->replicas * sizeof(struct rig_sums); /* after the sums of the replicas */
     if (!ops->fill(rig->dev, to, 0, sizeof *sum, err))
         return false;
-    for (int i = 0; i < p->tensor_count + p->scratch_count; i++)
-        if (!seal_around(rig, i < p->tensor_count ? rig_tensor(rig, i) : rig_scratch(rig, i - p->tensor_count), to, err))
-            return false;
-    return ops->sync(rig->dev, err) && ops->read(rig->dev, to, sum, sizeof *sum, err);
+    return ALL_OF(i, p->tensor_count + p->scratch_count,
+                  seal_around(rig, i < p->tensor_count ? rig_tensor(rig, i) : rig_scratch(rig, i - p->tensor_count), to, err)) &&
+           ops->sync(rig->dev, err) && ops->read(rig->dev, to, sum, sizeof *sum, err);
 }
 
 /* Sums guard zones together with the buffers they guard: a write there shows at once and is not attributed to another row. */
@@ -303,9 +302,7 @@ bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *er
 
 int rig_checksum_matches_set(const struct rig *rig)
 {
-    for (int set = 0; set < rig->sets; set++)
-        if (set != rig->set && rig->seen.outputs == rig->trusted[set].outputs &&
-            rig->trusted[set].outputs != rig->trusted[rig->set].outputs)
-            return set;
-    return -1;
+    return FIRST_OF(set, rig->sets,
+                    set != rig->set && rig->seen.outputs == rig->trusted[set].outputs &&
+                        rig->trusted[set].outputs != rig->trusted[rig->set].outputs);
 }

@@ -241,10 +241,7 @@ static void report_rows(struct pair_session *c)
 
 static int row_in(const struct timing_group *b, int plan_row)
 {
-    for (int i = 0; i < b->count; i++)
-        if (b->index[i] == plan_row)
-            return i;
-    return -1;
+    return FIRST_OF(i, b->count, b->index[i] == plan_row);
 }
 
 static void contest_open(struct pair_session *c, struct timing_group *b, const struct pair_request *request)

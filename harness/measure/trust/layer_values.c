@@ -222,11 +222,10 @@ static bool reads_marked(const struct looking *k)
 static bool lay(struct looking *k, enum data_part part, struct error *err)
 {
     const struct program *p = k->program;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written && !tensor_role_is_mask(p->tensors[i].role) && !weights_tensor(&p->tensors[i]) &&
-            !lay_values(k, i, part, err))
-            return false;
-    return clear_unmarked(k, part, err) && layer_values_poison(k->dev, k->is->rig, err);
+    return ALL_OF(i, p->tensor_count,
+                  p->tensors[i].written || tensor_role_is_mask(p->tensors[i].role) || weights_tensor(&p->tensors[i]) ||
+                      lay_values(k, i, part, err)) &&
+           clear_unmarked(k, part, err) && layer_values_poison(k->dev, k->is->rig, err);
 }
 
 static bool run(struct looking *k, struct error *err)

@@ -154,10 +154,8 @@ static bool is_proof(const struct unread *u, enum other how, struct row *row)
 static bool applies(const struct rig *rig, const struct work *work)
 {
     const struct program *p = rig_program(rig);
-    for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL)
-            return false;
-    return !work->chain && !work->op->settle && !work->op->data_inputs && p->checked;
+    return ALL_OF(i, p->step_count, p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL) && !work->chain && !work->op->settle &&
+           !work->op->data_inputs && p->checked;
 }
 
 bool unread_check(const struct job *job, int index, struct rig *rig, const struct op_data *data, struct row *row)

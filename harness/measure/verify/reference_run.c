@@ -20,10 +20,7 @@
 
 static const struct tensor *run_tensor(const struct reference_run *r, const char *name, size_t length)
 {
-    for (int i = 0; i < r->count; i++)
-        if (!strncmp(r->tensors[i].role->name, name, length) && !r->tensors[i].role->name[length])
-            return &r->tensors[i];
-    return NULL;
+    return FIRST_IN(r->tensors, i, r->count, !strncmp(r->tensors[i].role->name, name, length) && !r->tensors[i].role->name[length]);
 }
 
 const uint8_t *reference_run_known(const struct reference_run *r, uint64_t address)

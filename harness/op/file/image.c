@@ -112,10 +112,7 @@ static bool read_changes(struct op_file *f, const struct node *n, struct error *
 /* True if the file defines this size, as a field or a let. */
 static bool known_size(const struct op_file *f, const char *name)
 {
-    for (int i = 0; i < f->field_count; i++)
-        if (!strcmp(f->op.fields[i].name, name))
-            return true;
-    return ANY_OF(i, f->let_count, !strcmp(f->let_names[i], name));
+    return ANY_OF(i, f->field_count, !strcmp(f->op.fields[i].name, name)) || ANY_OF(i, f->let_count, !strcmp(f->let_names[i], name));
 }
 
 /* `norm:` is max, l2 or rms, or a field whose words are some of these, in any order. */

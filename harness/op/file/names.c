@@ -11,10 +11,7 @@
 bool op_file_name_ok(const char *s)
 {
     size_t n = strlen(s);
-    for (size_t i = 0; i < n; i++)
-        if (!(islower((unsigned char)s[i]) || s[i] == '_' || (i && isdigit((unsigned char)s[i]))))
-            return false;
-    return n > 0 && n < FILE_NAME_MAX;
+    return ALL_OF(i, n, islower((unsigned char)s[i]) || s[i] == '_' || (i && isdigit((unsigned char)s[i]))) && n > 0 && n < FILE_NAME_MAX;
 }
 
 bool op_file_is_image(const struct op_file *f)

@@ -204,10 +204,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
 
 int plan_unit_of(const struct program *p, const struct unit *unit)
 {
-    for (int i = 0; i < p->unit_count; i++)
-        if (unit_same(&p->units[i], unit))
-            return i;
-    return -1;
+    return FIRST_OF(i, p->unit_count, unit_same(&p->units[i], unit));
 }
 
 /* Is all its code among the other's? */

@@ -176,10 +176,7 @@ static void unite_densities(const struct plan *plan, int *unit)
 
 static int case_named(const struct plan *plan, const char *id)
 {
-    for (int i = 0; i < plan->case_count; i++)
-        if (!strcmp(plan->cases[i].id, id))
-            return i;
-    return -1;
+    return FIRST_OF(i, plan->case_count, !strcmp(plan->cases[i].id, id));
 }
 
 void plan_units(const struct plan *plan, int *unit)

@@ -60,10 +60,9 @@ static bool column_parse(struct parsed *p, struct column *c, const struct node *
     if (n->kind != NODE_LIST)
         return node_error(n, err, "%s: a list of values is expected, or a range like {from: 3, to: 15, step: 2}", c->what);
     bool range = strcmp(c->field, "epilogue") != 0; /* whose values are lists */
-    for (int i = 0; i < n->count; i++)
-        if (range && n->items[i]->kind == NODE_MAP ? !add_range(p, c, n->items[i], err) : !add_item(c, n->items[i], err))
-            return false;
-    return c->count || node_error(n, err, "%s has no values", c->what);
+    return ALL_OF(i, n->count,
+                  range && n->items[i]->kind == NODE_MAP ? add_range(p, c, n->items[i], err) : add_item(c, n->items[i], err)) &&
+           (c->count || node_error(n, err, "%s has no values", c->what));
 }
 
 /* Writes each value in one way, so that one work has one id: 03 is 3, [3, 3] is 3. */

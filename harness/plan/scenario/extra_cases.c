@@ -32,19 +32,13 @@ static bool make_extra(const struct scenario *s, const struct node *crop, const 
 
 static const struct scenario_case *find_case(const struct scenario_case *cases, int count, const char *id)
 {
-    for (int i = 0; i < count; i++)
-        if (!strcmp(cases[i].id, id))
-            return &cases[i];
-    return NULL;
+    return FIRST_IN(cases, i, count, !strcmp(cases[i].id, id));
 }
 
 /* One that was added for an earlier wish. */
 static struct scenario_case *find_added(struct scenario_case *cases, int count, const struct scenario_wish *w)
 {
-    for (int i = 0; i < count; i++)
-        if (cases[i].like && cases[i].work.mask.density == w->density && !strcmp(cases[i].like, w->case_id))
-            return &cases[i];
-    return NULL;
+    return FIRST_IN(cases, i, count, cases[i].like && cases[i].work.mask.density == w->density && !strcmp(cases[i].like, w->case_id));
 }
 
 static void want(struct scenario_case *c, const struct scenario_wish *w)

@@ -55,10 +55,7 @@ static const char *other(struct graph *g, const struct onnx_node *n, const char 
 
 static int writer(const struct graph *g, const char *value)
 {
-    for (int i = 0; i < g->m->node_count; i++)
-        if (g->m->nodes[i].output_count == 1 && !strcmp(g->m->nodes[i].outputs[0], value))
-            return i;
-    return -1;
+    return FIRST_OF(i, g->m->node_count, g->m->nodes[i].output_count == 1 && !strcmp(g->m->nodes[i].outputs[0], value));
 }
 
 static bool find_gelu(struct graph *g, int erf)

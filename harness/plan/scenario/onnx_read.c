@@ -472,10 +472,7 @@ bool onnx_load(const char *file, struct onnx_model *m, struct error *err)
 
 const struct onnx_attribute *onnx_attribute(const struct onnx_node *n, const char *name)
 {
-    for (int i = 0; i < n->attribute_count; i++)
-        if (!strcmp(n->attributes[i].name, name))
-            return &n->attributes[i];
-    return NULL;
+    return FIRST_IN(n->attributes, i, n->attribute_count, !strcmp(n->attributes[i].name, name));
 }
 
 static void free_tensor(struct onnx_tensor *t)

@@ -267,10 +267,8 @@ static bool parse_variants(struct scenario *s, struct error *err)
             if (!strcmp(s->variants[k].name, name) && same_tree(v->params, s->variants[k].params))
                 return node_error(v->node, err, "variant '%.80s' is listed twice%s", name, v->params ? " with the same parameters" : "");
     }
-    for (int i = 0; i < s->layer_count; i++)
-        if (!list_check(s, "layer", s->layers[i].name, s->layers[i].node, NULL, err))
-            return false;
-    return ALL_OF(i, s->network_count, list_check(s, "network", s->networks[i].name, s->networks[i].root.node, whole, err));
+    return ALL_OF(i, s->layer_count, list_check(s, "layer", s->layers[i].name, s->layers[i].node, NULL, err)) &&
+           ALL_OF(i, s->network_count, list_check(s, "network", s->networks[i].name, s->networks[i].root.node, whole, err));
 }
 
 static bool parse_counters(struct scenario *s, struct error *err)

@@ -49,10 +49,7 @@ bool break_even_wants_all(struct row *const *rows, int count)
 
 static const struct crossing_point *point_at(const struct break_line *l, double x)
 {
-    for (int i = 0; i < l->count; i++)
-        if (l->points[i].x == x)
-            return &l->points[i];
-    return NULL;
+    return FIRST_IN(l->points, i, l->count, l->points[i].x == x);
 }
 
 /* Is another variant significantly faster at this density? */

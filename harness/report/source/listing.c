@@ -14,10 +14,8 @@ static void put_number(struct text *t, int width, double value)
 
 static const struct row_metric *listing_find(const struct row *row, int step, int line, const char *name)
 {
-    for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line == line && !strcmp(row->metrics[i].name, name))
-            return &row->metrics[i];
-    return NULL;
+    return FIRST_IN(row->metrics, i, row->metric_count,
+                    row->metrics[i].step == step && row->metrics[i].line == line && !strcmp(row->metrics[i].name, name));
 }
 
 static void counter_line(struct text *t, const struct row_metric *m, const char *what)

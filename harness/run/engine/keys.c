@@ -60,10 +60,7 @@ const struct engine *engine_find(const char *name)
 
 static const struct key *find_key(const char *name, size_t length)
 {
-    for (size_t i = 0; i < KNOWN; i++)
-        if (strlen(known[i].name) == length && !strncmp(known[i].name, name, length))
-            return &known[i];
-    return NULL;
+    return FIRST_IN(known, i, KNOWN, strlen(known[i].name) == length && !strncmp(known[i].name, name, length));
 }
 
 static bool set_key(json_t *keys, const struct key *k, const char *value, struct error *err)
