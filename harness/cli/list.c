@@ -277,8 +277,7 @@ static int list_runs(const char *out_dir)
     struct table *t = table_new();
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         table_column(t, keys[i], "", i % 4 ? ALIGN_LEFT : ALIGN_RIGHT);
-    for (int i = 0; i < runs.count && ok; i++)
-        ok = list_run(t, store, &runs.items[i], &err);
+    ok = ok && ALL_OF(i, runs.count, list_run(t, store, &runs.items[i], &err));
     cli_table(t);
     return ok ? 0 : cli_fail(&err);
 }

@@ -76,8 +76,8 @@ static bool add_options(json_t *args, const struct job *job, const struct option
                 ok = pass_value(args, job, o, *(const char **)o->to, err);
             break;
         case OPTION_LIST:
-            for (int i = 0; ok && i < ((struct option_list *)o->to)->count; i++)
-                ok = pass_value(args, job, o, ((struct option_list *)o->to)->items[i], err);
+            ok = ok &&
+                 ALL_OF(i, ((struct option_list *)o->to)->count, pass_value(args, job, o, ((struct option_list *)o->to)->items[i], err));
             break;
         }
         if (number[0])

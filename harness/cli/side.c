@@ -521,8 +521,7 @@ bool cli_sides_timed(const char *const words[2], const struct side_options *o, c
             ok = take_stored(both[k], database, run_id, sides[k].name, err);
     }
     ok = ok && gate_side_sort(base, err) && gate_side_sort(head, err);
-    for (int i = 0; i < scenarios && ok; i++)
-        ok = add_gone(o->scenarios[i], &trees[0], &sides[0], o, base, err);
+    ok = ok && ALL_OF(i, scenarios, add_gone(o->scenarios[i], &trees[0], &sides[0], o, base, err));
     for (int i = 0; i < 2; i++) {
         free((void *)(uintptr_t)trees[i].root);
         side_free(&sides[i]);

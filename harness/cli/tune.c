@@ -33,8 +33,7 @@ static bool import_wisdom(const char *database, const char *file, int *added, st
     SCOPED char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
     int count = text ? wisdom_parse(file, text, bytes, &list, err) : -1;
     bool ok = count >= 0 && store_open(database, false, &store, err);
-    for (int i = 0; i < count && ok; i++)
-        ok = store_wisdom_put(store, &list[i], err);
+    ok = ok && ALL_OF(i, count, store_wisdom_put(store, &list[i], err));
     *added = ok ? count : 0;
     wisdom_free(list, count);
     return ok;

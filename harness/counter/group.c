@@ -113,8 +113,7 @@ static bool check_rules(const struct counter_group *g, const struct counter_grou
                          (!g->values[i].shown_if || expr_check(g->values[i].shown_if, known_to_rule, &n, names, err)));
     for (int i = 0; i < g->rule_count && ok; i++) {
         ok = expr_check(g->rules[i].when, known_to_rule, &n, names, err);
-        for (int k = 0; k < g->rules[i].gain_count && ok; k++)
-            ok = expr_check(g->rules[i].gains[k], known_to_rule, &n, names, err);
+        ok = ok && ALL_OF(k, g->rules[i].gain_count, expr_check(g->rules[i].gains[k], known_to_rule, &n, names, err));
         ok = ok && (!g->rules[i].unit || expr_check(g->rules[i].unit, known_to_rule, &n, names, err));
     }
     return ok;
@@ -496,8 +495,7 @@ bool counter_groups_load(const char *dir, const struct counter_groups *others, s
             group_add(groups, g);
         ok = g != NULL;
     }
-    for (int i = 0; i < groups->count && ok; i++)
-        ok = check_rules(groups->items[i], others ? others : groups, err);
+    ok = ok && ALL_OF(i, groups->count, check_rules(groups->items[i], others ? others : groups, err));
     if (groups->count)
         qsort(groups->items, (size_t)groups->count, sizeof *groups->items, by_order);
     if (!ok)

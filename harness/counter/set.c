@@ -97,8 +97,7 @@ bool counter_set_make(const struct counter_group *const *groups, int count, cons
         pick->group = groups[i];
         pick->index = xcalloc((size_t)groups[i]->metric_count, sizeof *pick->index);
         set->pick_count++;
-        for (int m = 0; ok && m < groups[i]->metric_count; m++)
-            ok = pick_metric(set, &groups[i]->metrics[m], chip, &pick->index[m], err);
+        ok = ok && ALL_OF(m, groups[i]->metric_count, pick_metric(set, &groups[i]->metrics[m], chip, &pick->index[m], err));
     }
     if (!ok)
         counter_set_free(set);

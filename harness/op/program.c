@@ -82,9 +82,7 @@ bool unit_same(const struct unit *a, const struct unit *b)
 bool program_same_steps(const struct program *a, const struct program *b)
 {
     bool same = a->step_count == b->step_count;
-    for (int i = 0; same && i < a->step_count; i++)
-        same = a->steps[i].kind == b->steps[i].kind && text_same(a->steps[i].name, b->steps[i].name);
-    return same;
+    return same && ALL_OF(i, a->step_count, a->steps[i].kind == b->steps[i].kind && text_same(a->steps[i].name, b->steps[i].name));
 }
 
 uint64_t unit_digest(const struct unit *u)

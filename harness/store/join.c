@@ -433,8 +433,7 @@ static bool join_all(struct store *store, void *context, struct error *err)
         error_set(err, ERROR_USAGE, "it has no run with a plan");
         return error_hint(err, "only runs of this bench or a newer one can be joined; without --join, import adds each run as it is");
     }
-    for (int i = 0; ok && i < parts.count; i++)
-        ok = join_part(store, &parts.items[i], context, err);
+    ok = ok && ALL_OF(i, parts.count, join_part(store, &parts.items[i], context, err));
     return ok && merge_wisdom(store, &ignored, err) && merge_ceilings(store, -1, err) && seal_loose(store, err);
 }
 

@@ -112,9 +112,7 @@ static bool copy_runs(struct store *store, int64_t only, struct merge_counts *co
             *APPEND(runs, count) = sqlite3_column_int64(s, 0);
     }
     done = done && (code == SQLITE_DONE || store_error(store, "merging", err));
-    for (int i = 0; i < count && done; i++)
-        done = copy_run(store, runs[i], counts, err);
-    return done;
+    return done && ALL_OF(i, count, copy_run(store, runs[i], counts, err));
 }
 
 bool merge_wisdom(struct store *store, struct merge_counts *counts, struct error *err)

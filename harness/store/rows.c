@@ -170,8 +170,7 @@ bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows,
         return error_set(err, ERROR_INTERNAL, "%s: run %lld was not begun here", store->path, (long long)run_id);
     if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err))
         return false;
-    for (int i = 0; done && i < count; i++)
-        done = put_row(store, run_id, rows[i], i ? rows[i - 1] : NULL, &case_key, err);
+    done = done && ALL_OF(i, count, put_row(store, run_id, rows[i], i ? rows[i - 1] : NULL, &case_key, err));
     return store_commit(store, done, "storing a row", err);
 }
 

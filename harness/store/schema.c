@@ -113,8 +113,7 @@ static bool make_table(struct store *store, const struct table *table, struct er
 static bool make_tables(struct store *store, struct error *err)
 {
     bool done = store_exec(store, ceilings, "making its tables", err);
-    for (size_t i = 0; done && i < TABLES; i++)
-        done = make_table(store, &tables[i], err);
+    done = done && ALL_OF(i, TABLES, make_table(store, &tables[i], err));
     for (const struct row_list *l = row_lists; done && l->table; l++) {
         SCOPED char *keys =
                         text_format("result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE, %s INTEGER NOT NULL", l->index),

@@ -353,8 +353,7 @@ static bool select_runs(struct store *store, const char *where, const char *cons
         columns_read(s, 0, COLUMN_RUN, one);
     }
     bool done = code == SQLITE_DONE || store_error(store, "reading its runs", err);
-    for (int i = 0; done && i < runs->count; i++)
-        done = seal_check_head(store, runs->items[i].id, err);
+    done = done && ALL_OF(i, runs->count, seal_check_head(store, runs->items[i].id, err));
     if (!done)
         runs_free(runs);
     return done;

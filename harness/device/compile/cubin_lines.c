@@ -191,8 +191,7 @@ static bool run_program(struct program *p, struct lines *l)
             ok = cubin_lines_number(&p->code, 2, &advance);
             r.address += ok ? advance : 0;
         } else if (opcode > 4) {
-            for (int i = 0; ok && i < p->lengths[opcode - 1]; i++)
-                ok = leb(&p->code, false, &v);
+            ok = ok && ALL_OF(i, p->lengths[opcode - 1], leb(&p->code, false, &v));
         }
         if (!ok)
             return false;

@@ -54,9 +54,7 @@ static bool shows_no_source(const char *block)
     size_t n = strcspn(block, "(:\n");
     SCOPED char *path = block[0] == '/' && block[n] == '(' ? xstrndup(block, n) : NULL;
     bool odd = path && !strstr(path, "/include/"); /* CUDA's own have names like <cuda/std/atomic> */
-    for (size_t i = 0; odd && i < sizeof source / sizeof *source; i++)
-        odd = !text_ends(path, source[i]);
-    return odd;
+    return odd && ALL_OF(i, sizeof source / sizeof *source, !text_ends(path, source[i]));
 }
 
 /* The place of the compiler's first error: "k/flip.cu(23): error: ..." of NVRTC and nvcc, "k/flip.cu:23:5: error: ..." of the host's. */

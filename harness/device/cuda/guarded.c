@@ -80,7 +80,8 @@ bool cuda_reach(struct device *dev, uint64_t address, bool within, struct error 
 {
     struct cuda_state *s = cuda_state(dev);
     bool ok = s->guarded_count == 0 || cuda_sync(dev, err); /* what is queued may still use it */
-    for (int i = 0; ok && i < s->guarded_count; i++)
-        ok = address && s->guarded[i].address != address ? true : within ? map(s, &s->guarded[i], err) : unmap(s, &s->guarded[i], err);
-    return ok;
+    return ok && ALL_OF(i, s->guarded_count,
+                        address && s->guarded[i].address != address ? true
+                        : within                                    ? map(s, &s->guarded[i], err)
+                                                                    : unmap(s, &s->guarded[i], err));
 }

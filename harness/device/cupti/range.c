@@ -187,9 +187,7 @@ struct cupti_chip *cupti_session_chip(struct cupti_session *session)
 static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
 {
     bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max;
-    for (size_t i = 0; same && i < job->metric_count; i++)
-        same = !strcmp(s->metrics[i], job->metrics[i]);
-    return same;
+    return same && ALL_OF(i, job->metric_count, !strcmp(s->metrics[i], job->metrics[i]));
 }
 
 /* A new configuration on a profiler that has none. */
@@ -337,8 +335,7 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, st
     SCOPED bool *taken = xcalloc(total, sizeof *taken);
     long long *places = xcalloc(total, sizeof *places);
     bool ok = find_places(s, counts->range_count, places, err);
-    for (size_t i = 0; ok && i < total; i++)
-        ok = take_range(s, job, i, places[i], counts, taken, err);
+    ok = ok && ALL_OF(i, total, take_range(s, job, i, places[i], counts, taken, err));
     free(places);
     return ok;
 }

@@ -76,8 +76,8 @@ bool bind_conditions(struct bind *b, const struct expr_list *all, const char *co
 bool bind_claim(struct bind *b, struct error *err)
 {
     bool claims = b->h->claims.count > 0 && !b->completed;
-    for (int i = 0; i < b->config->count && claims; i++)
-        claims = value_equal(&b->config->values[i], &b->h->params[head_param_find(b->h, b->config->names[i])].fallback);
+    claims = claims && ALL_OF(i, b->config->count,
+                              value_equal(&b->config->values[i], &b->h->params[head_param_find(b->h, b->config->names[i])].fallback));
     for (int i = 0; i < b->h->claims.count && claims; i++) {
         char why[400];
         if (!expr_test(b->h->claims.items[i], &b->env, &claims, why, sizeof why, err))

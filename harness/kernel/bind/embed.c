@@ -45,8 +45,7 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
     bool fits = true;
     for (int i = 0; i < inner->tensor_count; i++)
         suit_weights(b, &inner->tensors[i], at[inner->tensors[i].role->slot]);
-    for (int i = 0; i < inner->tensor_count && fits; i++)
-        fits = check_buffer(b, inner, &inner->tensors[i], at[inner->tensors[i].role->slot]);
+    fits = fits && ALL_OF(i, inner->tensor_count, check_buffer(b, inner, &inner->tensors[i], at[inner->tensors[i].role->slot]));
     if (fits) {
         struct program_move m = {.units = xcalloc((size_t)inner->unit_count + 1, sizeof *m.units),
                                  .scratch = xcalloc((size_t)inner->scratch_count + 1, sizeof *m.scratch)};

@@ -211,8 +211,7 @@ static bool run_reference(struct emulation *e, const struct node *n, struct trut
     for (int i = 0; ok && i < e->argument_buffers; i++)
         if (emulate_expects_reference(&e->buffers[i]))
             ok = read_doubles(e, &l, i, e->buffers[i].none, &truths[i].of.value, n, err);
-    for (int k = 0; ok && k < l.magnitude_count; k++)
-        ok = read_magnitudes(e, &l, e->argument_buffers + k, &truths[l.magnitudes[k]], n, err);
+    ok = ok && ALL_OF(k, l.magnitude_count, read_magnitudes(e, &l, e->argument_buffers + k, &truths[l.magnitudes[k]], n, err));
     emu_set_checks(&e->dev, !e->request->no_check);
     return ok;
 }

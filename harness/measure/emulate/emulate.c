@@ -62,8 +62,7 @@ static bool means(const char *entry, const char *wanted)
     bool found = false;
     for (const char *at = entry + 2; !strncmp(entry, "_Z", 2) && !found && strlen(at) >= length; at++) {
         found = !(at[-1] >= '0' && at[-1] <= '9');
-        for (size_t i = 0; i < length && found; i++)
-            found = part[i] == '?' ? at[i] >= 'a' && at[i] <= 'z' : part[i] == at[i];
+        found = found && ALL_OF(i, length, part[i] == '?' ? at[i] >= 'a' && at[i] <= 'z' : part[i] == at[i]);
     }
     return found;
 }

@@ -258,9 +258,7 @@ static bool stays_inside(const char *label, const char *ptx, size_t ptx_bytes, c
     SCOPED_BY(node_leave) struct node *launch = prints ? NULL : node_parse_text(label, limited, strlen(limited), 1, 1, &ignored);
     struct emulate_request request = {.label = label, .ptx = ptx, .ptx_bytes = ptx_bytes, .launch = launch, .no_check = true};
     bool inside = launch && emulate(&request, &r, &ignored);
-    for (int i = 0; inside && i < r.report_count; i++)
-        inside = strcmp(r.reports[i].kind, "out_of_bounds") != 0;
-    return inside;
+    return inside && ALL_OF(i, r.report_count, strcmp(r.reports[i].kind, "out_of_bounds") != 0);
 }
 
 /* Numbers are 1024, and so are elements, until a kernel that multiplies numbers reaches further. */

@@ -266,8 +266,7 @@ bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struc
         goto done;
     phase_part(dev->clock, "steps");
     ok = true;
-    for (int i = 0; ok && i < program->step_count; i++)
-        ok = make_step(rig, i, err);
+    ok = ok && ALL_OF(i, program->step_count, make_step(rig, i, err));
     phase_pop(dev->clock);
     ok = ok && rig_library_workspace(rig, err);
     rig->images = NULL;

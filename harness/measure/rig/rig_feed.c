@@ -169,8 +169,8 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
     bool weigh = all || rig->weights_are != weights, ok = true;
     rig->right[rig->set] = 0;
     phase_part(rig->dev->clock, "feed");
-    for (int i = 0; ok && i < p->tensor_count; i++)
-        ok = p->tensors[i].written || !(all || rig->fresh[rig_tensor_index(rig, i)]) || feed_tensor(rig, i, data, err);
+    ok = ok && ALL_OF(i, p->tensor_count,
+                      p->tensors[i].written || !(all || rig->fresh[rig_tensor_index(rig, i)]) || feed_tensor(rig, i, data, err));
     for (int i = 0; ok && weigh && i < p->constant_count; i++)
         ok = feed_constant(rig, i, data, err);
     phase_pop(rig->dev->clock);

@@ -178,8 +178,7 @@ static bool run_launch(struct bench_roofs *r, struct error *err)
     qsort(ns, LAUNCHES, sizeof *ns, order_doubles);
     keep(r, "launch", "ns", "empty kernel, median", ns[LAUNCHES / 2]);
     bool ok = r->ops->graph_begin(r->dev, err);
-    for (int i = 0; ok && i < GRAPH_NODES; i++)
-        ok = launch(r, f, NULL, 1, 0, 0, err);
+    ok = ok && ALL_OF(i, GRAPH_NODES, launch(r, f, NULL, 1, 0, 0, err));
     ok = ok && r->ops->graph_end(r->dev, &graph, err);
     for (int i = 0; ok && i < BURSTS; i++) {
         double whole;

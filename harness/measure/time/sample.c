@@ -468,8 +468,7 @@ bool sample_run(struct device *dev, struct sample_candidate *candidates, int cou
     }
     bool ok = field_open(&f, dev, candidates, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
     phase_part(dev->clock, "steps");
-    for (int i = 0; ok && i < count; i++)
-        ok = step_pass(&f, i, err);
+    ok = ok && ALL_OF(i, count, step_pass(&f, i, err));
     phase_pop(dev->clock);
     field_close(&f);
     return ok;

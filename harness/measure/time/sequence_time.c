@@ -29,8 +29,7 @@ static bool time_frames(struct timing_group *b, int i, struct error *err)
     bool ok = build_make(job, r.p->program, &b->builds[i], err) && sequence_open_rig(&r, b->builds[i].images, err);
     b->rigs[i] = r.rig;
     ok = ok && (rig_library_step(r.rig, 0) < 0 || timing_plans(b, i, err));
-    for (int n = 0; ok && n < frames; n++)
-        ok = sequence_run_frame(&r, n, &ns[n], err);
+    ok = ok && ALL_OF(n, frames, sequence_run_frame(&r, n, &ns[n], err));
     if (ok) {
         estimates_add(r.row, -1, MODE_WARM, &(struct estimate_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
         row_add_metric(r.row, -1, 0, "sequence.frame0_ns", "ns", "measured", ns[0]);

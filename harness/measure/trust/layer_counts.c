@@ -323,8 +323,7 @@ static double count_zeros(const struct counting *k, const struct program *part)
     struct error why = {0};
     struct op_data data = {0};
     bool same = part->unit_count == k->program->unit_count && op_data_reserve(&part->work, DATA_PART_EXACT, &data, &why);
-    for (int i = 0; same && i < part->unit_count; i++)
-        same = unit_same(&part->units[i], &k->program->units[i]);
+    same = same && ALL_OF(i, part->unit_count, unit_same(&part->units[i], &k->program->units[i]));
     k->dev->ops->clear(k->dev);
     bool ran = same && rig_open(k->dev, NULL, part, k->build->images, false, &rig, &why) && rig_feed_small(rig, &data, 0, &why) &&
                rig_prepare(rig, NULL, &why) && rig_run(rig, &why);

@@ -137,9 +137,7 @@ bool layer_values_poison(struct device *dev, struct rig *rig, struct error *err)
     bool ok = true;
     for (size_t i = 0; i < TILE_BYTES / sizeof *poison; i++)
         poison[i] = VERIFY_POISON;
-    for (int i = 0; ok && i < p->tensor_count; i++)
-        ok = !p->tensors[i].written || dev->ops->repeat(dev, address_of(rig, i), poison, TILE_BYTES, err);
-    return ok;
+    return ok && ALL_OF(i, p->tensor_count, !p->tensors[i].written || dev->ops->repeat(dev, address_of(rig, i), poison, TILE_BYTES, err));
 }
 
 /* The groups of the last kernel that are looked at; count 0: all of them. */

@@ -213,9 +213,8 @@ static bool poison(struct device *dev, struct rig *rig, const struct producers *
     bool ok = true;
     for (size_t i = 0; i < TILE / sizeof *page; i++)
         page[i] = VERIFY_POISON;
-    for (int b = 0; ok && b < buffer_count(program); b++)
-        ok = !p->needs[b] || dev->ops->repeat(dev, rig_address(rig, buffer_at(program, b)), page, TILE, err);
-    return ok;
+    return ok && ALL_OF(b, buffer_count(program),
+                        !p->needs[b] || dev->ops->repeat(dev, rig_address(rig, buffer_at(program, b)), page, TILE, err));
 }
 
 bool producers_run(struct device *dev, struct rig *rig, const struct producers *p, struct error *err)
@@ -233,9 +232,8 @@ bool producers_run(struct device *dev, struct rig *rig, const struct producers *
             ok = !again.count || rig_run_sample(rig, s, &again, err);
         device_sample_free(&again);
     }
-    for (int b = 0; ok && b < buffer_count(program); b++)
-        ok = !p->needs[b] || all_written(dev, rig_address(rig, buffer_at(program, b)), p->needs[b], bytes_at(program, b), err);
-    return ok;
+    return ok && ALL_OF(b, buffer_count(program),
+                        !p->needs[b] || all_written(dev, rig_address(rig, buffer_at(program, b)), p->needs[b], bytes_at(program, b), err));
 }
 
 bool producers_sufficed(struct device *dev, struct rig *rig, const struct producers *p)

@@ -499,8 +499,7 @@ static bool try_part(struct trial *t, struct build *build, struct error *err)
     struct program *part = plan_part(&v->job->plan, t->index), *whole = plan_program(&v->job->plan, t->index);
     struct build own = {0};
     bool same = part->unit_count == whole->unit_count;
-    for (int i = 0; same && i < part->unit_count; i++)
-        same = unit_same(&part->units[i], &whole->units[i]);
+    same = same && ALL_OF(i, part->unit_count, unit_same(&part->units[i], &whole->units[i]));
     if (!part->feasible) {
         t->row->status = ROW_SKIPPED;
         SCOPED char *reason = text_format("not for the part of the layer that emu verifies: %s", part->reason ? part->reason : "");

@@ -399,8 +399,7 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
         k.marks = xmalloc(pixels * sizeof *k.marks);
         memcpy(k.marks, d->host->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
     }
-    for (int i = 0; ok && i < chain->count; i++)
-        ok = walk_link(&k, i, err);
+    ok = ok && ALL_OF(i, chain->count, walk_link(&k, i, err));
     for (int i = 0; i < chain->count; i++) {
         leave_room(&k, &k.values[i]);
         chain_errors_free(&k.errors[i]);

@@ -38,8 +38,9 @@ bool card_sums(const struct card *card, const struct card_span *spans, int count
     for (int first = 0; ok && first < count; first += CARD_SUMS) {
         int some = count - first < CARD_SUMS ? count - first : CARD_SUMS;
         ok = ops->fill(card->dev, card->counts, 0, (size_t)some * sizeof *sums, err);
-        for (int i = 0; ok && i < some; i++)
-            ok = card_sum_add(card, spans[first + i].address, spans[first + i].bytes, card->counts + (uint64_t)i * sizeof *sums, err);
+        ok = ok &&
+             ALL_OF(i, some,
+                    card_sum_add(card, spans[first + i].address, spans[first + i].bytes, card->counts + (uint64_t)i * sizeof *sums, err));
         ok = ok && ops->read(card->dev, card->counts, sums + first, (size_t)some * sizeof *sums, err);
     }
     return ok;

@@ -377,9 +377,9 @@ bool reference_some(struct device *dev, const char *compiler, const struct work 
     const double flop = fmax(work_flop(work), (double)work_terms(work)) / fmax(1, (double)blocks);
     ok = blocks && (flop <= SOME_FLOP || error_set(err, ERROR_USAGE, "its reference takes too long"));
     ok = ok && run_some(&r, wanted, blocks, (int)fmin(REFERENCE_WANTED, 1 + SOME_ALL / fmax(1, flop)), err);
-    for (int i = 0; ok && i < r.count; i++)
-        ok = !r.tensors[i].written || tensor_role_is_mask(r.tensors[i].role) ||
-             take_some(&r, &is, &r.tensors[i], &found[r.tensors[i].role->slot], err);
+    ok = ok && ALL_OF(i, r.count,
+                      !r.tensors[i].written || tensor_role_is_mask(r.tensors[i].role) ||
+                          take_some(&r, &is, &r.tensors[i], &found[r.tensors[i].role->slot], err));
     reference_run_close(&r);
     return ok;
 }

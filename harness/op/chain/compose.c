@@ -156,8 +156,7 @@ static int place_scratch(struct program *p, const struct scratch *s, const char 
     for (int i = 0; between && i < p->scratch_count; i++) {
         bool free_here =
             !strncmp(p->scratch[i].name, "between", 7) && p->scratch[i].elements == s->elements && p->scratch[i].dtype == s->dtype;
-        for (int k = 0; k < taken_count && free_here; k++)
-            free_here = taken[k] != i;
+        free_here = free_here && ALL_OF(k, taken_count, taken[k] != i);
         if (free_here)
             return i;
     }

@@ -222,8 +222,7 @@ bool chain_data_make(const struct work *work, enum data_part part, const struct 
         k.marks = xmalloc(pixels * sizeof *k.marks);
         memcpy(k.marks, out->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
     }
-    for (int i = 0; ok && i < chain->count; i++)
-        ok = walk_link(&k, i, err);
+    ok = ok && ALL_OF(i, chain->count, walk_link(&k, i, err));
     for (int i = 0; i < chain->count; i++) {
         free(k.values[i]);
         chain_errors_free(&k.errors[i]);

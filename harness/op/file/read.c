@@ -344,8 +344,7 @@ static bool read_trial(struct op_file *f, struct error *err)
     for (int i = 0; i < f->field_count; i++)
         names[i] = f->op.fields[i].name;
     bool ok = node_check_keys(crop, "crop", names, err);
-    for (int i = 0; ok && i < crop->count; i++)
-        ok = node_int(crop->items[i], crop->keys[i]->text, 1, SHAPE_MAX_ELEMENTS, &ignored, err);
+    ok = ok && ALL_OF(i, crop->count, node_int(crop->items[i], crop->keys[i]->text, 1, SHAPE_MAX_ELEMENTS, &ignored, err));
     node_write(crop, &t);
     f->op.crop = text_take(&t);
     return ok;

@@ -320,8 +320,7 @@ bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char
         return true; /* parts of a network */
     SCOPED struct marks *marks = list_marks(plan, layer_cases, &count);
     for (int i = 0; i < plan->scenario->network_count; i++)
-        for (int k = 0; ok && k < count; k++)
-            ok = add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &marks[k], err);
+        ok = ok && ALL_OF(k, count, add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &marks[k], err));
     return ok;
 }
 

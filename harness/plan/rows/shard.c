@@ -122,8 +122,7 @@ double plan_compile_cost(const struct plan *plan, int *kernels)
         for (int k = 0; k < p->unit_count; k++) {
             bool new = p->units[k].path || p->units[k].code;
             uint64_t digest = new ? unit_digest(&p->units[k]) : 0;
-            for (int n = 0; n < *kernels && new; n++)
-                new = known[n] != digest;
+            new = new &&ALL_OF(n, *kernels, known[n] != digest);
             if (new)
                 *APPEND(known, *kernels) = digest;
         }

@@ -186,8 +186,7 @@ static bool is_whole(struct graph *g)
         whole = out->layer != LAYER_NONE;
         ends |= out->layer == g->layer_count - 1;
     }
-    for (int i = 0; whole && i < g->layer_count; i++)
-        whole = g->layers[i].input != LAYER_NONE;
+    whole = whole && ALL_OF(i, g->layer_count, g->layers[i].input != LAYER_NONE);
     return whole && ends;
 }
 

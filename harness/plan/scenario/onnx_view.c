@@ -49,10 +49,9 @@ static struct view plain_of(struct place *of)
 static bool same_atoms(const struct view *a, const struct view *b, bool parts)
 {
     bool same = a->count == b->count && !memcmp(a->first, b->first, sizeof a->first);
-    for (int i = 0; same && i < a->count; i++)
-        same = a->atom[i].size == b->atom[i].size && a->atom[i].step == b->atom[i].step && a->atom[i].axis == b->atom[i].axis &&
-               (!parts || a->atom[i].part == b->atom[i].part);
-    return same;
+    return same && ALL_OF(i, a->count,
+                          a->atom[i].size == b->atom[i].size && a->atom[i].step == b->atom[i].step && a->atom[i].axis == b->atom[i].axis &&
+                              (!parts || a->atom[i].part == b->atom[i].part));
 }
 
 bool view_same(const struct view *a, const struct view *b)

@@ -178,8 +178,7 @@ static bool check_params(const char *name, const struct node *params, struct err
     for (int i = 0; i < params->count; i++) {
         const struct node *v = params->items[i];
         bool ok = v->kind == NODE_SCALAR || (v->kind == NODE_LIST && v->count);
-        for (int k = 0; ok && k < v->count; k++)
-            ok = v->items[k]->kind == NODE_SCALAR;
+        ok = ok && ALL_OF(k, v->count, v->items[k]->kind == NODE_SCALAR);
         if (!ok)
             return node_error(v, err, "variant '%.80s': %.80s must be a value or a list of values", name, params->keys[i]->text);
     }

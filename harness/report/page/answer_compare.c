@@ -428,9 +428,9 @@ static bool fixes_case(const struct side *s, const struct row *row)
 static bool equal_cases(const struct row *a, const struct row *b, const struct side *fixed)
 {
     bool equal = row_pair(fixed->fixed, fixed->fixed_count, "layer") || text_same(a->layer, b->layer);
-    for (int i = 0; equal && i < a->axis_count; i++)
-        equal = row_pair(fixed->fixed, fixed->fixed_count, a->axis[i].name) || text_same(a->axis[i].value, row_axis(b, a->axis[i].name));
-    return equal;
+    return equal &&
+           ALL_OF(i, a->axis_count,
+                  row_pair(fixed->fixed, fixed->fixed_count, a->axis[i].name) || text_same(a->axis[i].value, row_axis(b, a->axis[i].name)));
 }
 
 static void add_case_pair(struct curve *y, const struct timed *a, const struct timed *b, char *at)

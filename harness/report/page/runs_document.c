@@ -110,9 +110,7 @@ static void changed(struct text *t, const char *what, int64_t a, int64_t b)
 static bool same_code(const struct row *a, const struct row *b)
 {
     bool same = a->step_count == b->step_count && a->step_count > 0;
-    for (int i = 0; i < a->step_count && same; i++)
-        same = a->steps[i].sass_hash[0] && !strcmp(a->steps[i].sass_hash, b->steps[i].sass_hash);
-    return same;
+    return same && ALL_OF(i, a->step_count, a->steps[i].sass_hash[0] && !strcmp(a->steps[i].sass_hash, b->steps[i].sass_hash));
 }
 
 /* "registers 40, was 32; bottleneck latency, was memory". */

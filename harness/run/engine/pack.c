@@ -97,9 +97,7 @@ static bool take_word(const char *word, const char *from, const char *to, const 
 static bool take_words(const struct node *n, const char *from, const char *to, struct error *err)
 {
     bool ok = n->kind != NODE_SCALAR || take_word(n->text, from, to, n, err);
-    for (int i = 0; ok && i < n->count; i++)
-        ok = take_words(n->items[i], from, to, err);
-    return ok;
+    return ok && ALL_OF(i, n->count, take_words(n->items[i], from, to, err));
 }
 
 /* Files of kernel code and data that may belong to one of them. */
